@@ -1,7 +1,15 @@
 package bufferedsender
 
-// FlushOptions is for future expansion.
-type FlushOptions struct{}
+// FlushOptions configures Flush. nil and the zero value flush everything.
+type FlushOptions struct {
+	// Keys makes Flush send and wait for what was accepted of these keys alone, as before a
+	// partition is handed over: others wait for their batches as before. What is accepted of
+	// the keys meanwhile waits until then. What has failed of them is in the *FlushError, and
+	// once more in that of the next Flush of everything, or in the error of Close. A sender
+	// with a Queue refuses it, because others may have reserved the keys. Defaults to nil:
+	// everything; no key at all, in a slice that is not nil, is nothing to do.
+	Keys []string
+}
 
 // IndexDocumentsAndWaitOptions is for future expansion. What is the same for all
 // calls is in Options.Waiting.

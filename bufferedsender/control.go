@@ -7,7 +7,6 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
-	"github.com/go-azsearch/azsearch/models"
 )
 
 // Pause holds all sending until Resume. Requests under way go on, actions are
@@ -36,22 +35,6 @@ func (s *sender) Purge(ctx context.Context, most int) int {
 		return 0
 	}
 	return s.publisher.Purge(orBackground(ctx), max(most, 0))
-}
-
-// FlushKeys sends what was accepted of the keys, without waiting for full batches, and
-// returns when all of it is settled and its callbacks have run. What is accepted of them meanwhile waits until
-// then. It reports no failures: callbacks do, and the next Flush. The error is ErrClosed; or that of
-// ctx, with ErrCircuitOpen or ErrPaused in its chain if sending was held; with a Queue it is refused, because
-// others may have reserved the keys. Use it before a partition is handed over.
-func (s *sender) FlushKeys(ctx context.Context, keys ...string) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	ctx = orBackground(ctx)
-	began := time.Now()
-	err := s.holdKeys(ctx, keys, func(context.Context, func(...models.RawAction) error) error { return nil })
-	s.observer.drained(ctx, began, err)
-	return err
 }
 
 // Health is what a sender does, or what keeps it from doing it.

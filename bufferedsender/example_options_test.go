@@ -181,7 +181,7 @@ func ExampleBufferedSender_Pause() {
 	must(err)
 	sender.Pause() // for maintenance of the index
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}))
-	fmt.Println(sender.PendingActionCount(), "waiting,", srv.DocumentCount("books"), "in the index")
+	fmt.Println(sender.Stats().PendingActions, "waiting,", srv.DocumentCount("books"), "in the index")
 	sender.Resume()
 	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"), "in the index")
@@ -190,15 +190,16 @@ func ExampleBufferedSender_Pause() {
 	// 2 in the index
 }
 
-func ExampleBufferedSender_SetLimits() {
+func ExampleBufferedSender_SetControl() {
 	_, client := library()
 	sender, err := bufferedsender.New[Book](client, nil)
 	must(err)
 	defer closeSoon(sender)
-	old, err := sender.SetLimits(bufferedsender.Limits{MaxInFlight: 4}) // the rest stays as it is
+	old, err := sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 4}}) // the rest stays as it is
 	must(err)
-	fmt.Println(old.MaxInFlight, sender.Limits().MaxInFlight, sender.Limits().MaxBatchActions)
-	_, err = sender.SetLimits(bufferedsender.Limits{MaxInFlight: -1})
+	now := sender.Control().Limits
+	fmt.Println(old.Limits.MaxInFlight, now.MaxInFlight, now.MaxBatchActions)
+	_, err = sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: -1}})
 	fmt.Println(err)
 	// Output:
 	// 1 4 1000

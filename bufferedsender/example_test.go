@@ -272,7 +272,7 @@ func ExampleBufferedSender_Stats() {
 	sender, err := bufferedsender.New[Book](client, nil)
 	must(err)
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}))
-	fmt.Println(sender.PendingActionCount(), "pending")
+	fmt.Println(sender.Stats().PendingActions, "pending")
 	must(sender.Flush(ctx, nil))
 	s := sender.Stats()
 	fmt.Println(s.Accepted, "accepted =", s.Completed, "completed +", s.Failed, "failed +", s.PendingActions, "pending")
@@ -280,20 +280,6 @@ func ExampleBufferedSender_Stats() {
 	// Output:
 	// 2 pending
 	// 2 accepted = 2 completed + 0 failed + 0 pending
-}
-
-func ExampleBufferedSender_PendingActionCount() {
-	_, client := library()
-	ctx := context.Background()
-	sender, err := bufferedsender.New[Book](client, nil)
-	must(err)
-	must(sender.UploadDocuments(ctx, Book{ID: "1"}))
-	fmt.Println(sender.PendingActionCount())
-	closeSoon(sender)
-	fmt.Println(sender.PendingActionCount())
-	// Output:
-	// 1
-	// 0
 }
 
 // must is for what cannot fail in an example.

@@ -81,7 +81,7 @@ func (s *sender) addRaw(ctx context.Context, actions []models.RawAction) error {
 }
 
 func (s *sender) info() models.SenderInfo {
-	limits := s.Limits()
+	limits := s.Control().Limits
 	endpoint, index := namesOf(s.keyField.indexer)
 	return models.SenderInfo{
 		Endpoint: endpoint, IndexName: index,
@@ -125,19 +125,27 @@ func (s *sender) holdKeys(ctx context.Context, keys []string, act func(ctx conte
 	if act == nil {
 		return errors.New("the function of HoldKeys is nil")
 	}
-	if s.feed != nil {
-		return errors.New("a sender with a Queue cannot hold keys, which others may send: append IndexKeys instead, whose Loader reads what is true")
-	}
-	h, err := s.publisher.Hold(ctx, keys)
+	h, err := s.hold(ctx, keys)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	defer h.Release()
 	return act(ctx, func(actions ...models.RawAction) error { return s.addHeld(ctx, h, actions) })
 }
 
+type hold = publisher.Hold[payload, models.IndexingResult]
+
+// hold waits until what was accepted of the keys is settled, and keeps what comes since.
+func (s *sender) hold(ctx context.Context, keys []string) (*hold, error) {
+	if s.feed != nil {
+		return nil, errors.New("a sender with a Queue cannot hold keys, which others may send: append IndexKeys instead, whose Loader reads what is true")
+	}
+	h, err := s.publisher.Hold(ctx, keys)
+	return h, translate(err)
+}
+
 // addHeld adds the actions of a hold: all or none.
-func (s *sender) addHeld(ctx context.Context, h *publisher.Hold[payload, models.IndexingResult], actions []models.RawAction) error {
+func (s *sender) addHeld(ctx context.Context, h *hold, actions []models.RawAction) error {
 	c := s.newChunk(ctx, len(actions))
 	defer c.free()
 	add := rawAdder(actions)

@@ -197,17 +197,34 @@ func (o *IndexSeqOptions) leaveOut(err error) error {
 // full batches, and returns when all of it is settled and its callbacks have
 // run. It does not wait for later additions; any number of calls may run at
 // once. nil means that all of it is in the index, but for failures that an
-// earlier Flush reported; otherwise the error is a *FlushError. If ctx ends
+// earlier Flush reported; otherwise the error is a *FlushError. opts may narrow it to some keys. If ctx ends
 // first Flush returns its cause, and the work goes on; if sending was held
 // meanwhile, ErrCircuitOpen or ErrPaused is in the chain too. After Close it
 // returns what Close returned. Callbacks behind an events.Async are queued when
 // it returns; Async.Flush waits for them.
-func (s *sender) Flush(ctx context.Context, _ *FlushOptions) error {
+func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 	ctx = orBackground(ctx)
 	began := time.Now()
-	err := s.flush(ctx)
+	var err error
+	switch {
+	case opts == nil || opts.Keys == nil:
+		err = s.flush(ctx)
+	case len(opts.Keys) > 0:
+		err = s.flushKeys(ctx, opts.Keys)
+	default:
+		return nil
+	}
 	s.observer.drained(ctx, began, err)
 	return err
+}
+
+func (s *sender) flushKeys(ctx context.Context, keys []string) error {
+	h, err := s.hold(ctx, keys)
+	if err != nil {
+		return err
+	}
+	defer h.Release()
+	return translate(h.Failed())
 }
 
 func (s *sender) flush(ctx context.Context) error {
@@ -284,11 +301,6 @@ func (s *sender) Contains(keys ...string) []bool {
 		s.feed.contains(keys, found)
 	}
 	return found
-}
-
-// PendingActionCount returns how many actions are accepted and not settled.
-func (s *sender) PendingActionCount() int {
-	return s.publisher.Stats().Items
 }
 
 // orBackground keeps a nil context from panicking half-way through a call, when

@@ -118,15 +118,6 @@ func (s *sender) checkEffect(c Control) error {
 	return errors.Join(errs...)
 }
 
-// Limits returns the limits in force, which Options.Tuning may narrow.
-func (s *sender) Limits() Limits { return s.Control().Limits }
-
-// SetLimits is SetControl of Limits alone, and returns the old ones.
-func (s *sender) SetLimits(l Limits) (old Limits, err error) {
-	before, err := s.SetControl(Control{Limits: l})
-	return before.Limits, err
-}
-
 // with returns l with what other gives.
 func (l Limits) with(other Limits) Limits {
 	if l.MinBatchActions == l.MaxBatchActions && other.MaxBatchActions > 0 { // a full batch, however large that is

@@ -13,7 +13,7 @@ import (
 // What is in this file is recorded on the goroutines of callers, and of whoever changes
 // the breaker. A meter that panics there is contained like on the publisher goroutine.
 
-// drained records a call of Flush or FlushKeys.
+// drained records a call of Flush.
 func (o *observer) drained(ctx context.Context, began time.Time, err error) {
 	o.guard("MeterProvider", func() { o.telemetry.drained(ctx, began, err) })
 }

@@ -82,7 +82,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		throttleDelay:     m.seconds("azsearch.sender.throttle.delay", delaySeconds, "How long all sending was held after throttling or a broken connection."),
 		waitDuration:      m.seconds("azsearch.sender.item.wait.duration", actionSeconds, "Time from acceptance to the first request."),
 		settleDuration:    m.seconds("azsearch.sender.item.settle.duration", actionSeconds, "Time from acceptance to the outcome."),
-		drainDuration:     m.seconds("azsearch.sender.drain.duration", actionSeconds, "Duration of calls of Flush and FlushKeys, by how they ended."),
+		drainDuration:     m.seconds("azsearch.sender.drain.duration", actionSeconds, "Duration of calls of Flush, by how they ended."),
 
 		itemsAdded:      m.counter("azsearch.sender.items.added", "{item}", "Actions accepted."),
 		itemsSettled:    m.counter("azsearch.sender.items.settled", "{item}", "Actions settled, by outcome, status and type of action."),

@@ -117,7 +117,7 @@ func (f *fleet) second() int { return int(time.Since(f.service.began) / time.Sec
 func (f *fleet) waiting() (n int64) {
 	for _, p := range f.living() {
 		for _, s := range p.senders {
-			n += int64(s.PendingActionCount())
+			n += int64(s.Stats().PendingActions)
 		}
 	}
 	return n

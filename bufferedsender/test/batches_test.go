@@ -167,7 +167,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			require.ErrorIs(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "x"})), bufferedsender.ErrBufferFull)
 			r.Upload(sendertest.Hotels("l", 4)...)
 			assert.Equal(t, 10*time.Second, r.Now(), "four have settled and one waits to be sent again")
-			assert.Equal(t, 5, r.Sender.PendingActionCount())
+			assert.Equal(t, 5, r.Sender.Stats().PendingActions)
 			require.NoError(t, r.Flush())
 		})
 	})
@@ -276,7 +276,7 @@ func TestFullInActionsIsSentAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.EqualValues(t, 2, index.Requests())
-		assert.Zero(t, sender.PendingActionCount())
+		assert.Zero(t, sender.Stats().PendingActions)
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }

@@ -79,7 +79,7 @@ func TestAnOpenBreakerWakesByItself(t *testing.T) {
 			time.Sleep(29 * time.Second)
 			synctest.Wait()
 			assert.Equal(t, 30*time.Second, r.Now())
-			assert.Zero(t, r.Sender.PendingActionCount())
+			assert.Zero(t, r.Sender.Stats().PendingActions)
 			assert.Len(t, r.Requests(), 3)
 			assert.Len(t, r.Indexed(), 50)
 		})

@@ -53,7 +53,7 @@ func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 			assert.GreaterOrEqual(t, open, min(longest/2, trouble), "after %v", trouble)
 		}
 		assert.Equal(t, breaker.Closed, other.Breaker().Status().State, "each sender has its own")
-		assert.EqualValues(t, 1, s.PendingActionCount())
+		assert.EqualValues(t, 1, s.Stats().PendingActions)
 		require.Error(t, s.Close(sendertest.Within(t, time.Second)))
 	})
 	t.Run("but not with FailSoon", func(t *testing.T) {

@@ -246,7 +246,7 @@ func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
 				capacity(50)
 				r.Upload(sendertest.Hotels("k", 5000)...)
 				time.Sleep(20 * time.Second)
-				waiting := r.Sender.PendingActionCount()
+				waiting := r.Sender.Stats().PendingActions
 				require.Greater(t, waiting, 3000)
 				capacity(500)
 				began := r.Now()

@@ -335,7 +335,6 @@ func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 			}()
 			<-c.blocked
 			inTime(t, "Stats", func() { r.Sender.Stats() })
-			inTime(t, "PendingActionCount", func() { r.Sender.PendingActionCount() })
 			inTime(t, "Flush with a ctx that ends", func() {
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()

@@ -109,7 +109,7 @@ func TestSlowHandlersDoNotHoldCloseForLong(t *testing.T) {
 		began := time.Now()
 		require.Error(t, sender.Close(ctx))
 		assert.LessOrEqual(t, time.Since(began), 13*time.Second)
-		assert.Zero(t, sender.PendingActionCount())
+		assert.Zero(t, sender.Stats().PendingActions)
 		time.Sleep(time.Hour) // the handlers go on
 	})
 }

@@ -48,7 +48,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.Len(t, r.Requests(), 1)
 			assert.Equal(t, 503, r.Requests()[0].Status, "it was not cut off")
-			assert.Equal(t, 4, r.Sender.PendingActionCount())
+			assert.Equal(t, 4, r.Sender.Stats().PendingActions)
 			r.Sender.Resume()
 			require.NoError(t, r.Flush())
 			assert.Equal(t, [][]string{{"k-0", "k-1"}, {"k-0", "k-1"}, {"k-2", "k-3"}}, sendertest.KeysOf(r.Requests()))
@@ -148,59 +148,59 @@ func TestPauseHoldsAllSending(t *testing.T) {
 	})
 }
 
-func TestSetLimitsReturnsTheOldOnes(t *testing.T) {
+func TestSetControlOfLimitsReturnsTheOldOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}})
 		first := bufferedsender.Limits{MinBatchActions: 10, MaxBatchActions: 10, MaxBatchBytes: 10_000, MaxInFlight: 2, MaxBufferedActions: 100, MaxBufferedBytes: 100_000}
-		assert.Equal(t, first, r.Sender.Limits())
-		old, err := r.Sender.SetLimits(bufferedsender.Limits{MaxInFlight: 1})
+		assert.Equal(t, first, r.Sender.Control().Limits)
+		old, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 1}})
 		require.NoError(t, err)
-		assert.Equal(t, first, old)
+		assert.Equal(t, first, old.Limits)
 		second := first
 		second.MaxInFlight = 1
-		assert.Equal(t, second, r.Sender.Limits(), "0 leaves the others")
-		old, err = r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 5, MaxBatchBytes: 5000, MaxBufferedActions: 50, MaxBufferedBytes: 50_000})
+		assert.Equal(t, second, r.Sender.Control().Limits, "0 leaves the others")
+		old, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxBatchBytes: 5000, MaxBufferedActions: 50, MaxBufferedBytes: 50_000}})
 		require.NoError(t, err)
-		assert.Equal(t, second, old)
-		assert.Equal(t, bufferedsender.Limits{MinBatchActions: 5, MaxBatchActions: 5, MaxBatchBytes: 5000, MaxInFlight: 1, MaxBufferedActions: 50, MaxBufferedBytes: 50_000}, r.Sender.Limits())
-		old, err = r.Sender.SetLimits(bufferedsender.Limits{})
+		assert.Equal(t, second, old.Limits)
+		assert.Equal(t, bufferedsender.Limits{MinBatchActions: 5, MaxBatchActions: 5, MaxBatchBytes: 5000, MaxInFlight: 1, MaxBufferedActions: 50, MaxBufferedBytes: 50_000}, r.Sender.Control().Limits)
+		old, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{}})
 		require.NoError(t, err)
-		assert.Equal(t, r.Sender.Limits(), old)
+		assert.Equal(t, r.Sender.Control().Limits, old.Limits)
 	})
 }
 
-func TestSetLimitsNamesEveryBadLimitAtOnce(t *testing.T) {
+func TestSetControlOfLimitsNamesEveryBadLimitAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
-		before := r.Sender.Limits()
-		old, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: -1, MaxBatchBytes: 5, MaxInFlight: 5000, MaxBufferedActions: -3, MaxBufferedBytes: -4})
+		before := r.Sender.Control().Limits
+		old, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: -1, MaxBatchBytes: 5, MaxInFlight: 5000, MaxBufferedActions: -3, MaxBufferedBytes: -4}})
 		require.Error(t, err)
 		for _, name := range []string{"MaxBatchActions", "MaxBatchBytes", "MaxInFlight", "MaxBufferedActions", "MaxBufferedBytes"} {
 			assert.ErrorContains(t, err, name)
 		}
-		assert.Equal(t, before, old)
-		_, err = r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: -1})
+		assert.Equal(t, before, old.Limits)
+		_, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: -1}})
 		require.Error(t, err)
-		assert.Equal(t, before, r.Sender.Limits(), "one bad number, nothing is changed")
-		_, err = r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: bufferedsender.ServiceMaxBatchActions + 1})
+		assert.Equal(t, before, r.Sender.Control().Limits, "one bad number, nothing is changed")
+		_, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: bufferedsender.ServiceMaxBatchActions + 1}})
 		require.ErrorContains(t, err, "32000")
 	})
 }
 
-func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
+func TestSetControlOfLimitsCountsFromTheNextRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 1}})
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		r.Upload(sendertest.Hotels("k", 40)...)
 		time.Sleep(time.Second)
-		_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 4})
+		_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 4}})
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
 		require.Len(t, r.Requests(), 2)
 		assert.Len(t, r.Requests()[0].Keys, 10, "the one under way is as it was")
 		assert.Len(t, r.Requests()[1].Keys, 4)
 		r.AllowInFlight(3)
-		_, err = r.Sender.SetLimits(bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 8})
+		_, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 3, MaxBatchActions: 8}})
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Len(t, r.Requests(), 4, "two more slots, at once, without any call")
@@ -208,7 +208,7 @@ func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 		for _, x := range r.Requests()[2:4] {
 			assert.Len(t, x.Keys, 8)
 		}
-		_, err = r.Sender.SetLimits(bufferedsender.Limits{MaxInFlight: 1})
+		_, err = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 1}})
 		require.NoError(t, err)
 		time.Sleep(10*time.Second + time.Millisecond)
 		assert.Equal(t, 1, r.Sender.Stats().InFlight, "fewer slots, once the requests under way have ended")
@@ -219,7 +219,7 @@ func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 10_000}, AutoFlushInterval: -1})
 			r.Upload(sendertest.HotelOfSize("large", 8000), sendertest.HotelOfSize("a", 1000), sendertest.HotelOfSize("b", 1000))
-			_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchBytes: 2500})
+			_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchBytes: 2500}})
 			require.NoError(t, err)
 			require.ErrorIs(t, r.Sender.UploadDocuments(t.Context(), sendertest.HotelOfSize("too-large", 8000)), bufferedsender.ErrDocumentTooLarge)
 			r.Upload(sendertest.HotelOfSize("c", 1000))
@@ -234,7 +234,7 @@ func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 			r.Upload(sendertest.Hotels("k", 10)...)
 			synctest.Wait()
 			require.Empty(t, r.Requests())
-			_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 10})
+			_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 			require.NoError(t, err)
 			synctest.Wait()
 			assert.Len(t, r.Indexed(), 10)
@@ -242,7 +242,7 @@ func TestSetLimitsCountsFromTheNextRequest(t *testing.T) {
 	})
 }
 
-func TestSetLimitsOfTheBuffer(t *testing.T) {
+func TestSetControlOfLimitsOfTheBuffer(t *testing.T) {
 	for name, c := range map[string]struct{ low, high bufferedsender.Limits }{
 		"in actions": {bufferedsender.Limits{MaxBufferedActions: 3}, bufferedsender.Limits{MaxBufferedActions: 12}},
 		"in bytes":   {bufferedsender.Limits{MaxBufferedBytes: 3000}, bufferedsender.Limits{MaxBufferedBytes: 12_000}},
@@ -254,9 +254,9 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 				for i := range 8 {
 					r.Upload(sendertest.HotelOfSize(fmt.Sprint("k-", i), 1000))
 				}
-				_, err := r.Sender.SetLimits(c.low)
+				_, err := r.Sender.SetControl(bufferedsender.Control{Limits: c.low})
 				require.NoError(t, err)
-				assert.Equal(t, 8, r.Sender.PendingActionCount(), "what is accepted stays accepted")
+				assert.Equal(t, 8, r.Sender.Stats().PendingActions, "what is accepted stays accepted")
 				require.ErrorIs(t, r.Sender.TryIndexDocuments(models.UploadAction(sendertest.HotelOfSize("k-8", 1000))), bufferedsender.ErrBufferFull)
 				blocked := sendertest.Later(func() error {
 					return r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.HotelOfSize("k-8", 1000))
@@ -274,7 +274,7 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 		t.Run("raised while producers wait "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 12, MaxBufferedBytes: 12_000, MaxBatchActions: 2, MaxBatchBytes: 2500}})
-				_, err := r.Sender.SetLimits(c.low)
+				_, err := r.Sender.SetControl(bufferedsender.Control{Limits: c.low})
 				require.NoError(t, err)
 				r.Sender.Pause()
 				r.Upload(sendertest.HotelOfSize("k-0", 990), sendertest.HotelOfSize("k-1", 990), sendertest.HotelOfSize("k-2", 990))
@@ -292,7 +292,7 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 					synctest.Wait()
 				}
 				assert.Equal(t, 3, r.Sender.Stats().BlockedProducers)
-				_, err = r.Sender.SetLimits(c.high)
+				_, err = r.Sender.SetControl(bufferedsender.Control{Limits: c.high})
 				require.NoError(t, err)
 				for _, b := range blocked {
 					require.NoError(t, <-b)
@@ -322,7 +322,7 @@ func TestSetLimitsOfTheBuffer(t *testing.T) {
 				return r.Sender.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.HotelOfSize("k-1", 3000))
 			})
 			synctest.Wait()
-			_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBufferedBytes: 2000, MaxBatchBytes: 2000})
+			_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBufferedBytes: 2000, MaxBatchBytes: 2000}})
 			require.NoError(t, err)
 			r.Sender.Resume()
 			err = <-blocked
@@ -341,7 +341,7 @@ func TestControlsOfAClosedSenderDoNothing(t *testing.T) {
 		require.NoError(t, r.Close())
 		r.Sender.Pause()
 		r.Sender.Resume()
-		_, _ = r.Sender.SetLimits(bufferedsender.Limits{MaxInFlight: 1})
+		_, _ = r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 1}})
 		require.NoError(t, r.Close())
 		assert.ErrorIs(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k"}), bufferedsender.ErrClosed)
 		assert.NoError(t, r.Flush())
@@ -355,8 +355,8 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 		sent   [][]string // before Resume
 	}{
 		"Pause": {func(s *bufferedsender.BufferedSender[sendertest.Hotel]) error { s.Pause(); return nil }, nil}, // nor does this one leave
-		"SetLimits": {func(s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
-			_, err := s.SetLimits(bufferedsender.Limits{MaxInFlight: 1, MaxBatchActions: 1})
+		"SetControl": {func(s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			_, err := s.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 1, MaxBatchActions: 1}})
 			return err
 		}, [][]string{{"k-0", "k-1"}}},
 	} {

@@ -48,7 +48,7 @@ func TestFlushSendsAtOnceWhateverTheOptions(t *testing.T) {
 			require.NoError(t, r.Flush())
 			assert.Zero(t, r.Now(), name)
 			assert.Len(t, r.Requests(), 2, "two actions of one key take two requests")
-			assert.Zero(t, r.Sender.PendingActionCount())
+			assert.Zero(t, r.Sender.Stats().PendingActions)
 		})
 	}
 }

@@ -308,7 +308,7 @@ func TestFoldedDocumentsThatHandlersWantCountUntilSettled(t *testing.T) {
 			added++
 		}
 		assert.InDelta(t, 4, added, 1)
-		assert.Equal(t, added, r.Sender.PendingActionCount())
+		assert.Equal(t, added, r.Sender.Stats().PendingActions)
 		r.Sender.Resume()
 		require.NoError(t, r.Flush())
 		assert.Len(t, r.Events("completed"), added)

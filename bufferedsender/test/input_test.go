@@ -334,12 +334,12 @@ func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	assert.Equal(t, bufferedsender.Limits{
 		MinBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchBytes: bufferedsender.DefaultMaxBatchBytes, MaxInFlight: 1,
 		MaxBufferedActions: bufferedsender.DefaultMaxBufferedActions, MaxBufferedBytes: bufferedsender.DefaultMaxBufferedBytes,
-	}, s.Limits())
+	}, s.Control().Limits)
 	require.NoError(t, s.Close(t.Context()))
 
 	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}})
 	require.NoError(t, err)
-	assert.Equal(t, bufferedsender.Limits{MinBatchActions: 11, MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}, s.Limits())
+	assert.Equal(t, bufferedsender.Limits{MinBatchActions: 11, MaxBatchActions: 11, MaxBatchBytes: 2222, MaxInFlight: 3, MaxBufferedActions: 44, MaxBufferedBytes: 55_555}, s.Control().Limits)
 	stats := s.Stats()
 	assert.Equal(t, 11, stats.BatchActionsLimit)
 	assert.Equal(t, 2222, stats.BatchBytesLimit)
@@ -349,7 +349,7 @@ func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 
 	s, err = bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 20_000, MaxBatchBytes: 40_000_000}})
 	require.NoError(t, err)
-	assert.Equal(t, 80_000, s.Limits().MaxBufferedActions, "four full batches if that is more")
-	assert.EqualValues(t, 160_000_000, s.Limits().MaxBufferedBytes)
+	assert.Equal(t, 80_000, s.Control().Limits.MaxBufferedActions, "four full batches if that is more")
+	assert.EqualValues(t, 160_000_000, s.Control().Limits.MaxBufferedBytes)
 	require.NoError(t, s.Close(t.Context()))
 }

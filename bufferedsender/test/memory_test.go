@@ -66,7 +66,7 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 					require.NoError(t, s.UploadDocuments(t.Context(), docs...))
 				}
 				require.ErrorIs(t, s.Flush(sendertest.Within(t, time.Minute), nil), context.DeadlineExceeded)
-				require.Equal(t, conflicts, s.PendingActionCount())
+				require.Equal(t, conflicts, s.Stats().PendingActions)
 				kept := heapNow() - before
 				t.Logf("%.1f MB, %.1f times the limit", float64(kept)/1e6, float64(kept)/limit)
 				assert.Less(t, kept, int64(3*limit), "of the heap")

@@ -87,9 +87,9 @@ func TestMinBatchActionsFollowsMaxBatchActionsWhileTheyAreEqual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
 		set := func(l bufferedsender.Limits) (least, most int) {
-			_, err := r.Sender.SetLimits(l)
+			_, err := r.Sender.SetControl(bufferedsender.Control{Limits: l})
 			require.NoError(t, err)
-			return r.Sender.Limits().MinBatchActions, r.Sender.Limits().MaxBatchActions
+			return r.Sender.Control().Limits.MinBatchActions, r.Sender.Control().Limits.MaxBatchActions
 		}
 		pair := func(least, most int) [2]int { return [2]int{least, most} }
 		assert.Equal(t, pair(7, 7), pair(set(bufferedsender.Limits{MaxBatchActions: 7})))
@@ -112,12 +112,12 @@ func TestMinBatchActionsAboveMaxBatchActionsIsRefused(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MinBatchActions: 5, MaxBatchActions: 10}})
-		before := r.Sender.Limits()
+		before := r.Sender.Control().Limits
 		for _, l := range []bufferedsender.Limits{{MinBatchActions: 11}, {MaxBatchActions: 4}, {MinBatchActions: -1}} {
-			old, err := r.Sender.SetLimits(l)
+			old, err := r.Sender.SetControl(bufferedsender.Control{Limits: l})
 			require.ErrorContains(t, err, "MinBatchActions")
-			assert.Equal(t, before, old)
-			assert.Equal(t, before, r.Sender.Limits())
+			assert.Equal(t, before, old.Limits)
+			assert.Equal(t, before, r.Sender.Control().Limits)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 						assert.EqualValues(t, 2*62, quiet.Accepted)
 						assert.Equal(t, quiet.Accepted, quiet.Completed+quiet.Failed, "at a quiet moment")
 						assert.Zero(t, quiet.Unsent, "only Close leaves anything unsent")
-						assert.Zero(t, r.Sender.PendingActionCount())
+						assert.Zero(t, r.Sender.Stats().PendingActions)
 					}
 				}
 				r.Close()

@@ -63,7 +63,7 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 			assert.LessOrEqual(t, len(keys), 256)
 		}
 		assert.Equal(t, sendertest.IDs(old), slices.Concat(purges...))
-		assert.Equal(t, 1, r.Sender.PendingActionCount())
+		assert.Equal(t, 1, r.Sender.Stats().PendingActions)
 		r.Respond(nil)
 		require.Equal(t, batch*flight, sendertest.FlushFailures(t, r.Flush()))
 	})
@@ -166,8 +166,8 @@ func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 // A handler of a purge decides for the very next request.
 func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
 	for name, decide := range map[string]func(*bufferedsender.BufferedSender[sendertest.Hotel]){
-		"SetLimits": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
-			_, err := s.SetLimits(bufferedsender.Limits{MaxBatchActions: 1})
+		"SetControl": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {
+			_, err := s.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 			assert.NoError(t, err)
 		},
 		"Pause": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) { s.Pause() },

@@ -59,7 +59,7 @@ func TestAFullBufferAcceptsNothingMore(t *testing.T) {
 					assert.Equal(t, mark, i, "only the last is rejected")
 				}
 				assert.Equal(t, mark, accepted)
-				assert.Equal(t, mark, r.Sender.PendingActionCount())
+				assert.Equal(t, mark, r.Sender.Stats().PendingActions)
 				r.Respond(nil)
 				require.NoError(t, r.Flush())
 				assert.ElementsMatch(t, sendertest.IDs(sendertest.Hotels("k", mark)), r.AppliedKeys(), "what was rejected is never sent")

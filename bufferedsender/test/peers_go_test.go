@@ -49,7 +49,7 @@ func TestNATSCallbacksAreNotDeferredForEver(t *testing.T) {
 		for i := range 20 {
 			assert.Equal(t, "batch", <-reported)
 			assert.Equal(t, fmt.Sprint("k-", i), <-reported)
-			assert.EqualValues(t, 19-i, sender.PendingActionCount())
+			assert.EqualValues(t, 19-i, sender.Stats().PendingActions)
 		}
 		require.Error(t, sender.Close(t.Context()))
 	})
@@ -163,7 +163,6 @@ func TestPubSubFlushReadsUnderTheLockConcurrentSafe(t *testing.T) {
 					assert.NoError(t, r.Sender.Flush(context.Background(), nil))
 				}
 				r.Sender.Stats()
-				r.Sender.PendingActionCount()
 				if err := r.Sender.TryIndexDocuments(models.DeleteAction(sendertest.Hotel{ID: "x"})); err != nil && !errors.Is(err, bufferedsender.ErrBufferFull) {
 					assert.NoError(t, err)
 				}

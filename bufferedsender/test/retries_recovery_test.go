@@ -200,14 +200,14 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 		}
 	}
 	require.NoError(t, <-stopped)
-	pending := sender.PendingActionCount()
+	pending := sender.Stats().PendingActions
 	require.NotZero(t, pending, "the service died under load")
 	sendertest.RequireCircuitOpen(t, sender.Flush(sendertest.Within(t, time.Millisecond), nil))
 	require.NoError(t, srv.Listen(address))
 	select { // no new traffic, no Flush
 	case <-all:
 	case <-ctx.Done():
-		require.Fail(t, "the queue has not drained", "%d of %d pending, %+v", sender.PendingActionCount(), pending, sender.Health())
+		require.Fail(t, "the queue has not drained", "%d of %d pending, %+v", sender.Stats().PendingActions, pending, sender.Health())
 	}
 	select {
 	case <-healed:

@@ -43,7 +43,7 @@ func TestPurgeGivesUpWhatWaitsWhileTheBreakerIsOpen(t *testing.T) {
 					assert.Equal(t, []string{"early-0", "k-0", "k-1"}, purged)
 				}
 				assert.EqualValues(t, n, r.Sender.Stats().Purged)
-				assert.Equal(t, 6-n, r.Sender.PendingActionCount())
+				assert.Equal(t, 6-n, r.Sender.Stats().PendingActions)
 				r.Respond(nil)
 				r.Sender.Breaker().Reset()
 				assert.Equal(t, n, sendertest.FlushFailures(t, r.Flush()))
@@ -75,21 +75,49 @@ func TestPurgeLeavesWhatIsInFlight(t *testing.T) {
 	})
 }
 
-func TestFlushKeysSendsWhatIsAcceptedOfTheKeysAndWaitsForIt(t *testing.T) {
+func TestFlushOfKeysSendsWhatIsAcceptedOfThemAndWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Hour})
 		r.Upload(sendertest.Hotels("k", 3)...)
-		require.NoError(t, r.Sender.FlushKeys(t.Context(), "k-1", "other"))
+		require.NoError(t, r.Sender.Flush(t.Context(), &bufferedsender.FlushOptions{Keys: []string{"k-1", "other"}}))
 		assert.False(t, r.Sender.Contains("k-1")[0])
-		require.NoError(t, r.Sender.FlushKeys(t.Context()))
+		require.NoError(t, r.Sender.Flush(t.Context(), &bufferedsender.FlushOptions{Keys: []string{}}))
 
 		r.Upload(sendertest.Hotels("late", 1)...)
 		r.Sender.Pause()
-		require.ErrorIs(t, r.Sender.FlushKeys(sendertest.Within(t, time.Second), "late-0"), bufferedsender.ErrPaused)
+		require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), &bufferedsender.FlushOptions{Keys: []string{"late-0"}}), bufferedsender.ErrPaused)
 		r.Sender.Resume()
 		require.NoError(t, r.Flush())
 		require.NoError(t, r.Sender.Close(t.Context()))
-		require.ErrorIs(t, r.Sender.FlushKeys(t.Context(), "k-1"), bufferedsender.ErrClosed)
+		require.ErrorIs(t, r.Sender.Flush(t.Context(), &bufferedsender.FlushOptions{Keys: []string{"k-1"}}), bufferedsender.ErrClosed)
+	})
+}
+
+func TestFlushOfKeysReportsWhatHasFailedOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Hour})
+		merges := func(keys ...string) (actions []models.IndexDocumentsAction[sendertest.Hotel]) {
+			for _, key := range keys {
+				actions = append(actions, models.MergeAction(sendertest.Hotel{ID: key})) // there is no such document
+			}
+			return actions
+		}
+		require.NoError(t, r.Sender.IndexDocuments(t.Context(), merges("a", "a", "b", "c")...))
+		r.Upload(sendertest.Hotel{ID: "good"})
+		keys := &bufferedsender.FlushOptions{Keys: []string{"a", "b", "good"}}
+		err := r.Sender.Flush(t.Context(), keys)
+		var failed *bufferedsender.FlushError
+		require.ErrorAs(t, err, &failed)
+		assert.Equal(t, 3, failed.Count)
+		require.Len(t, failed.Errors, 3)
+		for _, e := range failed.Errors {
+			assert.Contains(t, []string{"a", "b"}, e.Key)
+			assert.Equal(t, 404, e.Status)
+		}
+		require.NoError(t, r.Sender.Flush(t.Context(), keys), "they are settled")
+		require.ErrorAs(t, r.Flush(), &failed)
+		assert.Equal(t, 4, failed.Count, "a Flush of everything reports these, and those of other keys")
+		require.NoError(t, r.Flush())
 	})
 }
 

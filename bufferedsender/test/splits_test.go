@@ -287,7 +287,7 @@ func TestARefusedRequestDoesNotComeBackInTinyParts(t *testing.T) {
 	})
 }
 
-func TestA413OfARequestFromBeforeSetLimitsDoesNotWidenThem(t *testing.T) {
+func TestA413OfARequestFromBeforeSetControlDoesNotWidenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchBytes: 100_000}})
 		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
@@ -298,7 +298,7 @@ func TestA413OfARequestFromBeforeSetLimitsDoesNotWidenThem(t *testing.T) {
 		r.Upload(docs[:1000]...)
 		synctest.Wait()
 		require.Len(t, r.Requests(), 1)
-		_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchBytes: 2000})
+		_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchBytes: 2000}})
 		require.NoError(t, err)
 		r.Upload(docs[1000:]...)
 		require.NoError(t, r.Close())
@@ -315,7 +315,7 @@ func TestThePartsOfARefusedBatchKeepToNewLimits(t *testing.T) {
 		r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 413})
 		r.Upload(sendertest.Hotels("k", 8)...)
 		synctest.Wait()
-		_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 1})
+		_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 1}})
 		require.NoError(t, err)
 		require.NoError(t, r.Close())
 		wire := r.Requests()

@@ -219,7 +219,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 		},
 		"limits are changed": {
 			what: func(r *sendertest.Rig) {
-				_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 990, MaxInFlight: 3, MaxBatchBytes: 15_999_999})
+				_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 990, MaxInFlight: 3, MaxBatchBytes: 15_999_999}})
 				assert.NoError(r.T, err)
 			},
 			moved: []string{"BatchActionsLimit -10", "BatchBytesLimit -1", "InFlightLimit +2"},

@@ -283,7 +283,7 @@ var movements = map[string]movement{
 	},
 	"limits are set": {
 		act: func(r *sendertest.Rig) {
-			_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 30, MaxBufferedBytes: 3000})
+			_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBatchBytes: 1000, MaxInFlight: 3, MaxBufferedActions: 30, MaxBufferedBytes: 3000}})
 			require.NoError(r.T, err)
 		},
 		want: reading{

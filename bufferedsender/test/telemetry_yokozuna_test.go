@@ -205,7 +205,9 @@ var yokozuna = map[string]struct {
 	},
 	"some keys are drained": {
 		before: func(w *watched) { answerSlowly(w); w.Upload(sendertest.Hotels("k", 2)...) },
-		act:    func(w *watched) { require.NoError(w.T, w.Sender.FlushKeys(w.T.Context(), "k-0", "k-1")) },
+		act: func(w *watched) {
+			require.NoError(w.T, w.Sender.Flush(w.T.Context(), &bufferedsender.FlushOptions{Keys: []string{"k-0", "k-1"}}))
+		},
 		want: together(batchOfTwo, reading{
 			"search_queue_total_length": -2, "search_queue_capacity": -2, "search_index_throughput": 2, "search_queue_batch_throughput": 1,
 			"search_queue_drain": 1, "search_queue_drain_latency": 1,

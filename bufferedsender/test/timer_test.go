@@ -86,7 +86,7 @@ func TestAutoFlush(t *testing.T) {
 			assert.Len(t, r.Indexed(), 2)
 			assert.Equal(t, 10*s, r.Requests()[0].At)
 			assert.LessOrEqual(t, r.Requests()[1].At, 50*s, "the second version could be sent after 40 s")
-			assert.Zero(t, r.Sender.PendingActionCount())
+			assert.Zero(t, r.Sender.Stats().PendingActions)
 		})
 	})
 	t.Run("fires for what was accepted when another gave up waiting", func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAutoFlush(t *testing.T) {
 				r.Faults(fault)
 				r.Upload(sendertest.Hotel{ID: "a"}, sendertest.Hotel{ID: "b"}, sendertest.Hotel{ID: "a", Rooms: 2}, sendertest.Hotel{ID: "b", Rooms: 2})
 				time.Sleep(time.Minute)
-				assert.Zero(t, r.Sender.PendingActionCount())
+				assert.Zero(t, r.Sender.Stats().PendingActions)
 			})
 		})
 	}

@@ -80,7 +80,7 @@ func TestAControllerKeepsWhatItHasLearnedWhenLimitsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made, resized := 0, 0
 		r := sendertest.New(t, &sendertest.Options{Tuning: resizing{made: &made, resized: &resized}})
-		_, err := r.Sender.SetLimits(bufferedsender.Limits{MaxBatchActions: 7})
+		_, err := r.Sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxBatchActions: 7}})
 		require.NoError(t, err)
 		r.Upload(sendertest.Hotels("k", 20)...)
 		require.NoError(t, r.Close())

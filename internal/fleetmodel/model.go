@@ -35,7 +35,7 @@ import (
 //   - what all senders keep was granted, and what was granted is within the budget, but for one action;
 //   - no sender keeps more than its own limits allow;
 //   - a key that was purged is in the hints, and was not in flight;
-//   - when Flush or FlushKeys says that all is sent, it is;
+//   - when Flush, of all or of some keys, says that all is sent, it is;
 //   - when all indexes are sound all that was accepted is applied, and who waits for room gets it, within settled and
 //     the time of a request for each action; while one index stays sick that holds for the others, if the budget has
 //     a floor for each, and the breaker of the service was not open;

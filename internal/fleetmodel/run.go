@@ -152,7 +152,7 @@ func (m *model) waitForAll(s step, keys bool) {
 		for i := range s.keys + 1 {
 			mine = append(mine, keyName(s.lane, i))
 		}
-		if err = sender.FlushKeys(ctx, mine...); err != nil {
+		if err = sender.Flush(ctx, &bufferedsender.FlushOptions{Keys: mine}); err != nil {
 			return
 		}
 	} else if err = sender.Flush(ctx, nil); err != nil && !errors.As(err, &failed) || ctx.Err() != nil {

@@ -289,7 +289,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 		size := int64(len(items[i].Body))
 		limits := a.limitsOf(items[i].Class)
 		if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > limits.Bytes {
-			return i // an empty buffer takes anything: SetLimits can make it smaller than an item that waits
+			return i // an empty buffer takes anything: SetControl can make it smaller than an item that waits
 		}
 		if !a.take(Want{Class: items[i].Class, Bytes: size, Lend: lend}) {
 			return i

@@ -34,6 +34,14 @@ func (f *failures) take(other *failures) {
 	*other = failures{}
 }
 
+// err returns a *FlushError, nil if nothing failed.
+func (f *failures) err() error {
+	if f.count == 0 {
+		return nil
+	}
+	return &FlushError{Count: f.count, Unsent: f.unsent, Withdrawn: f.withdrawn, Errors: f.errors}
+}
+
 // ended says how an action has failed that the service did not refuse.
 type ended struct{ unsent, withdrawn bool }
 

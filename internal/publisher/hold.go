@@ -37,6 +37,7 @@ type Hold[V, R any] struct {
 
 	// Of the loop alone.
 	missing int            // keys that are not reached
+	failed  failures       // of what was accepted before; read by the caller after reached is closed
 	places  map[string]ref // by key; a place is gone when it is released
 	since   uint64         // the last item that was accepted before
 }
@@ -64,6 +65,10 @@ func (p *Publisher[V, R]) Hold(ctx context.Context, keys []string) (*Hold[V, R],
 		return nil, p.WaitError(ctx)
 	}
 }
+
+// Failed returns a *FlushError if something of the keys failed while Hold waited for it. The next
+// Flush is given these failures too.
+func (h *Hold[V, R]) Failed() error { return h.failed.err() }
 
 // Add accepts items of held keys. They are sent although the lanes are held, in the order
 // of the calls, and before everything else that waits. Add does not wait, not even for
@@ -130,7 +135,7 @@ func (l *loop[V, R]) hold(h *Hold[V, R]) {
 	}
 	for _, key := range h.keys {
 		var before uint64
-		h.places[key], before = l.pending.hold(key, reached)
+		h.places[key], before = l.pending.hold(key, reached, h.failed.add)
 		l.flushes.through = max(l.flushes.through, before)
 	}
 }
@@ -170,7 +175,8 @@ func (l *loop[V, R]) release(h *Hold[V, R]) {
 // place is a node that keeps a lane for a hold. It is no action: it is in no queue, and
 // counts nowhere but in the lanes.
 type place struct {
-	reached func()  // nil once it was called, because everything before has settled
+	reached func() // nil once it was called, because everything before has settled
+	failed  func(err error, how ended)
 	quiet   instant // until then the service may be at work on what was before it
 }
 
@@ -183,16 +189,16 @@ type places struct {
 	waiting int // places whose hold waits for what is before them
 }
 
-// hold takes a place at the end of the lane of a key, and calls reached when everything
-// before it has settled. before is the highest number of the actions before it, 0 if there
-// are none.
-func (p *pending[V]) hold(key string, reached func()) (at ref, before uint64) {
+// hold takes a place at the end of the lane of a key. It calls reached when everything before it
+// has settled, and failed before that for what has failed of it. before is the highest number
+// of the actions before it, 0 if there are none.
+func (p *pending[V]) hold(key string, reached func(), failed func(error, ended)) (at ref, before uint64) {
 	at = p.alloc()
 	*p.at(at) = node[V]{item: Item[V]{Key: key}, next: none, prev: none, class: math.MaxUint8}
 	if p.places.of == nil {
 		p.places.of, p.places.since = make(map[ref]*place), make(map[ref]uint64)
 	}
-	s := &place{reached: reached}
+	s := &place{reached: reached, failed: failed}
 	p.places.of[at] = s
 	p.places.waiting++
 	if tail, busy := p.append(at); busy {
@@ -214,6 +220,18 @@ func (p *pending[V]) reach(s *place) {
 		s.reached()
 		s.reached = nil
 		p.places.waiting--
+	}
+}
+
+// failed tells the holds that wait for an action of the key.
+func (p *pending[V]) failed(key string, err error, how ended) {
+	if p.places.waiting == 0 {
+		return
+	}
+	for r, found := p.tail(&Item[V]{Key: key}); found && r != none; r = p.at(r).prev {
+		if s := p.places.of[r]; s != nil && s.reached != nil {
+			s.failed(err, how)
+		}
 	}
 }
 

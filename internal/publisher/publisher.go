@@ -154,10 +154,7 @@ func (p *Publisher[V, R]) Flush(ctx context.Context) error {
 		}
 		<-f.released
 	}
-	if f.result.count > 0 {
-		return &FlushError{Count: f.result.count, Unsent: f.result.unsent, Withdrawn: f.result.withdrawn, Errors: f.result.errors}
-	}
-	return nil
+	return f.result.err()
 }
 
 // join waits until a Close that is under way has ended.

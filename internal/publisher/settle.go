@@ -152,9 +152,13 @@ func (l *loop[V, R]) reportNext() {
 	defer func() {
 		l.leaveHook()
 		l.delivery.reported()
-		l.flushes.settled(e.seq, err, ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn}, reported)
+		how := ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn}
+		l.flushes.settled(e.seq, err, how, reported)
 		if reported && end.Outcome == Failed {
 			l.p.admission.report(1)
+		}
+		if err != nil {
+			l.pending.failed(end.Item.Key, err, how)
 		}
 		if e.node != none {
 			l.forget(e.node, end)

@@ -47,10 +47,10 @@ func (s *schedule) setLimits(hook bool, l bufferedsender.Limits) {
 		if l.MinBatchActions == 0 && l.MaxBatchActions > 0 && r.MinBatchActions == r.MaxBatchActions {
 			least = l.MaxBatchActions
 		}
-		old, err := s.sender.SetLimits(l)
+		old, err := s.sender.SetControl(bufferedsender.Control{Limits: l})
 		refused := least > cmp.Or(l.MaxBatchActions, r.MaxBatchActions)
-		if (err != nil) != refused || old != r.Limits {
-			s.errorf("SetLimits(%+v) returns %+v, %v; they were %+v", l, old, err, r.Limits)
+		if (err != nil) != refused || old.Limits != r.Limits {
+			s.errorf("SetControl(%+v) returns %+v, %v; they were %+v", l, old.Limits, err, r.Limits)
 		}
 		if refused {
 			return
@@ -68,8 +68,8 @@ func (s *schedule) setLimits(hook bool, l bufferedsender.Limits) {
 		if l.MaxBufferedBytes != 0 {
 			r.MaxBufferedBytes = l.MaxBufferedBytes
 		}
-		if now := s.sender.Limits(); now != r.Limits {
-			s.errorf("Limits returns %+v; they are %+v", now, r.Limits)
+		if now := s.sender.Control().Limits; now != r.Limits {
+			s.errorf("Control returns %+v; they are %+v", now, r.Limits)
 		}
 		s.largest = bufferedsender.Limits{
 			MaxBatchActions:    max(s.largest.MaxBatchActions, r.MaxBatchActions),

@@ -125,7 +125,7 @@ func (c *consumer) room() int {
 	if !c.sender.Health().State.WantsWork() {
 		return 0
 	}
-	return min(pollLimit, c.sender.Limits().MaxBufferedActions-c.sender.PendingActionCount())
+	return min(pollLimit, c.sender.Control().Limits.MaxBufferedActions-c.sender.Stats().PendingActions)
 }
 
 func (c *consumer) poll(ctx context.Context, limit int) {

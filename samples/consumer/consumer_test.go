@@ -182,11 +182,11 @@ func TestNothingIsPolledWhileNothingCanBeSent(t *testing.T) {
 		require.False(t, c.sender.Health().State.WantsWork())
 		r.add("late", 100)
 		time.Sleep(10 * time.Second)
-		assert.Equal(t, 10, c.sender.PendingActionCount(), "the others are safe in the log")
+		assert.Equal(t, 10, c.sender.Stats().PendingActions, "the others are safe in the log")
 
 		b := r.member("b") // partitions can change hands meanwhile
 		time.Sleep(10 * time.Second)
-		assert.Less(t, c.sender.PendingActionCount(), 10)
+		assert.Less(t, c.sender.Stats().PendingActions, 10)
 		r.service.Emulator.SetFaults(nil)
 		r.consumed()
 		end()

@@ -71,7 +71,7 @@ func TestLostPartitionIsNotWrittenAnyMore(t *testing.T) {
 		r.add("p", 10)
 		c, end := r.consumer()
 		time.Sleep(time.Second)
-		require.Equal(t, 10, c.sender.PendingActionCount())
+		require.Equal(t, 10, c.sender.Stats().PendingActions)
 		old := c.partition(0)
 		c.client.Expire() // assigned to it again at once, because there is no other
 		synctest.Wait()

@@ -198,7 +198,7 @@ func waiting(ctx context.Context, p *page) error {
 	p.fact("errors.Is DeadlineExceeded", "%t", errors.Is(err, context.DeadlineExceeded))
 	p.fact("errors.Is ErrCircuitOpen", "%t", errors.Is(err, bufferedsender.ErrCircuitOpen))
 	p.fact("errors.As *breaker.OpenError", "%t", errors.As(err, &open))
-	p.fact("PendingActionCount", "%d", sender.PendingActionCount())
+	p.fact("PendingActions", "%d", sender.Stats().PendingActions)
 	p.srv.SetFaults(nil)
 	p.fact("Close, with the service back", "%v", closeSoon(ctx, sender))
 	return nil
