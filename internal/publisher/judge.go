@@ -28,90 +28,134 @@ func (l *loop[V, R]) againForFree(n *node[V], r ref, now instant) {
 	l.again(r, now, now)
 }
 
-// judge sorts the items of a batch into those that are to be sent again, which
-// it puts back, and those that are settled, which it leaves in settled.
-//
-//archtest:long owed: to decide and to put back are two parts
+// fate is what becomes of one item of a reply.
+type fate uint8
+
+const (
+	fateApplied   fate = iota // it is settled
+	fateRefused               // the service will never take it
+	fateExhausted             // it has used up its attempts
+	fateFree                  // it goes again, and uses no attempt
+	fateHeld                  // it goes again when the gate lets it, and uses no attempt
+	fateRewritten             // it goes again with another body, and uses no attempt
+	fateLater                 // it goes again after a while
+)
+
+// met is what one item of a reply met with.
+type met struct {
+	next    Step
+	free    bool // see Result.Free
+	body    bool // see Result.Body
+	alone   bool // in its request
+	refuses bool // the service refuses whatever it is sent
+	unpaid  bool // the gate holds the failure against the service
+	closing bool // Close has cut the request, and settles what is left
+	spent   func() bool
+	ofIndex func() bool // the index is the cause of a refusal
+}
+
+// fate decides by the first row that applies. spent and ofIndex count what they are asked
+// about, so each is asked once at most.
+func (m *met) fate() fate {
+	switch {
+	case m.free && m.next == Requeue:
+		return fateFree
+	case m.refuses && m.next != Complete:
+		return fateHeld
+	case m.next == Complete:
+		return fateApplied
+	case m.next == Fail && m.alone && m.ofIndex():
+		return fateFree
+	case m.next == Fail:
+		return fateRefused
+	case m.unpaid && m.alone && m.spent():
+		return fateExhausted // others have shown that the service works
+	case m.unpaid:
+		return fateHeld
+	case m.body:
+		return fateRewritten
+	case !m.closing && m.spent():
+		return fateExhausted
+	}
+	return fateLater
+}
+
+// judge settles the items of a batch whose end the reply is, and puts the others back.
 func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Counts) {
-	results := f.reply.Results
 	probe := f.permit != nil && f.permit.Probe()
-	gated := l.p.config.Gate != nil
-	unpaid := l.gate.shut != nil && f.reply.Service != ServiceSound // the gate held it against the service
-	refused := gated && f.reply.Service == ServiceRefuses           // whatever it was sent
-	waits := waits{draw: l.p.config.Backoff}
 	circumstances := failed{
 		now: now, progress: progress, asked: f.ping, pinged: f.pinged, whole: f.reply.Whole, fresh: f.fresh, older: l.flights.olderThan(f), sharers: 1,
-		unpaid: unpaid,
+		unpaid: l.gate.shut != nil && f.reply.Service != ServiceSound,
 	}
 	if f.reply.Throttled == 0 { // the request as a whole
 		circumstances.sharers = uint32(len(f.refs))
 	}
+	waits := waits{draw: l.p.config.Backoff}
 	for i, r := range f.refs {
-		node, result := l.pending.at(r), &results[i]
+		node, result := l.pending.at(r), &f.reply.Results[i]
 		l.noteFailure(node, result, now)
 		if !f.reply.Whole {
 			node.together = 0 // it was judged by itself
 		}
 		circumstances.busy, circumstances.own = result.Throttled, result.Own
-		if result.Free && result.Next == Requeue {
-			n.Retried++
-			l.againForFree(node, r, now)
-			continue
-		}
-		switch {
-		case refused && result.Next != Complete, unpaid && result.Next == Requeue && (len(f.refs) > 1 || !l.budget.spent(&node.history, circumstances, l.pending.keys())):
-			result.Next = Requeue
-			if probe && node.probes < math.MaxUint8 {
-				node.probes++ // let another one try next time
-			}
-			n.Retried++
-			l.againForFree(node, r, now)
-			continue
+		m := met{
+			next: result.Next, free: result.Free, body: result.Body != nil && len(result.Body) == len(node.item.Body), alone: len(f.refs) == 1,
+			refuses: l.p.config.Gate != nil && f.reply.Service == ServiceRefuses, unpaid: circumstances.unpaid, closing: l.cancelled(),
+			spent:   func() bool { return l.budget.spent(&node.history, circumstances, l.pending.keys()) },
+			ofIndex: func() bool { return l.refusedFor(f, now) },
 		}
 		end := Settlement[V, R]{Item: &f.batch.Items[i], Result: result, Unknown: node.unknown, Waited: now - node.accepted}
-		switch {
-		case result.Next == Complete:
+		switch becomes := m.fate(); becomes {
+		case fateApplied:
 			n.Done++
 			end.Outcome, end.Unknown = Completed, false
-		case result.Next == Fail && len(f.refs) == 1 && l.refusedFor(f, now):
-			result.Next = Requeue
-			n.Retried++
-			l.againForFree(node, r, now)
-			continue
-		case result.Next == Fail:
+			l.settle(end, r)
+		case fateRefused:
 			n.Failed++
 			end.Outcome, end.Index = Failed, f.reply.Trait != nil && f.reply.Trait.Has(node.item.Body)
-		case len(result.Body) == len(node.item.Body) && result.Body != nil:
-			n.Retried++
-			l.bodies.leave(node.item.slab)
-			node.item.Body, node.item.slab = result.Body, nil
-			l.againForFree(node, r, now)
-			continue
-		case unpaid, !l.cancelled() && l.budget.spent(&node.history, circumstances, l.pending.keys()): // else Close settles it
+			l.settle(end, r)
+		case fateExhausted:
 			n.Failed++
 			result.Next = Fail
 			end.Outcome, end.Exhausted = Failed, true
-		default:
+			l.settle(end, r)
+		case fateFree, fateHeld, fateRewritten:
 			n.Retried++
-			due, held := now, l.pace.pausedUntil > now // a pause holds it anyway, until Resume
-			paced := l.p.config.Tuner != nil && progress && result.Throttled
-			if f.quiet || !paced && (!f.reply.Pause || !held && f.reply.RetryAfter < 0) {
-				attempt := max(1, int(node.used)) // not what it failed with others, or what throttling cost
-				if f.reply.Whole {
-					attempt = max(attempt, int(node.alone.times)+1)
-				}
-				due = max(due, later(now, waits.after(attempt)))
+			result.Next = Requeue
+			if becomes == fateHeld && probe && node.probes < math.MaxUint8 {
+				node.probes++ // let another one try next time
 			}
-			if n := node.busy.remarkable(l.budget.traffic.applied, l.budget.traffic.busy); n > 0 && result.Throttled {
-				due = max(due, later(now, waits.after(n)))
+			if becomes == fateRewritten {
+				l.bodies.leave(node.item.slab)
+				node.item.Body, node.item.slab = result.Body, nil
 			}
+			l.againForFree(node, r, now)
+		case fateLater:
+			n.Retried++
+			due := l.due(f, node, result, now, progress, &waits)
 			l.putBack(node, r)
 			l.again(r, now, due)
-			continue
 		}
-		l.settle(end, r)
 	}
 	return n
+}
+
+// due returns when an item may go again. A pause holds it anyway, until Resume.
+func (l *loop[V, R]) due(f *flight[V, R], node *node[V], result *Result[R], now instant, progress bool, waits *waits) (due instant) {
+	due = now
+	held := l.pace.pausedUntil > now
+	paced := l.p.config.Tuner != nil && progress && result.Throttled
+	if f.quiet || !paced && (!f.reply.Pause || !held && f.reply.RetryAfter < 0) {
+		attempt := max(1, int(node.used)) // not what it failed with others, or what throttling cost
+		if f.reply.Whole {
+			attempt = max(attempt, int(node.alone.times)+1)
+		}
+		due = max(due, later(now, waits.after(attempt)))
+	}
+	if n := node.busy.remarkable(l.budget.traffic.applied, l.budget.traffic.busy); n > 0 && result.Throttled {
+		due = max(due, later(now, waits.after(n)))
+	}
+	return due
 }
 
 // waits are how long the items of a reply wait, by the number of attempts: one
