@@ -189,11 +189,13 @@ var Rules = []Rule{
 	// Beside sendertest, which the tests of the fleet's own package use, and which must not know it therefore.
 	{Folder: "internal/fleetmodel", May: append([]string{"./internal/sendertest"}, public...)},
 	// Beside queuetest, which users may import, for the one search that it needs.
-	{Folder: "internal/queuehistory", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", history}},
+	{Folder: "internal/queuehistory", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", "./internal/queuelab", history}},
+	// The model of a queue, and random schedules beside it: users' back ends pass the suite.
+	{Folder: "internal/queuelab", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest"}},
 	// Beside it for the same reason: users' tests need not kill processes.
 	{Folder: "internal/queuekill", May: []string{"./models", "./bufferedsender/queue"}},
 	// Next to it as well: it kills processes, mounts a disk, and is about one back end.
-	{Folder: "internal/queuefiles", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", "./bufferedsender/queue/filequeue"}},
+	{Folder: "internal/queuefiles", May: []string{"./models", "./bufferedsender/queue", "./internal/queuelab", "./bufferedsender/queue/filequeue"}},
 	// A program that is made of tests: each soak may use the harness of what it tries.
 	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/fleetmodel", "./internal/queuekill", "./internal/queuefiles"}},
 	{Folder: "internal/archtest"},
@@ -207,7 +209,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
-	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/disk/disktest", "./internal/sqlkit", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuekill", "./internal/queuefiles",
+	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/disk/disktest", "./internal/sqlkit", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuelab", "./internal/queuekill", "./internal/queuefiles",
 	testify,
 	"github.com/jarcoal/httpmock",
 	rapid,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
-	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
 // Queue is a queue with the second interfaces that programs use.
@@ -125,7 +125,7 @@ func (s *subject) do(c *call) (a answer) {
 
 // world is a possible state of the queue. After a kill there are several, until an answer rules out all but one.
 type world struct {
-	*queuetest.Model
+	*queuelab.Model
 	positions []queue.Position
 	cut       string // outcome of the Append that a kill interrupted, for Holds
 }

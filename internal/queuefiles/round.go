@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
-	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
 // Options change what programs run on.
@@ -100,7 +100,7 @@ func Run(rnd *rand.Rand, opts Options) (held []string, err error) {
 	r := &round{
 		seed: rnd.Uint64(), opts: opts, root: root, dir: filepath.Join(root, "queue"), began: time.Now().Truncate(time.Millisecond),
 		segment: 16 << 10 << rnd.IntN(3), kills: rnd.IntN(4) == 0, small: rnd.IntN(8) == 0,
-		worlds: []*world{{Model: queuetest.NewModel()}}, keys: map[string]touch{}, holds: map[string]bool{},
+		worlds: []*world{{Model: queuelab.NewModel()}}, keys: map[string]touch{}, holds: map[string]bool{},
 	}
 	if opts.Wrap != nil {
 		r.small, r.kills = false, false

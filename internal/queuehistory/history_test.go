@@ -9,24 +9,25 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/queuelab"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // of is the model's queue, broken by a wrapper.
-func of(wrap func(*queuetest.ModelQueue) queue.Queue) queuetest.Backend {
+func of(wrap func(*queuelab.ModelQueue) queue.Queue) queuetest.Backend {
 	return queuetest.Backend{Run: queuetest.Bubble(func(_ *testing.T, c queuetest.Config) *queuetest.Harness {
-		return &queuetest.Harness{Queue: wrap(queuetest.NewModelQueue(time.Now, c))}
+		return &queuetest.Harness{Queue: wrap(queuelab.NewModelQueue(time.Now, c))}
 	})}
 }
 
 func TestTheModelIsLinearizable(t *testing.T) {
-	Check(t, of(func(q *queuetest.ModelQueue) queue.Queue { return q }), Program{Seed: 1})
+	Check(t, of(func(q *queuelab.ModelQueue) queue.Queue { return q }), Program{Seed: 1})
 }
 
 // chooses chooses in one step and leases in another.
-type chooses struct{ *queuetest.ModelQueue }
+type chooses struct{ *queuelab.ModelQueue }
 
 func (q chooses) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
 	entries, err := q.Inspect(ctx, queue.Inspection{States: queue.Waiting, Limit: want.Keys})
@@ -41,7 +42,7 @@ func (q chooses) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, e
 }
 
 // tears makes two calls of one, of which others see the first alone.
-type tears struct{ *queuetest.ModelQueue }
+type tears struct{ *queuelab.ModelQueue }
 
 func (q tears) Exchange(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
 	if stale, failed, err = q.Settle(ctx, ends...); err != nil {
@@ -53,7 +54,7 @@ func (q tears) Exchange(ctx context.Context, want queue.Want, ends ...queue.End)
 }
 
 // acknowledges answers an Append before it is kept.
-type acknowledges struct{ *queuetest.ModelQueue }
+type acknowledges struct{ *queuelab.ModelQueue }
 
 func (q acknowledges) Append(ctx context.Context, c queue.Call) (queue.Receipt, error) {
 	go func() {
@@ -65,14 +66,14 @@ func (q acknowledges) Append(ctx context.Context, c queue.Call) (queue.Receipt, 
 
 // One call after the other it is no different: only a history shows it.
 func TestAnExchangeInTwoStepsPassesSchedules(t *testing.T) {
-	queuetest.Check(t, of(func(q *queuetest.ModelQueue) queue.Queue { return tears{q} }), queuetest.Program{Seed: 1, Schedules: 100})
+	queuelab.Check(t, of(func(q *queuelab.ModelQueue) queue.Queue { return tears{q} }), queuelab.Program{Seed: 1, Schedules: 100})
 }
 
 func TestWhatIsNotAtomicIsFound(t *testing.T) {
-	for name, wrap := range map[string]func(*queuetest.ModelQueue) queue.Queue{
-		"a Reserve that chooses first and leases then": func(q *queuetest.ModelQueue) queue.Queue { return chooses{q} },
-		"an Exchange in two steps":                     func(q *queuetest.ModelQueue) queue.Queue { return tears{q} },
-		"an Append that is kept later":                 func(q *queuetest.ModelQueue) queue.Queue { return acknowledges{q} },
+	for name, wrap := range map[string]func(*queuelab.ModelQueue) queue.Queue{
+		"a Reserve that chooses first and leases then": func(q *queuelab.ModelQueue) queue.Queue { return chooses{q} },
+		"an Exchange in two steps":                     func(q *queuelab.ModelQueue) queue.Queue { return tears{q} },
+		"an Append that is kept later":                 func(q *queuelab.ModelQueue) queue.Queue { return acknowledges{q} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Program{Seed: 1, Histories: 500}.find(t, of(wrap))

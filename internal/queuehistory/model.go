@@ -10,7 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
-	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
 // call is one call of a history: an Append, a Reserve, a Settle, an Extend, or both of an
@@ -54,7 +54,7 @@ func (c *call) String() string {
 }
 
 // on makes the call on a model.
-func (c *call) on(m *queuetest.Model) (string, error) {
+func (c *call) on(m *queuelab.Model) (string, error) {
 	switch {
 	case c.append != nil:
 		receipt, err := m.Append(c.now, *c.append)
@@ -73,13 +73,13 @@ func (c *call) on(m *queuetest.Model) (string, error) {
 	return showLeases(leases) + ", " + showKeys("stale", stale), err
 }
 
-// model is the sequential specification: queuetest.Model. Not by key: which keys a Reserve
+// model is the sequential specification: queuelab.Model. Not by key: which keys a Reserve
 // gets depends on all of them.
 func model() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return queuetest.NewModel() },
+		Init: func() any { return queuelab.NewModel() },
 		Step: func(state, input, output any) (bool, any) {
-			m := state.(*queuetest.Model).Clone()
+			m := state.(*queuelab.Model).Clone()
 			want, err := input.(*call).on(m)
 			got := output.(answer)
 			if got.anyStale {
@@ -89,7 +89,7 @@ func model() porcupine.Model {
 			}
 			return err == nil && got.text == want, m
 		},
-		Equal: func(a, b any) bool { return a.(*queuetest.Model).String() == b.(*queuetest.Model).String() },
+		Equal: func(a, b any) bool { return a.(*queuelab.Model).String() == b.(*queuelab.Model).String() },
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/internal/queuehistory"
+	"github.com/go-azsearch/azsearch/internal/queuelab"
 )
 
 // backend is what filequeue declares. The segments are as small as may be, so that the log rolls
@@ -44,10 +45,10 @@ func TestRandomSchedulesAgreeWithTheModel(t *testing.T) {
 		few, many = 30, 3
 	}
 	t.Run("few keys", func(t *testing.T) {
-		queuetest.Check(t, backend(), queuetest.Program{Seed: 1, Schedules: few}).AtLeast(t, 0.1)
+		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: few}).AtLeast(t, 0.1)
 	})
 	t.Run("many keys", func(t *testing.T) {
-		queuetest.Check(t, backend(), queuetest.Program{Seed: 1, Schedules: many, Keys: 40, Steps: 300})
+		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: many, Keys: 40, Steps: 300})
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 	"github.com/go-azsearch/azsearch/internal/queuehistory"
+	"github.com/go-azsearch/azsearch/internal/queuelab"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
@@ -33,10 +34,10 @@ func TestCheck(t *testing.T) {
 		schedules = 300
 	}
 	t.Run("few keys", func(t *testing.T) {
-		queuetest.Check(t, backend(), queuetest.Program{Seed: 1, Schedules: schedules}).AtLeast(t, 0.1)
+		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: schedules}).AtLeast(t, 0.1)
 	})
 	t.Run("many keys", func(t *testing.T) {
-		queuetest.Check(t, backend(), queuetest.Program{Seed: 1, Schedules: 100, Keys: 40, Steps: 300}).AtLeast(t, 0.1)
+		queuelab.Check(t, backend(), queuelab.Program{Seed: 1, Schedules: 100, Keys: 40, Steps: 300}).AtLeast(t, 0.1)
 	})
 }
 

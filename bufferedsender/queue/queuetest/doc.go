@@ -1,6 +1,4 @@
-// Package queuetest is for those who write a back end of package queue: it has the suite
-// that every back end passes (Run), a random test that compares one with a naive model call by call
-// (Check), and that model (Model), which says in code what a queue does.
+// Package queuetest is for those who write a back end of package queue: Run is the suite that every back end passes.
 //
 // It imports the standard library and the contract only, so that a back end outside this
 // module can use it:

@@ -6,7 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // A test that is renamed is renamed in the table, too.
 func TestEveryTestThatTheTableNamesExists(t *testing.T) {

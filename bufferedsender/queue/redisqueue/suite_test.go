@@ -15,6 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 	"github.com/go-azsearch/azsearch/internal/queuehistory"
 	"github.com/go-azsearch/azsearch/internal/queuekill"
+	"github.com/go-azsearch/azsearch/internal/queuelab"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -143,7 +144,7 @@ func TestConcurrentCallsAreLinearizable(t *testing.T) {
 
 func TestRandomSchedules(t *testing.T) {
 	c := newClient(t, servers.Redis(t).Addr())
-	queuetest.Check(t, backend(c, 1), queuetest.Program{Seed: 1, Schedules: 60}).AtLeast(t, 0.1)
-	queuetest.Check(t, backend(c, 4), queuetest.Program{Seed: 1, Schedules: 30})
-	queuetest.Check(t, backend(c, 4), queuetest.Program{Seed: 1, Schedules: 30, Spread: true})
+	queuelab.Check(t, backend(c, 1), queuelab.Program{Seed: 1, Schedules: 60}).AtLeast(t, 0.1)
+	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: 30})
+	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: 30, Spread: true})
 }

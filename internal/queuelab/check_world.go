@@ -1,4 +1,4 @@
-package queuetest
+package queuelab
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 )
 
 // world is one schedule: a queue, the model beside it, and those who use both.
 type world struct {
 	t      *testing.T
-	h      *Harness
-	b      Backend
+	h      *queuetest.Harness
+	b      queuetest.Backend
 	p      Program
 	rand   *rand.Rand
 	ctx    context.Context
@@ -59,18 +60,20 @@ type holder struct {
 	want   queue.Want // the last one
 }
 
-func newWorld(t *testing.T, h *Harness, b Backend, p Program, seed uint64) *world {
+func newWorld(t *testing.T, h *queuetest.Harness, b queuetest.Backend, p Program, seed uint64) *world {
 	w := &world{
 		t: t, h: h, b: b, p: p, rand: rand.New(rand.NewPCG(seed, seed)), //nolint:gosec // it has to be found again
 		ctx: context.Background(), ledger: newLedger(),
 	}
-	if p.Spread {
-		for i := range p.Keys {
-			w.keys = append(w.keys, fmt.Sprint("spread ", i))
-		}
-	} else {
-		w.keys = h.together(p.Keys)
+	if !p.Spread {
 		w.model = NewModel()
+	}
+	if h.Together != nil && !p.Spread {
+		w.keys = h.Together(p.Keys)
+	} else {
+		for i := range p.Keys {
+			w.keys = append(w.keys, fmt.Sprint("key ", i))
+		}
 	}
 	for range 3 {
 		w.adders = append(w.adders, &adder{id: queue.NewID()})

@@ -1,20 +1,21 @@
-package queuetest
+package queuelab
 
 import (
 	"testing"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // model is the model as a back end with one object, as memqueue.
-func model() Backend {
-	return Backend{
-		Run: Bubble(func(_ *testing.T, c Config) *Harness {
-			return &Harness{Queue: NewModelQueue(time.Now, c)}
+func model() queuetest.Backend {
+	return queuetest.Backend{
+		Run: queuetest.Bubble(func(_ *testing.T, c queuetest.Config) *queuetest.Harness {
+			return &queuetest.Harness{Queue: NewModelQueue(time.Now, c)}
 		}),
 		Limited: true,
 	}
@@ -23,11 +24,11 @@ func model() Backend {
 // stored is the model as a back end whose storage outlives its objects, which several share.
 // Its leases, and its counters, end when it is opened again, as those of a directory with one owner, or not, as
 // those of a server.
-func stored(leasesEnd bool) Backend {
-	return Backend{
-		Run: Bubble(func(_ *testing.T, c Config) *Harness {
+func stored(leasesEnd bool) queuetest.Backend {
+	return queuetest.Backend{
+		Run: queuetest.Bubble(func(_ *testing.T, c queuetest.Config) *queuetest.Harness {
 			q := NewModelQueue(time.Now, c)
-			h := &Harness{Queue: q, Second: func(*testing.T) queue.Queue { return q.Second() }}
+			h := &queuetest.Harness{Queue: q, Second: func(*testing.T) queue.Queue { return q.Second() }}
 			h.Reopen = func(*testing.T) queue.Queue {
 				if leasesEnd {
 					q.model.Restart(time.Now())
@@ -43,9 +44,9 @@ func stored(leasesEnd bool) Backend {
 
 // The suite is proven on the model, which was written from the same rules.
 func TestTheModelPassesTheSuite(t *testing.T) {
-	t.Run("in memory", func(t *testing.T) { Run(t, model()) })
-	t.Run("as a directory", func(t *testing.T) { Run(t, stored(true)) })
-	t.Run("as a server", func(t *testing.T) { Run(t, stored(false)) })
+	t.Run("in memory", func(t *testing.T) { queuetest.Run(t, model()) })
+	t.Run("as a directory", func(t *testing.T) { queuetest.Run(t, stored(true)) })
+	t.Run("as a server", func(t *testing.T) { queuetest.Run(t, stored(false)) })
 }
 
 // The model beside itself: what is tried is whether the schedules and the comparison are

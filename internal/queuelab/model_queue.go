@@ -1,4 +1,4 @@
-package queuetest
+package queuelab
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 )
 
 // ModelQueue is a queue.Queue, with all of its second interfaces, of a Model. It is as slow
@@ -37,7 +38,7 @@ var (
 )
 
 // NewModelQueue returns an empty queue with the clock now, bounded by what c says.
-func NewModelQueue(now func() time.Time, c Config) *ModelQueue {
+func NewModelQueue(now func() time.Time, c queuetest.Config) *ModelQueue {
 	m := NewModel()
 	m.MaxKeys, m.MaxBytes = c.MaxKeys, c.MaxBytes
 	return &ModelQueue{modelStorage: &modelStorage{now: now, model: m, wakes: map[int]func(){}}}

@@ -1,4 +1,4 @@
-package queuetest
+package queuelab
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // faulty is the model's queue with a bug, planted before or after the model has done a call.
@@ -195,13 +197,13 @@ var planted = []struct {
 }
 
 // still is a back end with a clock that only Sleep moves, without a bubble.
-func still(open func(now func() time.Time, c Config) queue.Queue) Backend {
-	return Backend{Limited: true, Run: func(t *testing.T, c Config, body func(*testing.T, *Harness)) {
+func still(open func(now func() time.Time, c queuetest.Config) queue.Queue) queuetest.Backend {
+	return queuetest.Backend{Limited: true, Run: func(t *testing.T, c queuetest.Config, body func(*testing.T, *queuetest.Harness)) {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return now }
 		q := open(clock, c)
 		defer q.Close()
-		body(t, &Harness{
+		body(t, &queuetest.Harness{
 			Queue: q, Now: clock,
 			Sleep: func(d time.Duration) { now = now.Add(d) },
 			Await: func(cond func() bool) bool { return cond() },
@@ -212,7 +214,7 @@ func still(open func(now func() time.Time, c Config) queue.Queue) Backend {
 func TestPlantedBugsAreFoundWithin500Schedules(t *testing.T) {
 	for _, p := range planted {
 		t.Run(p.name, func(t *testing.T) {
-			b := still(func(now func() time.Time, c Config) queue.Queue { return p.bug(NewModelQueue(now, c)) })
+			b := still(func(now func() time.Time, c queuetest.Config) queue.Queue { return p.bug(NewModelQueue(now, c)) })
 			for _, program := range []Program{{Seed: 1, Schedules: 500}, {Seed: 1, Schedules: 500, Spread: true}} {
 				if program.Spread && !p.alone {
 					continue
@@ -230,17 +232,38 @@ func TestPlantedBugsAreFoundWithin500Schedules(t *testing.T) {
 
 // The schedule of the fault, call by call: reserve; append; a larger reserve; commit.
 func TestThePublishedIckLosesAChange(t *testing.T) {
-	b := still(func(now func() time.Time, c Config) queue.Queue { return newIck(NewModelQueue(now, c)) })
-	b.Run(t, Config{}, func(t *testing.T, h *Harness) {
-		c := newTrial(t, h)
-		c.add(upload("a", "1"))
-		first := c.take(1, "a: upload 1")
-		c.add(upload("a", "2"), upload("b", "3"))
-		c.reserve(2)
-		c.commit(first)
+	b := still(func(now func() time.Time, c queuetest.Config) queue.Queue { return newIck(NewModelQueue(now, c)) })
+	b.Run(t, queuetest.Config{}, func(t *testing.T, h *queuetest.Harness) {
+		q, adder := h.Queue, queue.NewID()
+		add := func(number uint64, keys ...string) {
+			c := queue.Call{Adder: adder, Number: number}
+			for _, key := range keys {
+				c.Records = append(c.Records, queue.Record{Key: key, Op: models.ActionTypeUpload, Body: []byte("x")})
+			}
+			if _, err := q.Append(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reserve := func(keys int) []queue.Lease {
+			leases, err := q.Reserve(t.Context(), queue.Want{Keys: keys})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return leases
+		}
+		add(1, "a")
+		first := reserve(1)
+		if len(first) != 1 || first[0].Key != "a" {
+			t.Fatalf("got %v, want a", first)
+		}
+		add(2, "a", "b")
+		reserve(2)
+		if _, _, err := q.Settle(t.Context(), queue.End{Lease: first[0], Fate: queue.Commit}); err != nil {
+			t.Fatal(err)
+		}
 		for range 3 {
-			for _, l := range c.reserve(9) {
-				if l.Key == c.key("a") {
+			for _, l := range reserve(9) {
+				if l.Key == "a" {
 					t.Fatal("the change is there: this is not the published Ick")
 				}
 			}

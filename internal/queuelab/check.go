@@ -1,10 +1,12 @@
-package queuetest
+package queuelab
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 )
 
 // Program says what schedules Check makes.
@@ -32,7 +34,7 @@ type Program struct {
 //
 // It logs how many schedules held what is hard, and returns it. It ends with the first
 // schedule that fails.
-func Check(t *testing.T, b Backend, p Program) Coverage {
+func Check(t *testing.T, b queuetest.Backend, p Program) Coverage {
 	t.Helper()
 	coverage, err := p.find(t, b)
 	if err != nil {
@@ -43,7 +45,7 @@ func Check(t *testing.T, b Backend, p Program) Coverage {
 }
 
 // find runs schedules until one fails, and returns why.
-func (p Program) find(t *testing.T, b Backend) (total Coverage, err error) {
+func (p Program) find(t *testing.T, b queuetest.Backend) (total Coverage, err error) {
 	if p.Schedules == 0 {
 		p.Schedules = 300
 	}
@@ -58,7 +60,7 @@ func (p Program) find(t *testing.T, b Backend) (total Coverage, err error) {
 	}
 	for i := range p.Schedules {
 		seed := p.Seed + uint64(i)
-		b.Run(t, Config{}, func(t *testing.T, h *Harness) {
+		b.Run(t, queuetest.Config{}, func(t *testing.T, h *queuetest.Harness) {
 			w := newWorld(t, h, b, p, seed)
 			err = w.run()
 			total.Schedules++
