@@ -121,7 +121,7 @@ func moveIn(r *row, s setting, indexer bufferedsender.Indexer, opts *bufferedsen
 	opts.Outage = nil // the fleet has the breakers
 	f, err := fleet.New(service, &fleet.Options{
 		Breaker: s.breaker(), Logger: opts.Logger,
-		Pool: &pool.Options{Settings: pool.Settings{Expedited: 2, Shared: 2, BufferedActions: bufferedsender.DefaultMaxBufferedActions / 4}},
+		Pool: &pool.Options{Expedited: 2, Shared: 2, BufferedActions: bufferedsender.DefaultMaxBufferedActions / 4},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -126,7 +126,7 @@ func added(producers ...*producer) (n int64) {
 
 // newFleet returns a fleet with the default budget, and that many slots in each half.
 func newFleet(s *service, expedited, shared int) (*fleet.Fleet, error) {
-	return fleet.New(s, &fleet.Options{Logger: quiet, Pool: &pool.Options{Settings: pool.Settings{Expedited: expedited, Shared: shared}}})
+	return fleet.New(s, &fleet.Options{Logger: quiet, Pool: &pool.Options{Expedited: expedited, Shared: shared}})
 }
 
 // senderOptions are those of all senders here, but for what a row changes.

@@ -25,7 +25,7 @@ func sick(ctx context.Context, p *plan, t *figures.Table) error {
 func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sickness) error {
 	s := newService()
 	// A budget that the flood fills: what the others have is their floors.
-	f, err := fleet.New(s, &fleet.Options{Logger: quiet, Pool: &pool.Options{Settings: pool.Settings{Expedited: slots, BufferedActions: 60_000}}})
+	f, err := fleet.New(s, &fleet.Options{Logger: quiet, Pool: &pool.Options{Expedited: slots, BufferedActions: 60_000}})
 	if err != nil {
 		return err
 	}

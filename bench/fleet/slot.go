@@ -76,7 +76,7 @@ func handedSlot(b *testing.B) error {
 
 // seatsOf returns a seat of each of n members of a pool with one slot.
 func seatsOf(n int) ([]*pool.Seat, error) {
-	p, err := pool.New(&pool.Options{Settings: pool.Settings{Shared: 1}})
+	p, err := pool.New(&pool.Options{Shared: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func requests(ctx context.Context, shared bool) (r testing.BenchmarkResult, err 
 		o := senderOptions()
 		o.Limits.MaxBatchActions = 1
 		if shared {
-			p, e := pool.New(&pool.Options{Settings: pool.Settings{BufferedBytes: 1 << 28}})
+			p, e := pool.New(&pool.Options{BufferedBytes: 1 << 28})
 			if err = errors.Join(err, e); err != nil {
 				return
 			}

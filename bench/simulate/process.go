@@ -40,7 +40,7 @@ type sender struct {
 // startProcess starts a process with a number that no other has had.
 func (f *fleet) startProcess(number int) (*process, error) {
 	each := max(1, f.plan.buffered/f.plan.senders) // that is for certain, also in an outage
-	shared, err := pool.New(&pool.Options{Settings: pool.Settings{BufferedActions: f.plan.buffered, FloorActions: each}})
+	shared, err := pool.New(&pool.Options{BufferedActions: f.plan.buffered, FloorActions: each})
 	if err != nil {
 		return nil, err
 	}

@@ -140,9 +140,9 @@ func ofService(opts *breaker.Options) *breaker.Options {
 // settings at run time. Set replaces all of them, the bound of the buffers too, so begin with those that are in
 // force:
 //
-//	s := f.Pool().Settings()
+//	s := f.Pool().Options()
 //	s.Expedited = 8
-//	err := f.Pool().Set(s)
+//	err := f.Pool().SetOptions(s)
 func (f *Fleet) Pool() *pool.Pool { return f.pool }
 
 // Breaker returns the breaker of the service, to look at, disable, enable or reset. That of an index is its sender's.

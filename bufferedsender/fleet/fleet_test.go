@@ -165,7 +165,7 @@ func TestOptionsThatTheFleetSetsAreRefused(t *testing.T) {
 	for want, opts := range map[string]Options{
 		"set Hints":              {WhenFull: PurgeSick},
 		"there is no WhenFull 7": {WhenFull: 7},
-		"Expedited is -1":        {Pool: &pool.Options{Settings: pool.Settings{Expedited: -1}}},
+		"Expedited is -1":        {Pool: &pool.Options{Expedited: -1}},
 	} {
 		_, err := New(newService(), &opts)
 		require.ErrorContains(t, err, want)
@@ -351,7 +351,7 @@ func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 		s := newService()
 		f := newFleet(t, s, &Options{
 			Hints: set, WhenFull: PurgeSick, Breaker: steady(),
-			Pool: &pool.Options{Settings: pool.Settings{BufferedActions: 100, FloorActions: 50}},
+			Pool: &pool.Options{BufferedActions: 100, FloorActions: 50},
 		})
 		for _, name := range []string{"one", "two", "three"} { // otherwise it would be the service that is sick
 			senderOf(t, f, name, nil)
@@ -479,7 +479,7 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
 		s := newService()
-		f := newFleet(t, s, &Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Pool: &pool.Options{Settings: pool.Settings{Expedited: 3}}})
+		f := newFleet(t, s, &Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), Pool: &pool.Options{Expedited: 3}})
 		upload(t, senderOf(t, f, "a", nil), 5)
 		s.answers(sendertest.StatusError(403), "b")
 		upload(t, senderOf(t, f, "b", nil), 5)

@@ -160,7 +160,7 @@ func TestCloseDoesNotWaitForAClientThatIsBeingMade(t *testing.T) {
 func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
-		f := newFleet(t, s, &Options{Pool: &pool.Options{Settings: pool.Settings{Expedited: 1, Shared: 2}}})
+		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 1, Shared: 2}})
 		other, err := f.Pool().Join("other")
 		require.NoError(t, err)
 		seat := other.Seat(func() {})
@@ -197,7 +197,7 @@ func TestASlotInHandIsGivenBackWhileAHandlerRuns(t *testing.T) {
 		defer uuid.SetRand(nil)
 		s := newService()
 		s.takes = time.Second
-		f := newFleet(t, s, &Options{Pool: &pool.Options{Settings: pool.Settings{Expedited: 2, Shared: 2}}})
+		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 2, Shared: 2}})
 		once := true
 		a := senderOf(t, f, "a", &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 2}, Handlers: events.Handlers[hotel]{
 			ActionCompleted: func(context.Context, *events.ActionCompleted[hotel]) {

@@ -44,7 +44,7 @@ func liveUpdates(t *testing.T, backfill, others bool) (p99 time.Duration, backfi
 		const lasts = 30 * time.Second
 		s := newService()
 		s.takes = 50 * time.Millisecond
-		f := newFleet(t, s, &Options{Pool: &pool.Options{Settings: pool.Settings{Expedited: 4, Shared: 4}}})
+		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 4, Shared: 4}})
 		opts := &bufferedsender.Options[hotel]{
 			Limits: bufferedsender.Limits{MaxBatchActions: batchOfBackfill, MaxInFlight: 4, MaxBufferedActions: 400}, AutoFlushInterval: 5 * time.Millisecond,
 		}

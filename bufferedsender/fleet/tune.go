@@ -35,7 +35,7 @@ func newTuner(p tuning.Policy, shared *pool.Pool, began time.Time) *tuner {
 
 // slotsOf returns how many slots the settings of a pool give it.
 func slotsOf(p *pool.Pool) int {
-	s := p.Settings()
+	s := p.Options()
 	return s.Expedited + s.Shared
 }
 

@@ -44,7 +44,7 @@ type budget struct {
 }
 
 // set sets what is in the settings. Pool.mu must be held, and the answer be told when it is not any more.
-func (b *budget) set(s Settings) told {
+func (b *budget) set(s Options) told {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bound := func(n int64) int64 {

@@ -2,7 +2,7 @@
 // less urgent work on one index: it has a number of request slots, and says whose turn it is. It also has room for
 // what the senders buffer together, see Room.
 //
-//	p, err := pool.New(&pool.Options{Settings: pool.Settings{Expedited: 4, Shared: 8}})
+//	p, err := pool.New(&pool.Options{Expedited: 4, Shared: 8})
 //	hotels, err := p.Join("hotels")
 //	err = hotels.Do(ctx, pool.BestEffort, func(ctx context.Context) error { return export(ctx) })
 //

@@ -9,7 +9,7 @@ import (
 
 // A program exports an index and answers its users, with four requests to the service at a time.
 func Example() {
-	p, err := pool.New(&pool.Options{Settings: pool.Settings{Expedited: 3, Shared: 1}})
+	p, err := pool.New(&pool.Options{Expedited: 3, Shared: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -25,15 +25,13 @@ type place struct {
 }
 
 // push has a seat wait.
-func (l *line) push(s *Seat, order Order) {
+func (l *line) push(s *Seat) {
 	p := &s.member.places[l.lane]
 	l.waiting++
 	l.bounded += s.bounded
 	switch {
 	case p.first == nil:
 		p.first, p.last = s, s
-	case order == LIFO:
-		s.next, p.first.prev, p.first = p.first, s, s
 	default:
 		s.prev, p.last.next, p.last = p.last, s, s
 	}

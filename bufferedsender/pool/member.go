@@ -33,9 +33,6 @@ func (p *Pool) Join(name string) (*Member, error) {
 	return m, nil
 }
 
-// Name returns the name.
-func (m *Member) Name() string { return m.name }
-
 // FellBack counts a class that there is none of, and that is served as Expedited, for a member that finds it out
 // by itself.
 func (m *Member) FellBack() {
@@ -159,7 +156,7 @@ func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
 		return Slot{}, false, ErrFull
 	}
 	s.state = seatWaiting
-	p.lines[lane].push(s, p.order)
+	p.lines[lane].push(s)
 	return Slot{}, false, nil
 }
 
@@ -233,9 +230,6 @@ type Slot struct {
 	paid        paid
 	began       time.Time
 }
-
-// Class returns the one that it was asked for in; of a class that there is none of, Expedited.
-func (s *Slot) Class() Class { return s.class }
 
 // Release ends the request: the slot goes to the next. Done again, or with the zero value, it does nothing. It is
 // for the goroutine that has the slot.

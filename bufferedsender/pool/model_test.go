@@ -121,8 +121,7 @@ func (m *model) check() {
 func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
-			Strategy: rapid.SampledFrom([]Strategy{Classes, Classes, Classes, Single, None}).Draw(t, "strategy"),
-			Settings: Settings{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared")},
+			Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared"),
 		}
 		p, err := New(&o)
 		require.NoError(t, err)
@@ -185,12 +184,12 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 				m.settle()
 			},
 			"set": func(t *rapid.T) {
-				s := Settings{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared")}
+				s := Options{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared")}
 				for c := Assured1; c <= BestEffort; c++ {
 					s.Sizes[c] = rapid.IntRange(1, 4).Draw(t, "size")
 					s.Floors[c] = rapid.IntRange(1, s.Sizes[c]).Draw(t, "floor")
 				}
-				require.NoError(t, p.Set(s))
+				require.NoError(t, p.SetOptions(s))
 				m.settle()
 			},
 			"leave": func(t *rapid.T) {

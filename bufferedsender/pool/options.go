@@ -3,63 +3,30 @@ package pool
 import (
 	"errors"
 	"fmt"
-	"time"
-)
-
-// Strategy says which classes share slots by their urgency.
-type Strategy uint8
-
-const (
-	// Classes gives each class a floor and a size, and lends by urgency.
-	Classes Strategy = iota
-	// Single has one queue for all but Expedited: by turns of the members, whatever their classes.
-	Single
-	// None has everything use the slots of Expedited.
-	None
-)
-
-// Order is that of the questions of one member in a class.
-type Order uint8
-
-const (
-	// FIFO serves the oldest first: the extremes of the waiting are low.
-	FIFO Order = iota
-	// LIFO serves the newest first: the median of the waiting is low while there is too much work.
-	LIFO
 )
 
 // The defaults of Options.
 const (
-	DefaultExpedited      = 4
-	DefaultShared         = 4
-	DefaultMaxWaiting     = 10_000
-	DefaultMaxSnapshotAge = 5 * time.Minute
-	DefaultFloorActions   = 1000
-	DefaultFloorBytes     = 1 << 20
+	defaultExpedited    = 4
+	defaultShared       = 4
+	defaultMaxWaiting   = 10_000
+	defaultFloorActions = 1000
+	defaultFloorBytes   = 1 << 20
 )
 
-// MaxSlots is how many slots each side of a pool has at the most.
-const MaxSlots = 10_000
+// maxSlots is how many slots each side of a pool has at the most.
+const maxSlots = 10_000
 
-// DoBytes is what a piece of work of Do counts in the turns between members, whose requests count by
+// doBytes is what a piece of work of Do counts in the turns between members, whose requests count by
 // their bytes.
-const DoBytes = 1 << 20
+const doBytes = 1 << 20
 
-// Options configures a Pool. nil and the zero value are ready to use. Settings can be changed at run time.
+// Options configures a Pool. nil and the zero value are ready to use. All of them can be changed at run time, see
+// Pool.SetOptions.
 type Options struct {
-	Settings
-
-	// Strategy defaults to Classes.
-	Strategy Strategy
-	// Order defaults to FIFO.
-	Order Order
-}
-
-// Settings are what can be changed at run time, see Pool.Set.
-type Settings struct {
-	// Expedited is how many slots the class Expedited has, which nobody else uses. Defaults to 4, at most MaxSlots.
+	// Expedited is how many slots the class Expedited has, which nobody else uses. Defaults to 4, at most 10 000.
 	Expedited int
-	// Shared is how many slots the other classes share. Defaults to 4, at most MaxSlots.
+	// Shared is how many slots the other classes share. Defaults to 4, at most 10 000.
 	Shared int
 	// Floors is how many of the shared slots a class has for certain while it has work, at least 1, which is the
 	// default; together they may be more than Shared, and then they become turns. That of Expedited is not used.
@@ -70,9 +37,6 @@ type Settings struct {
 	// MaxWaiting is how many may wait in a class, beside the one request that each sender can
 	// ask for. Defaults to 10 000.
 	MaxWaiting int
-	// MaxSnapshotAge is how old a snapshot may be when the work that it was taken for begins, see
-	// Prepared. Defaults to 5 min.
-	MaxSnapshotAge time.Duration
 
 	// BufferedActions and BufferedBytes are the budget: how many actions, and bytes of them, all members buffer
 	// together, beside the limits of each. It is exceeded by what must be accepted, and by one action of a member
@@ -88,7 +52,7 @@ type Settings struct {
 }
 
 // checked fills defaults in. The error names every problem.
-func (s Settings) checked() (Settings, error) {
+func (o Options) checked() (Options, error) {
 	var errs []error
 	number := func(name string, n *int, standard int) {
 		if *n < 0 {
@@ -98,39 +62,33 @@ func (s Settings) checked() (Settings, error) {
 			*n = standard
 		}
 	}
-	number("Expedited", &s.Expedited, DefaultExpedited)
-	number("Shared", &s.Shared, DefaultShared)
-	if s.Expedited > MaxSlots || s.Shared > MaxSlots {
-		errs = append(errs, fmt.Errorf("there are %d and %d slots in Expedited and Shared: use at most %d in each", s.Expedited, s.Shared, MaxSlots))
+	number("Expedited", &o.Expedited, defaultExpedited)
+	number("Shared", &o.Shared, defaultShared)
+	if o.Expedited > maxSlots || o.Shared > maxSlots {
+		errs = append(errs, fmt.Errorf("there are %d and %d slots in Expedited and Shared: use at most %d in each", o.Expedited, o.Shared, maxSlots))
 	}
-	number("MaxWaiting", &s.MaxWaiting, DefaultMaxWaiting)
+	number("MaxWaiting", &o.MaxWaiting, defaultMaxWaiting)
 	for c := Assured1; c <= BestEffort; c++ {
-		number(fmt.Sprintf("the floor of %v", c), &s.Floors[c], 1)
-		if s.Sizes[c] < 0 {
-			errs = append(errs, fmt.Errorf("the size of %v is %d: use a positive number, or 0 for all of the shared slots", c, s.Sizes[c]))
+		number(fmt.Sprintf("the floor of %v", c), &o.Floors[c], 1)
+		if o.Sizes[c] < 0 {
+			errs = append(errs, fmt.Errorf("the size of %v is %d: use a positive number, or 0 for all of the shared slots", c, o.Sizes[c]))
 		}
-		if s.Sizes[c] > 0 && s.Floors[c] > s.Sizes[c] {
-			errs = append(errs, fmt.Errorf("the floor of %v is %d, and its size %d", c, s.Floors[c], s.Sizes[c]))
+		if o.Sizes[c] > 0 && o.Floors[c] > o.Sizes[c] {
+			errs = append(errs, fmt.Errorf("the floor of %v is %d, and its size %d", c, o.Floors[c], o.Sizes[c]))
 		}
 	}
-	number("FloorActions", &s.FloorActions, DefaultFloorActions)
-	if s.FloorBytes < 0 {
-		errs = append(errs, fmt.Errorf("FloorBytes is %d: use a positive number, or 0 for the default of %d", s.FloorBytes, DefaultFloorBytes))
+	number("FloorActions", &o.FloorActions, defaultFloorActions)
+	if o.FloorBytes < 0 {
+		errs = append(errs, fmt.Errorf("FloorBytes is %d: use a positive number, or 0 for the default of %d", o.FloorBytes, defaultFloorBytes))
 	}
-	if s.FloorBytes == 0 {
-		s.FloorBytes = DefaultFloorBytes
+	if o.FloorBytes == 0 {
+		o.FloorBytes = defaultFloorBytes
 	}
-	if s.BufferedActions < 0 || s.BufferedBytes < 0 {
-		errs = append(errs, fmt.Errorf("BufferedActions is %d and BufferedBytes %d: use positive numbers, or 0 for no bound", s.BufferedActions, s.BufferedBytes))
-	}
-	if s.MaxSnapshotAge < 0 {
-		errs = append(errs, fmt.Errorf("MaxSnapshotAge is %v: use a positive duration, or 0 for the default of %v", s.MaxSnapshotAge, DefaultMaxSnapshotAge))
-	}
-	if s.MaxSnapshotAge == 0 {
-		s.MaxSnapshotAge = DefaultMaxSnapshotAge
+	if o.BufferedActions < 0 || o.BufferedBytes < 0 {
+		errs = append(errs, fmt.Errorf("BufferedActions is %d and BufferedBytes %d: use positive numbers, or 0 for no bound", o.BufferedActions, o.BufferedBytes))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return s, fmt.Errorf("pool: %w", err)
+		return o, fmt.Errorf("pool: %w", err)
 	}
-	return s, nil
+	return o, nil
 }

@@ -11,11 +11,8 @@ import (
 // Pool has the slots and the room that its members share. Its methods are safe for concurrent use, and but for
 // Shutdown none blocks.
 type Pool struct {
-	strategy Strategy
-	order    Order
-
 	mu       sync.Mutex // guards everything below; no callback runs under it
-	settings Settings
+	settings Options
 	limit    int  // on all slots together, 0 for none
 	own      int  // slots of Expedited that are in force
 	shared   int  // and of the others
@@ -52,7 +49,7 @@ var (
 	ErrShutdown = errors.New("the pool is shut down")
 	// ErrLeft is the answer to whoever waits when its member leaves.
 	ErrLeft = errors.New("the member has left the pool")
-	// ErrFull is the answer of Do if Settings.MaxWaiting wait in its class.
+	// ErrFull is the answer of Do if Options.MaxWaiting wait in its class.
 	ErrFull = errors.New("too many wait for a slot")
 )
 
@@ -63,16 +60,10 @@ func New(opts *Options) (*Pool, error) {
 		o = *opts
 	}
 	settings, err := o.checked()
-	if o.Strategy > None {
-		err = errors.Join(err, fmt.Errorf("pool: there is no strategy %d: use Classes, Single or None", o.Strategy))
-	}
-	if o.Order > LIFO {
-		err = errors.Join(err, fmt.Errorf("pool: there is no order %d: use FIFO or LIFO", o.Order))
-	}
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{strategy: o.Strategy, order: o.Order, settings: settings, members: make(map[string]*Member)}
+	p := &Pool{settings: settings, members: make(map[string]*Member)}
 	for c := range p.lines {
 		p.lines[c].lane = Class(c)
 	}
@@ -82,27 +73,27 @@ func New(opts *Options) (*Pool, error) {
 	return p, nil
 }
 
-// Settings returns those that are in force, with the defaults filled in.
-func (p *Pool) Settings() Settings {
+// Options returns those that are in force, with the defaults filled in.
+func (p *Pool) Options() Options {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.settings
 }
 
-// Set replaces the settings, all of them: a field that is 0 has its default, which for BufferedActions and
-// BufferedBytes is no bound. So begin with Settings, and change what is to change. With an error, which names every
+// SetOptions replaces the options, all of them: a field that is 0 has its default, which for BufferedActions and
+// BufferedBytes is no bound. So begin with Options, and change what is to change. With an error, which names every
 // problem, nothing is changed. It holds from the next question on: nothing is taken from who has a slot, or room, and
 // who waits goes on waiting. Another floor is that of a member when it has nothing the next time.
-func (p *Pool) Set(s Settings) error {
-	s, err := s.checked()
+func (p *Pool) SetOptions(o Options) error {
+	o, err := o.checked()
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
-	p.settings = s
+	p.settings = o
 	p.share()
 	news := p.dispatch()
-	news.append(p.budget.set(s))
+	news.append(p.budget.set(o))
 	p.mu.Unlock()
 	news.wake()
 	return nil
@@ -133,14 +124,9 @@ func (p *Pool) Limit() int {
 // share divides the limit. mu must be held.
 func (p *Pool) share() {
 	p.own, p.shared, p.alone = p.settings.Expedited, p.settings.Shared, false
-	if p.strategy == None {
-		p.shared = 0
-	}
 	all := p.own + p.shared
 	switch {
 	case p.limit == 0 || p.limit >= all:
-	case p.shared == 0:
-		p.own = p.limit
 	case p.limit == 1:
 		p.own, p.shared, p.alone = 1, 1, true
 	default:
@@ -152,16 +138,10 @@ func (p *Pool) share() {
 // lane is the line in which a class waits. known is false for a class that there is none of, which is served as
 // Expedited.
 func (p *Pool) lane(c Class) (lane Class, known bool) {
-	switch {
-	case int(c) >= classes:
+	if int(c) >= classes {
 		return Expedited, false
-	case p.strategy == None:
-		return Expedited, true
-	case p.strategy == Single && c != Expedited:
-		return Assured1, true
-	default:
-		return c, true
 	}
+	return c, true
 }
 
 // free reports whether there is a slot for a lane. mu must be held.
@@ -180,9 +160,6 @@ func (p *Pool) busy() int { return p.inUse[Expedited] + p.lent }
 
 // size is the most that a lane has of the shared slots.
 func (p *Pool) size(lane Class) int {
-	if p.strategy == Single {
-		return p.shared
-	}
 	if n := p.settings.Sizes[lane]; n > 0 {
 		return n
 	}

@@ -30,7 +30,7 @@ func join(t testing.TB, p *Pool, name string) *Member {
 
 // slots are a pool of that many of each side.
 func slots(own, shared int) Options {
-	return Options{Settings: Settings{Expedited: own, Shared: shared}}
+	return Options{Expedited: own, Shared: shared}
 }
 
 // takes has a member take a slot that is free.
@@ -117,7 +117,7 @@ func TestExpeditedWaitsForNobodyElse(t *testing.T) {
 }
 
 func TestAClassBelowItsFloorComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T) {
-	p := newPool(t, Options{Settings: Settings{Shared: 2, Floors: [classes]int{BestEffort: 2}}})
+	p := newPool(t, Options{Shared: 2, Floors: [classes]int{BestEffort: 2}})
 	m := join(t, p, "m")
 	q := &queue{t: t}
 	first, second := m.takes(t, Assured2), m.takes(t, Assured2)
@@ -137,7 +137,7 @@ func TestAClassBelowItsFloorComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T
 }
 
 func TestAClassHasAtMostItsSize(t *testing.T) {
-	p := newPool(t, Options{Settings: Settings{Shared: 4, Sizes: [classes]int{BestEffort: 1}}})
+	p := newPool(t, Options{Shared: 4, Sizes: [classes]int{BestEffort: 1}})
 	m := join(t, p, "m")
 	q := &queue{t: t}
 	first := m.takes(t, BestEffort)
@@ -193,13 +193,13 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	m.takes(t, Expedited)
 	q.asks(m, Expedited, 1)
 	q.asks(m, Expedited, 1)
-	require.NoError(t, p.Set(Settings{Expedited: 2, Shared: 1}))
+	require.NoError(t, p.SetOptions(Options{Expedited: 2, Shared: 1}))
 	require.Len(t, q.granted, 1)
-	require.ErrorContains(t, p.Set(Settings{Expedited: -1, Sizes: [classes]int{BestEffort: -2}}), "the size of best effort is -2")
-	require.Equal(t, 2, p.Settings().Expedited, "nothing of it holds")
-	more := p.Settings()
+	require.ErrorContains(t, p.SetOptions(Options{Expedited: -1, Sizes: [classes]int{BestEffort: -2}}), "the size of best effort is -2")
+	require.Equal(t, 2, p.Options().Expedited, "nothing of it holds")
+	more := p.Options()
 	more.Shared = 2
-	require.NoError(t, p.Set(more), "what is read can be set")
+	require.NoError(t, p.SetOptions(more), "what is read can be set")
 	m.takes(t, BestEffort)
 	m.takes(t, BestEffort)
 	p.SetLimit(10)
@@ -271,52 +271,25 @@ func TestIdlenessEarnsNothingAndSolitudeCostsNothing(t *testing.T) {
 }
 
 func TestTheOrderWithinAMember(t *testing.T) {
-	for order, want := range map[Order][]int64{FIFO: {1, 2, 3}, LIFO: {3, 2, 1}} {
-		o := slots(1, 1)
-		o.Order = order
-		p := newPool(t, o)
-		m := join(t, p, "m")
-		first := m.takes(t, Assured1)
-		q := &queue{t: t}
-		for i := range 3 {
-			q.asks(m, Assured1, int64(i+1))
-		}
-		var got []int64
-		first.Release()
-		for i := range 3 {
-			got = append(got, q.slots[i].bytes)
-			q.slots[i].Release()
-		}
-		require.Equal(t, want, got)
-	}
-}
-
-func TestStrategies(t *testing.T) {
-	o := slots(2, 1)
-	o.Strategy = Single
-	p := newPool(t, o)
-	m := join(t, p, "m")
+	m := join(t, newPool(t, slots(1, 1)), "m")
+	first := m.takes(t, Assured1)
 	q := &queue{t: t}
-	first := m.takes(t, BestEffort)
-	q.asks(m, BestEffort, 1)
-	q.asks(m, Assured1, 1)
-	require.Equal(t, []string{"m best effort", "m assured1"}, q.drain(first), "whatever their classes")
-	require.EqualValues(t, 2, p.Stats().Classes[BestEffort].Granted)
-
-	o.Strategy = None
-	p = newPool(t, o)
-	m = join(t, p, "m")
-	m.takes(t, BestEffort)
-	m.takes(t, Assured1)
-	_, ok, _ := m.Seat(func() {}).Ask(Expedited, 1)
-	require.False(t, ok, "they all use its slots")
-	require.Zero(t, p.Stats().Fallbacks)
+	for i := range 3 {
+		q.asks(m, Assured1, int64(i+1))
+	}
+	var got []int64
+	first.Release()
+	for i := range 3 {
+		got = append(got, q.slots[i].bytes)
+		q.slots[i].Release()
+	}
+	require.Equal(t, []int64{1, 2, 3}, got, "who came first")
 }
 
 func TestAClassThatThereIsNoneOfIsExpeditedAndCounted(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	slot := join(t, p, "m").takes(t, 17)
-	require.Equal(t, Expedited, slot.Class())
+	require.Equal(t, Expedited, slot.class)
 	require.EqualValues(t, 1, p.Stats().Fallbacks)
 	require.Equal(t, 1, p.Stats().Classes[Expedited].InUse)
 }
@@ -626,39 +599,6 @@ func TestShutdownDoesNotWaitForWhoHasCrashed(t *testing.T) {
 	})
 }
 
-func TestASnapshotIsOfTheTimeOfTheCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := slots(1, 1)
-		o.MaxSnapshotAge = time.Minute
-		p := newPool(t, o)
-		m := join(t, p, "m")
-		began := time.Now()
-		dropped := 0
-		get := func() (age time.Duration, err error) {
-			err = Prepared(t.Context(), m, BestEffort, func(context.Context) (time.Time, error) { return time.Now(), nil },
-				func(_ context.Context, taken time.Time) error { age = time.Since(taken); return nil }, func(time.Time) { dropped++ })
-			return age, err
-		}
-		slot := m.takes(t, BestEffort)
-		go func() { time.Sleep(50 * time.Second); slot.Release() }()
-		age, err := get()
-		require.NoError(t, err)
-		require.Equal(t, 50*time.Second, age)
-		require.Equal(t, 50*time.Second, time.Since(began))
-
-		slot = m.takes(t, BestEffort)
-		_, err = get()
-		require.ErrorIs(t, err, ErrSnapshotAge)
-		require.Equal(t, 110*time.Second, time.Since(began))
-		require.Equal(t, 2, dropped)
-		require.Zero(t, p.Stats().Classes[BestEffort].Waiting)
-		slot.Release()
-		no := errors.New("no snapshot")
-		require.ErrorIs(t, Prepared(t.Context(), m, BestEffort, func(context.Context) (int, error) { return 0, no },
-			func(context.Context, int) error { return nil }, func(int) { t.Error("there is none") }), no)
-	})
-}
-
 func TestAContextCarriesAClass(t *testing.T) {
 	_, ok := ClassOf(t.Context())
 	require.False(t, ok)
@@ -676,18 +616,18 @@ func TestAContextCarriesAClass(t *testing.T) {
 }
 
 func TestNewNamesEveryProblem(t *testing.T) {
-	_, err := New(&Options{Settings: Settings{
-		Expedited: -1, Shared: -2, MaxWaiting: -3, MaxSnapshotAge: -4, Floors: [classes]int{Assured1: -5, BestEffort: 3}, Sizes: [classes]int{Assured2: -6, BestEffort: 2},
-	}, Strategy: 7, Order: 8})
+	_, err := New(&Options{
+		Expedited: -1, Shared: -2, MaxWaiting: -3, Floors: [classes]int{Assured1: -5, BestEffort: 3}, Sizes: [classes]int{Assured2: -6, BestEffort: 2},
+	})
 	for _, want := range []string{
-		"Expedited is -1", "Shared is -2", "MaxWaiting is -3", "MaxSnapshotAge is -4ns", "the floor of assured1 is -5", "the size of assured2 is -6",
-		"the floor of best effort is 3, and its size 2", "no strategy 7", "no order 8",
+		"Expedited is -1", "Shared is -2", "MaxWaiting is -3", "the floor of assured1 is -5", "the size of assured2 is -6",
+		"the floor of best effort is 3, and its size 2",
 	} {
 		require.ErrorContains(t, err, want)
 	}
 	p, err := New(nil)
 	require.NoError(t, err)
-	require.Equal(t, DefaultExpedited+DefaultShared, p.Limit())
+	require.Equal(t, defaultExpedited+defaultShared, p.Limit())
 }
 
 func TestASlotCostsNoAllocation(t *testing.T) {

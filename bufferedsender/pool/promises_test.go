@@ -2,7 +2,6 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -17,7 +16,7 @@ import (
 func TestAWakeUpThatPanicsLosesNoOther(t *testing.T) {
 	for name, fault := range map[string]func(){"panic": func() { panic("odd") }, "Goexit": runtime.Goexit} {
 		for what, end := range map[string]func(*Pool, *Member){
-			"Set":   func(p *Pool, _ *Member) { _ = p.Set(Settings{Expedited: 4}) },
+			"Set":   func(p *Pool, _ *Member) { _ = p.SetOptions(Options{Expedited: 4}) },
 			"Leave": func(_ *Pool, m *Member) { m.Leave() },
 			"Shutdown": func(p *Pool, _ *Member) {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -149,7 +148,7 @@ func TestWhatIsGivenBackPutsNobodyInFrontOfTheLine(t *testing.T) {
 	small, ok, _ := seat.Ask(Assured1, 1)
 	require.True(t, ok)
 	last := m.takes(t, Assured1)
-	require.NoError(t, p.Set(Settings{Expedited: 1, Shared: 1}))
+	require.NoError(t, p.SetOptions(Options{Expedited: 1, Shared: 1}))
 	q := &queue{t: t}
 	q.asks(other, Assured1, 1)
 	q.asks(m, Assured1, 1)
@@ -197,7 +196,7 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 // An old slot that is given back undoes no turn that its class has had since, nor do Expedited's that are slots of
 // its own.
 func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
-	p := newPool(t, Options{Settings: Settings{Expedited: 1, Shared: 2, Floors: [classes]int{BestEffort: 2}}})
+	p := newPool(t, Options{Expedited: 1, Shared: 2, Floors: [classes]int{BestEffort: 2}})
 	m := join(t, p, "m")
 	old := m.takes(t, BestEffort)
 	other := m.takes(t, Assured4)
@@ -225,31 +224,6 @@ func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
 	require.Equal(t, []string{"m best effort"}, q.granted)
 }
 
-func TestADropThatPanicsIsAnErrorOfItsCaller(t *testing.T) {
-	p := newPool(t, slots(1, 1))
-	m := join(t, p, "m")
-	no := errors.New("no")
-	var err error
-	require.NotPanics(t, func() {
-		err = Prepared(t.Context(), m, Assured1, func(context.Context) (int, error) { return 1, nil },
-			func(context.Context, int) error { return no }, func(int) { panic("odd") })
-	})
-	var crash *PanicError
-	require.ErrorAs(t, err, &crash)
-	require.ErrorIs(t, err, no)
-	require.Zero(t, p.Stats().Classes[Assured1].InUse)
-}
-
-func TestAnEndedContextTakesNoSnapshot(t *testing.T) {
-	p := newPool(t, slots(1, 1))
-	m := join(t, p, "m")
-	bored := errors.New("bored")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(bored)
-	require.ErrorIs(t, Prepared(ctx, m, Assured1, func(context.Context) (int, error) { t.Error("it is of no use"); return 0, nil },
-		func(context.Context, int) error { return nil }, nil), bored)
-}
-
 func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(1, 1))
@@ -270,28 +244,14 @@ func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
 	})
 }
 
-func TestWhereClassesShareALineNoneIsSaidToHaveWhatAnotherHas(t *testing.T) {
-	for _, strategy := range []Strategy{Single, None} {
-		o := slots(1, 1)
-		o.Strategy = strategy
-		p := newPool(t, o)
-		m := join(t, p, "m")
-		m.takes(t, BestEffort)
-		(&queue{t: t}).asks(m, BestEffort, 1)
-		for c, s := range p.Stats().Classes {
-			require.Zero(t, s.InUse+s.Waiting, "%v has none", Class(c))
-		}
-	}
-}
-
 // Slots without a bound were without a limit too, where the sum of both sides is out of range.
 func TestALimitHoldsHoweverManySlotsThereAre(t *testing.T) {
-	for _, s := range []Settings{{Expedited: math.MaxInt}, {Shared: math.MaxInt}, {Expedited: MaxSlots + 1}} {
-		_, err := New(&Options{Settings: s})
+	for _, s := range []Options{{Expedited: math.MaxInt}, {Shared: math.MaxInt}, {Expedited: maxSlots + 1}} {
+		_, err := New(&s)
 		require.ErrorContains(t, err, "use at most 10000")
 	}
-	p := newPool(t, slots(MaxSlots, MaxSlots))
-	for _, limit := range []int{1, 2, MaxSlots, 2 * MaxSlots} {
+	p := newPool(t, slots(maxSlots, maxSlots))
+	for _, limit := range []int{1, 2, maxSlots, 2 * maxSlots} {
 		p.SetLimit(limit)
 		require.Equal(t, limit, p.Limit())
 	}

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Room is what a member may buffer of what all members buffer together: of Settings.BufferedActions and
+// Room is what a member may buffer of what all members buffer together: of Options.BufferedActions and
 // BufferedBytes. Its methods do not block, and are for one goroutine at a time: the caller has a lock of its own. But
 // for wake they call nothing.
 //
 // A member is active from its first Take until it has given everything back and its floor went to another. While it
-// is active it has a floor of room for certain, Settings.FloorActions and FloorBytes. What it wants beside that it
+// is active it has a floor of room for certain, Options.FloorActions and FloorBytes. What it wants beside that it
 // borrows, as much as it has shown that it gives back.
 //
 //archtest:long owed: lending and waiting are two parts

@@ -220,8 +220,8 @@ func (m *rooms) waiters(busy, loans size) {
 
 func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(t *rapid.T) Settings {
-			s := Settings{FloorActions: rapid.IntRange(1, 6).Draw(t, "floor"), FloorBytes: rapid.Int64Range(10, 60).Draw(t, "floor's bytes")}
+		draw := func(t *rapid.T) Options {
+			s := Options{FloorActions: rapid.IntRange(1, 6).Draw(t, "floor"), FloorBytes: rapid.Int64Range(10, 60).Draw(t, "floor's bytes")}
 			if rapid.IntRange(0, 4).Draw(t, "bounded") > 0 {
 				s.BufferedActions = rapid.IntRange(s.FloorActions, 50).Draw(t, "actions")
 			}
@@ -230,7 +230,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 			}
 			return s
 		}
-		p, err := New(&Options{Settings: draw(t), Strategy: rapid.SampledFrom([]Strategy{Classes, Classes, Classes, Single, None}).Draw(t, "strategy")})
+		p, err := New(new(draw(t)))
 		require.NoError(t, err)
 		m := &rooms{T: t, p: p}
 		known := rapid.Bool().Draw(t, "known") // as members that return
@@ -305,7 +305,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 				}
 				m.before()
 				m.lowered = true
-				require.NoError(t, p.Set(draw(t)))
+				require.NoError(t, p.SetOptions(draw(t)))
 				m.check(nil, true)
 				m.settle(t)
 			},

@@ -17,7 +17,7 @@ import (
 
 // roomFor is a pool with room for so many actions, in floors of 10, and any number of bytes.
 func roomFor(t testing.TB, actions int) *Pool {
-	return newPool(t, Options{Settings: Settings{BufferedActions: actions, FloorActions: 10}})
+	return newPool(t, Options{BufferedActions: actions, FloorActions: 10})
 }
 
 // guest is a member that wants room, and notes when it is told.
@@ -218,7 +218,7 @@ func TestALoanComesBackAsSoonAsABatchOfItIsNotNeeded(t *testing.T) {
 }
 
 func TestAnActionLargerThanTheBudgetPassesWhenThereIsNothingElse(t *testing.T) {
-	p := newPool(t, Options{Settings: Settings{BufferedBytes: 100, FloorBytes: 10}})
+	p := newPool(t, Options{BufferedBytes: 100, FloorBytes: 10})
 	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
 	require.True(t, a.Take(Expedited, 1, true, false))
 	require.False(t, b.Take(Expedited, 500, false, false))
@@ -235,7 +235,7 @@ func TestAnActionLargerThanTheBudgetPassesWhenThereIsNothingElse(t *testing.T) {
 }
 
 func TestAnActionLargerThanAFloorIsNotPassedByLoans(t *testing.T) {
-	p := newPool(t, Options{Settings: Settings{BufferedBytes: 100, FloorBytes: 10}})
+	p := newPool(t, Options{BufferedBytes: 100, FloorBytes: 10})
 	a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited), newGuest(t, p, "c", Expedited)
 	for a.Take(Expedited, 5, true, false) {
 	}
@@ -343,7 +343,7 @@ func TestWhatIsKeptForAMemberCoversWhatItWaitsFor(t *testing.T) {
 
 // What a member takes within its floor while it waits, it needs beside what it waits for.
 func TestWhoIsToldFindsRoomWhateverItHasTakenSince(t *testing.T) {
-	p := newPool(t, Options{Settings: Settings{BufferedBytes: 1020, FloorBytes: 100}})
+	p := newPool(t, Options{BufferedBytes: 1020, FloorBytes: 100})
 	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
 	require.True(t, a.Take(Expedited, 1, true, false))
 	for b.Take(Expedited, 10, true, false) {
@@ -378,8 +378,8 @@ func TestASmallerBudgetTakesNothingAway(t *testing.T) {
 	p := roomFor(t, 100)
 	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
 	require.Equal(t, 50, a.takes(50))
-	require.NoError(t, p.Set(Settings{BufferedActions: 20, FloorActions: 5}))
-	require.Equal(t, 20, p.Settings().BufferedActions)
+	require.NoError(t, p.SetOptions(Options{BufferedActions: 20, FloorActions: 5}))
+	require.Equal(t, 20, p.Options().BufferedActions)
 	require.EqualValues(t, 50, p.Stats().GrantedActions)
 	require.Zero(t, b.takes(1))
 	require.Zero(t, a.takes(1))
@@ -387,12 +387,12 @@ func TestASmallerBudgetTakesNothingAway(t *testing.T) {
 	require.Equal(t, 1, b.woken)
 	require.Equal(t, 5, b.takes(6), "the floor is that of now")
 	a.returns(10)
-	require.NoError(t, p.Set(Settings{BufferedActions: 100, FloorActions: 20}))
+	require.NoError(t, p.SetOptions(Options{BufferedActions: 100, FloorActions: 20}))
 	require.Equal(t, 20, a.takes(20))
 	require.EqualValues(t, 20, a.floor.actions, "and of the next time that it has nothing")
-	require.NoError(t, p.Set(Settings{}))
+	require.NoError(t, p.SetOptions(Options{}))
 	require.Equal(t, 10_000, b.takes(10_000), "no bound")
-	require.EqualValues(t, DefaultFloorBytes, p.Settings().FloorBytes)
+	require.EqualValues(t, defaultFloorBytes, p.Options().FloorBytes)
 }
 
 func TestAMemberThatLeavesGivesBackWhatItHoldsWhenItReturns(t *testing.T) {
@@ -428,7 +428,7 @@ func TestShutdownLeavesRoomAsItIs(t *testing.T) {
 // passed.
 func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, err := New(&Options{Settings: Settings{BufferedActions: 10_000, FloorActions: 10}})
+		p, err := New(&Options{BufferedActions: 10_000, FloorActions: 10})
 		require.NoError(t, err)
 		var order, served []*guest
 		var since [classes]int
@@ -519,7 +519,7 @@ func TestAnotherRequestThatIsLessUrgentCostsAMemberNoPlace(t *testing.T) {
 
 // Everybody at once, for the race detector.
 func TestManyWantRoomAtOnce(t *testing.T) {
-	p := newPool(t, Options{Settings: Settings{BufferedActions: 100, FloorActions: 10, BufferedBytes: 10_000, FloorBytes: 1000}})
+	p := newPool(t, Options{BufferedActions: 100, FloorActions: 10, BufferedBytes: 10_000, FloorBytes: 1000})
 	var all atomic.Int64
 	var group sync.WaitGroup
 	for i := range 16 {
@@ -589,11 +589,11 @@ func TestRoomCostsNoAllocationAndMembersWithoutItLittle(t *testing.T) {
 }
 
 func TestSettingsOfRoomAreChecked(t *testing.T) {
-	_, err := New(&Options{Settings: Settings{BufferedActions: -1, BufferedBytes: -2, FloorActions: -3, FloorBytes: -4}})
+	_, err := New(&Options{BufferedActions: -1, BufferedBytes: -2, FloorActions: -3, FloorBytes: -4})
 	for _, want := range []string{"BufferedActions is -1 and BufferedBytes -2", "FloorActions is -3", "FloorBytes is -4"} {
 		require.ErrorContains(t, err, want)
 	}
-	p := newPool(t, Options{Settings: Settings{BufferedActions: 5}})
+	p := newPool(t, Options{BufferedActions: 5})
 	require.Equal(t, 5, newGuest(t, p, "g", Expedited).takes(10), "a floor is not more than the budget")
 }
 
@@ -603,7 +603,7 @@ func BenchmarkRoom(b *testing.B) {
 		held int // while it takes one and returns one
 	}{{"within the floor", 1}, {"within a loan", 1500}, {"at the end of the floor", 1000}, {"from nothing", 0}} {
 		b.Run(c.name, func(b *testing.B) {
-			p := newPool(b, Options{Settings: Settings{BufferedActions: 100_000, BufferedBytes: 1 << 30}})
+			p := newPool(b, Options{BufferedActions: 100_000, BufferedBytes: 1 << 30})
 			g := newGuest(b, p, "g", Expedited)
 			require.Equal(b, c.held, g.takes(c.held))
 			b.ReportAllocs()

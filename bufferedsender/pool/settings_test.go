@@ -3,7 +3,6 @@ package pool
 import (
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,8 +12,8 @@ import (
 func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 	p, err := New(nil)
 	require.NoError(t, err)
-	before := p.Settings()
-	typ := reflect.TypeFor[Settings]()
+	before := p.Options()
+	typ := reflect.TypeFor[Options]()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name
 		t.Run(name, func(t *testing.T) {
@@ -25,8 +24,6 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 				field.SetInt(field.Int() + 3)
 			case int64:
 				field.SetInt(field.Int() + 12345)
-			case time.Duration:
-				field.Set(reflect.ValueOf(time.Hour))
 			case [classes]int:
 				field.Index(int(Assured2)).SetInt(3)
 			default:
@@ -35,9 +32,9 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 			if name == "Floors" || name == "Sizes" { // a floor within a size, both within the slots
 				next.Shared = 9
 			}
-			require.NoError(t, p.Set(next))
-			assert.Equal(t, next, p.Settings())
-			assert.NotEqual(t, before, p.Settings())
+			require.NoError(t, p.SetOptions(next))
+			assert.Equal(t, next, p.Options())
+			assert.NotEqual(t, before, p.Options())
 
 			bad := next
 			field = reflect.ValueOf(&bad).Elem().Field(i)
@@ -45,9 +42,9 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 				field = field.Index(int(Assured2))
 			}
 			field.SetInt(-1)
-			require.Error(t, p.Set(bad))
-			assert.Equal(t, next, p.Settings(), "nothing is changed")
-			require.NoError(t, p.Set(before))
+			require.Error(t, p.SetOptions(bad))
+			assert.Equal(t, next, p.Options(), "nothing is changed")
+			require.NoError(t, p.SetOptions(before))
 		})
 	}
 }

@@ -31,8 +31,7 @@ func (p *Pool) waited(s *Seat, d time.Duration) {
 
 // ClassStats counts what has happened in a class since the pool, or the member, was made.
 type ClassStats struct {
-	// Waiting is how many wait now, InUse how many slots are in use. Under the strategies Single and None, and of a
-	// member, they are 0.
+	// Waiting is how many wait now, InUse how many slots are in use. Of a member they are 0.
 	Waiting, InUse int
 	// Granted is how many slots were given and taken, Ended how many of them were released, Refused how often Do was
 	// told ErrFull.
@@ -103,9 +102,7 @@ func (p *Pool) Stats() Stats {
 	s := Stats{Fallbacks: p.fellBack, Members: len(p.members)}
 	for c := range s.Classes {
 		s.Classes[c] = p.counts[c].public()
-		if p.strategy == Classes { // otherwise a line is not that of one class
-			s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting
-		}
+		s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting
 	}
 	p.budget.stats(&s)
 	return s

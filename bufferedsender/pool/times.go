@@ -42,9 +42,6 @@ func (t *Times) add(d time.Duration) {
 	t.n++
 }
 
-// Count returns how many there were.
-func (t *Times) Count() int64 { return t.n }
-
 // Quantile returns how long the given share of them took at the most, from 0 to 1: 0.99 for all but one in a hundred.
 // It is 0 if there were none.
 func (t *Times) Quantile(share float64) time.Duration {

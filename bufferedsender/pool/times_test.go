@@ -28,7 +28,7 @@ func TestTimesAreRightToWithinAFifth(t *testing.T) {
 	}
 	many.add(-1)
 	many.add(1 << 62)
-	assert.EqualValues(t, 1002, many.Count())
+	assert.EqualValues(t, 1002, many.n)
 	assert.InDelta(t, 0.5, many.Quantile(0.5).Seconds(), 0.1)
 	assert.InDelta(t, 0.99, many.Quantile(0.99).Seconds(), 0.2)
 	assert.Zero(t, (&Times{}).Quantile(0.5))
@@ -36,7 +36,7 @@ func TestTimesAreRightToWithinAFifth(t *testing.T) {
 
 func TestThePoolSaysHowLongTheSlotsOfAClassWereWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := New(&Options{Settings: Settings{Expedited: 1}})
+		p, err := New(&Options{Expedited: 1})
 		require.NoError(t, err)
 		m, err := p.Join("m")
 		require.NoError(t, err)
@@ -48,12 +48,12 @@ func TestThePoolSaysHowLongTheSlotsOfAClassWereWaitedFor(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		times := p.QueueTimes(Expedited)
-		assert.EqualValues(t, 2, times.Count())
+		assert.EqualValues(t, 2, times.n)
 		assert.Zero(t, times.Quantile(0.5), "the first had not to wait")
 		assert.InDelta(t, 1, times.Quantile(1).Seconds(), 0.25)
 		none := p.QueueTimes(BestEffort)
-		assert.Zero(t, none.Count())
+		assert.Zero(t, none.n)
 		none = p.QueueTimes(99)
-		assert.Zero(t, none.Count())
+		assert.Zero(t, none.n)
 	})
 }

@@ -130,7 +130,6 @@ func TestHalfOfTheWorkCrashesAndTheOtherHalfIsDone(t *testing.T) {
 func TestAnyWorkWithCrashesInAnyPoolEnds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		o := slots(rapid.IntRange(1, 3).Draw(r, "expedited"), rapid.IntRange(1, 4).Draw(r, "shared"))
-		o.Strategy = rapid.SampledFrom([]Strategy{Classes, Single, None}).Draw(r, "strategy")
 		type job struct {
 			class Class
 			takes time.Duration

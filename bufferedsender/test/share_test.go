@@ -27,9 +27,9 @@ func member(t *testing.T, p *pool.Pool, name string) *pool.Member {
 	return m
 }
 
-func newPool(t *testing.T, s pool.Settings) *pool.Pool {
+func newPool(t *testing.T, s pool.Options) *pool.Pool {
 	t.Helper()
-	p, err := pool.New(&pool.Options{Settings: s})
+	p, err := pool.New(&s)
 	require.NoError(t, err)
 	return p
 }
@@ -81,10 +81,10 @@ func withAndWithoutHandler(t *testing.T, test func(t *testing.T, handlers events
 	}
 }
 
-func sharing(t *testing.T, s *busyService, m *pool.Member, opts bufferedsender.Options[sendertest.Hotel]) *bufferedsender.BufferedSender[sendertest.Hotel] {
+func sharing(t *testing.T, s *busyService, p *pool.Pool, name string, opts bufferedsender.Options[sendertest.Hotel]) *bufferedsender.BufferedSender[sendertest.Hotel] {
 	t.Helper()
-	opts.Share, opts.Logger = m, sendertest.NoLog
-	sender, err := bufferedsender.New(s.indexer(m.Name()), &opts)
+	opts.Share, opts.Logger = member(t, p, name), sendertest.NoLog
+	sender, err := bufferedsender.New(s.indexer(name), &opts)
 	require.NoError(t, err)
 	sendertest.CloseAtEnd(t, sender)
 	return sender
@@ -92,10 +92,10 @@ func sharing(t *testing.T, s *busyService, m *pool.Member, opts bufferedsender.O
 
 func TestSendersOfAPoolHaveAsManyRequestsAsItHasSlotsAndTurns(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
-		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 2})
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 2})
 		var all []*bufferedsender.BufferedSender[sendertest.Hotel]
 		for i := range 4 {
-			sender := sharing(t, s, member(t, p, fmt.Sprint(i)), bufferedsender.Options[sendertest.Hotel]{
+			sender := sharing(t, s, p, fmt.Sprint(i), bufferedsender.Options[sendertest.Hotel]{
 				Handlers: h, Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8},
 			})
 			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("k", 100)...))
@@ -128,8 +128,8 @@ func TestSendersOfAPoolHaveAsManyRequestsAsItHasSlotsAndTurns(t *testing.T) {
 // request under way.
 func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
-		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1, Shared: 1})
-		sender := sharing(t, s, member(t, p, "hotels"), bufferedsender.Options[sendertest.Hotel]{
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})
+		sender := sharing(t, s, p, "hotels", bufferedsender.Options[sendertest.Hotel]{
 			Handlers: h, Class: pool.BestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
 		})
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("old", 1000)...))
@@ -151,8 +151,8 @@ func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
 // It waits for the older action of its key, which takes its class.
 func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
-		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1, Shared: 1})
-		sender := sharing(t, s, member(t, p, "hotels"), bufferedsender.Options[sendertest.Hotel]{
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})
+		sender := sharing(t, s, p, "hotels", bufferedsender.Options[sendertest.Hotel]{
 			Handlers: h, Class: pool.BestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
 		})
 		ends := make(chan string, 3)
@@ -189,7 +189,7 @@ func TestNobodyElseWaitsForASenderThatWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1})
+				s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1})
 				opts := &bufferedsender.Options[sendertest.Hotel]{Share: member(t, p, "sick"), Logger: sendertest.NoLog, AutoFlushInterval: time.Second}
 				if hold.sent != nil {
 					opts.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) { hold.sent() }
@@ -205,7 +205,7 @@ func TestNobodyElseWaitsForASenderThatWaits(t *testing.T) {
 				assert.Zero(t, p.Stats().Classes[pool.Expedited].InUse)
 				assert.Zero(t, p.Stats().Classes[pool.Expedited].Waiting)
 
-				sound := sharing(t, s, member(t, p, "sound"), bufferedsender.Options[sendertest.Hotel]{})
+				sound := sharing(t, s, p, "sound", bufferedsender.Options[sendertest.Hotel]{})
 				require.NoError(t, sound.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
 				began := time.Now()
 				require.NoError(t, sound.Flush(sendertest.Within(t, time.Hour), nil))
@@ -223,10 +223,10 @@ func TestNobodyElseWaitsForASenderThatWaits(t *testing.T) {
 // Two senders with handlers want the one slot all the time. Both must go on.
 func TestASenderWithAHandlerIsNotPassedForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1})
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1})
 		slow := events.Handlers[sendertest.Hotel]{ActionSent: func(context.Context, *events.ActionSent[sendertest.Hotel]) { time.Sleep(300 * time.Millisecond) }}
-		fast := sharing(t, s, member(t, p, "fast"), bufferedsender.Options[sendertest.Hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}})
-		slower := sharing(t, s, member(t, p, "slow"), bufferedsender.Options[sendertest.Hotel]{Handlers: slow, Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}})
+		fast := sharing(t, s, p, "fast", bufferedsender.Options[sendertest.Hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}})
+		slower := sharing(t, s, p, "slow", bufferedsender.Options[sendertest.Hotel]{Handlers: slow, Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 4}})
 		require.NoError(t, fast.UploadDocuments(t.Context(), sendertest.Hotels("k", 100)...))
 		require.NoError(t, slower.UploadDocuments(t.Context(), sendertest.Hotels("k", 20)...))
 		require.NoError(t, slower.Flush(sendertest.Within(t, time.Hour), nil))
@@ -237,7 +237,7 @@ func TestASenderWithAHandlerIsNotPassedForEver(t *testing.T) {
 
 func TestASenderSaysThatItWaitsForASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, pool.Settings{Expedited: 1})
+		p := newPool(t, pool.Options{Expedited: 1})
 		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels"), AutoFlushInterval: time.Second})
 		release := make(chan struct{})
 		go func() {
@@ -257,7 +257,7 @@ func TestASenderSaysThatItWaitsForASlot(t *testing.T) {
 
 func TestASenderOfAPoolThatWasShutDownSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, pool.Settings{})
+		p := newPool(t, pool.Options{})
 		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels")})
 		require.NoError(t, p.Shutdown(t.Context()))
 		r.Upload(sendertest.Hotels("k", 1)...)
@@ -270,7 +270,7 @@ func TestASenderOfAPoolThatWasShutDownSaysSo(t *testing.T) {
 
 func TestAnUnknownClassIsServedAsExpeditedAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, pool.Settings{})
+		p := newPool(t, pool.Options{})
 		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels")})
 		require.NoError(t, r.Sender.UploadDocuments(pool.WithClass(t.Context(), 9), sendertest.Hotels("k", 3)...))
 		require.NoError(t, r.Flush())
@@ -285,7 +285,7 @@ func TestAnUnknownClassIsServedAsExpeditedAndCounted(t *testing.T) {
 // of what the others need.
 func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
-		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 2, BufferedActions: 100, FloorActions: 10})
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 2, BufferedActions: 100, FloorActions: 10})
 		opts := bufferedsender.Options[sendertest.Hotel]{Handlers: h, Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8}}
 		down := false
 		sickOpts := opts
@@ -307,7 +307,7 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 		assert.Equal(t, 10, sick.Stats().PendingActions, "its floor")
 
 		began := time.Now()
-		sound := sharing(t, s, member(t, p, "sound"), opts)
+		sound := sharing(t, s, p, "sound", opts)
 		require.NoError(t, sound.UploadDocuments(t.Context(), sendertest.Hotels("k", 200)...))
 		require.NoError(t, sound.Flush(sendertest.Within(t, time.Hour), nil))
 		assert.Equal(t, 11*time.Second, time.Since(began), "200 documents, 10 a request, two at a time once it has shown that it returns what it borrows")
@@ -327,7 +327,7 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 // have: it purges its own.
 func TestASickSenderPurgesItsOwnFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, pool.Settings{BufferedActions: 100, FloorActions: 10})
+		p := newPool(t, pool.Options{BufferedActions: 100, FloorActions: 10})
 		var purged, also []string
 		r := sendertest.New(t, &sendertest.Options{
 			Share: member(t, p, "hotels"),
@@ -354,11 +354,11 @@ func TestASickSenderPurgesItsOwnFloor(t *testing.T) {
 // Its handler runs for a request of another class when it is granted a slot.
 func TestASlotIsNotKeptForASenderWhoseHandlerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := &busyService{takes: time.Second}, newPool(t, pool.Settings{Expedited: 1, Shared: 1})
+		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})
 		slow := events.Handlers[sendertest.Hotel]{ActionSent: func(context.Context, *events.ActionSent[sendertest.Hotel]) { time.Sleep(time.Hour) }}
-		first := sharing(t, s, member(t, p, "first"), bufferedsender.Options[sendertest.Hotel]{})
-		slower := sharing(t, s, member(t, p, "slow"), bufferedsender.Options[sendertest.Hotel]{Handlers: slow, AutoFlushInterval: 10 * time.Millisecond})
-		sound := sharing(t, s, member(t, p, "sound"), bufferedsender.Options[sendertest.Hotel]{})
+		first := sharing(t, s, p, "first", bufferedsender.Options[sendertest.Hotel]{})
+		slower := sharing(t, s, p, "slow", bufferedsender.Options[sendertest.Hotel]{Handlers: slow, AutoFlushInterval: 10 * time.Millisecond})
+		sound := sharing(t, s, p, "sound", bufferedsender.Options[sendertest.Hotel]{})
 		require.NoError(t, first.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
 		flushed := sendertest.Later(func() error { return first.Flush(sendertest.Within(t, time.Hour), nil) })
 		synctest.Wait()

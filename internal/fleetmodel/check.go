@@ -49,7 +49,7 @@ func (m *model) snapshot() {
 	if p.BudgetBytes > 0 {
 		m.ceiling.bytes = m.bounded("bytes", p.GrantedBytes, m.budget.bytes, m.ceiling.bytes, largest)
 	}
-	m.slots(m.fleet.Pool().Settings())
+	m.slots(m.fleet.Pool().Options())
 }
 
 // bounded checks that no more is granted than the ceiling, and returns the next one, which is the budget unless it
@@ -73,7 +73,7 @@ func (m *model) settle() {
 	m.service.reach(true)
 	_ = m.fleet.Resume()
 	synctest.Wait()
-	now := m.fleet.Pool().Settings()
+	now := m.fleet.Pool().Options()
 	enough := func(budget, floor int64) bool {
 		return budget == 0 || budget >= 2*floor*int64(m.indexes+1) && floor >= largest
 	}

@@ -148,9 +148,7 @@ func draw(intn func(n int) int) *model {
 		holds: map[string]bool{}, records: map[docKey][]*record{}, senders: map[*bufferedsender.BufferedSender[hotel]]bool{},
 	}
 	m.pool = pool.Options{
-		Settings: pool.Settings{Expedited: 1 + intn(3), Shared: 1 + intn(3), FloorActions: 1 + intn(12)},
-		Strategy: []pool.Strategy{pool.Classes, pool.Classes, pool.Classes, pool.Single, pool.None}[intn(5)],
-		Order:    pool.Order(intn(2)),
+		Expedited: 1 + intn(3), Shared: 1 + intn(3), FloorActions: 1 + intn(12),
 	}
 	if intn(4) > 0 {
 		m.pool.BufferedActions = m.pool.FloorActions * (1 + intn(2*m.indexes+3))
@@ -213,7 +211,7 @@ func (m *model) start() {
 	}
 	m.budget = granted{int64(m.pool.BufferedActions), m.pool.BufferedBytes}
 	m.ceiling = m.budget
-	m.slots(m.fleet.Pool().Settings())
+	m.slots(m.fleet.Pool().Options())
 	for range m.indexes * lanes {
 		lane := make(chan func(), len(m.steps)+m.indexes) // all that it is ever given
 		m.lanes = append(m.lanes, lane)
@@ -227,7 +225,7 @@ func (m *model) start() {
 
 // slots tells the service how many requests there may be with settings of the pool that are in force, or will be in a
 // moment.
-func (m *model) slots(s pool.Settings) {
+func (m *model) slots(s pool.Options) {
 	n := s.Expedited + s.Shared
 	if m.limit > 0 && !m.adapts {
 		n = min(n, m.limit)

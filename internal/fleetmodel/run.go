@@ -83,17 +83,17 @@ func (m *model) do(s step) {
 			m.jobs.Go(func() { m.fleet.PurgeAll(context.Background()) })
 		}
 	case stepSlots:
-		now := m.fleet.Pool().Settings()
+		now := m.fleet.Pool().Options()
 		now.Expedited, now.Shared = 1+s.n%3, 1+s.class%3
 		m.set(now)
 	case stepLimit:
 		if !m.adapts {
 			m.limit = s.n % 4
-			m.slots(m.fleet.Pool().Settings())
+			m.slots(m.fleet.Pool().Options())
 			m.fleet.Pool().SetLimit(m.limit)
 		}
 	case stepBudget:
-		now := m.fleet.Pool().Settings()
+		now := m.fleet.Pool().Options()
 		if now.BufferedActions > 0 {
 			now.BufferedActions = now.FloorActions * (1 + s.n%(2*m.indexes+3))
 		}
@@ -112,9 +112,9 @@ func (m *model) do(s step) {
 }
 
 // set changes settings of the pool. What was granted stays granted.
-func (m *model) set(s pool.Settings) {
+func (m *model) set(s pool.Options) {
 	m.slots(s)
-	if err := m.fleet.Pool().Set(s); err != nil {
+	if err := m.fleet.Pool().SetOptions(s); err != nil {
 		m.wrong("%v", err)
 	}
 	m.budget = granted{int64(s.BufferedActions), s.BufferedBytes}

@@ -48,10 +48,10 @@ func newIndexes(client *search.IndexClient, logger *slog.Logger) (*indexes, erro
 	f, err := fleet.New(fleet.From(client.Client, names), &fleet.Options{
 		// What the service gets from this process at once, and what the process keeps in memory, whatever the number
 		// of indexes. Forty floors of 500 fit into the budget, so that each index has room of its own.
-		Pool: &pool.Options{Settings: pool.Settings{
+		Pool: &pool.Options{
 			Expedited: 4, Shared: 8,
 			BufferedActions: 40_000, FloorActions: 500,
-		}},
+		},
 		Logger: logger,
 	})
 	if err != nil {
