@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -89,7 +88,7 @@ func (f *feed) items(holdings []*holding) (items []item) {
 	for _, h := range holdings {
 		for j := range h.lease.Records {
 			r := &h.lease.Records[j]
-			it := item{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(pool.BestEffort)), Own: true, Value: payload{typ: r.Op}}
+			it := item{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(models.ClassBestEffort)), Own: true, Value: payload{typ: r.Op}}
 			if r.Op == "" { // the first: it replaces what was before it
 				l, ok := loaded[h]
 				if !ok {

@@ -117,11 +117,11 @@ type Options[T any] struct {
 	// leave the pool. Defaults to none.
 	Share *pool.Member
 	// Class is how urgent the actions are, unless the context of an adding call says
-	// something else, see pool.WithClass: a live update can go past a backfill of the same
+	// something else, see models.WithClass: a live update can go past a backfill of the same
 	// index. Urgent ones are sent first, and an action behind a less urgent one of its key makes
 	// that one urgent. Other classes than Expedited leave an eighth of the buffer to it. Defaults to
-	// pool.Expedited.
-	Class pool.Class
+	// models.ClassExpedited.
+	Class models.Class
 
 	// Folding merges actions of one key while they wait, so that a key that changes
 	// often is written less often. Defaults to nil: each is sent.
@@ -300,8 +300,8 @@ func (c *settings) complete() error {
 	if err := c.Retry.Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	if c.Class > pool.BestEffort {
-		errs = append(errs, fmt.Errorf("there is no class %d: use pool.Expedited, pool.Assured1 to pool.Assured4, or pool.BestEffort", c.Class))
+	if c.Class > models.ClassBestEffort {
+		errs = append(errs, fmt.Errorf("there is no class %d: use one of models.ClassExpedited to models.ClassBestEffort", c.Class))
 	}
 	if c.OnMergeMissing > MergeMissingUpload {
 		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", c.OnMergeMissing))

@@ -29,7 +29,7 @@ func TestNoOptionIsLostOnTheWayToTheSender(t *testing.T) {
 		UnknownWait: time.Second, Retry: retry.Options{MaxRetries: 1}, Outage: Hold{},
 		Queue: struct{ queue.Queue }{}, QueueLease: time.Second, DeleteMissing: true,
 		Loader: func(context.Context, []string) ([]models.IndexDocumentsAction[string], error) { return nil, nil },
-		Share:  &pool.Member{}, Class: pool.BestEffort, Folding: &Folding[string]{Version: func(string) int64 { return 1 }},
+		Share:  &pool.Member{}, Class: models.ClassBestEffort, Folding: &Folding[string]{Version: func(string) int64 { return 1 }},
 		OnMergeMissing: MergeMissingIgnore, DeadLetters: struct{ deadletter.Sink }{}, Waiting: Waiting{FailFast: true}, Tap: struct{ models.Tap }{},
 		Logger: slog.Default(), TracerProvider: tracenoop.NewTracerProvider(), MeterProvider: noop.NewMeterProvider(),
 	}

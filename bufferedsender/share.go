@@ -7,15 +7,16 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // classesOfPool is how many classes of service there are.
-const classesOfPool = int(pool.BestEffort) + 1
+const classesOfPool = int(models.ClassBestEffort) + 1
 
 // classFor returns the class of what an adding call with this context adds. One that
 // there is none of is served as Expedited.
 func (o *settings) classFor(ctx context.Context) uint8 {
-	c, ok := pool.ClassOf(ctx)
+	c, ok := models.ClassOf(ctx)
 	if !ok {
 		c = o.Class
 	}
@@ -25,7 +26,7 @@ func (o *settings) classFor(ctx context.Context) uint8 {
 	if o.Share != nil {
 		o.Share.FellBack()
 	}
-	return uint8(pool.Expedited)
+	return uint8(models.ClassExpedited)
 }
 
 // share is a pool as the publisher sees it. All but the slots that it gives belongs to the
@@ -98,7 +99,7 @@ func (s *share) roomForPublisher() publisher.Room {
 
 // Take implements publisher.Room.
 func (r sharedRoom) Take(w publisher.Want) bool {
-	return r.room.Take(pool.Class(w.Class), w.Bytes, w.Lend, w.Must)
+	return r.room.Take(models.Class(w.Class), w.Bytes, w.Lend, w.Must)
 }
 
 // Return implements publisher.Room.
@@ -125,7 +126,7 @@ func (s *share) ask(at *seat, class uint8, bytes int) bool {
 	}
 	var err error
 	s.granted.And(^(uint32(1) << class))
-	at.slot, at.has, err = at.Ask(pool.Class(class), int64(bytes))
+	at.slot, at.has, err = at.Ask(models.Class(class), int64(bytes))
 	at.asked = !at.has && err == nil
 	s.err = err
 	return at.has

@@ -26,7 +26,7 @@ func neighbours(setting) []row {
 	}
 	backfill := map[string]neighbour{}
 	for i := range 4 {
-		backfill[fmt.Sprint("backfill", i)] = neighbour{class: pool.BestEffort, answer: slowly}
+		backfill[fmt.Sprint("backfill", i)] = neighbour{class: models.ClassBestEffort, answer: slowly}
 	}
 	return []row{
 		{
@@ -42,7 +42,7 @@ func neighbours(setting) []row {
 
 // neighbour is another index of the fleet.
 type neighbour struct {
-	class  pool.Class
+	class  models.Class
 	answer func(ctx context.Context, keys []string) (models.IndexDocumentsResult, error)
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // live measures a live update each ten milliseconds: alone, under a backfill, and under a backfill that others leave
@@ -54,19 +54,19 @@ func liveUpdates(ctx context.Context, p *plan, backfill, others bool) (ms, kept 
 	updates := producerOf(one, hotels, 0, 1)
 	all := []*producer{updates}
 	var loads []*load
-	fill := func(to sender, x *index, class pool.Class) {
+	fill := func(to sender, x *index, class models.Class) {
 		some := []*producer{producerOf(to, x, len(all), 100), producerOf(to, x, len(all)+1, 100)}
 		all = append(all, some...)
-		loads = append(loads, start(pool.WithClass(ctx, class), some, 0, false))
+		loads = append(loads, start(models.WithClass(ctx, class), some, 0, false))
 	}
 	if backfill {
-		fill(one, hotels, pool.BestEffort)
+		fill(one, hotels, models.ClassBestEffort)
 	}
 	if others {
-		fill(other, motels, pool.Assured1)
+		fill(other, motels, models.ClassAssured1)
 	}
 	err = sleep(ctx, p.window/2) // buffers are full
-	loads = append(loads, start(pool.WithClass(ctx, pool.Expedited), []*producer{updates}, 10*time.Millisecond, true))
+	loads = append(loads, start(models.WithClass(ctx, models.ClassExpedited), []*producer{updates}, 10*time.Millisecond, true))
 	err = errors.Join(err, sleep(ctx, 4*takes))
 	_ = hotels.times()
 	before, began := hotels.applied.Load(), time.Now()

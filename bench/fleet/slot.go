@@ -9,6 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // slot measures the pool by itself, and a sender whose requests have one document, with and without a pool.
@@ -41,7 +42,7 @@ func freeSlot(b *testing.B) error {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s, _, _ := seats[0].Ask(pool.Assured1, 1000)
+		s, _, _ := seats[0].Ask(models.ClassAssured1, 1000)
 		s.Release()
 	}
 	return nil
@@ -54,7 +55,7 @@ func handedSlot(b *testing.B) error {
 	}
 	var has pool.Slot
 	for i, s := range seats {
-		if got, ok, _ := s.Ask(pool.Assured1, 1000); ok != (i == 0) {
+		if got, ok, _ := s.Ask(models.ClassAssured1, 1000); ok != (i == 0) {
 			return fmt.Errorf("member %d has a slot: %v", i, ok)
 		} else if ok {
 			has = got
@@ -64,10 +65,10 @@ func handedSlot(b *testing.B) error {
 	at := 0
 	for b.Loop() {
 		has.Release()
-		_, _, _ = seats[at].Ask(pool.Assured1, 1000) // is the last now
+		_, _, _ = seats[at].Ask(models.ClassAssured1, 1000) // is the last now
 		at = (at + 1) % len(seats)
 		var ok bool
-		if has, ok, _ = seats[at].Ask(pool.Assured1, 1000); !ok {
+		if has, ok, _ = seats[at].Ask(models.ClassAssured1, 1000); !ok {
 			return errors.New("a slot went to a member whose turn it is not")
 		}
 	}

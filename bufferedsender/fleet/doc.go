@@ -11,7 +11,7 @@
 // that they share, and a backfill delays the live updates of the same index. The senders of a fleet share
 //
 //   - request slots, by class of service: what is Expedited never waits for a backfill in BestEffort, not even of its
-//     own index (pool.WithClass), and inside a class the indexes take turns by bytes. When a request is made is
+//     own index (models.WithClass), and inside a class the indexes take turns by bytes. When a request is made is
 //     another matter: a single document waits for a full batch or Options.AutoFlushInterval, 5 s, also if it is
 //     Expedited;
 //   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent,

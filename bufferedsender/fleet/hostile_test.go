@@ -12,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -164,13 +165,13 @@ func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 		other, err := f.Pool().Join("other")
 		require.NoError(t, err)
 		seat := other.Seat(func() {})
-		slot, ok, err := seat.Ask(pool.Expedited, 1)
+		slot, ok, err := seat.Ask(models.ClassExpedited, 1)
 		require.True(t, ok)
 		require.NoError(t, err)
 		a := senderOf(t, f, "a", &bufferedsender.Options[hotel]{AutoFlushInterval: time.Second})
 		upload(t, a, 1)
 		time.Sleep(10 * time.Second) // it waits for a slot
-		ctx := pool.WithClass(sendertest.Within(t, time.Hour), pool.BestEffort)
+		ctx := models.WithClass(sendertest.Within(t, time.Hour), models.ClassBestEffort)
 		require.NoError(t, a.UploadDocuments(ctx, sendertest.Hotels("low", 3)...))
 		began := time.Now()
 		for s.requests("a") == 0 && time.Since(began) < 10*time.Minute {
@@ -208,7 +209,7 @@ func TestASlotInHandIsGivenBackWhileAHandlerRuns(t *testing.T) {
 			}}})
 		upload(t, a, 10)
 		time.Sleep(10 * time.Minute)
-		assert.Zero(t, f.Pool().Stats().Classes[pool.Expedited].InUse, "slots in use while a handler runs and no request is under way")
+		assert.Zero(t, f.Pool().Stats().Classes[models.ClassExpedited].InUse, "slots in use while a handler runs and no request is under way")
 		time.Sleep(2 * time.Hour)
 	})
 }

@@ -51,19 +51,19 @@ func liveUpdates(t *testing.T, backfill, others bool) (p99 time.Duration, backfi
 		hotels, motels := senderOf(t, f, "hotels", opts), senderOf(t, f, "motels", opts)
 		var wait sync.WaitGroup
 		ended := time.Now().Add(lasts)
-		fill := func(to *bufferedsender.BufferedSender[hotel], class pool.Class) {
+		fill := func(to *bufferedsender.BufferedSender[hotel], class models.Class) {
 			wait.Go(func() {
-				ctx := pool.WithClass(t.Context(), class)
+				ctx := models.WithClass(t.Context(), class)
 				for n := 0; time.Now().Before(ended); n++ {
 					assert.NoError(t, to.UploadDocuments(ctx, sendertest.Hotels(fmt.Sprint("old-", n, "-"), 10)...))
 				}
 			})
 		}
 		if backfill {
-			fill(hotels, pool.BestEffort)
+			fill(hotels, models.ClassBestEffort)
 		}
 		if others {
-			fill(motels, pool.Assured1)
+			fill(motels, models.ClassAssured1)
 		}
 		time.Sleep(time.Second) // buffers are full
 
@@ -79,7 +79,7 @@ func liveUpdates(t *testing.T, backfill, others bool) (p99 time.Duration, backfi
 				assert.NoError(t, o.Err)
 				took = append(took, time.Since(added))
 			}
-			require.NoError(t, hotels.IndexDocuments(pool.WithClass(t.Context(), pool.Expedited), update))
+			require.NoError(t, hotels.IndexDocuments(models.WithClass(t.Context(), models.ClassExpedited), update))
 			time.Sleep(7 * time.Millisecond)
 		}
 		backfilled = (float64(hotels.Stats().Completed-before) - float64(live)) / time.Since(began).Seconds()

@@ -3,7 +3,7 @@ package fleet
 import (
 	"context"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 )
@@ -55,9 +55,9 @@ func (f *Fleet) observe(provider metric.MeterProvider) (stop func(), err error) 
 	if err != nil {
 		return nil, err
 	}
-	var byClass [int(pool.BestEffort) + 1]metric.MeasurementOption
+	var byClass [int(models.ClassBestEffort) + 1]metric.MeasurementOption
 	for c := range byClass {
-		byClass[c] = metric.WithAttributeSet(attribute.NewSet(attribute.String("azsearch.pool.class", pool.Class(c).String())))
+		byClass[c] = metric.WithAttributeSet(attribute.NewSet(attribute.String("azsearch.pool.class", models.Class(c).String())))
 	}
 	registered, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		s := f.pool.Stats()

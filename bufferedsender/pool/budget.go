@@ -3,6 +3,8 @@ package pool
 import (
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Parts of the budget.
@@ -107,7 +109,7 @@ func (b *budget) ceiling(r *Room) size {
 }
 
 // take is Take. r was asked for want; mu must be held.
-func (b *budget) take(r *Room, lane Class, want size, lend, must bool) (ok bool, news told) {
+func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (ok bool, news told) {
 	need := r.held.plus(want)
 	if must {
 		b.force(r, need)
@@ -171,7 +173,7 @@ func (b *budget) trusts(r *Room, need size) bool {
 }
 
 // urgent is the more urgent of the lane and that in which r waits.
-func (b *budget) urgent(r *Room, lane Class) Class {
+func (b *budget) urgent(r *Room, lane models.Class) models.Class {
 	if r.state == roomWaiting {
 		return min(r.lane, lane)
 	}
@@ -179,7 +181,7 @@ func (b *budget) urgent(r *Room, lane Class) Class {
 }
 
 // ask has r wait in a line. If it does already, it keeps its place.
-func (b *budget) ask(r *Room, lane Class, line *roomLine, want size) {
+func (b *budget) ask(r *Room, lane models.Class, line *roomLine, want size) {
 	lane = b.urgent(r, lane)
 	if r.line != line {
 		b.unqueue(r)
@@ -316,10 +318,10 @@ func (b *budget) lendable() size {
 func (b *budget) lack(r *Room) size { return r.need.minus(r.floor.plus(r.loan)).max(size{}) }
 
 // toLend is what can be lent now: to everybody, and to a lane.
-func (b *budget) toLend(lane Class) (all, mine size) {
+func (b *budget) toLend(lane models.Class) (all, mine size) {
 	lendable := b.lendable()
 	all = lendable.minus(b.loans)
-	if lane == Expedited {
+	if lane == models.ClassExpedited {
 		return all, all
 	}
 	return all, all.min(lendable.minus(lendable.part(expeditedRoom)).minus(b.shared))
@@ -360,7 +362,7 @@ func (b *budget) lend(r *Room) {
 		batch.bytes = 0
 	}
 	r.loan, b.loans = r.loan.plus(batch), b.loans.plus(batch)
-	if r.lane != Expedited {
+	if r.lane != models.ClassExpedited {
 		r.shared, b.shared = r.shared.plus(batch), b.shared.plus(batch)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // A PanicError is a panic of work.
@@ -26,7 +28,7 @@ func (e *PanicError) Unwrap() error {
 // ctx, and work was not run. If it panics, that is a *PanicError.
 //
 // The context of work ends with ctx, and when Shutdown has given up waiting.
-func (m *Member) Do(ctx context.Context, class Class, work func(ctx context.Context) error) error {
+func (m *Member) Do(ctx context.Context, class models.Class, work func(ctx context.Context) error) error {
 	if work == nil {
 		return errors.New("pool: there is no work")
 	}
@@ -39,7 +41,7 @@ func (m *Member) Do(ctx context.Context, class Class, work func(ctx context.Cont
 }
 
 // wait waits for a slot.
-func (m *Member) wait(ctx context.Context, class Class) (Slot, error) {
+func (m *Member) wait(ctx context.Context, class models.Class) (Slot, error) {
 	if ctx.Err() != nil {
 		return Slot{}, context.Cause(ctx)
 	}

@@ -4,7 +4,7 @@
 //
 //	p, err := pool.New(&pool.Options{Expedited: 4, Shared: 8})
 //	hotels, err := p.Join("hotels")
-//	err = hotels.Do(ctx, pool.BestEffort, func(ctx context.Context) error { return export(ctx) })
+//	err = hotels.Do(ctx, models.ClassBestEffort, func(ctx context.Context) error { return export(ctx) })
 //
 // # What is promised
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // A program exports an index and answers its users, with four requests to the service at a time.
@@ -20,14 +21,14 @@ func Example() {
 		return
 	}
 	ctx := context.Background()
-	err = hotels.Do(ctx, pool.BestEffort, func(context.Context) error {
+	err = hotels.Do(ctx, models.ClassBestEffort, func(context.Context) error {
 		// One page of the export. Meanwhile a user comes:
-		return hotels.Do(ctx, pool.Expedited, func(context.Context) error {
+		return hotels.Do(ctx, models.ClassExpedited, func(context.Context) error {
 			fmt.Println("the user was not kept waiting")
 			return nil
 		})
 	})
-	fmt.Println(err, p.Stats().Classes[pool.BestEffort].Granted, p.Shutdown(ctx))
+	fmt.Println(err, p.Stats().Classes[models.ClassBestEffort].Granted, p.Shutdown(ctx))
 	// Output:
 	// the user was not kept waiting
 	// <nil> 1 <nil>

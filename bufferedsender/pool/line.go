@@ -1,18 +1,22 @@
 package pool
 
-import "container/heap"
+import (
+	"container/heap"
+
+	"github.com/go-azsearch/azsearch/models"
+)
 
 // mostBytes is what a request counts at the most, which is more than any service takes.
 const mostBytes = 4 << 30
 
 // line is what waits in a class, by member.
 type line struct {
-	lane    Class  // its own
-	waiting int    // seats
-	bounded int    // of these, those that MaxWaiting counts
-	tag     int64  // that of who was served last, before it was
-	joined  uint64 // numbers the arrivals of places, for those with equal tags
-	places  places // of members that wait
+	lane    models.Class // its own
+	waiting int          // seats
+	bounded int          // of these, those that MaxWaiting counts
+	tag     int64        // that of who was served last, before it was
+	joined  uint64       // numbers the arrivals of places, for those with equal tags
+	places  places       // of members that wait
 }
 
 // place is a member in a line.

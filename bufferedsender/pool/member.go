@@ -3,6 +3,8 @@ package pool
 import (
 	"fmt"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Member is one of those who share a pool: a sender, for example. Its methods are safe for concurrent use.
@@ -79,7 +81,7 @@ type Seat struct {
 
 	// Guarded by Pool.mu.
 	state       seatState
-	class, lane Class
+	class, lane models.Class
 	bytes       int64
 	paid        paid
 	since       time.Time
@@ -111,11 +113,11 @@ func (m *Member) Seat(wake func()) *Seat { return &Seat{member: m, wake: wake} }
 // one for this seat, and kept for it until Ask is called again, or Cancel. Asked again with another class
 // while it waits, it waits in that one, behind who is there. The error is ErrShutdown or ErrLeft. It does
 // not block. Less than a byte counts as one, more than 4 GiB as these.
-func (s *Seat) Ask(class Class, bytes int64) (slot Slot, ok bool, err error) {
+func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err error) {
 	p := s.member.pool
 	lane, known := p.lane(class)
 	if !known {
-		class = Expedited
+		class = models.ClassExpedited
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,7 +227,7 @@ func (s *Seat) Decline() {
 // Slot is the right to one request. The zero value is none.
 type Slot struct {
 	member      *Member
-	class, lane Class
+	class, lane models.Class
 	bytes       int64
 	paid        paid
 	began       time.Time

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -18,7 +19,7 @@ import (
 type asked struct {
 	seat   *Seat
 	member string
-	class  Class
+	class  models.Class
 	fresh  bool           // its member had nothing in the lane to pay for when it came
 	passed map[string]int // how often members have got a slot of the lane while it was the first of its own
 	woken  bool           // and its answer was not heard yet
@@ -97,10 +98,10 @@ func (m *model) check() {
 			lent += p.inUse[lane]
 		}
 		if p.inUse[lane] < 0 {
-			m.Fatalf("%d in use in %v", p.inUse[lane], Class(lane))
+			m.Fatalf("%d in use in %v", p.inUse[lane], models.Class(lane))
 		}
-		if p.lines[lane].waiting > 0 && p.free(Class(lane)) && !p.closed {
-			m.Fatalf("%d wait in %v, and a slot is free", p.lines[lane].waiting, Class(lane))
+		if p.lines[lane].waiting > 0 && p.free(models.Class(lane)) && !p.closed {
+			m.Fatalf("%d wait in %v, and a slot is free", p.lines[lane].waiting, models.Class(lane))
 		}
 	}
 	if lent != p.lent || lent+p.inUse[0] != len(m.held) {
@@ -139,7 +140,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"ask": func(t *rapid.T) {
 				name, who := member()
-				a := &asked{member: name, class: Class(rapid.IntRange(0, classes-1).Draw(t, "class")), passed: map[string]int{}}
+				a := &asked{member: name, class: models.Class(rapid.IntRange(0, classes-1).Draw(t, "class")), passed: map[string]int{}}
 				lane, _ := p.lane(a.class)
 				a.fresh = who.places[lane].first == nil && who.places[lane].tag <= p.lines[lane].tag
 				a.seat = who.Seat(func() { a.woken = true; m.told(a) })
@@ -185,7 +186,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 			},
 			"set": func(t *rapid.T) {
 				s := Options{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared")}
-				for c := Assured1; c <= BestEffort; c++ {
+				for c := models.ClassAssured1; c <= models.ClassBestEffort; c++ {
 					s.Sizes[c] = rapid.IntRange(1, 4).Draw(t, "size")
 					s.Floors[c] = rapid.IntRange(1, s.Sizes[c]).Draw(t, "floor")
 				}
@@ -229,14 +230,14 @@ func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 		require.NoError(t, err)
 		var slot Slot
 		var waiting, since [classes]int
-		comes := func(c Class) {
+		comes := func(c models.Class) {
 			var seat *Seat
 			seat = member.Seat(func() {
 				slot, _, _ = seat.Ask(c, 1)
 				waiting[c]--
 				since[c] = 0
 				for other := range since {
-					if Class(other) != c && waiting[other] > 0 {
+					if models.Class(other) != c && waiting[other] > 0 {
 						since[other]++
 					}
 				}
@@ -249,12 +250,12 @@ func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 		}
 		for range 200 {
 			for range rapid.IntRange(0, 3).Draw(t, "arrivals") {
-				comes(Class(rapid.IntRange(0, classes-1).Draw(t, "class")))
+				comes(models.Class(rapid.IntRange(0, classes-1).Draw(t, "class")))
 			}
 			slot.Release()
 			for c, n := range since {
 				if n > 2*(classes-1) {
-					t.Fatalf("%v has waited for %d turns", Class(c), n)
+					t.Fatalf("%v has waited for %d turns", models.Class(c), n)
 				}
 			}
 		}
@@ -271,7 +272,7 @@ func TestManyAtOnce(t *testing.T) {
 		group.Go(func() {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			for range 500 {
-				class := Class(r.IntN(classes))
+				class := models.Class(r.IntN(classes))
 				side := min(int(class), 1)
 				work := func(context.Context) error {
 					if n := atWork[side].Add(1); n > int64(2+side) {

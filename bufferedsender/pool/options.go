@@ -3,7 +3,12 @@ package pool
 import (
 	"errors"
 	"fmt"
+
+	"github.com/go-azsearch/azsearch/models"
 )
+
+// classes is how many classes of service there are.
+const classes = int(models.ClassBestEffort) + 1
 
 // The defaults of Options.
 const (
@@ -68,7 +73,7 @@ func (o Options) checked() (Options, error) {
 		errs = append(errs, fmt.Errorf("there are %d and %d slots in Expedited and Shared: use at most %d in each", o.Expedited, o.Shared, maxSlots))
 	}
 	number("MaxWaiting", &o.MaxWaiting, defaultMaxWaiting)
-	for c := Assured1; c <= BestEffort; c++ {
+	for c := models.ClassAssured1; c <= models.ClassBestEffort; c++ {
 		number(fmt.Sprintf("the floor of %v", c), &o.Floors[c], 1)
 		if o.Sizes[c] < 0 {
 			errs = append(errs, fmt.Errorf("the size of %v is %d: use a positive number, or 0 for all of the shared slots", c, o.Sizes[c]))

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Pool has the slots and the room that its members share. Its methods are safe for concurrent use, and but for
@@ -65,7 +67,7 @@ func New(opts *Options) (*Pool, error) {
 	}
 	p := &Pool{settings: settings, members: make(map[string]*Member)}
 	for c := range p.lines {
-		p.lines[c].lane = Class(c)
+		p.lines[c].lane = models.Class(c)
 	}
 	p.budget.set(settings) // nobody waits yet
 	p.stop, p.cut = context.WithCancelCause(context.Background())
@@ -137,29 +139,29 @@ func (p *Pool) share() {
 
 // lane is the line in which a class waits. known is false for a class that there is none of, which is served as
 // Expedited.
-func (p *Pool) lane(c Class) (lane Class, known bool) {
+func (p *Pool) lane(c models.Class) (lane models.Class, known bool) {
 	if int(c) >= classes {
-		return Expedited, false
+		return models.ClassExpedited, false
 	}
 	return c, true
 }
 
 // free reports whether there is a slot for a lane. mu must be held.
-func (p *Pool) free(lane Class) bool {
+func (p *Pool) free(lane models.Class) bool {
 	if p.alone && p.busy() > 0 {
 		return false
 	}
-	if lane == Expedited {
-		return p.inUse[Expedited] < p.own
+	if lane == models.ClassExpedited {
+		return p.inUse[models.ClassExpedited] < p.own
 	}
 	return p.lent < p.shared && p.inUse[lane] < p.size(lane)
 }
 
 // busy is how many slots are in use. mu must be held.
-func (p *Pool) busy() int { return p.inUse[Expedited] + p.lent }
+func (p *Pool) busy() int { return p.inUse[models.ClassExpedited] + p.lent }
 
 // size is the most that a lane has of the shared slots.
-func (p *Pool) size(lane Class) int {
+func (p *Pool) size(lane models.Class) int {
 	if n := p.settings.Sizes[lane]; n > 0 {
 		return n
 	}
@@ -167,32 +169,32 @@ func (p *Pool) size(lane Class) int {
 }
 
 // next returns the lane that gets the next slot. mu must be held.
-func (p *Pool) next() (lane Class, ok bool) {
-	first := p.lines[Expedited].waiting > 0 && p.free(Expedited)
+func (p *Pool) next() (lane models.Class, ok bool) {
+	first := p.lines[models.ClassExpedited].waiting > 0 && p.free(models.ClassExpedited)
 	if first && !p.alone {
-		return Expedited, true
+		return models.ClassExpedited, true
 	}
 	lane, ok = p.nextShared()
 	if first && (!ok || !p.turns.mine) {
-		return Expedited, true
+		return models.ClassExpedited, true
 	}
 	return lane, ok
 }
 
 // nextShared returns the lane that gets the next of the shared slots: one below its floor, by turns, or the most
 // urgent.
-func (p *Pool) nextShared() (Class, bool) {
+func (p *Pool) nextShared() (models.Class, bool) {
 	const lanes = classes - 1
 	if p.lent >= p.shared {
 		return 0, false
 	}
 	for i := 1; i <= lanes; i++ {
 		at := (p.turns.rotation + i) % lanes
-		if lane := Class(at + 1); p.lines[lane].waiting > 0 && p.free(lane) && p.inUse[lane] < p.settings.Floors[lane] {
+		if lane := models.Class(at + 1); p.lines[lane].waiting > 0 && p.free(lane) && p.inUse[lane] < p.settings.Floors[lane] {
 			return lane, true
 		}
 	}
-	for lane := Assured1; lane <= BestEffort; lane++ {
+	for lane := models.ClassAssured1; lane <= models.ClassBestEffort; lane++ {
 		if p.lines[lane].waiting > 0 && p.free(lane) {
 			return lane, true
 		}
@@ -219,12 +221,12 @@ func (p *Pool) dispatch() (news told) {
 func (p *Pool) use(s *Seat) {
 	lane := s.lane
 	s.paid.turn = 0
-	if p.alone || lane != Expedited {
+	if p.alone || lane != models.ClassExpedited {
 		p.given++
 		p.before, s.paid.turn = p.turns, p.given
 	}
-	p.turns.mine = lane == Expedited
-	if lane != Expedited {
+	p.turns.mine = lane == models.ClassExpedited
+	if lane != models.ClassExpedited {
 		if p.inUse[lane] < p.settings.Floors[lane] {
 			p.turns.rotation = int(lane) - 1
 		}
@@ -234,9 +236,9 @@ func (p *Pool) use(s *Seat) {
 }
 
 // unuse gives a slot back. mu must be held.
-func (p *Pool) unuse(lane Class) told {
+func (p *Pool) unuse(lane models.Class) told {
 	p.inUse[lane]--
-	if lane != Expedited {
+	if lane != models.ClassExpedited {
 		p.lent--
 	}
 	if p.idle != nil && p.busy() == 0 {
@@ -248,7 +250,7 @@ func (p *Pool) unuse(lane Class) told {
 
 // giveBack gives a slot back that there was no use for: the bytes are not counted, and it was no turn of its class
 // unless others have had theirs since. mu must be held.
-func (p *Pool) giveBack(m *Member, lane Class, bytes int64, paid paid) told {
+func (p *Pool) giveBack(m *Member, lane models.Class, bytes int64, paid paid) told {
 	p.lines[lane].refund(&m.places[lane], bytes, paid.raised)
 	if p.given == paid.turn {
 		p.turns = p.before
@@ -350,7 +352,7 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 		case <-idle:
 		case <-ctx.Done():
 			p.mu.Lock()
-			running := p.inUse[Expedited] + p.lent
+			running := p.inUse[models.ClassExpedited] + p.lent
 			p.mu.Unlock()
 			if running > 0 {
 				p.cut(ErrShutdown)

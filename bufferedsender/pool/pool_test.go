@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -34,7 +35,7 @@ func slots(own, shared int) Options {
 }
 
 // takes has a member take a slot that is free.
-func (m *Member) takes(t testing.TB, c Class) *Slot {
+func (m *Member) takes(t testing.TB, c models.Class) *Slot {
 	t.Helper()
 	slot, ok, err := m.Seat(func() {}).Ask(c, 1)
 	require.NoError(t, err)
@@ -50,7 +51,7 @@ type queue struct {
 }
 
 // asks has a member wait.
-func (q *queue) asks(m *Member, c Class, bytes int64) *Seat {
+func (q *queue) asks(m *Member, c models.Class, bytes int64) *Seat {
 	q.t.Helper()
 	name := fmt.Sprint(m.name, " ", c)
 	var seat *Seat
@@ -81,21 +82,21 @@ func TestWhatIsFreeIsGivenAtOnceAndNeverMoreThanThereIs(t *testing.T) {
 	p := newPool(t, slots(2, 3))
 	m := join(t, p, "m")
 	for range 2 {
-		m.takes(t, Expedited)
+		m.takes(t, models.ClassExpedited)
 	}
 	for range 3 {
-		m.takes(t, BestEffort)
+		m.takes(t, models.ClassBestEffort)
 	}
-	for _, c := range []Class{Expedited, Assured1, BestEffort} {
+	for _, c := range []models.Class{models.ClassExpedited, models.ClassAssured1, models.ClassBestEffort} {
 		_, ok, err := m.Seat(func() {}).Ask(c, 1)
 		require.NoError(t, err)
 		require.False(t, ok)
 	}
 	s := p.Stats()
-	assert.Equal(t, 2, s.Classes[Expedited].InUse)
-	assert.Equal(t, 3, s.Classes[BestEffort].InUse)
-	assert.Equal(t, []int{1, 1, 1}, []int{s.Classes[Expedited].Waiting, s.Classes[Assured1].Waiting, s.Classes[BestEffort].Waiting})
-	assert.Zero(t, s.Classes[Expedited].QueueTime)
+	assert.Equal(t, 2, s.Classes[models.ClassExpedited].InUse)
+	assert.Equal(t, 3, s.Classes[models.ClassBestEffort].InUse)
+	assert.Equal(t, []int{1, 1, 1}, []int{s.Classes[models.ClassExpedited].Waiting, s.Classes[models.ClassAssured1].Waiting, s.Classes[models.ClassBestEffort].Waiting})
+	assert.Zero(t, s.Classes[models.ClassExpedited].QueueTime)
 }
 
 func TestExpeditedWaitsForNobodyElse(t *testing.T) {
@@ -103,25 +104,25 @@ func TestExpeditedWaitsForNobodyElse(t *testing.T) {
 	m := join(t, p, "m")
 	q := &queue{t: t}
 	for range 2 {
-		m.takes(t, BestEffort)
+		m.takes(t, models.ClassBestEffort)
 	}
 	for range 10 {
-		q.asks(m, BestEffort, 1)
+		q.asks(m, models.ClassBestEffort, 1)
 	}
-	q.asks(m, Assured1, 1)
-	m.takes(t, Expedited).Release()
-	first := m.takes(t, Expedited)
-	q.asks(m, Expedited, 1)
+	q.asks(m, models.ClassAssured1, 1)
+	m.takes(t, models.ClassExpedited).Release()
+	first := m.takes(t, models.ClassExpedited)
+	q.asks(m, models.ClassExpedited, 1)
 	first.Release()
 	assert.Equal(t, []string{"m expedited"}, q.granted, "it is the next, and no other slot is its own")
 }
 
 func TestAClassBelowItsFloorComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T) {
-	p := newPool(t, Options{Shared: 2, Floors: [classes]int{BestEffort: 2}})
+	p := newPool(t, Options{Shared: 2, Floors: [classes]int{models.ClassBestEffort: 2}})
 	m := join(t, p, "m")
 	q := &queue{t: t}
-	first, second := m.takes(t, Assured2), m.takes(t, Assured2)
-	for _, c := range []Class{Assured2, Assured1, BestEffort, BestEffort, Assured1} {
+	first, second := m.takes(t, models.ClassAssured2), m.takes(t, models.ClassAssured2)
+	for _, c := range []models.Class{models.ClassAssured2, models.ClassAssured1, models.ClassBestEffort, models.ClassBestEffort, models.ClassAssured1} {
 		q.asks(m, c, 1)
 	}
 	second.Release()
@@ -137,12 +138,12 @@ func TestAClassBelowItsFloorComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T
 }
 
 func TestAClassHasAtMostItsSize(t *testing.T) {
-	p := newPool(t, Options{Shared: 4, Sizes: [classes]int{BestEffort: 1}})
+	p := newPool(t, Options{Shared: 4, Sizes: [classes]int{models.ClassBestEffort: 1}})
 	m := join(t, p, "m")
 	q := &queue{t: t}
-	first := m.takes(t, BestEffort)
-	q.asks(m, BestEffort, 1)
-	m.takes(t, Assured3)
+	first := m.takes(t, models.ClassBestEffort)
+	q.asks(m, models.ClassBestEffort, 1)
+	m.takes(t, models.ClassAssured3)
 	require.Empty(t, q.granted, "though two slots are free")
 	first.Release()
 	require.Len(t, q.granted, 1)
@@ -154,10 +155,10 @@ func TestAtALimitOfOneThereAreTurns(t *testing.T) {
 	m := join(t, p, "m")
 	p.SetLimit(1)
 	require.Equal(t, 1, p.Limit())
-	first := m.takes(t, Assured4)
+	first := m.takes(t, models.ClassAssured4)
 	q := &queue{t: t}
 	for range 3 {
-		for c := Expedited; c <= BestEffort; c++ {
+		for c := models.ClassExpedited; c <= models.ClassBestEffort; c++ {
 			q.asks(m, c, 1)
 		}
 	}
@@ -172,16 +173,16 @@ func TestAtALimitOfOneThereAreTurns(t *testing.T) {
 func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
 	p := newPool(t, slots(6, 2))
 	m := join(t, p, "m")
-	held := []*Slot{m.takes(t, Expedited), m.takes(t, Expedited), m.takes(t, Expedited), m.takes(t, Expedited)}
+	held := []*Slot{m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited)}
 	p.SetLimit(4)
 	require.Equal(t, 4, p.Limit())
 	q := &queue{t: t}
-	q.asks(m, Expedited, 1)
+	q.asks(m, models.ClassExpedited, 1)
 	held[0].Release()
 	require.Empty(t, q.granted, "three of four are left, and it has three of the limit")
 	held[1].Release()
 	require.Len(t, q.granted, 1)
-	m.takes(t, BestEffort)
+	m.takes(t, models.ClassBestEffort)
 	p.SetLimit(0)
 	require.Equal(t, 8, p.Limit())
 }
@@ -190,18 +191,18 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	m := join(t, p, "m")
 	q := &queue{t: t}
-	m.takes(t, Expedited)
-	q.asks(m, Expedited, 1)
-	q.asks(m, Expedited, 1)
+	m.takes(t, models.ClassExpedited)
+	q.asks(m, models.ClassExpedited, 1)
+	q.asks(m, models.ClassExpedited, 1)
 	require.NoError(t, p.SetOptions(Options{Expedited: 2, Shared: 1}))
 	require.Len(t, q.granted, 1)
-	require.ErrorContains(t, p.SetOptions(Options{Expedited: -1, Sizes: [classes]int{BestEffort: -2}}), "the size of best effort is -2")
+	require.ErrorContains(t, p.SetOptions(Options{Expedited: -1, Sizes: [classes]int{models.ClassBestEffort: -2}}), "the size of best effort is -2")
 	require.Equal(t, 2, p.Options().Expedited, "nothing of it holds")
 	more := p.Options()
 	more.Shared = 2
 	require.NoError(t, p.SetOptions(more), "what is read can be set")
-	m.takes(t, BestEffort)
-	m.takes(t, BestEffort)
+	m.takes(t, models.ClassBestEffort)
+	m.takes(t, models.ClassBestEffort)
 	p.SetLimit(10)
 	require.Len(t, q.granted, 1)
 }
@@ -210,13 +211,13 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 func TestNobodyIsPassedTwiceByTheSame(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	loud := join(t, p, "loud")
-	first := loud.takes(t, BestEffort)
+	first := loud.takes(t, models.ClassBestEffort)
 	q := &queue{t: t}
 	for range 100 {
-		q.asks(loud, BestEffort, 1)
+		q.asks(loud, models.ClassBestEffort, 1)
 	}
 	for i := range 10 {
-		q.asks(join(t, p, fmt.Sprint("quiet", i)), BestEffort, 1)
+		q.asks(join(t, p, fmt.Sprint("quiet", i)), models.ClassBestEffort, 1)
 	}
 	got := q.drain(first)
 	for i := range 10 {
@@ -229,12 +230,12 @@ func TestNobodyIsPassedTwiceByTheSame(t *testing.T) {
 func TestMembersThatAlwaysWaitGetTheSameBytes(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	sizes := map[string]int64{"small": 1 << 10, "large": 64 << 10, "middle": 10 << 10}
-	first := join(t, p, "first").takes(t, Assured1)
+	first := join(t, p, "first").takes(t, models.ClassAssured1)
 	q := &queue{t: t}
 	for name, bytes := range sizes {
 		m := join(t, p, name)
 		for range 2000 {
-			q.asks(m, Assured1, bytes)
+			q.asks(m, models.ClassAssured1, bytes)
 		}
 	}
 	got := q.drain(first)[:1000]
@@ -256,13 +257,13 @@ func TestIdlenessEarnsNothingAndSolitudeCostsNothing(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	early, late := join(t, p, "early"), join(t, p, "late")
 	for range 1000 {
-		early.takes(t, Assured1).Release()
+		early.takes(t, models.ClassAssured1).Release()
 	}
-	first := early.takes(t, Assured1)
+	first := early.takes(t, models.ClassAssured1)
 	q := &queue{t: t}
 	for range 10 {
-		q.asks(early, Assured1, 1)
-		q.asks(late, Assured1, 1)
+		q.asks(early, models.ClassAssured1, 1)
+		q.asks(late, models.ClassAssured1, 1)
 	}
 	got := q.drain(first)
 	for i := 0; i+1 < len(got); i += 2 {
@@ -272,10 +273,10 @@ func TestIdlenessEarnsNothingAndSolitudeCostsNothing(t *testing.T) {
 
 func TestTheOrderWithinAMember(t *testing.T) {
 	m := join(t, newPool(t, slots(1, 1)), "m")
-	first := m.takes(t, Assured1)
+	first := m.takes(t, models.ClassAssured1)
 	q := &queue{t: t}
 	for i := range 3 {
-		q.asks(m, Assured1, int64(i+1))
+		q.asks(m, models.ClassAssured1, int64(i+1))
 	}
 	var got []int64
 	first.Release()
@@ -289,36 +290,36 @@ func TestTheOrderWithinAMember(t *testing.T) {
 func TestAClassThatThereIsNoneOfIsExpeditedAndCounted(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	slot := join(t, p, "m").takes(t, 17)
-	require.Equal(t, Expedited, slot.class)
+	require.Equal(t, models.ClassExpedited, slot.class)
 	require.EqualValues(t, 1, p.Stats().Fallbacks)
-	require.Equal(t, 1, p.Stats().Classes[Expedited].InUse)
+	require.Equal(t, 1, p.Stats().Classes[models.ClassExpedited].InUse)
 }
 
 func TestASeatThatIsGivenUpCostsNothing(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	m, other := join(t, p, "m"), join(t, p, "other")
-	first := m.takes(t, Assured1)
+	first := m.takes(t, models.ClassAssured1)
 	waits := m.Seat(func() { t.Error("it has given up") })
-	_, ok, _ := waits.Ask(Assured1, 1)
+	_, ok, _ := waits.Ask(models.ClassAssured1, 1)
 	require.False(t, ok)
 	granted := m.Seat(func() {})
-	_, ok, _ = granted.Ask(Assured1, 1000)
+	_, ok, _ = granted.Ask(models.ClassAssured1, 1000)
 	require.False(t, ok)
 	waits.Cancel()
 	waits.Cancel()
 	q := &queue{t: t}
-	q.asks(other, Assured1, 1)
+	q.asks(other, models.ClassAssured1, 1)
 	first.Release() // other is next: m has had a byte more
 	require.Len(t, q.granted, 1)
 	q.slots[0].Release()
-	q.asks(other, Assured1, 1)
+	q.asks(other, models.ClassAssured1, 1)
 	granted.Cancel() // the slot was kept for it
 	require.Len(t, q.granted, 2)
 	q.slots[1].GiveBack()
 	q.slots[1].GiveBack()
 	q.slots[1].Release()
-	require.Zero(t, p.Stats().Classes[Assured1].InUse)
-	require.EqualValues(t, 2, p.Stats().Classes[Assured1].Ended, "what was given back is no work")
+	require.Zero(t, p.Stats().Classes[models.ClassAssured1].InUse)
+	require.EqualValues(t, 2, p.Stats().Classes[models.ClassAssured1].Ended, "what was given back is no work")
 	for i := range m.places {
 		require.LessOrEqual(t, m.places[i].tag, p.lines[i].tag+1, "nor a turn")
 	}
@@ -327,15 +328,15 @@ func TestASeatThatIsGivenUpCostsNothing(t *testing.T) {
 func TestAskedAgainInAnotherClassASeatWaitsThere(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	m := join(t, p, "m")
-	first := m.takes(t, BestEffort)
+	first := m.takes(t, models.ClassBestEffort)
 	woken := 0
 	seat := m.Seat(func() { woken++ })
-	_, ok, _ := seat.Ask(BestEffort, 1)
+	_, ok, _ := seat.Ask(models.ClassBestEffort, 1)
 	require.False(t, ok)
-	slot, ok, err := seat.Ask(Expedited, 1)
+	slot, ok, err := seat.Ask(models.ClassExpedited, 1)
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Zero(t, p.Stats().Classes[BestEffort].Waiting)
+	require.Zero(t, p.Stats().Classes[models.ClassBestEffort].Waiting)
 	first.Release()
 	slot.Release()
 	require.Zero(t, woken)
@@ -346,23 +347,23 @@ func TestWhoLeavesIsToldAndMayComeBack(t *testing.T) {
 	m := join(t, p, "m")
 	_, err := p.Join("m")
 	require.ErrorContains(t, err, `"m" already`)
-	first := m.takes(t, Assured1)
+	first := m.takes(t, models.ClassAssured1)
 	woken := 0
 	seat := m.Seat(func() { woken++ })
-	_, ok, _ := seat.Ask(Assured1, 1)
+	_, ok, _ := seat.Ask(models.ClassAssured1, 1)
 	require.False(t, ok)
 	m.Leave()
 	m.Leave()
 	require.Equal(t, 1, woken)
 	for range 2 {
-		_, ok, err = seat.Ask(Assured1, 1)
+		_, ok, err = seat.Ask(models.ClassAssured1, 1)
 		require.False(t, ok)
 		require.ErrorIs(t, err, ErrLeft)
 	}
-	require.ErrorIs(t, m.Do(t.Context(), Assured1, func(context.Context) error { return nil }), ErrLeft)
+	require.ErrorIs(t, m.Do(t.Context(), models.ClassAssured1, func(context.Context) error { return nil }), ErrLeft)
 	again := join(t, p, "m")
 	q := &queue{t: t}
-	q.asks(again, Assured1, 1)
+	q.asks(again, models.ClassAssured1, 1)
 	require.Equal(t, []string{"m assured1"}, q.drain(first))
 	require.Equal(t, 1, p.Stats().Members)
 }
@@ -371,28 +372,28 @@ func TestWhoLeavesIsToldAndMayComeBack(t *testing.T) {
 func TestWhoLeavesKeepsNoSlotThatItHasNotTaken(t *testing.T) {
 	p := newPool(t, slots(1, 2))
 	m, other := join(t, p, "m"), join(t, p, "other")
-	first, second := m.takes(t, Assured1), m.takes(t, Assured1)
+	first, second := m.takes(t, models.ClassAssured1), m.takes(t, models.ClassAssured1)
 	woken := 0
 	var seats []*Seat
 	for range 3 {
 		seats = append(seats, m.Seat(func() { woken++ }))
-		_, ok, _ := seats[len(seats)-1].Ask(Assured1, 1)
+		_, ok, _ := seats[len(seats)-1].Ask(models.ClassAssured1, 1)
 		require.False(t, ok)
 	}
 	q := &queue{t: t}
-	q.asks(other, Assured1, 1)
+	q.asks(other, models.ClassAssured1, 1)
 	first.Release()
 	second.Release() // to m and to other, or to m both
 	seats[0].Cancel()
 	m.Leave()
 	for _, seat := range seats[1:] {
-		_, ok, err := seat.Ask(Assured1, 1)
+		_, ok, err := seat.Ask(models.ClassAssured1, 1)
 		require.False(t, ok)
 		require.ErrorIs(t, err, ErrLeft)
 	}
 	require.Len(t, q.granted, 1)
 	q.slots[0].Release()
-	require.Zero(t, p.Stats().Classes[Assured1].InUse)
+	require.Zero(t, p.Stats().Classes[models.ClassAssured1].InUse)
 	require.GreaterOrEqual(t, woken, 2)
 }
 
@@ -405,7 +406,7 @@ func TestDoRunsWorkInItsTurnAndReturnsItsError(t *testing.T) {
 		for i := range 5 {
 			go func() {
 				time.Sleep(time.Duration(i) * time.Millisecond)
-				err := m.Do(t.Context(), Assured2, func(context.Context) error {
+				err := m.Do(t.Context(), models.ClassAssured2, func(context.Context) error {
 					order = append(order, i)
 					time.Sleep(time.Second)
 					if i == 3 {
@@ -419,14 +420,14 @@ func TestDoRunsWorkInItsTurnAndReturnsItsError(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []int{0, 1, 2, 3, 4}, order)
-		c := p.Stats().Classes[Assured2]
+		c := p.Stats().Classes[models.ClassAssured2]
 		require.EqualValues(t, 5, c.Granted)
 		require.EqualValues(t, 5, c.Ended)
 		require.Equal(t, 5*time.Second, c.WorkTime)
 		require.Equal(t, time.Second, c.LongestWork)
 		require.Equal(t, 10*time.Second-10*time.Millisecond, c.QueueTime)
 		require.Equal(t, 4*time.Second-4*time.Millisecond, c.LongestQueueTime)
-		require.Equal(t, m.Stats().Classes[Assured2].QueueTime, c.QueueTime)
+		require.Equal(t, m.Stats().Classes[models.ClassAssured2].QueueTime, c.QueueTime)
 	})
 }
 
@@ -435,33 +436,33 @@ func TestCallersThatGiveUpCostNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(1, 1))
 		m := join(t, p, "m")
-		slot := m.takes(t, BestEffort)
+		slot := m.takes(t, models.ClassBestEffort)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		bored := errors.New("bored")
 		done := 0
 		for i := range 100 {
 			go func() {
 				if i%10 == 0 {
-					assert.NoError(t, m.Do(t.Context(), BestEffort, func(context.Context) error {
+					assert.NoError(t, m.Do(t.Context(), models.ClassBestEffort, func(context.Context) error {
 						done++
 						time.Sleep(time.Second)
 						return nil
 					}))
 					return
 				}
-				assert.ErrorIs(t, m.Do(ctx, BestEffort, func(context.Context) error { t.Error("it has given up"); return nil }), bored)
+				assert.ErrorIs(t, m.Do(ctx, models.ClassBestEffort, func(context.Context) error { t.Error("it has given up"); return nil }), bored)
 			}()
 		}
 		synctest.Wait()
-		require.Equal(t, 100, p.Stats().Classes[BestEffort].Waiting)
+		require.Equal(t, 100, p.Stats().Classes[models.ClassBestEffort].Waiting)
 		cancel(bored)
 		synctest.Wait()
-		require.Equal(t, 10, p.Stats().Classes[BestEffort].Waiting, "they leave at once")
+		require.Equal(t, 10, p.Stats().Classes[models.ClassBestEffort].Waiting, "they leave at once")
 		slot.Release()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Equal(t, 10, done)
-		require.Zero(t, p.Stats().Classes[BestEffort].InUse)
+		require.Zero(t, p.Stats().Classes[models.ClassBestEffort].InUse)
 	})
 }
 
@@ -471,19 +472,21 @@ func TestWaitingIsBounded(t *testing.T) {
 		o.MaxWaiting = 2
 		p := newPool(t, o)
 		m := join(t, p, "m")
-		slot := m.takes(t, Assured1)
+		slot := m.takes(t, models.ClassAssured1)
 		for range 2 {
-			go func() { assert.NoError(t, m.Do(t.Context(), Assured1, func(context.Context) error { return nil })) }()
+			go func() {
+				assert.NoError(t, m.Do(t.Context(), models.ClassAssured1, func(context.Context) error { return nil }))
+			}()
 		}
 		synctest.Wait()
-		require.ErrorIs(t, m.Do(t.Context(), Assured1, func(context.Context) error { return nil }), ErrFull)
-		require.NoError(t, m.Do(t.Context(), Expedited, func(context.Context) error { return nil }), "of each class by itself")
-		_, ok, err := m.Seat(func() {}).Ask(Assured1, 1)
+		require.ErrorIs(t, m.Do(t.Context(), models.ClassAssured1, func(context.Context) error { return nil }), ErrFull)
+		require.NoError(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil }), "of each class by itself")
+		_, ok, err := m.Seat(func() {}).Ask(models.ClassAssured1, 1)
 		require.NoError(t, err, "a sender has one question, which is not refused")
 		require.False(t, ok)
 		slot.Release()
 		synctest.Wait()
-		require.EqualValues(t, 1, p.Stats().Classes[Assured1].Refused)
+		require.EqualValues(t, 1, p.Stats().Classes[models.ClassAssured1].Refused)
 	})
 }
 
@@ -496,7 +499,7 @@ func TestWorkThatPanicsCostsNobodyElse(t *testing.T) {
 		var fine, panicked atomic.Int64
 		for i := range 30 {
 			go func() {
-				err := m.Do(t.Context(), BestEffort, func(context.Context) error {
+				err := m.Do(t.Context(), models.ClassBestEffort, func(context.Context) error {
 					time.Sleep(time.Millisecond)
 					if i%2 == 1 {
 						panic(fault)
@@ -517,7 +520,7 @@ func TestWorkThatPanicsCostsNobodyElse(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Equal(t, []int64{15, 15}, []int64{fine.Load(), panicked.Load()})
-		require.Zero(t, p.Stats().Classes[BestEffort].InUse)
+		require.Zero(t, p.Stats().Classes[models.ClassBestEffort].InUse)
 	})
 }
 
@@ -526,9 +529,9 @@ func TestAnEndedContextIsNotAskedFor(t *testing.T) {
 	m := join(t, p, "m")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, m.Do(ctx, Expedited, func(context.Context) error { return nil }), context.Canceled)
-	require.Zero(t, p.Stats().Classes[Expedited].Granted)
-	require.ErrorContains(t, m.Do(t.Context(), Expedited, nil), "no work")
+	require.ErrorIs(t, m.Do(ctx, models.ClassExpedited, func(context.Context) error { return nil }), context.Canceled)
+	require.Zero(t, p.Stats().Classes[models.ClassExpedited].Granted)
+	require.ErrorContains(t, m.Do(t.Context(), models.ClassExpedited, nil), "no work")
 }
 
 // Of work at the time of Shutdown some has not begun, some ends in time, and some does not.
@@ -537,7 +540,7 @@ func TestShutdownHasThreeOutcomes(t *testing.T) {
 		p := newPool(t, slots(2, 1))
 		m := join(t, p, "m")
 		outcomes := map[string]chan error{}
-		do := func(name string, c Class, takes time.Duration) {
+		do := func(name string, c models.Class, takes time.Duration) {
 			outcome := make(chan error, 1)
 			outcomes[name] = outcome
 			go func() {
@@ -552,10 +555,10 @@ func TestShutdownHasThreeOutcomes(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		do("short", Expedited, time.Second)
-		do("long", Expedited, time.Hour)
-		do("waits", Expedited, time.Second)
-		do("waits too", Expedited, time.Second)
+		do("short", models.ClassExpedited, time.Second)
+		do("long", models.ClassExpedited, time.Hour)
+		do("waits", models.ClassExpedited, time.Second)
+		do("waits too", models.ClassExpedited, time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		began := time.Now()
@@ -573,7 +576,7 @@ func TestShutdownHasThreeOutcomes(t *testing.T) {
 		require.NoError(t, p.Shutdown(t.Context()), "all have ended by now")
 		_, err = p.Join("new")
 		require.ErrorIs(t, err, ErrShutdown)
-		require.ErrorIs(t, m.Do(t.Context(), Expedited, func(context.Context) error { return nil }), ErrShutdown)
+		require.ErrorIs(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil }), ErrShutdown)
 	})
 }
 
@@ -583,11 +586,13 @@ func TestShutdownDoesNotWaitForWhoHasCrashed(t *testing.T) {
 		p := newPool(t, slots(1, 1))
 		m := join(t, p, "m")
 		go func() {
-			_ = m.Do(t.Context(), Expedited, func(context.Context) error { time.Sleep(time.Second); panic("crash") })
+			_ = m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { time.Sleep(time.Second); panic("crash") })
 		}()
 		synctest.Wait()
 		refused := make(chan error, 1)
-		go func() { refused <- m.Do(t.Context(), Expedited, func(context.Context) error { return nil }) }()
+		go func() {
+			refused <- m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { return nil })
+		}()
 		synctest.Wait()
 		began := time.Now()
 		err := p.Shutdown(t.Context())
@@ -599,25 +604,9 @@ func TestShutdownDoesNotWaitForWhoHasCrashed(t *testing.T) {
 	})
 }
 
-func TestAContextCarriesAClass(t *testing.T) {
-	_, ok := ClassOf(t.Context())
-	require.False(t, ok)
-	for c := Expedited; c <= BestEffort; c++ {
-		got, ok := ClassOf(WithClass(t.Context(), c))
-		require.True(t, ok)
-		require.Equal(t, c, got)
-		parsed, err := ParseClass(c.String())
-		require.NoError(t, err)
-		require.Equal(t, c, parsed)
-	}
-	_, err := ParseClass("first")
-	require.ErrorContains(t, err, "best effort")
-	require.Equal(t, "class 9", Class(9).String())
-}
-
 func TestNewNamesEveryProblem(t *testing.T) {
 	_, err := New(&Options{
-		Expedited: -1, Shared: -2, MaxWaiting: -3, Floors: [classes]int{Assured1: -5, BestEffort: 3}, Sizes: [classes]int{Assured2: -6, BestEffort: 2},
+		Expedited: -1, Shared: -2, MaxWaiting: -3, Floors: [classes]int{models.ClassAssured1: -5, models.ClassBestEffort: 3}, Sizes: [classes]int{models.ClassAssured2: -6, models.ClassBestEffort: 2},
 	})
 	for _, want := range []string{
 		"Expedited is -1", "Shared is -2", "MaxWaiting is -3", "the floor of assured1 is -5", "the size of assured2 is -6",
@@ -635,10 +624,10 @@ func TestASlotCostsNoAllocation(t *testing.T) {
 	m := join(t, p, "m")
 	seat, other := m.Seat(func() {}), m.Seat(func() {})
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		slot, _, _ := seat.Ask(Assured1, 1000)
-		_, _, _ = other.Ask(Assured1, 1000) // waits
+		slot, _, _ := seat.Ask(models.ClassAssured1, 1000)
+		_, _, _ = other.Ask(models.ClassAssured1, 1000) // waits
 		slot.Release()
-		slot, _, _ = other.Ask(Assured1, 1000)
+		slot, _, _ = other.Ask(models.ClassAssured1, 1000)
 		slot.Release()
 	}))
 }
@@ -648,7 +637,7 @@ func BenchmarkSlot(b *testing.B) {
 	seat := join(b, p, "m").Seat(func() {})
 	b.ReportAllocs()
 	for b.Loop() {
-		slot, _, _ := seat.Ask(Assured1, 1000)
+		slot, _, _ := seat.Ask(models.ClassAssured1, 1000)
 		slot.Release()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 )
 
@@ -27,10 +28,10 @@ func TestAWakeUpThatPanicsLosesNoOther(t *testing.T) {
 			t.Run(what+" "+name, func(t *testing.T) {
 				p := newPool(t, slots(1, 1))
 				m := join(t, p, "m")
-				slot := m.takes(t, Expedited)
+				slot := m.takes(t, models.ClassExpedited)
 				woken := 0
 				for range 3 {
-					_, ok, err := m.Seat(func() { woken++; fault() }).Ask(Expedited, 1)
+					_, ok, err := m.Seat(func() { woken++; fault() }).Ask(models.ClassExpedited, 1)
 					require.NoError(t, err)
 					require.False(t, ok)
 				}
@@ -57,7 +58,7 @@ func TestHugeRequestsPassNobodyTwice(t *testing.T) {
 		p := newPool(t, slots(1, 1))
 		huge, small := join(t, p, "huge"), join(t, p, "small")
 		ask := func() Slot {
-			slot, ok, err := huge.Seat(func() {}).Ask(Assured1, bytes)
+			slot, ok, err := huge.Seat(func() {}).Ask(models.ClassAssured1, bytes)
 			require.NoError(t, err)
 			require.True(t, ok)
 			return slot
@@ -69,9 +70,9 @@ func TestHugeRequestsPassNobodyTwice(t *testing.T) {
 		first := ask()
 		q := &queue{t: t}
 		for range 10 {
-			q.asks(huge, Assured1, bytes)
+			q.asks(huge, models.ClassAssured1, bytes)
 		}
-		q.asks(small, Assured1, 1)
+		q.asks(small, models.ClassAssured1, 1)
 		require.Contains(t, q.drain(&first)[:2], "small assured1", "%d bytes", bytes)
 	}
 }
@@ -83,7 +84,7 @@ func TestWhatIsGivenBackLatePassesNobodyTwice(t *testing.T) {
 	q := &queue{t: t}
 	var held []*Slot
 	ask := func(m *Member, bytes int64) *Slot {
-		slot, ok, err := m.Seat(func() {}).Ask(Assured1, bytes)
+		slot, ok, err := m.Seat(func() {}).Ask(models.ClassAssured1, bytes)
 		require.NoError(t, err)
 		require.True(t, ok)
 		return &slot
@@ -95,9 +96,9 @@ func TestWhatIsGivenBackLatePassesNobodyTwice(t *testing.T) {
 		ask(other, 1000).Release()
 	}
 	ask(other, 1000)
-	q.asks(fresh, Assured1, 1)
+	q.asks(fresh, models.ClassAssured1, 1)
 	for range 5 {
-		q.asks(late, Assured1, 1)
+		q.asks(late, models.ClassAssured1, 1)
 	}
 	for _, s := range held {
 		s.GiveBack()
@@ -110,7 +111,7 @@ func TestWhatIsGivenBackLateEarnsNoBytes(t *testing.T) {
 	p := newPool(t, slots(1, 6))
 	late, other, fresh := join(t, p, "late"), join(t, p, "other"), join(t, p, "fresh")
 	ask := func(m *Member, bytes int64) *Slot {
-		slot, ok, err := m.Seat(func() {}).Ask(Assured1, bytes)
+		slot, ok, err := m.Seat(func() {}).Ask(models.ClassAssured1, bytes)
 		require.NoError(t, err)
 		require.True(t, ok)
 		return &slot
@@ -125,8 +126,8 @@ func TestWhatIsGivenBackLateEarnsNoBytes(t *testing.T) {
 	ask(other, 1000)
 	q := &queue{t: t}
 	for range 50 {
-		q.asks(late, Assured1, 1000)
-		q.asks(fresh, Assured1, 100)
+		q.asks(late, models.ClassAssured1, 1000)
+		q.asks(fresh, models.ClassAssured1, 100)
 	}
 	for _, s := range held {
 		s.GiveBack()
@@ -144,14 +145,14 @@ func TestWhatIsGivenBackPutsNobodyInFrontOfTheLine(t *testing.T) {
 	p := newPool(t, slots(1, 3))
 	m, other := join(t, p, "m"), join(t, p, "other")
 	seat := m.Seat(func() {})
-	large, _, _ := seat.Ask(Assured1, 5000)
-	small, ok, _ := seat.Ask(Assured1, 1)
+	large, _, _ := seat.Ask(models.ClassAssured1, 5000)
+	small, ok, _ := seat.Ask(models.ClassAssured1, 1)
 	require.True(t, ok)
-	last := m.takes(t, Assured1)
+	last := m.takes(t, models.ClassAssured1)
 	require.NoError(t, p.SetOptions(Options{Expedited: 1, Shared: 1}))
 	q := &queue{t: t}
-	q.asks(other, Assured1, 1)
-	q.asks(m, Assured1, 1)
+	q.asks(other, models.ClassAssured1, 1)
+	q.asks(m, models.ClassAssured1, 1)
 	large.GiveBack()
 	small.GiveBack()
 	require.Equal(t, []string{"other assured1", "m assured1"}, q.drain(last))
@@ -159,16 +160,16 @@ func TestWhatIsGivenBackPutsNobodyInFrontOfTheLine(t *testing.T) {
 
 // A turn of a class that is given up is the next one's of the class: as if it had not been asked for.
 func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
-	for _, class := range []Class{Expedited, BestEffort} {
+	for _, class := range []models.Class{models.ClassExpedited, models.ClassBestEffort} {
 		for _, limit := range []int{1, 0} {
-			if limit == 0 && class == Expedited {
+			if limit == 0 && class == models.ClassExpedited {
 				continue // it waits for its own kind only
 			}
 			t.Run(fmt.Sprint(class, " ", limit), func(t *testing.T) {
 				p := newPool(t, slots(1, 1))
 				p.SetLimit(limit)
 				m := join(t, p, "m")
-				before := Assured4
+				before := models.ClassAssured4
 				first := m.takes(t, before)
 				q := &queue{t: t}
 				var gone [3]bool
@@ -180,8 +181,8 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 					require.False(t, ok)
 				}
 				q.asks(m, class, 1)
-				for c := Expedited; c <= BestEffort; c++ {
-					if c != class && (c != Expedited || limit == 1 && class != BestEffort) {
+				for c := models.ClassExpedited; c <= models.ClassBestEffort; c++ {
+					if c != class && (c != models.ClassExpedited || limit == 1 && class != models.ClassBestEffort) {
 						q.asks(m, c, 1)
 					}
 				}
@@ -196,12 +197,12 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 // An old slot that is given back undoes no turn that its class has had since, nor do Expedited's that are slots of
 // its own.
 func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
-	p := newPool(t, Options{Expedited: 1, Shared: 2, Floors: [classes]int{BestEffort: 2}})
+	p := newPool(t, Options{Expedited: 1, Shared: 2, Floors: [classes]int{models.ClassBestEffort: 2}})
 	m := join(t, p, "m")
-	old := m.takes(t, BestEffort)
-	other := m.takes(t, Assured4)
+	old := m.takes(t, models.ClassBestEffort)
+	other := m.takes(t, models.ClassAssured4)
 	q := &queue{t: t}
-	for _, c := range []Class{BestEffort, BestEffort, Assured1} {
+	for _, c := range []models.Class{models.ClassBestEffort, models.ClassBestEffort, models.ClassAssured1} {
 		q.asks(m, c, 1)
 	}
 	other.Release()
@@ -211,15 +212,15 @@ func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
 
 	p = newPool(t, slots(1, 1))
 	m = join(t, p, "m")
-	last := m.takes(t, Assured4)
+	last := m.takes(t, models.ClassAssured4)
 	q = &queue{t: t}
 	var seat *Seat
-	seat = m.Seat(func() { m.takes(t, Expedited).GiveBack(); seat.Cancel() })
-	_, ok, err := seat.Ask(BestEffort, 1)
+	seat = m.Seat(func() { m.takes(t, models.ClassExpedited).GiveBack(); seat.Cancel() })
+	_, ok, err := seat.Ask(models.ClassBestEffort, 1)
 	require.NoError(t, err)
 	require.False(t, ok)
-	q.asks(m, BestEffort, 1)
-	q.asks(m, Assured1, 1)
+	q.asks(m, models.ClassBestEffort, 1)
+	q.asks(m, models.ClassAssured1, 1)
 	last.Release()
 	require.Equal(t, []string{"m best effort"}, q.granted)
 }
@@ -228,15 +229,15 @@ func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(1, 1))
 		m := join(t, p, "m")
-		slot := m.takes(t, Assured1)
+		slot := m.takes(t, models.ClassAssured1)
 		seat := m.Seat(func() {})
-		_, ok, err := seat.Ask(Assured1, 1)
+		_, ok, err := seat.Ask(models.ClassAssured1, 1)
 		require.NoError(t, err)
 		require.False(t, ok)
 		time.Sleep(time.Hour)
 		slot.Release()
 		seat.Cancel()
-		for _, c := range []ClassStats{p.Stats().Classes[Assured1], m.Stats().Classes[Assured1]} {
+		for _, c := range []ClassStats{p.Stats().Classes[models.ClassAssured1], m.Stats().Classes[models.ClassAssured1]} {
 			require.Equal(t, []int64{1, 1}, []int64{c.Granted, c.Ended}, "that of the other")
 			require.Zero(t, c.QueueTime)
 			require.Zero(t, c.LongestQueueTime)

@@ -3,6 +3,8 @@ package pool
 import (
 	"math"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Room is what a member may buffer of what all members buffer together: of Options.BufferedActions and
@@ -33,11 +35,11 @@ type Room struct {
 
 	// Guarded by budget.mu.
 	state roomState
-	lane  Class // where it waits
-	want  size  // what it waits for: one action
-	need  size  // and that with what it held when it was asked last
-	floor size  // 0 unless it is active
-	loan  size  // what it was granted beside its floor
+	lane  models.Class // where it waits
+	want  size         // what it waits for: one action
+	need  size         // and that with what it held when it was asked last
+	floor size         // 0 unless it is active
+	loan  size         // what it was granted beside its floor
 	// shared is what of the loan was lent in other classes than Expedited.
 	shared size
 	active bool // it has a floor
@@ -92,7 +94,7 @@ func (m *Member) Room(wake func()) *Room {
 // does not give back soon: who is held by a breaker, or paused, or does not flush by itself.
 //
 // The room that a member waits for is for any of its actions, in the most urgent class that it has asked in since.
-func (r *Room) Take(class Class, bytes int64, lend, must bool) bool {
+func (r *Room) Take(class models.Class, bytes int64, lend, must bool) bool {
 	most := &r.most
 	if !lend {
 		most = &r.own
@@ -105,7 +107,7 @@ func (r *Room) Take(class Class, bytes int64, lend, must bool) bool {
 }
 
 // take is Take where the pool has to be asked.
-func (r *Room) take(class Class, bytes int64, lend, must bool) bool {
+func (r *Room) take(class models.Class, bytes int64, lend, must bool) bool {
 	lane, _ := r.member.pool.lane(class)
 	b := r.budget
 	b.mu.Lock()

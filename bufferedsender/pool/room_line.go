@@ -1,5 +1,7 @@
 package pool
 
+import "github.com/go-azsearch/azsearch/models"
+
 // roomLine is a line of rooms, the one that has waited longest first.
 type roomLine struct{ first, last *Room }
 
@@ -51,7 +53,7 @@ func (q *roomLines) next(b *budget, judge func(*budget, *Room) verdict) *Room {
 	if q.count == 0 {
 		return nil
 	}
-	first, second := q.lines[Expedited].first, q.rotation()
+	first, second := q.lines[models.ClassExpedited].first, q.rotation()
 	if first == nil || second != nil && q.turns.mine {
 		first, second = second, first
 	}
@@ -77,9 +79,9 @@ func (q *roomLines) rotation() *Room {
 }
 
 // served counts a turn of a class.
-func (q *roomLines) served(lane Class) {
-	q.turns.mine = lane == Expedited
-	if lane != Expedited {
+func (q *roomLines) served(lane models.Class) {
+	q.turns.mine = lane == models.ClassExpedited
+	if lane != models.ClassExpedited {
 		q.turns.rotation = int(lane) - 1
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -16,7 +17,7 @@ type sender struct {
 	name  string
 	held  []int64 // bytes of its actions
 	wants int64   // bytes of the action that waits, 0 for none
-	class Class
+	class models.Class
 	lend  bool
 	woken bool
 }
@@ -59,7 +60,7 @@ func members(l *roomLine) (all []*Room) {
 }
 
 // take has a sender take room for an action, and checks that it gets what it has for certain.
-func (m *rooms) take(s *sender, class Class, bytes int64, lend, must bool) bool {
+func (m *rooms) take(s *sender, class models.Class, bytes int64, lend, must bool) bool {
 	b := &m.p.budget
 	m.before()
 	held := s.size()
@@ -182,7 +183,7 @@ func (m *rooms) order(self *Room) {
 				case r.state == roomWaiting:
 					waits = r.member.name
 				case r.state == roomGranted && waits != "" && !m.lowered:
-					m.Fatalf("%s was granted before %s in %v", r.member.name, waits, Class(i))
+					m.Fatalf("%s was granted before %s in %v", r.member.name, waits, models.Class(i))
 				}
 			}
 		}
@@ -253,7 +254,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 		one := func(t *rapid.T) *sender { return rapid.SampledFrom(m.senders).Draw(t, "member") }
 		take := func(t *rapid.T) {
 			s := one(t)
-			class := Class(rapid.IntRange(0, classes-1).Draw(t, "class"))
+			class := models.Class(rapid.IntRange(0, classes-1).Draw(t, "class"))
 			bytes := rapid.Int64Range(1, 12).Draw(t, "bytes")
 			if !small && rapid.IntRange(0, 9).Draw(t, "large") == 0 {
 				bytes = rapid.Int64Range(20, 700).Draw(t, "bytes")

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -24,12 +25,12 @@ func roomFor(t testing.TB, actions int) *Pool {
 type guest struct {
 	*Room
 	t     testing.TB
-	class Class
+	class models.Class
 	woken int
 }
 
 // newGuest is one that has shown that it returns what it borrows.
-func newGuest(t testing.TB, p *Pool, name string, class Class) *guest {
+func newGuest(t testing.TB, p *Pool, name string, class models.Class) *guest {
 	t.Helper()
 	g := newStranger(t, p, name, class)
 	g.returned = trusted
@@ -37,7 +38,7 @@ func newGuest(t testing.TB, p *Pool, name string, class Class) *guest {
 }
 
 // newStranger is one that has returned nothing yet.
-func newStranger(t testing.TB, p *Pool, name string, class Class) *guest {
+func newStranger(t testing.TB, p *Pool, name string, class models.Class) *guest {
 	t.Helper()
 	g := &guest{t: t, class: class}
 	g.Room = join(t, p, name).Room(func() { g.woken++ })
@@ -61,11 +62,11 @@ func (g *guest) returns(n int) { g.Return(n, int64(n)) }
 
 func TestAMemberThatHasBorrowedAllLeavesAFloorForWhoComes(t *testing.T) {
 	p := roomFor(t, 100)
-	sick := newGuest(t, p, "sick", Assured1)
+	sick := newGuest(t, p, "sick", models.ClassAssured1)
 	got := sick.takes(1000)
 	assert.Equal(t, 10+75-9, got, "its floor, and three quarters but for Expedited's eighth")
 	for i := range 2 {
-		assert.Equal(t, 10, newGuest(t, p, fmt.Sprint("new", i), Expedited).takes(10), "a floor")
+		assert.Equal(t, 10, newGuest(t, p, fmt.Sprint("new", i), models.ClassExpedited).takes(10), "a floor")
 	}
 	s := p.Stats()
 	assert.EqualValues(t, got+20, s.GrantedActions)
@@ -80,7 +81,7 @@ func TestEachOfAFewMembersFindsItsFloorWhateverTheOthersHaveBorrowed(t *testing.
 	p := roomFor(t, 80)
 	var all []*guest
 	for i := range 5 {
-		all = append(all, newGuest(t, p, fmt.Sprint("m", i), Expedited))
+		all = append(all, newGuest(t, p, fmt.Sprint("m", i), models.ClassExpedited))
 	}
 	for i, g := range all {
 		got := g.takes(1000)
@@ -94,19 +95,19 @@ func TestEachOfAFewMembersFindsItsFloorWhateverTheOthersHaveBorrowed(t *testing.
 // A member that has returned nothing may be one whose index has never worked.
 func TestWhoHasReturnedNothingBorrowsAnEighthOfWhatCanBeLent(t *testing.T) {
 	p := roomFor(t, 1000)
-	sick := newStranger(t, p, "sick", Expedited)
+	sick := newStranger(t, p, "sick", models.ClassExpedited)
 	assert.Equal(t, 10+80, sick.takes(1000), "of 750")
 	assert.Zero(t, p.Stats().WaitingForRoom, "it waits for what it has itself")
 	for i := range 20 {
-		got := newStranger(t, p, fmt.Sprint("sick", i), Expedited).takes(1000)
+		got := newStranger(t, p, fmt.Sprint("sick", i), models.ClassExpedited).takes(1000)
 		assert.GreaterOrEqual(t, got, 10, "%d", i)
 	}
-	assert.Greater(t, newGuest(t, p, "good", Expedited).takes(1000), 90, "what is left of what can be lent")
+	assert.Greater(t, newGuest(t, p, "good", models.ClassExpedited).takes(1000), 90, "what is left of what can be lent")
 }
 
 func TestWhoReturnsMayBorrowTwiceAsMuch(t *testing.T) {
 	p := roomFor(t, 100)
-	g := newStranger(t, p, "g", Assured1)
+	g := newStranger(t, p, "g", models.ClassAssured1)
 	var got []int
 	for range 4 {
 		n := g.takes(1000)
@@ -119,9 +120,9 @@ func TestWhoReturnsMayBorrowTwiceAsMuch(t *testing.T) {
 
 func TestWhoMustNotBorrowHasToShowAgainThatItReturns(t *testing.T) {
 	p := roomFor(t, 100)
-	g := newGuest(t, p, "g", Expedited)
+	g := newGuest(t, p, "g", models.ClassExpedited)
 	require.Equal(t, 30, g.takes(30))
-	require.False(t, g.Take(Expedited, 1, false, false))
+	require.False(t, g.Take(models.ClassExpedited, 1, false, false))
 	assert.Zero(t, g.takes(1), "its breaker was open meanwhile")
 	g.returns(30)
 	assert.Equal(t, 30, g.takes(30))
@@ -130,20 +131,20 @@ func TestWhoMustNotBorrowHasToShowAgainThatItReturns(t *testing.T) {
 func TestOneMoreFloorIsNeverLent(t *testing.T) {
 	p := roomFor(t, 100)
 	for i := range 5 {
-		require.Equal(t, 1, newGuest(t, p, fmt.Sprint("small", i), Expedited).takes(1))
+		require.Equal(t, 1, newGuest(t, p, fmt.Sprint("small", i), models.ClassExpedited).takes(1))
 	}
-	sick := newGuest(t, p, "sick", Expedited)
+	sick := newGuest(t, p, "sick", models.ClassExpedited)
 	assert.Equal(t, 10+30, sick.takes(1000))
-	assert.Equal(t, 10, newGuest(t, p, "new", Expedited).takes(10))
+	assert.Equal(t, 10, newGuest(t, p, "new", models.ClassExpedited).takes(10))
 }
 
 func TestAnActiveMemberHasItsFloorWhateverOthersBorrow(t *testing.T) {
 	p := roomFor(t, 60)
-	active, sick := newGuest(t, p, "active", BestEffort), newGuest(t, p, "sick", Expedited)
+	active, sick := newGuest(t, p, "active", models.ClassBestEffort), newGuest(t, p, "sick", models.ClassExpedited)
 	require.Equal(t, 1, active.takes(1))
 	sick.takes(1000)
 	require.Equal(t, 9, active.takes(9))
-	require.False(t, active.Take(BestEffort, 1, true, false), "nothing is left to lend")
+	require.False(t, active.Take(models.ClassBestEffort, 1, true, false), "nothing is left to lend")
 	require.Equal(t, 1, join(t, p, "unused").pool.members["active"].Stats().WaitingForRoom)
 }
 
@@ -151,18 +152,18 @@ func TestTheMemberThatHasHadNothingForLongestLosesItsFloorToWhoComes(t *testing.
 	p := roomFor(t, 30)
 	var all []*guest
 	for i := range 3 {
-		g := newGuest(t, p, fmt.Sprint(i), Expedited)
+		g := newGuest(t, p, fmt.Sprint(i), models.ClassExpedited)
 		require.Equal(t, 1, g.takes(1))
 		all = append(all, g)
 	}
 	all[1].returns(1)
 	all[0].returns(1)
-	fresh := newGuest(t, p, "new", Expedited)
+	fresh := newGuest(t, p, "new", models.ClassExpedited)
 	require.Equal(t, 10, fresh.takes(10))
 	require.Equal(t, []bool{true, false, true}, []bool{all[0].active, all[1].active, all[2].active})
 	require.Equal(t, 10, all[0].takes(10), "it has kept its floor")
 	require.Zero(t, all[1].takes(1), "it is new again, and everybody has something")
-	again := newGuest(t, p, "newer", Expedited)
+	again := newGuest(t, p, "newer", models.ClassExpedited)
 	require.Zero(t, again.takes(1))
 	all[2].returns(1)
 	require.Equal(t, []int{1, 0}, []int{all[1].woken, again.woken}, "first come, first served")
@@ -175,11 +176,11 @@ func TestTheFloorOfWhoHasNothingForLongIsLent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := roomFor(t, 100)
 		for i := range 8 {
-			g := newGuest(t, p, fmt.Sprint("idle", i), Expedited)
+			g := newGuest(t, p, fmt.Sprint("idle", i), models.ClassExpedited)
 			require.Equal(t, 1, g.takes(1))
 			g.returns(1)
 		}
-		g := newGuest(t, p, "busy", Expedited)
+		g := newGuest(t, p, "busy", models.ClassExpedited)
 		require.Equal(t, 10, g.takes(100), "nine floors and one more are not lent")
 		time.Sleep(idleFloor - 1)
 		g.returns(1)
@@ -192,9 +193,9 @@ func TestTheFloorOfWhoHasNothingForLongIsLent(t *testing.T) {
 
 func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
 	p := roomFor(t, 100)
-	held, other := newGuest(t, p, "held", Expedited), newGuest(t, p, "other", Expedited)
+	held, other := newGuest(t, p, "held", models.ClassExpedited), newGuest(t, p, "other", models.ClassExpedited)
 	for i := range 11 {
-		require.Equal(t, i < 10, held.Take(Expedited, 1, false, false))
+		require.Equal(t, i < 10, held.Take(models.ClassExpedited, 1, false, false))
 	}
 	require.Zero(t, p.Stats().WaitingForRoom, "it waits for what it has itself")
 	held.returns(1)
@@ -202,14 +203,14 @@ func TestWhoMustNotBorrowHasItsFloorAndGivesBackWhatItDoesNotUse(t *testing.T) {
 	held.returned = trusted
 	require.Equal(t, 2, held.takes(2))
 	require.EqualValues(t, 20, held.loan.plus(held.floor).actions)
-	require.False(t, held.Take(Expedited, 1, false, false))
+	require.False(t, held.Take(models.ClassExpedited, 1, false, false))
 	require.EqualValues(t, 11, held.loan.plus(held.floor).actions)
 	require.Equal(t, 79, other.takes(100), "but for three floors and what is used")
 }
 
 func TestALoanComesBackAsSoonAsABatchOfItIsNotNeeded(t *testing.T) {
 	p := roomFor(t, 100)
-	g := newGuest(t, p, "g", Expedited)
+	g := newGuest(t, p, "g", models.ClassExpedited)
 	require.Equal(t, 35, g.takes(35))
 	for _, step := range []struct{ returns, granted int }{{4, 40}, {1, 30}, {1, 30}, {9, 20}, {10, 10}, {9, 10}} {
 		g.returns(step.returns)
@@ -219,55 +220,55 @@ func TestALoanComesBackAsSoonAsABatchOfItIsNotNeeded(t *testing.T) {
 
 func TestAnActionLargerThanTheBudgetPassesWhenThereIsNothingElse(t *testing.T) {
 	p := newPool(t, Options{BufferedBytes: 100, FloorBytes: 10})
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
-	require.True(t, a.Take(Expedited, 1, true, false))
-	require.False(t, b.Take(Expedited, 500, false, false))
-	require.True(t, a.Take(Expedited, 15, true, false), "what cannot be now, holds up nobody")
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
+	require.True(t, a.Take(models.ClassExpedited, 1, true, false))
+	require.False(t, b.Take(models.ClassExpedited, 500, false, false))
+	require.True(t, a.Take(models.ClassExpedited, 15, true, false), "what cannot be now, holds up nobody")
 	a.Return(1, 15)
 	a.Return(1, 1)
 	require.Equal(t, 1, b.woken)
-	require.False(t, a.Take(Expedited, 1, true, false), "there is nothing left, and no floor")
-	require.True(t, b.Take(Expedited, 500, false, false))
-	require.False(t, b.Take(Expedited, 1, true, false))
+	require.False(t, a.Take(models.ClassExpedited, 1, true, false), "there is nothing left, and no floor")
+	require.True(t, b.Take(models.ClassExpedited, 500, false, false))
+	require.False(t, b.Take(models.ClassExpedited, 1, true, false))
 	b.Return(1, 500)
-	require.True(t, a.Take(Expedited, 1, true, false))
+	require.True(t, a.Take(models.ClassExpedited, 1, true, false))
 	require.EqualValues(t, 20, p.Stats().GrantedBytes, "b has kept a floor")
 }
 
 func TestAnActionLargerThanAFloorIsNotPassedByLoans(t *testing.T) {
 	p := newPool(t, Options{BufferedBytes: 100, FloorBytes: 10})
-	a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited), newGuest(t, p, "c", Expedited)
-	for a.Take(Expedited, 5, true, false) {
+	a, b, c := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited), newGuest(t, p, "c", models.ClassExpedited)
+	for a.Take(models.ClassExpedited, 5, true, false) {
 	}
-	require.False(t, b.Take(Expedited, 50, false, false))
-	require.True(t, c.Take(Expedited, 5, true, false), "floors are not for it")
-	require.True(t, c.Take(Expedited, 5, true, false))
-	require.False(t, c.Take(Expedited, 5, true, false))
+	require.False(t, b.Take(models.ClassExpedited, 50, false, false))
+	require.True(t, c.Take(models.ClassExpedited, 5, true, false), "floors are not for it")
+	require.True(t, c.Take(models.ClassExpedited, 5, true, false))
+	require.False(t, c.Take(models.ClassExpedited, 5, true, false))
 	for range 10 {
 		if a.Return(1, 5); b.woken > 0 {
 			break
 		}
-		require.False(t, c.Take(Expedited, 5, true, false))
+		require.False(t, c.Take(models.ClassExpedited, 5, true, false))
 	}
 	require.Equal(t, 1, b.woken)
-	require.True(t, b.Take(Expedited, 50, false, false))
+	require.True(t, b.Take(models.ClassExpedited, 50, false, false))
 }
 
 func TestWhatMustBeAcceptedAlwaysIs(t *testing.T) {
 	p := roomFor(t, 20)
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
 	a.takes(100)
 	for range 50 {
-		require.True(t, b.Take(BestEffort, 1, false, true))
+		require.True(t, b.Take(models.ClassBestEffort, 1, false, true))
 	}
-	require.False(t, b.Take(BestEffort, 1, false, false))
+	require.False(t, b.Take(models.ClassBestEffort, 1, false, false))
 	b.returns(50)
 	require.EqualValues(t, 20, p.Stats().GrantedActions)
 }
 
 func TestExpeditedHasTheLastEighth(t *testing.T) {
 	p := roomFor(t, 1000)
-	other, urgent := newGuest(t, p, "other", Assured1), newGuest(t, p, "urgent", Expedited)
+	other, urgent := newGuest(t, p, "other", models.ClassAssured1), newGuest(t, p, "urgent", models.ClassExpedited)
 	require.Equal(t, 10+750-93, other.takes(5000))
 	require.Equal(t, 10+93, urgent.takes(5000))
 	other.returns(1)
@@ -280,14 +281,14 @@ func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
 		"Quit":             func(g *guest) { g.Quit() },
 		"Leave":            func(g *guest) { g.member.Leave() },
 		"all returned":     func(g *guest) { g.returns(10) },
-		"taken, returned":  func(g *guest) { require.True(t, g.Take(Expedited, 1, true, false)); g.returns(11) },
-		"may not borrow":   func(g *guest) { require.False(t, g.Take(Expedited, 1, false, false)) },
+		"taken, returned":  func(g *guest) { require.True(t, g.Take(models.ClassExpedited, 1, true, false)); g.returns(11) },
+		"may not borrow":   func(g *guest) { require.False(t, g.Take(models.ClassExpedited, 1, false, false)) },
 		"a Room after it":  func(g *guest) { g.member.Room(func() {}); g.returns(10) },
 		"Leave and Return": func(g *guest) { g.member.Leave(); g.returns(10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := roomFor(t, 100)
-			a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited), newGuest(t, p, "c", Expedited)
+			a, b, c := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited), newGuest(t, p, "c", models.ClassExpedited)
 			require.Equal(t, 10, b.takes(10))
 			require.Equal(t, 10, c.takes(10))
 			require.Equal(t, 70, a.takes(100))
@@ -317,14 +318,14 @@ func TestWhatIsKeptForAMemberCoversWhatItWaitsFor(t *testing.T) {
 		"it returns": func(g *guest) { g.returns(10) },
 		"it must accept": func(g *guest) {
 			for range 10 {
-				require.True(t, g.Take(Expedited, 1, true, true))
+				require.True(t, g.Take(models.ClassExpedited, 1, true, true))
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := roomFor(t, 100)
-			a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited), newGuest(t, p, "c", Expedited)
-			d := newGuest(t, p, "d", Expedited)
+			a, b, c := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited), newGuest(t, p, "c", models.ClassExpedited)
+			d := newGuest(t, p, "d", models.ClassExpedited)
 			require.Equal(t, 20, b.takes(20))
 			require.Equal(t, 10, c.takes(10))
 			require.Equal(t, 10, d.takes(10))
@@ -344,24 +345,24 @@ func TestWhatIsKeptForAMemberCoversWhatItWaitsFor(t *testing.T) {
 // What a member takes within its floor while it waits, it needs beside what it waits for.
 func TestWhoIsToldFindsRoomWhateverItHasTakenSince(t *testing.T) {
 	p := newPool(t, Options{BufferedBytes: 1020, FloorBytes: 100})
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
-	require.True(t, a.Take(Expedited, 1, true, false))
-	for b.Take(Expedited, 10, true, false) {
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
+	require.True(t, a.Take(models.ClassExpedited, 1, true, false))
+	for b.Take(models.ClassExpedited, 10, true, false) {
 	}
 	b.Quit()
 	require.EqualValues(t, 820, b.held.bytes)
-	require.False(t, a.Take(Expedited, 100, true, false))
-	require.True(t, a.Take(Expedited, 50, true, false))
+	require.False(t, a.Take(models.ClassExpedited, 100, true, false))
+	require.True(t, a.Take(models.ClassExpedited, 50, true, false))
 	b.Return(2, 20)
 	require.Zero(t, a.woken, "20 bytes are free, and 51 are lacking")
 	b.Return(10, 100)
 	require.Equal(t, 1, a.woken)
-	require.True(t, a.Take(Expedited, 100, true, false))
+	require.True(t, a.Take(models.ClassExpedited, 100, true, false))
 }
 
 func TestAFloorThatWasNeverUsedIsNobodys(t *testing.T) {
 	p := roomFor(t, 10)
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
 	require.Equal(t, 1, a.takes(1))
 	require.Zero(t, b.takes(1))
 	a.returns(1)
@@ -376,7 +377,7 @@ func TestAFloorThatWasNeverUsedIsNobodys(t *testing.T) {
 
 func TestASmallerBudgetTakesNothingAway(t *testing.T) {
 	p := roomFor(t, 100)
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
 	require.Equal(t, 50, a.takes(50))
 	require.NoError(t, p.SetOptions(Options{BufferedActions: 20, FloorActions: 5}))
 	require.Equal(t, 20, p.Options().BufferedActions)
@@ -397,7 +398,7 @@ func TestASmallerBudgetTakesNothingAway(t *testing.T) {
 
 func TestAMemberThatLeavesGivesBackWhatItHoldsWhenItReturns(t *testing.T) {
 	p := roomFor(t, 100)
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
 	require.Equal(t, 25, a.takes(25))
 	require.Equal(t, 1, b.takes(1))
 	b.returns(1)
@@ -405,18 +406,18 @@ func TestAMemberThatLeavesGivesBackWhatItHoldsWhenItReturns(t *testing.T) {
 	a.member.Leave()
 	require.EqualValues(t, 30, p.Stats().GrantedActions)
 	require.Equal(t, 5, a.takes(10), "what it was granted")
-	require.True(t, a.Take(Expedited, 1, true, true))
+	require.True(t, a.Take(models.ClassExpedited, 1, true, true))
 	a.returns(31)
 	require.Zero(t, p.Stats().GrantedActions)
 	require.Zero(t, a.takes(1))
-	require.True(t, b.Take(Expedited, 1, true, true))
+	require.True(t, b.Take(models.ClassExpedited, 1, true, true))
 	b.returns(1)
 	require.Zero(t, p.Stats().GrantedActions)
 }
 
 func TestShutdownLeavesRoomAsItIs(t *testing.T) {
 	p := roomFor(t, 20)
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Expedited)
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
 	require.Equal(t, 10, a.takes(11))
 	require.NoError(t, p.Shutdown(t.Context()))
 	require.Equal(t, 10, b.takes(10))
@@ -436,7 +437,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 		comes := func() {
 			m, err := p.Join(fmt.Sprint("m", len(order)))
 			require.NoError(t, err)
-			g := &guest{class: Class(max(rapid.IntRange(-classes, classes-1).Draw(t, "class"), 0))}
+			g := &guest{class: models.Class(max(rapid.IntRange(-classes, classes-1).Draw(t, "class"), 0))}
 			g.Room = m.Room(func() { served = append(served, g) })
 			g.returned = trusted
 			for range 10 {
@@ -451,7 +452,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 		require.NoError(t, err)
 		all := m.Room(func() {})
 		all.returned = trusted
-		for all.Take(Expedited, 1, true, false) {
+		for all.Take(models.ClassExpedited, 1, true, false) {
 		}
 		all.Quit()
 		for range 100 {
@@ -472,7 +473,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 				for c := range since {
 					if c != int(g.class) && len(queues[c]) > 0 {
 						if since[c]++; since[c] > 2*(classes-1) {
-							t.Fatalf("%v has waited for %d loans", Class(c), since[c])
+							t.Fatalf("%v has waited for %d loans", models.Class(c), since[c])
 						}
 					}
 				}
@@ -485,7 +486,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 // Who adds a few actions at a time and waits for none in between does not go back to the line for each few.
 func TestWhoQuitsKeepsTheRestOfABatch(t *testing.T) {
 	p := roomFor(t, 100)
-	a, b := newGuest(t, p, "a", Assured1), newGuest(t, p, "b", Assured1)
+	a, b := newGuest(t, p, "a", models.ClassAssured1), newGuest(t, p, "b", models.ClassAssured1)
 	require.Equal(t, 12, a.takes(12), "its floor, and a batch of ten for two")
 	a.Quit()
 	require.Less(t, b.takes(1000), 1000, "all there is")
@@ -503,16 +504,16 @@ func TestWhoQuitsKeepsTheRestOfABatch(t *testing.T) {
 
 func TestAnotherRequestThatIsLessUrgentCostsAMemberNoPlace(t *testing.T) {
 	p := roomFor(t, 50)
-	a, b, c := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Assured1), newGuest(t, p, "c", Assured1)
+	a, b, c := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassAssured1), newGuest(t, p, "c", models.ClassAssured1)
 	require.Equal(t, 10, b.takes(10))
 	require.Equal(t, 10, c.takes(10))
 	require.Equal(t, 10+10, a.takes(100))
 	a.Quit()
 	require.Zero(t, b.takes(1))
 	require.Zero(t, c.takes(1))
-	require.False(t, b.Take(BestEffort, 1, true, false))
-	require.False(t, b.Take(Assured1, 1, true, false))
-	require.Equal(t, Assured1, b.lane)
+	require.False(t, b.Take(models.ClassBestEffort, 1, true, false))
+	require.False(t, b.Take(models.ClassAssured1, 1, true, false))
+	require.Equal(t, models.ClassAssured1, b.lane)
 	a.returns(10)
 	require.Equal(t, []int{1, 0}, []int{b.woken, c.woken})
 }
@@ -542,7 +543,7 @@ func TestManyWantRoomAtOnce(t *testing.T) {
 					held -= n
 					continue
 				}
-				for !room.Take(Class(r.IntN(classes)), 10, true, false) {
+				for !room.Take(models.Class(r.IntN(classes)), 10, true, false) {
 					if held > 0 {
 						all.Add(int64(-held))
 						room.Return(held, int64(held*10))
@@ -576,7 +577,7 @@ func TestManyWantRoomAtOnce(t *testing.T) {
 func TestRoomCostsNoAllocationAndMembersWithoutItLittle(t *testing.T) {
 	require.Less(t, unsafe.Sizeof(Member{})+unsafe.Sizeof(Room{}), uintptr(2000))
 	p := roomFor(t, 40)
-	a, b := newGuest(t, p, "a", Expedited), newGuest(t, p, "b", Assured1)
+	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassAssured1)
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		a.takes(100)
 		b.takes(100)
@@ -594,7 +595,7 @@ func TestSettingsOfRoomAreChecked(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	p := newPool(t, Options{BufferedActions: 5})
-	require.Equal(t, 5, newGuest(t, p, "g", Expedited).takes(10), "a floor is not more than the budget")
+	require.Equal(t, 5, newGuest(t, p, "g", models.ClassExpedited).takes(10), "a floor is not more than the budget")
 }
 
 func BenchmarkRoom(b *testing.B) {
@@ -604,11 +605,11 @@ func BenchmarkRoom(b *testing.B) {
 	}{{"within the floor", 1}, {"within a loan", 1500}, {"at the end of the floor", 1000}, {"from nothing", 0}} {
 		b.Run(c.name, func(b *testing.B) {
 			p := newPool(b, Options{BufferedActions: 100_000, BufferedBytes: 1 << 30})
-			g := newGuest(b, p, "g", Expedited)
+			g := newGuest(b, p, "g", models.ClassExpedited)
 			require.Equal(b, c.held, g.takes(c.held))
 			b.ReportAllocs()
 			for b.Loop() {
-				g.Take(Expedited, 100, true, false)
+				g.Take(models.ClassExpedited, 100, true, false)
 				g.Return(1, 100)
 			}
 		})

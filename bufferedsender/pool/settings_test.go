@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -25,7 +26,7 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 			case int64:
 				field.SetInt(field.Int() + 12345)
 			case [classes]int:
-				field.Index(int(Assured2)).SetInt(3)
+				field.Index(int(models.ClassAssured2)).SetInt(3)
 			default:
 				t.Fatalf("no way to change a %v", field.Type())
 			}
@@ -39,7 +40,7 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 			bad := next
 			field = reflect.ValueOf(&bad).Elem().Field(i)
 			if field.Kind() == reflect.Array {
-				field = field.Index(int(Assured2))
+				field = field.Index(int(models.ClassAssured2))
 			}
 			field.SetInt(-1)
 			require.Error(t, p.SetOptions(bad))

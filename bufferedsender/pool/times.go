@@ -3,6 +3,8 @@ package pool
 import (
 	"math/bits"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Times says how often things took how long, to within a fifth: from a microsecond to an hour, beside those that took
@@ -56,7 +58,7 @@ func (t *Times) Quantile(share float64) time.Duration {
 
 // QueueTimes returns how long the slots of a class were waited for that were given and taken, and 0 of a class that
 // there is none of. It does not block.
-func (p *Pool) QueueTimes(c Class) Times {
+func (p *Pool) QueueTimes(c models.Class) Times {
 	if int(c) >= classes {
 		return Times{}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -42,16 +43,16 @@ func TestThePoolSaysHowLongTheSlotsOfAClassWereWaitedFor(t *testing.T) {
 		require.NoError(t, err)
 		for range 2 {
 			go func() {
-				assert.NoError(t, m.Do(t.Context(), Expedited, func(context.Context) error { time.Sleep(time.Second); return nil }))
+				assert.NoError(t, m.Do(t.Context(), models.ClassExpedited, func(context.Context) error { time.Sleep(time.Second); return nil }))
 			}()
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		times := p.QueueTimes(Expedited)
+		times := p.QueueTimes(models.ClassExpedited)
 		assert.EqualValues(t, 2, times.n)
 		assert.Zero(t, times.Quantile(0.5), "the first had not to wait")
 		assert.InDelta(t, 1, times.Quantile(1).Seconds(), 0.25)
-		none := p.QueueTimes(BestEffort)
+		none := p.QueueTimes(models.ClassBestEffort)
 		assert.Zero(t, none.n)
 		none = p.QueueTimes(99)
 		assert.Zero(t, none.n)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -20,7 +21,7 @@ import (
 var deaths = map[string]func(){"panic": func() { panic("crash") }, "Goexit": runtime.Goexit}
 
 // works does a job in a goroutine of its own, and returns how it has ended: nil, a *PanicError, or died.
-func works(m *Member, c Class, takes time.Duration, death func()) <-chan error {
+func works(m *Member, c models.Class, takes time.Duration, death func()) <-chan error {
 	ended := make(chan error, 1)
 	go func() {
 		err := errDied
@@ -61,11 +62,11 @@ func TestACrashedLastWorkerIsReplaced(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := newPool(t, slots(1, 1))
 					m := join(t, p, "m")
-					crashed := works(m, BestEffort, time.Second, death)
+					crashed := works(m, models.ClassBestEffort, time.Second, death)
 					synctest.Wait()
 					var line []<-chan error
 					for range waiting {
-						line = append(line, works(m, BestEffort, time.Second, nil))
+						line = append(line, works(m, models.ClassBestEffort, time.Second, nil))
 					}
 					synctest.Wait()
 					survived(t, <-crashed, name)
@@ -74,9 +75,9 @@ func TestACrashedLastWorkerIsReplaced(t *testing.T) {
 						require.NoError(t, <-ended)
 					}
 					require.Equal(t, time.Duration(waiting)*time.Second, time.Since(began))
-					require.NoError(t, <-works(m, BestEffort, time.Second, nil))
+					require.NoError(t, <-works(m, models.ClassBestEffort, time.Second, nil))
 					require.Equal(t, time.Duration(waiting+1)*time.Second, time.Since(began), "it does not wait for anything")
-					c := p.Stats().Classes[BestEffort]
+					c := p.Stats().Classes[models.ClassBestEffort]
 					require.Equal(t, []int{0, 0}, []int{c.Waiting, c.InUse})
 				})
 			})
@@ -87,15 +88,15 @@ func TestACrashedLastWorkerIsReplaced(t *testing.T) {
 // Of ten jobs of each of three workers every other one crashes, in a class of one slot, in one of five, and in
 // Expedited: each gets its own end, and all together need no longer than the slots allow.
 func TestHalfOfTheWorkCrashesAndTheOtherHalfIsDone(t *testing.T) {
-	for class, size := range map[Class]int{BestEffort: 1, Assured1: 5, Expedited: 3} {
+	for class, size := range map[models.Class]int{models.ClassBestEffort: 1, models.ClassAssured1: 5, models.ClassExpedited: 3} {
 		for name, death := range deaths {
 			t.Run(fmt.Sprint(class, " ", name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					o := slots(3, 5)
-					for c := Assured1; c <= BestEffort; c++ {
+					for c := models.ClassAssured1; c <= models.ClassBestEffort; c++ {
 						o.Sizes[c] = 5
 					}
-					o.Sizes[BestEffort] = 1
+					o.Sizes[models.ClassBestEffort] = 1
 					p := newPool(t, o)
 					began := time.Now()
 					var all sync.WaitGroup
@@ -131,13 +132,13 @@ func TestAnyWorkWithCrashesInAnyPoolEnds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		o := slots(rapid.IntRange(1, 3).Draw(r, "expedited"), rapid.IntRange(1, 4).Draw(r, "shared"))
 		type job struct {
-			class Class
+			class models.Class
 			takes time.Duration
 			dies  string
 		}
 		jobs := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) job {
 			return job{
-				Class(rapid.IntRange(0, classes-1).Draw(r, "class")), time.Duration(rapid.IntRange(0, 3).Draw(r, "takes")) * time.Second,
+				models.Class(rapid.IntRange(0, classes-1).Draw(r, "class")), time.Duration(rapid.IntRange(0, 3).Draw(r, "takes")) * time.Second,
 				rapid.SampledFrom([]string{"", "", "panic", "Goexit"}).Draw(r, "dies"),
 			}
 		}), 0, 30).Draw(r, "jobs")

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -74,7 +73,7 @@ func (p *pass) slot(ctx context.Context, query func(ctx context.Context) error) 
 	if p.Member == nil {
 		return query(ctx)
 	}
-	return p.Member.Do(ctx, pool.BestEffort, query)
+	return p.Member.Do(ctx, models.ClassBestEffort, query)
 }
 
 // confirm returns those of the differences that are there again, and of which nothing is on its way, and counts them.
@@ -223,7 +222,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 	p.own.Add(int64(len(keys)))
 	defer p.own.Add(-int64(len(keys)))
 	var outcomes sync.WaitGroup
-	ctx = pool.WithClass(ctx, pool.BestEffort)
+	ctx = models.WithClass(ctx, models.ClassBestEffort)
 	err := p.to.HoldKeys(ctx, keys, func(ctx context.Context, add func(...models.RawAction) error) error {
 		reading, cancel := context.WithTimeout(ctx, heldAtMost)
 		actions, err := p.truth(reading, t, part, deletes)

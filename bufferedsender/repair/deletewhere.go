@@ -10,7 +10,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 var (
@@ -152,7 +152,7 @@ type Receipt struct {
 // the index only: a document of theirs that stops matching less than its refresh before the lookup, or between that
 // and the delete, is deleted. Where that matters have them stop, or let them write again.
 //
-// The class of the deletes is pool.BestEffort, unless ctx has another. While the sender's breaker is open, or it is
+// The class of the deletes is models.ClassBestEffort, unless ctx has another. While the sender's breaker is open, or it is
 // paused, nothing new is begun, but a batch a minute beside others that are in the sender: it may be the one that the
 // service takes. (A sender that meets nothing but refusals waits for one; here until ctx ends, so it should have a
 // deadline.) ctx bounds the work: when it ends, deletes that are in no request are taken back, those in one are
@@ -172,8 +172,8 @@ func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOpt
 	d.receipt.Began, d.receipt.DryRun = time.Now(), opts.DryRun
 	err := d.check()
 	if err == nil {
-		if _, has := pool.ClassOf(ctx); !has {
-			ctx = pool.WithClass(ctx, pool.BestEffort)
+		if _, has := models.ClassOf(ctx); !has {
+			ctx = models.WithClass(ctx, models.ClassBestEffort)
 		}
 		err = d.run(ctx)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -235,7 +234,7 @@ type counting struct {
 }
 
 func (c *counting) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
-	class, _ := pool.ClassOf(ctx)
+	class, _ := models.ClassOf(ctx)
 	c.class.Store(int64(class))
 	return c.Sender.HoldKeys(ctx, keys, func(ctx context.Context, add func(actions ...models.RawAction) error) error {
 		n := int64(len(keys))
@@ -260,13 +259,13 @@ func TestWhatIsHeldAndWhatIsInTheSenderIsBounded(t *testing.T) {
 		assert.LessOrEqual(t, s.most.Load(), int64(1000))
 		assert.Greater(t, s.most.Load(), int64(500))
 		assert.LessOrEqual(t, s.mostPending.Load(), int64(100), "a quarter of the buffer")
-		assert.EqualValues(t, pool.BestEffort, s.class.Load())
+		assert.EqualValues(t, models.ClassBestEffort, s.class.Load())
 
 		r.service.SetFaults(nil)
 		r.fill("ann", 1)
-		_, err = repair.DeleteWhere(pool.WithClass(t.Context(), pool.Assured2), r.of("ann"), s, opts)
+		_, err = repair.DeleteWhere(models.WithClass(t.Context(), models.ClassAssured2), r.of("ann"), s, opts)
 		require.NoError(t, err)
-		assert.EqualValues(t, pool.Assured2, s.class.Load())
+		assert.EqualValues(t, models.ClassAssured2, s.class.Load())
 	})
 }
 

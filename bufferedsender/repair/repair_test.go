@@ -615,8 +615,8 @@ func TestQueriesToTheIndexGoBySlots(t *testing.T) {
 		report, err := w.repair(&Options{Member: member})
 		require.NoError(t, err)
 		assert.EqualValues(t, 10, report.Repaired)
-		assert.EqualValues(t, 5+2, p.Stats().Classes[pool.BestEffort].Ended, "five parts of a scan, and a look before and behind")
-		assert.Zero(t, p.Stats().Classes[pool.BestEffort].InUse)
+		assert.EqualValues(t, 5+2, p.Stats().Classes[models.ClassBestEffort].Ended, "five parts of a scan, and a look before and behind")
+		assert.Zero(t, p.Stats().Classes[models.ClassBestEffort].InUse)
 		w.agrees()
 	})
 }

@@ -118,7 +118,7 @@ func TestSendersOfAPoolHaveAsManyRequestsAsItHasSlotsAndTurns(t *testing.T) {
 		for from := 8; from < 32 && h.ActionSent == nil; from += 4 { // each has its turn
 			assert.ElementsMatch(t, []string{"0", "1", "2", "3"}, order[from:from+4], "requests from %d on of %v", from, order)
 		}
-		stats := p.Stats().Classes[pool.Expedited]
+		stats := p.Stats().Classes[models.ClassExpedited]
 		assert.EqualValues(t, 40, stats.Ended, "a slot is one request")
 		assert.Zero(t, stats.InUse+stats.Waiting)
 	})
@@ -130,7 +130,7 @@ func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})
 		sender := sharing(t, s, p, "hotels", bufferedsender.Options[sendertest.Hotel]{
-			Handlers: h, Class: pool.BestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
+			Handlers: h, Class: models.ClassBestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
 		})
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotels("old", 1000)...))
 		time.Sleep(10500 * time.Millisecond)
@@ -138,7 +138,7 @@ func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
 		var took time.Duration
 		live := models.UploadAction(sendertest.Hotels("live", 1)[0])
 		live.OnOutcome = func(models.Outcome) { took = time.Since(began) }
-		require.NoError(t, sender.IndexDocuments(pool.WithClass(t.Context(), pool.Expedited), live))
+		require.NoError(t, sender.IndexDocuments(models.WithClass(t.Context(), models.ClassExpedited), live))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		assert.Equal(t, 1010*time.Millisecond, took, "as without a backfill")
@@ -153,7 +153,7 @@ func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})
 		sender := sharing(t, s, p, "hotels", bufferedsender.Options[sendertest.Hotel]{
-			Handlers: h, Class: pool.BestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
+			Handlers: h, Class: models.ClassBestEffort, Limits: bufferedsender.Limits{MaxBatchActions: 10}, AutoFlushInterval: 10 * time.Millisecond,
 		})
 		ends := make(chan string, 3)
 		add := func(ctx context.Context, key string, tag string) {
@@ -168,7 +168,7 @@ func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
 		}
 		add(t.Context(), "k99", "before")
 		began := time.Now()
-		add(pool.WithClass(t.Context(), pool.Expedited), "k99", "live")
+		add(models.WithClass(t.Context(), models.ClassExpedited), "k99", "live")
 		order := []string{<-ends, <-ends, <-ends}
 		assert.Less(t, time.Since(began), 5*time.Second, "three requests, and not eleven")
 		assert.Equal(t, []string{"old", "before", "live"}, order)
@@ -202,8 +202,8 @@ func TestNobodyElseWaitsForASenderThatWaits(t *testing.T) {
 				require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
-				assert.Zero(t, p.Stats().Classes[pool.Expedited].InUse)
-				assert.Zero(t, p.Stats().Classes[pool.Expedited].Waiting)
+				assert.Zero(t, p.Stats().Classes[models.ClassExpedited].InUse)
+				assert.Zero(t, p.Stats().Classes[models.ClassExpedited].Waiting)
 
 				sound := sharing(t, s, p, "sound", bufferedsender.Options[sendertest.Hotel]{})
 				require.NoError(t, sound.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
@@ -241,7 +241,7 @@ func TestASenderSaysThatItWaitsForASlot(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels"), AutoFlushInterval: time.Second})
 		release := make(chan struct{})
 		go func() {
-			assert.NoError(t, member(t, p, "export").Do(t.Context(), pool.Expedited, func(context.Context) error { <-release; return nil }))
+			assert.NoError(t, member(t, p, "export").Do(t.Context(), models.ClassExpedited, func(context.Context) error { <-release; return nil }))
 		}()
 		synctest.Wait()
 		r.Upload(sendertest.Hotels("k", 1)...)
@@ -251,7 +251,7 @@ func TestASenderSaysThatItWaitsForASlot(t *testing.T) {
 		close(release)
 		require.NoError(t, r.Flush())
 		assert.Equal(t, events.HealthStateHealthy, r.Sender.Health().State)
-		assert.Equal(t, time.Minute-time.Second, p.Stats().Classes[pool.Expedited].QueueTime)
+		assert.Equal(t, time.Minute-time.Second, p.Stats().Classes[models.ClassExpedited].QueueTime)
 	})
 }
 
@@ -272,10 +272,10 @@ func TestAnUnknownClassIsServedAsExpeditedAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, pool.Options{})
 		r := sendertest.New(t, &sendertest.Options{Share: member(t, p, "hotels")})
-		require.NoError(t, r.Sender.UploadDocuments(pool.WithClass(t.Context(), 9), sendertest.Hotels("k", 3)...))
+		require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), 9), sendertest.Hotels("k", 3)...))
 		require.NoError(t, r.Flush())
 		assert.EqualValues(t, 1, p.Stats().Fallbacks)
-		assert.EqualValues(t, 1, p.Stats().Classes[pool.Expedited].Ended)
+		assert.EqualValues(t, 1, p.Stats().Classes[models.ClassExpedited].Ended)
 	})
 	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[sendertest.Hotel]{Class: 9})
 	assert.ErrorContains(t, err, "there is no class 9")
@@ -363,7 +363,7 @@ func TestASlotIsNotKeptForASenderWhoseHandlerRuns(t *testing.T) {
 		flushed := sendertest.Later(func() error { return first.Flush(sendertest.Within(t, time.Hour), nil) })
 		synctest.Wait()
 		require.NoError(t, slower.UploadDocuments(t.Context(), sendertest.Hotels("live", 1)...))
-		require.NoError(t, slower.UploadDocuments(pool.WithClass(t.Context(), pool.BestEffort), sendertest.Hotels("old", 1)...))
+		require.NoError(t, slower.UploadDocuments(models.WithClass(t.Context(), models.ClassBestEffort), sendertest.Hotels("old", 1)...))
 		time.Sleep(100 * time.Millisecond)
 		require.NoError(t, <-flushed)
 		synctest.Wait()

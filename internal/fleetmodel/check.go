@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // balanced checks the accounts of a sender, or of all.
@@ -190,10 +190,10 @@ func (m *model) close() {
 	}
 	for class, c := range s.Pool.Classes {
 		if c.InUse != 0 || c.Waiting != 0 {
-			m.wrong("after Close, %v: %+v", pool.Class(class), c)
+			m.wrong("after Close, %v: %+v", models.Class(class), c)
 		}
 		if c.Ended > c.Granted {
-			m.wrong("%v: %+v", pool.Class(class), c)
+			m.wrong("%v: %+v", models.Class(class), c)
 		}
 	}
 	m.accounts()

@@ -176,7 +176,7 @@ func keyName(lane, i int) string { return fmt.Sprintf("%d-%d", lane, i) }
 
 // add adds some documents of a lane.
 func (m *model) add(s step) {
-	class := pool.Class(s.class) // some are of none
+	class := models.Class(s.class) // some are of none
 	size := s.n % 100
 	if s.n%50 == 0 {
 		size = 2 * s.n // larger than a floor, or than a budget
@@ -213,7 +213,7 @@ func (m *model) add(s step) {
 	ctx, cancel := within(s.n)
 	defer cancel()
 	began := time.Now()
-	err := sender.IndexDocuments(pool.WithClass(ctx, class), actions...)
+	err := sender.IndexDocuments(models.WithClass(ctx, class), actions...)
 	if time.Since(began) > 0 {
 		m.hold("waited for room")
 	}

@@ -30,9 +30,9 @@ type Item struct {
 // The classes of service that this program uses. The choice is yours; what counts is that whoever waits for
 // a document is in another class than whoever does not.
 const (
-	live     = pool.Expedited  // somebody looks at the page: never waits for another class
-	steady   = pool.Assured1   // what other systems change
-	backfill = pool.BestEffort // what can wait
+	live     = models.ClassExpedited  // somebody looks at the page: never waits for another class
+	steady   = models.ClassAssured1   // what other systems change
+	backfill = models.ClassBestEffort // what can wait
 )
 
 // indexes are all indexes of a service, as the program uses them.
@@ -70,7 +70,7 @@ func (x *indexes) sender(index string, autoFlush time.Duration) (*bufferedsender
 }
 
 // write adds items to an index, in a class. It waits while there is no room.
-func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.BufferedSender[Item], class pool.Class, items ...Item) error {
+func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.BufferedSender[Item], class models.Class, items ...Item) error {
 	began := time.Now()
 	actions := make([]models.IndexDocumentsAction[Item], len(items))
 	for i, item := range items {
@@ -78,7 +78,7 @@ func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.Buf
 			x.ledger.settled(index, item, o, class, time.Since(began))
 		})
 	}
-	err := s.IndexDocuments(pool.WithClass(ctx, class), actions...)
+	err := s.IndexDocuments(models.WithClass(ctx, class), actions...)
 	accepted := len(items)
 	if add, ok := errors.AsType[*bufferedsender.AddError](err); ok {
 		accepted = add.Accepted // exactly the first so many; the others have no outcome

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
@@ -100,7 +99,7 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 type put func(items ...Item) error
 
 // start starts a writer, which ends when ctx does or its sender is closed.
-func (s *story) start(ctx context.Context, index string, class pool.Class, autoFlush time.Duration, writer func(context.Context, put) error) {
+func (s *story) start(ctx context.Context, index string, class models.Class, autoFlush time.Duration, writer func(context.Context, put) error) {
 	sender, err := s.sender(index, autoFlush)
 	if err != nil {
 		s.failed(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
@@ -30,7 +29,7 @@ type write struct {
 	item        Item
 	accepted    int // how often
 	outcomes    []models.Outcome
-	class       pool.Class
+	class       models.Class
 	took        time.Duration // from the adding call to the outcome
 	backfilling bool          // the backfill was running when the outcome came
 }
@@ -62,7 +61,7 @@ func (l *ledger) accepted(index string, items []Item) {
 }
 
 // settled notes an outcome.
-func (l *ledger) settled(index string, item Item, o models.Outcome, class pool.Class, took time.Duration) {
+func (l *ledger) settled(index string, item Item, o models.Outcome, class models.Class, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.of(index, item)
@@ -109,7 +108,7 @@ func percentile(sorted []time.Duration, percent int) time.Duration {
 func (s *story) report() {
 	all, unwell := s.allWrites(), s.ledger.writes(sick)
 	fmt.Fprintf(s.out, "\n%-12s %9s %23s   %s\n", "class", "documents", "from adding to outcome", "waiting for a slot of the pool")
-	for _, class := range []pool.Class{live, steady, backfill} {
+	for _, class := range []models.Class{live, steady, backfill} {
 		took := times(all, func(w *write) bool { return w.class == class })
 		queued := s.fleet.Pool().QueueTimes(class)
 		fmt.Fprintf(s.out, "%-12v %9d   p50 %6s, p99 %6s   p50 %6s, p99 %6s\n",

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -165,7 +164,7 @@ func (f *filling) failure(err error) error {
 
 // fillAll writes everything to the new index, behind the cursor.
 func (r *runner) fillAll(ctx context.Context) error {
-	limited, f, free := r.filling(pool.WithClass(ctx, pool.BestEffort))
+	limited, f, free := r.filling(models.WithClass(ctx, models.ClassBestEffort))
 	defer free()
 	r.fills.Store(f)
 	err := f.failure(r.fillFrom(limited, f))

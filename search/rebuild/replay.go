@@ -7,13 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/models"
 )
 
 // roundTrip brings what was marked until now to the new index, and returns how many keys it
 // were.
-func (r *runner) roundTrip(ctx context.Context, class pool.Class) (int, error) {
+func (r *runner) roundTrip(ctx context.Context, class models.Class) (int, error) {
 	last := r.now().Round
 	if err := r.swap(ctx, func(x *Record) { x.Round = last + 1 }); err != nil {
 		return 0, err
@@ -22,7 +21,7 @@ func (r *runner) roundTrip(ctx context.Context, class pool.Class) (int, error) {
 }
 
 // drain brings the keys of rounds up to last, to which nothing is added any more, to the new index.
-func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int, err error) {
+func (r *runner) drain(ctx context.Context, class models.Class, last int64) (n int, err error) {
 	for {
 		keys, err := r.marked(ctx, last)
 		if err != nil {
@@ -43,7 +42,7 @@ func (r *runner) drain(ctx context.Context, class pool.Class, last int64) (n int
 }
 
 // replay reads the truth of keys and writes it to the new index.
-func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) error {
+func (r *runner) replay(ctx context.Context, class models.Class, keys []string) error {
 	var actions []models.RawAction
 	if err := r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) {
 		if actions, err = r.fill.Keys(ctx, slices.Clone(keys)); err == nil {
@@ -76,7 +75,7 @@ func (r *runner) replay(ctx context.Context, class pool.Class, keys []string) er
 	}
 	awaited, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	limited, f, free := r.filling(pool.WithClass(awaited, class))
+	limited, f, free := r.filling(models.WithClass(awaited, class))
 	defer free()
 	if r.now().Phase == PhaseSwapped { // the sender would wait for as long as the index is sick
 		stuck := time.AfterFunc(stuckLimit, func() { give(errStuck) })
@@ -127,7 +126,7 @@ func (r *runner) catchUp(ctx context.Context) error {
 	const trips = 50 // who writes faster than they are is told so by closing
 	for range trips {
 		began := time.Now()
-		n, err := r.roundTrip(ctx, pool.Assured1)
+		n, err := r.roundTrip(ctx, models.ClassAssured1)
 		if err != nil {
 			return err
 		}
@@ -151,7 +150,7 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 			err = sleep(limited, routeValid+margin)
 		}
 		if err == nil {
-			_, err = r.drain(limited, pool.Expedited, last)
+			_, err = r.drain(limited, models.ClassExpedited, last)
 		}
 	}
 	if err == nil && (step == StepMoving || r.opts.Alias == "") && r.rests() > 0 { // the writers are to come over

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -293,6 +292,6 @@ func (r *runner) bring(ctx context.Context, always bool) error {
 			return err
 		}
 	}
-	_, err := r.roundTrip(ctx, pool.Expedited)
+	_, err := r.roundTrip(ctx, models.ClassExpedited)
 	return err
 }
