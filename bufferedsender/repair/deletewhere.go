@@ -152,9 +152,9 @@ type Receipt struct {
 // the index only: a document of theirs that stops matching less than its refresh before the lookup, or between that
 // and the delete, is deleted. Where that matters have them stop, or let them write again.
 //
-// The class of the deletes is models.ClassBestEffort, unless ctx has another. While the sender's breaker is open, or it is
-// paused, nothing new is begun, but a batch a minute beside others that are in the sender: it may be the one that the
-// service takes. (A sender that meets nothing but refusals waits for one; here until ctx ends, so it should have a
+// The class of the deletes is models.ClassBestEffort, unless ctx has another. While the sender's breaker is open, or it
+// is paused, nothing new is begun, but a batch a minute beside others that are in the sender: it may be the one that
+// the service takes. (A sender that meets nothing but refusals waits for one; here until ctx ends, so it should have a
 // deadline.) ctx bounds the work: when it ends, deletes that are in no request are taken back, those in one are
 // waited for, 5 s at the most, and the receipt says what was deleted; no other is sent later. Calls that run beside
 // one another are safe, also of the same filter.
