@@ -67,6 +67,12 @@ func Not(operand Filter) Filter {
 	if operand.expr == nil {
 		return invalid(errors.New("the operand of Not is no filter, so that no document would match"))
 	}
+	switch operand.expr {
+	case nowhere:
+		return Filter{everywhere}
+	case everywhere:
+		return Filter{nowhere}
+	}
 	return Filter{&expression{
 		kind:     notExpression,
 		operands: []*expression{operand.expr},
@@ -122,12 +128,29 @@ func invalid(problems ...error) Filter {
 // joined returns the operands that are filters, joined by and or by or.
 func joined(kind expressionKind, operands []Filter) Filter {
 	e := &expression{kind: kind}
+	neutral, decisive := everywhere, nowhere
+	if kind == orExpression {
+		neutral, decisive = nowhere, everywhere
+	}
+	without, decided := false, false
 	for _, f := range operands {
-		if f.expr == nil {
+		switch f.expr {
+		case nil:
 			continue
+		case neutral:
+			without = true
+			continue
+		case decisive:
+			decided = true
 		}
 		e.operands = append(e.operands, f.expr)
 		e.problems = append(e.problems, f.expr.problems...)
+	}
+	switch {
+	case decided:
+		return constant(decisive, e.problems)
+	case len(e.operands) == 0 && without:
+		return Filter{neutral}
 	}
 	switch len(e.operands) {
 	case 0:

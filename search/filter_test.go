@@ -99,11 +99,47 @@ func TestFiltersAreWrittenAsTheServiceReadsThem(t *testing.T) {
 		"search.in(g, 'a|b,c|it''s', '|')": search.In("g", grade("a"), "b,c", "it's"),
 		"search.in(h, 'a,b', ',') or h eq '' or h eq ' c'": search.In("h", "a", "", "b", " c"),
 		"i eq 1 or i eq null":                              search.In[any]("i", 1, nil, 1),
-		"false and c":                                      search.And(search.In[string]("j"), c),
 	} {
 		require.NoError(t, filter.Err(), want)
 		assert.Equal(t, want, filter.String())
 		assert.Equal(t, want == "", filter.IsZero())
+	}
+}
+
+// The service refuses a constant inside of a lambda, where lists without values put one.
+func TestConstantsAreFolded(t *testing.T) {
+	c := search.IsTrue("c")
+	nowhere, everywhere := search.In[string]("j"), search.Not(search.Or())
+	for name, folded := range map[string]struct {
+		filter search.Filter
+		want   string
+	}{
+		"no value of a list":               {nowhere, "false"},
+		"not that":                         {everywhere, "true"},
+		"not not that":                     {search.Not(everywhere), "false"},
+		"and nowhere":                      {search.And(c, nowhere), "false"},
+		"and everywhere":                   {search.And(c, everywhere), "c"},
+		"and nothing but everywhere":       {search.And(everywhere, search.Filter{}, everywhere), "true"},
+		"or nowhere":                       {search.Or(nowhere, c), "c"},
+		"or nothing but nowhere":           {search.Or(nowhere, nowhere), "false"},
+		"or everywhere":                    {search.Or(c, everywhere), "true"},
+		"an element of no list":            {search.Any("groups", "g", search.In[string]("g")), "false"},
+		"an element, whatever it is":       {search.Any("groups", "g", search.Not(search.In[string]("g"))), "groups/any()"},
+		"all elements of no list":          {search.All("groups", "g", search.In[string]("g")), "not groups/any()"},
+		"all elements, whatever they are":  {search.All("groups", "g", search.Not(search.In[string]("g"))), "true"},
+		"a condition with a list":          {search.Any("r", "x", search.And(search.IsTrue("x/a"), search.Or(search.In[int]("x/b"), search.IsTrue("x/c")))), "r/any(x: x/a and x/c)"},
+		"what a user without groups sees":  {search.Or(search.Any("groups", "g", search.In[string]("g")), c), "c"},
+		"a constant inside of two lambdas": {search.Any("a", "x", search.Any("x/b", "y", search.In[string]("y"))), "false"},
+	} {
+		require.NoError(t, folded.filter.Err(), name)
+		assert.Equal(t, folded.want, folded.filter.String(), name)
+		assert.False(t, folded.filter.IsZero(), name)
+	}
+	for name, wrong := range map[string]search.Filter{
+		"beside a constant": search.And(search.Eq("a b", 1), nowhere), "behind one": search.Or(everywhere, search.Eq("a b", 1)),
+		"around one": search.Any("a b", "x", nowhere), "a variable": search.All("a", "true", everywhere),
+	} {
+		assert.Error(t, wrong.Err(), name)
 	}
 }
 

@@ -11,7 +11,8 @@ import "fmt"
 //
 // The condition sees nothing but the element: the service refuses other fields
 // in it, IsMatch, and for collections of simple values some operators. Without
-// a condition use NotEmpty. For path see Eq.
+// a condition use NotEmpty. A condition that no element meets, such as In of no
+// values, makes a filter that no document meets. For path see Eq.
 func Any(path, variable string, condition Filter) Filter {
 	return lambda(path, "any", variable, condition)
 }
@@ -28,6 +29,10 @@ func NotEmpty(path string) Filter {
 	if err := checkPath(path); err != nil {
 		return invalid(err)
 	}
+	return notEmpty(path)
+}
+
+func notEmpty(path string) Filter {
 	return Filter{&expression{kind: primaryExpression, text: path + "/any()"}}
 }
 
@@ -42,6 +47,18 @@ func lambda(path, quantifier, variable string, condition Filter) Filter {
 	if condition.expr == nil {
 		problems = append(problems, fmt.Errorf("the condition for %s of %s is no filter: to ask for any element at all use NotEmpty", quantifier, clip(path)))
 		return invalid(problems...)
+	}
+	// An element meets a constant whatever it is.
+	switch {
+	case condition.expr != nowhere && condition.expr != everywhere:
+	case len(problems) > 0:
+		return invalid(problems...)
+	case quantifier == "any" && condition.expr == nowhere, quantifier == "all" && condition.expr == everywhere:
+		return condition
+	case quantifier == "all":
+		return Not(notEmpty(path)) // there is none that could fail to meet it
+	default:
+		return notEmpty(path)
 	}
 	return Filter{&expression{
 		kind:     primaryExpression,

@@ -32,9 +32,22 @@ type expression struct {
 	problems []error       // its own and those of its operands
 }
 
-// nowhere matches no document. It is a constant: conditions such as one that
-// a field is null and is not would depend on a field.
-var nowhere = &expression{kind: primaryExpression, text: "false"}
+// nowhere matches no document, and everywhere each. They are constants: conditions such as
+// one that a field is null and is not would depend on a field. The service refuses them in a
+// lambda, so they are folded: they stand in a filter only if they are all of it.
+var (
+	nowhere    = &expression{kind: primaryExpression, text: "false"}
+	everywhere = &expression{kind: primaryExpression, text: "true"}
+)
+
+// constant returns the expression that is a constant, or a filter that has only the problems
+// of others if there are any.
+func constant(e *expression, problems []error) Filter {
+	if len(problems) > 0 {
+		return invalid(problems...)
+	}
+	return Filter{e}
+}
 
 // encloses reports whether operand stands in parentheses in e. The operand of a
 // lambda stands between its parentheses already. not needs them around
