@@ -25,14 +25,15 @@ var ErrReservedName = errors.New(`names that start with "@search." belong to the
 //	{"@search.action":"upload",<members of doc>}
 //
 // to dst and returns the extended slice. The members are those that
-// encoding/json writes for doc, with three differences: "<", ">" and "&" stay
-// as they are (escaping them triples the size of HTML), a T whose MarshalJSON
+// encoding/json writes for doc, with four differences: "<", ">" and "&" stay
+// as they are (escaping them triples the size of HTML), an infinite float64 is "INF" or
+// "-INF", as in an Edm.Double of the service (see DecodeDocument), a T whose MarshalJSON
 // has a pointer receiver is asked too, and a panic in such a method is returned
 // as an error. A float32 is written with the digits that a float32 needs.
 //
 // The error is an *EncodeError if typ is not one of the four actions, if the
 // document is not a JSON object, if it has members that start with "@search.",
-// or if it cannot be encoded: NaN and the infinities are refused, with the path
+// or if it cannot be encoded: NaN and an infinite float32 are refused, with the path
 // of the field. On error dst is returned as it was.
 //
 // AppendAction may be called by many goroutines at once, as long as nobody

@@ -102,6 +102,35 @@ func TestFloat32KeepsItsDigits(t *testing.T) {
 	require.Contains(t, string(got), `"vector":[0.1,0.33333334,3.4028235e+38]`)
 }
 
+func TestInfinitiesAreWrittenAndReadAsTheServiceDoes(t *testing.T) {
+	type tide struct {
+		Height float64            `json:"height"`
+		Quoted float64            `json:"quoted,string"`
+		ByName map[string]float64 `json:"byName"`
+	}
+	low := math.Inf(-1)
+	want := `{"@search.action":"upload","height":"-INF","quoted":"INF","byName":{"a":"INF","b":1}}`
+	written := tide{Height: low, Quoted: math.Inf(1), ByName: map[string]float64{"a": math.Inf(1), "b": 1}}
+	got, err := models.AppendAction(nil, models.ActionTypeUpload, written)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
+	var read struct {
+		Height float64            `json:"height"`
+		ByName map[string]float64 `json:"byName"`
+	}
+	require.NoError(t, models.DecodeDocument(got, &read))
+	require.Equal(t, written.Height, read.Height)
+	require.Equal(t, written.ByName, read.ByName)
+	for name, doc := range map[string]any{
+		"map": models.Document{"height": low}, "pointer": &struct{ *tide }{&tide{Height: low}}, "patch": models.NewPatch("id", "1").Set("height", &low),
+		"nested patch": func() any { p := models.NewPatch("id", "1"); p.In("a").Set("b", []any{low}); return p }(),
+	} {
+		got, err := models.AppendAction(nil, models.ActionTypeUpload, doc)
+		require.NoError(t, err, name)
+		require.Contains(t, string(got), `"-INF"`, name)
+	}
+}
+
 func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(-1)
 	cyclic := models.Document{"id": "1"}
@@ -116,7 +145,7 @@ func TestUnencodableDocumentIsRefusedWithThePathOfTheField(t *testing.T) {
 		path string
 	}{
 		"float in a struct":          {appended(models.ActionTypeUpload, room{Rate: nan}), "rate"},
-		"float in a slice of struct": {appended(models.ActionTypeUpload, &hotel{Rooms: []room{{}, {}, {Rate: inf}}}), "rooms[2].rate"},
+		"float in a slice of struct": {appended(models.ActionTypeUpload, &hotel{Rooms: []room{{}, {}, {Rate: nan}}}), "rooms[2].rate"},
 		"float32 in a vector":        {appended(models.ActionTypeUpload, hotel{Vector: []float32{1, 2, float32(nan)}}), "vector[2]"},
 		"float in a map":             {appended(models.ActionTypeUpload, hotel{Rooms: []room{{By: map[string]float32{"EUR": 1, "USD": float32(inf)}}}}), "rooms[0].by.USD"},
 		"name that needs quotes":     {appended(models.ActionTypeUpload, models.Document{"a b": []any{1, map[string]any{"c.d": nan}}}), `["a b"][1]["c.d"]`},

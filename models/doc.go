@@ -12,8 +12,8 @@
 //
 // What the service is sent differs from what json.Marshal writes in a few ways,
 // each of which [AppendAction] explains: no HTML escaping, float32 at 32 bits,
-// NaN refused with the path of the field, names that belong to the service
-// refused.
+// an infinite float64 as the string of an Edm.Double ([DecodeDocument] reads it), NaN
+// refused with the path of the field, names that belong to the service refused.
 //
 // The key of a document is found by the tag `search:"key"` ([KeyFieldOf]) or by
 // the name that the definition of the index gives it ([KeyFieldByName]). Package

@@ -296,7 +296,7 @@ func TestKeyAndBadFieldOfAPatchAreFound(t *testing.T) {
 		})
 	}
 	p := models.NewPatch("hotelId", "7")
-	p.In("a").In("b").Set("c", []float64{0, math.Inf(1)})
+	p.In("a").In("b").Set("c", []float64{0, math.NaN()})
 	_, err := models.AppendAction(nil, models.ActionTypeMerge, p)
 	var ee *models.EncodeError
 	require.ErrorAs(t, err, &ee)

@@ -58,13 +58,13 @@ func appendPlanned[T any](t *documentType, dst []byte, doc *T) (out []byte, ok b
 	}()
 	switch {
 	case t.dynamic:
-		return encode.Append(dst, *doc)
+		return encode.AppendDocument(dst, *doc)
 	case !t.boxed:
-		return t.plan.Append(dst, reflect.ValueOf(*doc))
+		return t.plan.AppendDocument(dst, reflect.ValueOf(*doc))
 	case t.asked:
-		return t.plan.Append(dst, reflect.ValueOf(addressOf(*doc)).Elem())
+		return t.plan.AppendDocument(dst, reflect.ValueOf(addressOf(*doc)).Elem())
 	}
-	return t.plan.Append(dst, reflect.ValueOf(doc).Elem())
+	return t.plan.AppendDocument(dst, reflect.ValueOf(doc).Elem())
 }
 
 // encodable returns what to hand to encoding/json for doc: doc itself where it

@@ -124,7 +124,7 @@ func fails(v reflect.Value) bool {
 		return false
 	}
 	if v.CanFloat() && !encode.MarshalsJSON(v.Type()) && !encode.MarshalsText(v.Type()) {
-		return math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)
+		return math.IsNaN(v.Float()) || v.Kind() == reflect.Float32 && math.IsInf(v.Float(), 0)
 	}
 	if !v.CanInterface() {
 		return false

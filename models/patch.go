@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
 // Patch is a document for a merge, in which "leave it", "make it null" and "make
@@ -80,7 +82,10 @@ func (p Patch) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendValue(nil, fields)
+	if out, ok := encode.AppendDocument(nil, fields); ok {
+		return out, nil
+	}
+	return appendValue(nil, fields) // which says why not
 }
 
 // maxNesting is how deep patches may be inside each other. The service stops at

@@ -108,9 +108,7 @@ func decodeFound[T any](b []byte, scratch *[]byte, doc *T, about func(quoted, va
 		return err
 	}
 	*scratch = members
-	if err := json.Unmarshal(members, doc); err != nil {
-		var zero T
-		*doc = zero
+	if err := DecodeDocument(members, doc); err != nil {
 		return &misfitError{err}
 	}
 	return nil

@@ -273,3 +273,39 @@ func TestNothingFoundIsNoError(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, completions.Results)
 }
+
+// What the service keeps in an Edm.Double is a float64 in every call that returns documents.
+func TestInfinitiesOfTypedDocuments(t *testing.T) {
+	type row struct {
+		ID     string   `json:"id" search:"key"`
+		Double *float64 `json:"double"`
+	}
+	client, ctx := bar(t), t.Context()
+	low := math.Inf(-1)
+	_, err := search.UploadDocuments(ctx, client, []row{{ID: "5", Double: &low}}, nil)
+	require.NoError(t, err)
+	check := func(docs map[string]*float64) {
+		t.Helper()
+		require.Len(t, docs, 5)
+		assert.True(t, *docs["1"] == 0.1 && math.IsInf(*docs["2"], 1) && math.IsNaN(*docs["3"]) && docs["4"] == nil && math.IsInf(*docs["5"], -1))
+	}
+	docs := map[string]*float64{}
+	for _, id := range []string{"1", "2", "3", "4", "5"} {
+		doc, err := search.GetDocument[row](ctx, client, id, nil)
+		require.NoError(t, err)
+		docs[doc.ID] = doc.Double
+	}
+	check(docs)
+	docs = map[string]*float64{}
+	for doc, err := range search.Scan[row](ctx, client, nil) {
+		require.NoError(t, err)
+		docs[doc.ID] = doc.Double
+	}
+	check(docs)
+	docs = map[string]*float64{}
+	for found, err := range search.Search[row](ctx, client, "*", nil) {
+		require.NoError(t, err)
+		docs[found.Document.ID] = found.Document.Double
+	}
+	check(docs)
+}

@@ -48,9 +48,7 @@ func GetDocument[T any](ctx context.Context, c *Client, key string, opts *GetDoc
 
 // decodeDocument leaves a zero document when there is an error.
 func decodeDocument[T any](body []byte, doc *T, call call) error {
-	err := json.Unmarshal(body, doc)
-	if err != nil {
-		*doc = *new(T)
+	if err := models.DecodeDocument(body, doc); err != nil {
 		return call.wrap(fmt.Errorf("the document does not fit into %T: %w", *doc, withoutValue(err)))
 	}
 	return nil

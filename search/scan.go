@@ -111,7 +111,7 @@ func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T,
 				return
 			}
 			var doc T
-			if err := json.Unmarshal(found.json, &doc); err != nil {
+			if err := models.DecodeDocument(found.json, &doc); err != nil {
 				yield(zero, s.call.wrap(fmt.Errorf("the document with the key %q does not fit into %T: %w", found.key, zero, withoutValue(err))))
 				return
 			}

@@ -2,6 +2,8 @@
 // type: byte for byte what encoding/json writes with SetEscapeHTML(false), in a
 // third of the time and without an allocation of its own.
 //
+// Documents have one thing more, see AppendDocument: infinities.
+//
 // What it cannot write it leaves to encoding/json, which then does it or says in
 // its own words why not. So nothing here makes an error.
 package encode

@@ -11,9 +11,14 @@ import (
 func appendFloat64(s *state, dst []byte, f float64) []byte {
 	b := math.Float64bits(f)
 	fraction, exponent := b&(1<<52-1), int(b>>52&0x7ff)
-	if exponent == 0x7ff { // an infinity, or not a number
+	switch {
+	case exponent == 0x7ff && (fraction != 0 || !s.infinities): // not a number, or not one of JSON
 		s.fail()
 		return dst
+	case f > math.MaxFloat64:
+		return append(dst, `"INF"`...)
+	case f < -math.MaxFloat64:
+		return append(dst, `"-INF"`...)
 	}
 	if b>>63 != 0 {
 		dst = append(dst, '-')

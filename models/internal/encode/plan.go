@@ -22,7 +22,9 @@ type writer func(s *state, dst []byte, v reflect.Value) []byte
 type state struct {
 	depth  int
 	failed bool
-	names  []string // of the maps that are being written, the inner ones last
+	// infinities: those of a float64 are written as the strings of an Edm.Double.
+	infinities bool
+	names      []string // of the maps that are being written, the inner ones last
 }
 
 // deepest is how far pointers, maps and slices may be nested. From here on
@@ -60,9 +62,29 @@ func Append(dst []byte, v any) (out []byte, ok bool) {
 	return PlanOf(value.Type()).Append(dst, value)
 }
 
+// AppendDocument is Append for documents: it writes the infinities of a float64 as the service
+// does those of an Edm.Double, "INF" and "-INF", where encoding/json refuses them.
+func AppendDocument(dst []byte, v any) (out []byte, ok bool) {
+	value := reflect.ValueOf(v)
+	if !value.IsValid() {
+		return append(dst, "null"...), true
+	}
+	return PlanOf(value.Type()).AppendDocument(dst, value)
+}
+
 // Append is like the function for a v of the plan's type.
 func (p *Plan) Append(dst []byte, v reflect.Value) (out []byte, ok bool) {
+	return p.append(dst, v, false)
+}
+
+// AppendDocument is like the function for a v of the plan's type.
+func (p *Plan) AppendDocument(dst []byte, v reflect.Value) (out []byte, ok bool) {
+	return p.append(dst, v, true)
+}
+
+func (p *Plan) append(dst []byte, v reflect.Value, infinities bool) (out []byte, ok bool) {
 	s := states.Get().(*state)
+	s.infinities = infinities
 	out = p.write(s, dst, v)
 	ok = !s.failed
 	s.depth, s.failed, s.names = 0, false, s.names[:0]

@@ -169,6 +169,11 @@ func quotedWriter(t reflect.Type) writer {
 		}
 	}
 	return func(s *state, dst []byte, v reflect.Value) []byte {
-		return append(write(s, append(dst, '"'), v), '"')
+		before := len(dst)
+		dst = append(write(s, append(dst, '"'), v), '"')
+		if dst[before+1] == '"' { // an infinity is a string already
+			return append(dst[:before], dst[before+1:len(dst)-1]...)
+		}
+		return dst
 	}
 }

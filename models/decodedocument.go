@@ -1,0 +1,145 @@
+package models
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/models/internal/encode"
+)
+
+// DecodeDocument reads a document as the service writes it into doc, as encoding/json does,
+// but for fields that are floats in doc: an Edm.Double that is infinite or not a number is a
+// string in JSON, "INF", "-INF" or "NaN", and becomes that float. All calls that return
+// documents use it. When there is an error, doc is the zero document. Values that read their own
+// JSON (UnmarshalJSON) are left to do so.
+func DecodeDocument[T any](b []byte, doc *T) error {
+	err := json.Unmarshal(b, doc)
+	if mismatch := (*json.UnmarshalTypeError)(nil); errors.As(err, &mismatch) && mismatch.Value == "string" && isFloatKind(mismatch.Type.Kind()) {
+		if plain, floats := withoutSpecial(b, reflect.TypeFor[T](), nil); len(floats) > 0 {
+			*doc = *new(T)
+			if err = json.Unmarshal(plain, doc); err == nil {
+				for _, f := range floats {
+					f.set(reflect.ValueOf(doc).Elem())
+				}
+				return nil
+			}
+		}
+	}
+	if err != nil {
+		*doc = *new(T)
+	}
+	return err
+}
+
+var special = map[string]float64{`"INF"`: math.Inf(1), `"-INF"`: math.Inf(-1), `"NaN"`: math.NaN()}
+
+// specialFloat is a float that JSON has no number for, and where in a document it belongs.
+type specialFloat struct {
+	path []any // a *encode.Field, an int, or a string of a map, from the outside in
+	f    float64
+}
+
+// withoutSpecial returns b, the JSON of a value of type t at path, with 0 in place of each
+// special float, and these. JSON that t does not fit is returned as it is.
+func withoutSpecial(b []byte, t reflect.Type, path []any) (plain []byte, floats []specialFloat) {
+	t = encode.Deref(t)
+	if p := reflect.PointerTo(t); p.Implements(unmarshalerType) || p.Implements(textUnmarshalerType) {
+		return b, nil
+	}
+	if isFloatKind(t.Kind()) {
+		if f, is := special[string(b)]; is {
+			return []byte("0"), []specialFloat{{append([]any(nil), path...), f}}
+		}
+		return b, nil
+	}
+	inside := func(b []byte, t reflect.Type, step any) []byte {
+		b, more := withoutSpecial(b, t, append(path, step))
+		floats = append(floats, more...)
+		return b
+	}
+	var parts any
+	switch kind := t.Kind(); {
+	case kind == reflect.Struct, kind == reflect.Map && t.Key().Kind() == reflect.String:
+		var members map[string]json.RawMessage
+		if json.Unmarshal(b, &members) != nil || members == nil {
+			return b, nil
+		}
+		for name, value := range members {
+			if kind == reflect.Map {
+				members[name] = inside(value, t.Elem(), name)
+			} else if f := fieldNamed(t, name); f != nil {
+				members[name] = inside(value, f.Type, f)
+			}
+		}
+		parts = members
+	case kind == reflect.Slice, kind == reflect.Array:
+		var elements []json.RawMessage
+		if json.Unmarshal(b, &elements) != nil || elements == nil {
+			return b, nil
+		}
+		for i, value := range elements {
+			if kind == reflect.Array && i >= t.Len() {
+				break // they are not read
+			}
+			elements[i] = inside(value, t.Elem(), i)
+		}
+		parts = elements
+	}
+	if len(floats) == 0 {
+		return b, nil
+	}
+	plain, err := json.Marshal(parts)
+	if err != nil {
+		return b, nil
+	}
+	return plain, floats
+}
+
+var (
+	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func isFloatKind(k reflect.Kind) bool { return k == reflect.Float32 || k == reflect.Float64 }
+
+// fieldNamed returns the field that encoding/json reads a member into, or nil.
+func fieldNamed(t reflect.Type, name string) *encode.Field {
+	fields := encode.FieldsOf(t)
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for i := range fields {
+			if same(fields[i].Name, name) {
+				return &fields[i]
+			}
+		}
+	}
+	return nil
+}
+
+// set puts the float where it belongs in v, which was read from what withoutSpecial returned.
+func (s *specialFloat) set(v reflect.Value) { setIn(v, s.path, s.f) }
+
+func setIn(v reflect.Value, path []any, f float64) {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if len(path) == 0 {
+		v.SetFloat(f)
+		return
+	}
+	switch step := path[0].(type) {
+	case *encode.Field:
+		setIn(step.Value(v), path[1:], f)
+	case int:
+		setIn(v.Index(step), path[1:], f)
+	case string: // what is in a map cannot be changed there
+		key := reflect.ValueOf(step).Convert(v.Type().Key())
+		value := reflect.New(v.Type().Elem()).Elem()
+		value.Set(v.MapIndex(key))
+		setIn(value, path[1:], f)
+		v.SetMapIndex(key, value)
+	}
+}
