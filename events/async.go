@@ -12,7 +12,7 @@ import (
 
 // Defaults and limits of AsyncOptions.
 const (
-	DefaultAsyncQueueSize = 4096
+	defaultAsyncQueueSize = 4096
 	maxAsyncWorkers       = 1024
 )
 
@@ -117,7 +117,7 @@ func NewAsync[T any](handlers Handlers[T], opts *AsyncOptions) (*Async[T], error
 	}
 	var errs []error
 	if o.QueueSize < 0 {
-		errs = append(errs, fmt.Errorf("option QueueSize is %d: use a positive number, or 0 for the default of %d", o.QueueSize, DefaultAsyncQueueSize))
+		errs = append(errs, fmt.Errorf("option QueueSize is %d: use a positive number, or 0 for the default of %d", o.QueueSize, defaultAsyncQueueSize))
 	}
 	if o.Workers < 0 || o.Workers > maxAsyncWorkers {
 		errs = append(errs, fmt.Errorf("option Workers is %d: use 1 to %d, or 0 for the default of 1", o.Workers, maxAsyncWorkers))
@@ -129,7 +129,7 @@ func NewAsync[T any](handlers Handlers[T], opts *AsyncOptions) (*Async[T], error
 		return nil, fmt.Errorf("events: %w", err)
 	}
 	if o.QueueSize == 0 {
-		o.QueueSize = DefaultAsyncQueueSize
+		o.QueueSize = defaultAsyncQueueSize
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

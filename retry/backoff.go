@@ -11,7 +11,7 @@ import (
 
 // Defaults of Options, the same as those of the official senders.
 const (
-	DefaultMaxRetries = 3
+	defaultMaxRetries = 3
 	DefaultDelay      = 800 * time.Millisecond
 	DefaultMaxDelay   = time.Minute
 )
@@ -59,7 +59,7 @@ func (o Options) MaxAttempts() int {
 	case o.MaxRetries < 0:
 		return 1
 	case o.MaxRetries == 0:
-		return DefaultMaxRetries + 1
+		return defaultMaxRetries + 1
 	case o.MaxRetries == math.MaxInt:
 		return math.MaxInt
 	}

@@ -294,7 +294,6 @@ func TestValidateReportsEverythingAtOnce(t *testing.T) {
 }
 
 func TestTheDefaultsAreThoseOfTheOfficialSenders(t *testing.T) {
-	assert.Equal(t, 3, retry.DefaultMaxRetries)
 	assert.Equal(t, 800*time.Millisecond, retry.DefaultDelay)
 	assert.Equal(t, time.Minute, retry.DefaultMaxDelay)
 }

@@ -18,9 +18,9 @@ import (
 
 // Defaults.
 const (
-	DefaultPause     = 2 * time.Second
-	DefaultParallel  = 4
-	DefaultTreeEvery = 10 * time.Minute
+	defaultPause     = 2 * time.Second
+	defaultParallel  = 4
+	defaultTreeEvery = 10 * time.Minute
 )
 
 // Options configures a comparison. nil and the zero value are ready to use.
@@ -117,10 +117,10 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	var errs []error
 	if c.Pause < 0 {
-		errs = append(errs, fmt.Errorf("the Pause is %v: use a positive duration, or 0 for the default of %v", c.Pause, DefaultPause))
+		errs = append(errs, fmt.Errorf("the Pause is %v: use a positive duration, or 0 for the default of %v", c.Pause, defaultPause))
 	}
 	if c.Pause == 0 {
-		c.Pause = DefaultPause
+		c.Pause = defaultPause
 	}
 	if c.AllowDeletes < 0 {
 		errs = append(errs, fmt.Errorf("AllowDeletes is %d: use the number of surplus documents that a dry run has reported, or 0", c.AllowDeletes))
@@ -133,10 +133,10 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	c.Splits = slices.Clone(c.Splits)
 	if c.Parallel < 0 {
-		errs = append(errs, fmt.Errorf("the Parallel is %d: use a positive number, or 0 for the default of %d", c.Parallel, DefaultParallel))
+		errs = append(errs, fmt.Errorf("the Parallel is %d: use a positive number, or 0 for the default of %d", c.Parallel, defaultParallel))
 	}
 	if c.Parallel == 0 {
-		c.Parallel = DefaultParallel
+		c.Parallel = defaultParallel
 	}
 	if c.Store == nil {
 		c.Store = memory{}
@@ -148,10 +148,10 @@ func (o *Options) withDefaults() (Options, error) {
 		errs = append(errs, errors.New("the Hints need HintsOf, the name of the index there"))
 	}
 	if c.TreeEvery < 0 {
-		errs = append(errs, fmt.Errorf("the TreeEvery is %v: use a positive duration, or 0 for the default of %v", c.TreeEvery, DefaultTreeEvery))
+		errs = append(errs, fmt.Errorf("the TreeEvery is %v: use a positive duration, or 0 for the default of %v", c.TreeEvery, defaultTreeEvery))
 	}
 	if c.TreeEvery == 0 {
-		c.TreeEvery = DefaultTreeEvery
+		c.TreeEvery = defaultTreeEvery
 	}
 	if c.Throttle == nil {
 		c.Throttle = yokozuna

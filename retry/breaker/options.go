@@ -10,12 +10,12 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultFailures      = 3
+	defaultFailures      = 3
 	DefaultWindow        = 5 * time.Second
-	DefaultShare         = 0.5
+	defaultShare         = 0.5
 	DefaultOpenFor       = time.Second
 	DefaultMaxOpenFor    = 30 * time.Second
-	DefaultJitter        = 0.5
+	defaultJitter        = 0.5
 	DefaultMaxRetryAfter = 10 * time.Minute
 
 	// shortestOpenFor keeps the moment of waking apart from the moment of
@@ -134,7 +134,7 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	var errs []error
 	if c.Failures == 0 {
-		c.Failures = DefaultFailures
+		c.Failures = defaultFailures
 	}
 	if c.InARow == 0 {
 		c.InARow = c.Failures
@@ -146,16 +146,16 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Window = DefaultWindow
 	}
 	if c.Share > 1 || math.IsNaN(c.Share) {
-		errs = append(errs, fmt.Errorf("a Share of %v: use a share up to 1, 0 for the default of %v, or a negative number for none", c.Share, DefaultShare))
+		errs = append(errs, fmt.Errorf("a Share of %v: use a share up to 1, 0 for the default of %v, or a negative number for none", c.Share, defaultShare))
 	}
 	if c.Share == 0 {
-		c.Share = DefaultShare
+		c.Share = defaultShare
 	}
 	if c.Jitter > 1 || math.IsNaN(c.Jitter) {
-		errs = append(errs, fmt.Errorf("%s is %v: use a share up to 1, 0 for the default of %v, or a negative number for none", "Jitter", c.Jitter, DefaultJitter))
+		errs = append(errs, fmt.Errorf("%s is %v: use a share up to 1, 0 for the default of %v, or a negative number for none", "Jitter", c.Jitter, defaultJitter))
 	}
 	if c.Jitter == 0 {
-		c.Jitter = DefaultJitter
+		c.Jitter = defaultJitter
 	}
 	if c.MaxRetryAfter == 0 {
 		c.MaxRetryAfter = DefaultMaxRetryAfter

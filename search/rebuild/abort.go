@@ -65,7 +65,7 @@ func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *A
 	}
 	r.opts.Settle, r.opts.Logger = opts.Settle, opts.Logger
 	if r.opts.Settle == 0 {
-		r.opts.Settle = DefaultSettle
+		r.opts.Settle = defaultSettle
 	}
 	if r.opts.Logger == nil {
 		r.opts.Logger = slog.Default()

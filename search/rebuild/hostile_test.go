@@ -129,7 +129,7 @@ func TestAnAbortThatIsCalledAgainWaitsForReadersToo(t *testing.T) {
 		assert.Equal(t, oldIndex, w.alias())
 		began := time.Now()
 		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
-		assert.GreaterOrEqual(t, time.Since(began), DefaultSettle)
+		assert.GreaterOrEqual(t, time.Since(began), defaultSettle)
 		assert.NotContains(t, w.srv.IndexNames(), newIndex)
 	})
 }

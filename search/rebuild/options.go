@@ -15,9 +15,9 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultSettle   = time.Minute
-	DefaultKeep     = 24 * time.Hour
-	DefaultMinShare = 0.5
+	defaultSettle   = time.Minute
+	defaultKeep     = 24 * time.Hour
+	defaultMinShare = 0.5
 )
 
 // How long Run is patient.
@@ -184,13 +184,13 @@ func (o *Options) check(store Store, client *search.IndexClient, next models.Sea
 	missing(o.Alias != "" && o.Alias == next.Name, "the new index has the name of the alias: give it another one")
 	missing(o.MinShare > 1 || o.MinShare != o.MinShare, "MinShare is a share of the documents of the old index: 1 at the most")
 	if o.MinShare == 0 {
-		o.MinShare = DefaultMinShare
+		o.MinShare = defaultMinShare
 	}
 	if o.Settle == 0 {
-		o.Settle = DefaultSettle
+		o.Settle = defaultSettle
 	}
 	if o.Keep == 0 {
-		o.Keep = DefaultKeep
+		o.Keep = defaultKeep
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

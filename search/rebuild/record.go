@@ -91,7 +91,7 @@ func (r Record) idleValid() time.Duration {
 	if r.IdleValid > 0 {
 		return r.IdleValid
 	}
-	return DefaultIdleValid
+	return defaultIdleValid
 }
 
 // active reports whether a rebuild is under way.

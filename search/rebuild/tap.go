@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// DefaultIdleValid is how long a tap goes by a record without a rebuild.
-const DefaultIdleValid = time.Minute
+// defaultIdleValid is how long a tap goes by a record without a rebuild.
+const defaultIdleValid = time.Minute
 
 // How long else what a tap knows is valid, and how long it is patient.
 const (
@@ -89,7 +89,7 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 		errs = append(errs, errors.New("TapOptions.Connect is nil: return the client of an index"))
 	}
 	if opts.IdleValid != 0 && opts.IdleValid < time.Second || opts.IdleValid > time.Hour {
-		errs = append(errs, fmt.Errorf("TapOptions.IdleValid is %v: use a second to an hour, or 0 for the default of %v", opts.IdleValid, DefaultIdleValid))
+		errs = append(errs, fmt.Errorf("TapOptions.IdleValid is %v: use a second to an hour, or 0 for the default of %v", opts.IdleValid, defaultIdleValid))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
