@@ -294,6 +294,7 @@ func TestValidateReportsEverythingAtOnce(t *testing.T) {
 }
 
 func TestTheDefaultsAreThoseOfTheOfficialSenders(t *testing.T) {
+	assert.Equal(t, 4, retry.Options{}.MaxAttempts())
 	assert.Equal(t, 800*time.Millisecond, retry.DefaultDelay)
 	assert.Equal(t, time.Minute, retry.DefaultMaxDelay)
 }

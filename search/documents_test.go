@@ -139,7 +139,7 @@ func TestWrongDocumentsAreAllReportedBeforeAnythingIsSent(t *testing.T) {
 	assert.Equal(t, "a/b", e.Problems[0].Key)
 	var illegal *keys.InvalidKeyError
 	require.ErrorAs(t, err, &illegal)
-	assert.Equal(t, keys.RuleCharacters, illegal.Rule)
+	assert.Equal(t, "a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)", illegal.Rule)
 	var encode *models.EncodeError
 	require.ErrorAs(t, err, &encode)
 	assert.Equal(t, "price", encode.Field)

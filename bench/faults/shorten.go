@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -26,9 +28,9 @@ func (s setting) shorten(o *bufferedsender.Options[document]) error {
 // breaker returns the default options of a breaker with their times scaled.
 func (s setting) breaker() *breaker.Options {
 	return &breaker.Options{
-		Window:        s.span(breaker.DefaultWindow),
-		OpenFor:       s.span(breaker.DefaultOpenFor),
-		MaxOpenFor:    s.span(breaker.DefaultMaxOpenFor),
+		Window:        s.span(5 * time.Second),
+		OpenFor:       s.span(time.Second),
+		MaxOpenFor:    s.span(30 * time.Second),
 		MaxRetryAfter: s.span(breaker.DefaultMaxRetryAfter),
 	}
 }

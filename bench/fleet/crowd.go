@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	crowdSenders = 40
-	budgetBytes  = float64(fleet.DefaultBufferedBytes)
+	crowdSenders  = 40
+	budgetActions = 1 << 18 // that of a fleet without options
+	budgetBytes   = 256 << 20
 )
 
 // crowded is what was measured while buffers were full.
@@ -54,7 +55,7 @@ func loneSender(ctx context.Context, p *plan) (c crowded, err error) {
 	x := s.index("lone")
 	o := senderOptions()
 	o.Limits.MaxInFlight = slots
-	o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes = fleet.DefaultBufferedActions, fleet.DefaultBufferedBytes
+	o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes = budgetActions, budgetBytes
 	one, err := bufferedsender.New(x, o)
 	if err != nil {
 		return c, err

@@ -57,8 +57,8 @@ func (f functions[C]) IndexNames(ctx context.Context) iter.Seq2[string, error] {
 
 // Defaults of Options.Pool.
 const (
-	DefaultBufferedActions = 1 << 18
-	DefaultBufferedBytes   = 256 << 20
+	defaultBufferedActions = 1 << 18
+	defaultBufferedBytes   = 256 << 20
 )
 
 // Options configures a Fleet. nil and the zero value are ready to use.
@@ -113,7 +113,7 @@ func (o *Options) withDefaults() (Options, error) {
 		p = *c.Pool
 	}
 	if p.BufferedActions == 0 && p.BufferedBytes == 0 {
-		p.BufferedActions, p.BufferedBytes = DefaultBufferedActions, DefaultBufferedBytes
+		p.BufferedActions, p.BufferedBytes = defaultBufferedActions, defaultBufferedBytes
 	}
 	c.Pool = &p
 	if c.WhenFull > PurgeSick {

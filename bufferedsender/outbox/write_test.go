@@ -264,9 +264,9 @@ func TestARefusedActionIsNamedNothingIsWrittenAndTheTransactionGoesOn(t *testing
 		{"a type that there is not", &Table{}, gadgets(models.IndexDocumentsAction[gadget]{Type: "Upload", Document: gadget{ID: "a"}}), 0, "", []string{`"Upload"`, "MergeOrUploadAction"}},
 		{"OnOutcome", &Table{}, gadgets(good, good, withOutcome), 2, "", []string{"OnOutcome", "relay"}},
 		{"an empty key", &Table{}, gadgets(good, models.UploadAction(gadget{})), 1, "", []string{"empty"}},
-		{"an illegal key", &Table{}, gadgets(good, models.UploadAction(gadget{ID: "a b"})), 1, "a b", []string{keys.RuleCharacters}},
-		{"an illegal key of a delete", &Table{}, gadgets(models.DeleteAction(gadget{ID: "_a"})), 0, "_a", []string{keys.RuleLeadingUnderscore}},
-		{"a key that is too long", &Table{}, gadgets(models.UploadAction(gadget{ID: strings.Repeat("k", 1025)})), 0, strings.Repeat("k", 1025), []string{keys.RuleLength}},
+		{"an illegal key", &Table{}, gadgets(good, models.UploadAction(gadget{ID: "a b"})), 1, "a b", []string{"a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)"}},
+		{"an illegal key of a delete", &Table{}, gadgets(models.DeleteAction(gadget{ID: "_a"})), 0, "_a", []string{"a key must not start with an underscore"}},
+		{"a key that is too long", &Table{}, gadgets(models.UploadAction(gadget{ID: strings.Repeat("k", 1025)})), 0, strings.Repeat("k", 1025), []string{"a key must not be longer than 1024 bytes"}},
 		{"a raw key with a zero byte", encoding, paths(path{keys.Encode("a\x00"), "a\x00"}), 0, "a\x00", []string{"zero byte"}},
 		{"a raw key that is not UTF-8", encoding, paths(path{keys.Encode("a\xff"), "a\xff"}), 0, "a\xff", []string{"UTF-8"}},
 		{"an empty raw key", encoding, paths(path{"b64-", ""}), 0, "", []string{"empty"}},
@@ -285,10 +285,10 @@ func TestARefusedActionIsNamedNothingIsWrittenAndTheTransactionGoesOn(t *testing
 			return Write(context.Background(), tx, to, models.UploadAction(map[string]any{"id": "1"}))
 		}, 0, "", []string{"Table.KeyField", `search:"key"`}},
 		{"WriteKeys with an empty key", &Table{}, changed("a", "b", ""), 2, "", []string{"empty"}},
-		{"WriteKeys with an illegal key", &Table{}, changed("a", "b/c"), 1, "b/c", []string{keys.RuleCharacters}},
+		{"WriteKeys with an illegal key", &Table{}, changed("a", "b/c"), 1, "b/c", []string{"a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)"}},
 		{"WriteKeys with a zero byte", encoding, changed("a\x00"), 0, "a\x00", []string{"zero byte"}},
 		{"WriteKeys that is not UTF-8", encoding, changed("a", "\xc3("), 1, "\xc3(", []string{"UTF-8"}},
-		{"WriteKeys with a key that Key makes too long", encoding, changed(strings.Repeat("/", 1000)), 0, strings.Repeat("/", 1000), []string{keys.RuleLength}},
+		{"WriteKeys with a key that Key makes too long", encoding, changed(strings.Repeat("/", 1000)), 0, strings.Repeat("/", 1000), []string{"a key must not be longer than 1024 bytes"}},
 	}
 	onBoth(t, func(t *testing.T, db database) {
 		for _, row := range rows {

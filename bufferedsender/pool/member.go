@@ -14,7 +14,6 @@ type Member struct {
 
 	// Guarded by Pool.mu.
 	places  [classes]place // by lane
-	counts  [classes]counts
 	left    bool
 	room    *Room // the newest, or nil
 	granted *Seat // the first of the seats that were granted a slot, which is not taken yet
@@ -154,7 +153,6 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 		return s.slot(), true, nil
 	} else if s.bounded > 0 && l.bounded >= p.settings.MaxWaiting {
 		p.counts[class].refused++
-		s.member.counts[class].refused++
 		return Slot{}, false, ErrFull
 	}
 	s.state = seatWaiting
@@ -239,12 +237,11 @@ func (s *Slot) Release() {
 	if s.member == nil {
 		return
 	}
-	m, p := s.member, s.member.pool
+	p := s.member.pool
 	s.member = nil
 	took := time.Since(s.began)
 	p.mu.Lock()
 	p.counts[s.class].worked(took)
-	m.counts[s.class].worked(took)
 	news := p.unuse(s.lane)
 	p.mu.Unlock()
 	news.wake()

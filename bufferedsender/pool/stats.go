@@ -26,12 +26,11 @@ func (c *counts) worked(d time.Duration) {
 func (p *Pool) waited(s *Seat, d time.Duration) {
 	p.counts[s.class].waited(d)
 	p.queued[s.class].add(d)
-	s.member.counts[s.class].waited(d)
 }
 
-// ClassStats counts what has happened in a class since the pool, or the member, was made.
+// ClassStats counts what has happened in a class since the pool was made.
 type ClassStats struct {
-	// Waiting is how many wait now, InUse how many slots are in use. Of a member they are 0.
+	// Waiting is how many wait now, InUse how many slots are in use.
 	Waiting, InUse int
 	// Granted is how many slots were given and taken, Ended how many of them were released, Refused how often Do was
 	// told ErrFull.
@@ -49,22 +48,21 @@ func (c *counts) public() ClassStats {
 	}
 }
 
-// Stats is what a pool, or a member, has done.
+// Stats is what a pool has done.
 type Stats struct {
 	// Classes is by class.
 	Classes [classes]ClassStats
-	// Fallbacks is how often a class was asked for that there is none of, which is served as Expedited. Of a member
-	// it is 0.
+	// Fallbacks is how often a class was asked for that there is none of, which is served as Expedited.
 	Fallbacks int64
-	// Members is how many there are. Of a member it is 0.
+	// Members is how many there are.
 	Members int
 
 	// GrantedActions and GrantedBytes are the room that was granted: the floors of members, whether they use them or
 	// not, and what was lent. What is buffered is at most that; the members' own statistics say how much it is.
 	GrantedActions, GrantedBytes int64
-	// BudgetActions and BudgetBytes are how much may be granted, 0 for no bound. Of a member they are 0.
+	// BudgetActions and BudgetBytes are how much may be granted, 0 for no bound.
 	BudgetActions, BudgetBytes int64
-	// Active is how many members have a floor, and WaitingForRoom how many wait for room. Of a member they are 0 or 1.
+	// Active is how many members have a floor, and WaitingForRoom how many wait for room.
 	Active, WaitingForRoom int
 }
 
@@ -78,23 +76,6 @@ func (b *budget) stats(s *Stats) {
 	s.Active, s.WaitingForRoom = b.active, b.waiting
 }
 
-// stats adds what is known about the room of a member, which may be nil.
-func (r *Room) stats(s *Stats) {
-	if r == nil {
-		return
-	}
-	r.budget.mu.Lock()
-	defer r.budget.mu.Unlock()
-	granted := r.floor.plus(r.loan)
-	s.GrantedActions, s.GrantedBytes = granted.actions, granted.bytes
-	if r.active {
-		s.Active = 1
-	}
-	if r.state == roomWaiting {
-		s.WaitingForRoom = 1
-	}
-}
-
 // Stats returns the counts of the pool. It does not block.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
@@ -105,17 +86,5 @@ func (p *Pool) Stats() Stats {
 		s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting
 	}
 	p.budget.stats(&s)
-	return s
-}
-
-// Stats returns the counts of the member. It does not block.
-func (m *Member) Stats() Stats {
-	m.pool.mu.Lock()
-	defer m.pool.mu.Unlock()
-	var s Stats
-	for c := range s.Classes {
-		s.Classes[c] = m.counts[c].public()
-	}
-	m.room.stats(&s)
 	return s
 }

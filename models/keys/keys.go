@@ -16,26 +16,26 @@ import (
 	"strings"
 )
 
-// MaxLength is the length of the longest legal key, in bytes.
-const MaxLength = 1024
+// maxLength is the length of the longest legal key, in bytes.
+const maxLength = 1024
 
 // MaxEncodable is the number of bytes up to which Encode makes a legal key of
 // any string. Longer strings may need Hash.
-const MaxEncodable = (MaxLength - len(encodedPrefix)) * 3 / 4
+const MaxEncodable = (maxLength - len(encodedPrefix)) * 3 / 4
 
 // The rules a key can break, as InvalidKeyError.Rule holds them.
 const (
-	RuleNotEmpty          = "a key must not be empty"
-	RuleLength            = "a key must not be longer than 1024 bytes"
-	RuleCharacters        = "a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)"
-	RuleLeadingUnderscore = "a key must not start with an underscore"
+	ruleNotEmpty          = "a key must not be empty"
+	ruleLength            = "a key must not be longer than 1024 bytes"
+	ruleCharacters        = "a key can only contain letters, digits, underscore (_), dash (-) and equal sign (=)"
+	ruleLeadingUnderscore = "a key must not start with an underscore"
 )
 
 // InvalidKeyError says that a key is not legal.
 type InvalidKeyError struct {
 	// Key is the key as it was given.
 	Key string
-	// Rule is the broken rule, one of the Rule constants.
+	// Rule is the broken rule, as a sentence.
 	Rule string
 }
 
@@ -100,7 +100,7 @@ func Decode(key string) (string, error) {
 	encoded, ok := strings.CutPrefix(key, encodedPrefix)
 	switch {
 	case ok:
-		// Longer than MaxLength is no reason to refuse: Decode reverses Encode for
+		// Longer than maxLength is no reason to refuse: Decode reverses Encode for
 		// every string.
 		b, err := encoding.DecodeString(encoded)
 		if err != nil {
@@ -136,15 +136,15 @@ func plain(s string) bool {
 func broken(key string) string {
 	switch {
 	case key == "":
-		return RuleNotEmpty
-	case len(key) > MaxLength:
-		return RuleLength
+		return ruleNotEmpty
+	case len(key) > maxLength:
+		return ruleLength
 	case key[0] == '_':
-		return RuleLeadingUnderscore
+		return ruleLeadingUnderscore
 	}
 	for i := range len(key) {
 		if !legal[key[i]] {
-			return RuleCharacters
+			return ruleCharacters
 		}
 	}
 	return ""

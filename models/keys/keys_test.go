@@ -19,11 +19,11 @@ func TestKeyIsCheckedAgainstTheRuleItBreaks(t *testing.T) {
 	for _, c := range []struct{ key, rule string }{
 		{"1", ""}, {"aZ09_-=", ""}, {"-", ""}, {"=", ""}, {"a_", ""},
 		{strings.Repeat("k", 1024), ""},
-		{strings.Repeat("k", 1025), keys.RuleLength},
-		{"", keys.RuleNotEmpty},
-		{"_a", keys.RuleLeadingUnderscore},
-		{"a b", keys.RuleCharacters}, {"a/b", keys.RuleCharacters}, {"é", keys.RuleCharacters}, {"a\n", keys.RuleCharacters},
-		{"a\x00", keys.RuleCharacters}, {"'", keys.RuleCharacters}, {"a+b", keys.RuleCharacters}, {"a.b", keys.RuleCharacters}, {"\xff", keys.RuleCharacters},
+		{strings.Repeat("k", 1025), "longer than 1024 bytes"},
+		{"", "must not be empty"},
+		{"_a", "must not start with an underscore"},
+		{"a b", "can only contain"}, {"a/b", "can only contain"}, {"é", "can only contain"}, {"a\n", "can only contain"},
+		{"a\x00", "can only contain"}, {"'", "can only contain"}, {"a+b", "can only contain"}, {"a.b", "can only contain"}, {"\xff", "can only contain"},
 	} {
 		err := keys.Validate(c.key)
 		if c.rule == "" {
@@ -32,8 +32,9 @@ func TestKeyIsCheckedAgainstTheRuleItBreaks(t *testing.T) {
 		}
 		var invalid *keys.InvalidKeyError
 		require.ErrorAs(t, err, &invalid, "%q", c.key)
-		require.Equal(t, keys.InvalidKeyError{Key: c.key, Rule: c.rule}, *invalid)
-		require.ErrorContains(t, err, c.rule)
+		require.Equal(t, c.key, invalid.Key)
+		require.Contains(t, invalid.Rule, c.rule)
+		require.ErrorContains(t, err, invalid.Rule)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 		permit, err := b.Allow()
 		require.NoError(t, err)
 		permit.Done(Result{Outcome: Failure})
-		time.Sleep(DefaultOpenFor)
+		time.Sleep(defaultOpenFor)
 		synctest.Wait()
 		require.Equal(t, HalfOpen, b.Status().State)
 		stop := b.Subscribe(func(Change) { panic("hostile") })

@@ -11,10 +11,10 @@ import (
 // Defaults of Options.
 const (
 	defaultFailures      = 3
-	DefaultWindow        = 5 * time.Second
+	defaultWindow        = 5 * time.Second
 	defaultShare         = 0.5
-	DefaultOpenFor       = time.Second
-	DefaultMaxOpenFor    = 30 * time.Second
+	defaultOpenFor       = time.Second
+	defaultMaxOpenFor    = 30 * time.Second
 	defaultJitter        = 0.5
 	DefaultMaxRetryAfter = 10 * time.Minute
 
@@ -140,10 +140,10 @@ func (o *Options) withDefaults() (Options, error) {
 		c.InARow = c.Failures
 	}
 	if c.Window < 0 {
-		errs = append(errs, fmt.Errorf("%s is %v: use a positive time, or 0 for the default of %v", "Window", c.Window, DefaultWindow))
+		errs = append(errs, fmt.Errorf("%s is %v: use a positive time, or 0 for the default of %v", "Window", c.Window, defaultWindow))
 	}
 	if c.Window == 0 {
-		c.Window = DefaultWindow
+		c.Window = defaultWindow
 	}
 	if c.Share > 1 || math.IsNaN(c.Share) {
 		errs = append(errs, fmt.Errorf("a Share of %v: use a share up to 1, 0 for the default of %v, or a negative number for none", c.Share, defaultShare))
@@ -167,16 +167,16 @@ func (o *Options) withDefaults() (Options, error) {
 func (o *Options) openTimes() error {
 	if o.MaxOpenFor != 0 && o.MaxOpenFor < shortestOpenFor {
 		return fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v; the limit of a Retry-After is MaxRetryAfter",
-			"MaxOpenFor", o.MaxOpenFor, shortestOpenFor, DefaultMaxOpenFor)
+			"MaxOpenFor", o.MaxOpenFor, shortestOpenFor, defaultMaxOpenFor)
 	}
 	if o.OpenFor != 0 && o.OpenFor < shortestOpenFor {
-		return fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v", "OpenFor", o.OpenFor, shortestOpenFor, DefaultOpenFor)
+		return fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v", "OpenFor", o.OpenFor, shortestOpenFor, defaultOpenFor)
 	}
 	if o.MaxOpenFor == 0 {
-		o.MaxOpenFor = max(DefaultMaxOpenFor, o.OpenFor)
+		o.MaxOpenFor = max(defaultMaxOpenFor, o.OpenFor)
 	}
 	if o.OpenFor == 0 {
-		o.OpenFor = min(DefaultOpenFor, o.MaxOpenFor)
+		o.OpenFor = min(defaultOpenFor, o.MaxOpenFor)
 	}
 	if o.MaxOpenFor < o.OpenFor {
 		return fmt.Errorf("%s %v is below OpenFor %v: raise the one or lower the other", "MaxOpenFor", o.MaxOpenFor, o.OpenFor)

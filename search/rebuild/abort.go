@@ -87,14 +87,14 @@ func (r *runner) abort(ctx context.Context) error {
 			return ErrNothing
 		}
 		index := found.New
-		if found.Step == StepCreating { // it may be somebody else's: what a Run has made has nothing in it yet
+		if found.Step == stepCreating { // it may be somebody else's: what a Run has made has nothing in it yet
 			if n, err := r.count(ctx, index); n > 0 {
 				index = ""
 			} else if err != nil && !errors.Is(err, search.ErrIndexNotFound) {
 				return err
 			}
 		}
-		if err = r.take(ctx, found, func(x *Record) { x.Step, x.New = StepAborting, index }); !errors.Is(err, ErrRunning) {
+		if err = r.take(ctx, found, func(x *Record) { x.Step, x.New = stepAborting, index }); !errors.Is(err, ErrRunning) {
 			break
 		}
 	}
@@ -105,7 +105,7 @@ func (r *runner) abort(ctx context.Context) error {
 	var strange error
 	// Readers may be at the new index: the alias was moved, or somebody has asked for it, or an Abort that has not
 	// ended has moved it back.
-	moved := found.Step == StepSwapping || found.Step == StepSettling || found.Step == StepMoving || found.Step == StepAborting && found.Alias != ""
+	moved := found.Step == stepSwapping || found.Step == stepSettling || found.Step == stepMoving || found.Step == stepAborting && found.Alias != ""
 	if x.Alias != "" {
 		if err := r.line("alias back"); err != nil {
 			return err

@@ -107,24 +107,24 @@ func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
 			return err
 		}
 		if !asked && !others {
-			return errors.Join(err, r.open(ctx, began, StepCatchingUp, PhaseMarking))
+			return errors.Join(err, r.open(ctx, began, stepCatchingUp, PhaseMarking))
 		}
 		atNew, settled := r.settleAlias(ctx)
 		switch {
 		case errors.Is(settled, ErrTakenOver):
 			return settled
 		case errors.Is(settled, ErrAliasMoved), errors.Is(settled, search.ErrAliasNotFound):
-			return errors.Join(settled, r.open(ctx, began, StepCatchingUp, PhaseMarking))
+			return errors.Join(settled, r.open(ctx, began, stepCatchingUp, PhaseMarking))
 		case settled != nil:
 			return errors.Join(fmt.Errorf("%w: call Run again, or Abort", ErrClosed), err, settled)
 		case !atNew:
-			return errors.Join(err, r.open(ctx, began, StepCatchingUp, PhaseMarking))
+			return errors.Join(err, r.open(ctx, began, stepCatchingUp, PhaseMarking))
 		}
 	}
 	if err := r.line("alias moved"); err != nil {
 		return err
 	}
-	return r.open(ctx, began, StepSettling, PhaseSwapped)
+	return r.open(ctx, began, stepSettling, PhaseSwapped)
 }
 
 // bearable is how long errors are borne one after another while writers wait for this runner: whoever gives up then

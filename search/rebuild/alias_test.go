@@ -140,7 +140,7 @@ func TestWritersDoNotWaitForAServiceThatDoesNotSayWhereTheAliasIs(t *testing.T) 
 		w := newWorld(t, 20)
 		a := w.write("a", 1)
 		m := w.runner(Options{Writers: []string{"a"}})
-		m.r.line = at(string(StepSwapping), func() {
+		m.r.line = at(string(stepSwapping), func() {
 			began := time.Now()
 			w.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 				if strings.Contains(req.URL.Path, "alias") && time.Since(began) < 5*time.Second {
@@ -161,7 +161,7 @@ func TestWritersDoNotWaitForAServiceThatDoesNotSayWhereTheAliasIs(t *testing.T) 
 
 // A runner is stopped, not killed: it goes on when another has aborted.
 func TestARunnerThatWasStoppedCannotMoveTheAliasAfterAnAbort(t *testing.T) {
-	for _, line := range []string{string(StepSwapping), "alias"} {
+	for _, line := range []string{string(stepSwapping), "alias"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 20)
 			a := w.write("a", 1)

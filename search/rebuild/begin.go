@@ -47,13 +47,13 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 // goesOn says whether a rebuild that is under way is this one.
 func (r *runner) goesOn(ctx context.Context, found Record) error {
 	r.report.Old, r.report.Index = found.Old, found.New
-	if found.Step == StepAborting {
+	if found.Step == stepAborting {
 		return errors.New("rebuild: an Abort was begun and has not ended: call Abort again")
 	}
 	if found.New != r.next.Name || found.Alias != r.opts.Alias {
 		return fmt.Errorf("rebuild: one from %q to %q with the alias %q is under way (%s): finish it with the same options, or call Abort", found.Old, found.New, found.Alias, found.Step)
 	}
-	if found.Step != StepCreating {
+	if found.Step != stepCreating {
 		if err := r.sameDefinition(ctx); err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (r *runner) create(ctx context.Context) error {
 		return err
 	}
 	epoch, round := r.now().Epoch+1, r.now().Round+1
-	return r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch, x.Round = StepMarking, PhaseMarking, epoch, round })
+	return r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch, x.Round = stepMarking, PhaseMarking, epoch, round })
 }
 
 // missing reports whether there is certainly no index of the new name.

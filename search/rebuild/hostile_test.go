@@ -25,7 +25,7 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 		"too much to bring over in a second": func(m *mortal) {
 			keys, n := m.r.fill.Keys, 0
 			m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
-				if m.r.now().Step == StepMoving && n < 8 {
+				if m.r.now().Step == stepMoving && n < 8 {
 					n++
 					if err := sleep(ctx, time.Second); err != nil {
 						return nil, err
@@ -37,7 +37,7 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 		"the truth cannot be read for a while": func(m *mortal) {
 			keys, n := m.r.fill.Keys, 0
 			m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
-				if m.r.now().Step == StepSettling && n < 20 {
+				if m.r.now().Step == stepSettling && n < 20 {
 					n++
 					return nil, errors.New("the database is being moved")
 				}
@@ -55,7 +55,7 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 			m.r.opts.Sender = func(index string) (Sender, error) {
 				s, err := made(index)
 				return failing{s, func() error {
-					if m.r.now().Step == StepMoving && n < 3 {
+					if m.r.now().Step == stepMoving && n < 3 {
 						n++
 						return errors.New("the quota is used up")
 					}
@@ -97,7 +97,7 @@ func TestErrorsThatDoNotEndAreToldAfterAWhile(t *testing.T) {
 		m := w.runner(Options{Writers: []string{"a"}, Settle: time.Hour})
 		broken, keys := errors.New("there is no such table"), m.r.fill.Keys
 		m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
-			if m.r.now().Step == StepSettling {
+			if m.r.now().Step == stepSettling {
 				return nil, broken
 			}
 			return keys(ctx, all)
@@ -243,7 +243,7 @@ func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
 		w := newWorld(t, 0)
 		tap := w.opened(w.store)
 		w.set(func(r *Record) {
-			r.Phase, r.Epoch, r.Round, r.Step, r.Owner = PhaseSwapped, 1, 1, StepSettling, "other"
+			r.Phase, r.Epoch, r.Round, r.Step, r.Owner = PhaseSwapped, 1, 1, stepSettling, "other"
 		})
 		time.Sleep(2 * time.Minute) // what it has read before is not valid any more
 		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
@@ -289,7 +289,7 @@ func TestADropThatWasStoppedDeletesNoIndexOfTheSameName(t *testing.T) {
 			require.NoError(t, DropOld(t.Context(), w.store, w.client, nil), stoppedAt)
 			again := w.runner(Options{Settle: -1, Keep: -1, Always: true})
 			again.r.next = definition(t, oldIndex, "standard.lucene")
-			again.r.line = at(string(StepCatchingUp), func() {
+			again.r.line = at(string(stepCatchingUp), func() {
 				close(goesOn)
 				assert.Error(t, <-first, stoppedAt)
 			})

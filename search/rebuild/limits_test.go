@@ -366,9 +366,9 @@ func TestStatusSaysHowFarItIs(t *testing.T) {
 		assert.False(t, status().Active)
 		assert.Equal(t, []Writer{{"a", status().Writers[0].Seen}}, status().Writers)
 		m := w.runner(Options{Writers: []string{"a"}})
-		m.r.line = at(string(StepCatchingUp), func() {
+		m.r.line = at(string(stepCatchingUp), func() {
 			assert.True(t, status().Active)
-			assert.Equal(t, StepCatchingUp, status().Record.Step)
+			assert.Equal(t, stepCatchingUp, status().Record.Step)
 		})
 		require.NoError(t, m.run(t.Context()))
 		assert.False(t, status().Active)

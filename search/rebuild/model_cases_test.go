@@ -37,16 +37,16 @@ func tryModel(t *testing.T, steps []Step, first trap, held string) {
 }
 
 func TestARunThatGoesOnForOneThatWasKilledWritesNothingBeforeTheLastRequestOfThat(t *testing.T) {
-	tryModel(t, []Step{StepCatchingUp, StepSettling}, trap{whom: "documents", what: "kill", when: "late", late: 10 * time.Second}, "killed in ")
+	tryModel(t, []Step{stepCatchingUp, stepSettling}, trap{whom: "documents", what: "kill", when: "late", late: 10 * time.Second}, "killed in ")
 }
 
 func TestWhatARunThatWasCutOffHasReadIsNotWrittenWhenAnotherHasGoneOn(t *testing.T) {
 	t.Parallel()
-	tryModel(t, []Step{StepCatchingUp, StepSettling}, trap{whom: "documents", what: "cut", when: "before", late: 100 * time.Second, long: 200 * time.Second}, "cut off in ")
+	tryModel(t, []Step{stepCatchingUp, stepSettling}, trap{whom: "documents", what: "cut", when: "before", late: 100 * time.Second, long: 200 * time.Second}, "cut off in ")
 }
 
 func TestARunThatGoesOnWhileWritersWaitBringsOverWhatWasMarked(t *testing.T) {
-	tryModel(t, []Step{StepClosing, StepMoving}, trap{whom: "line", what: "kill", when: "before"}, "killed in ")
+	tryModel(t, []Step{stepClosing, stepMoving}, trap{whom: "line", what: "kill", when: "before"}, "killed in ")
 }
 
 // A request to the new index has no answer, is sent again, and carried out late, behind what the writers have written
@@ -54,13 +54,13 @@ func TestARunThatGoesOnWhileWritersWaitBringsOverWhatWasMarked(t *testing.T) {
 func TestWritersDoNotComeOverWhileARequestWithoutAnAnswerMayStillBeCarriedOut(t *testing.T) {
 	n := 0
 	for seed := range uint64(10) {
-		late := trap{step: StepMoving, whom: "documents", what: "lose", when: "late", late: 3839 * time.Millisecond}
+		late := trap{step: stepMoving, whom: "documents", what: "lose", when: "late", late: 3839 * time.Millisecond}
 		plan := modelPlan{
 			seed: seed, idleValid: 5 * time.Second, documents: 40, tight: true, writers: []writerPlan{{seed: 24, comes: 24 * time.Millisecond, repeats: true}},
 			steps: []modelStep{{what: "run", which: 8, settle: 1801 * time.Millisecond, behind: time.Minute, lives: true, trap: &late}},
 		}
 		holds, wrong := runModel(t, plan)
-		n += holds["without an answer in "+string(StepMoving)]
+		n += holds["without an answer in "+string(stepMoving)]
 		assert.Empty(t, wrong, "%v", plan)
 	}
 	assert.Positive(t, n)

@@ -70,7 +70,7 @@ func (m *model) checkReaders() {
 	m.w.mu.Unlock()
 	m.alias.Lock()
 	targets := []string{m.target}
-	if record, err := m.w.store.Load(context.Background()); err == nil && time.Since(m.turned) < time.Second && record.Step != StepAborting && record.New == m.target {
+	if record, err := m.w.store.Load(context.Background()); err == nil && time.Since(m.turned) < time.Second && record.Step != stepAborting && record.New == m.target {
 		targets = append(targets, m.before)
 	}
 	m.alias.Unlock()

@@ -72,7 +72,7 @@ func drawModel(rt *rapid.T) modelPlan {
 			}
 		case "abort":
 			if r.IntN(2) > 0 {
-				s.trap = drawTrap(r, []Step{StepAborting})
+				s.trap = drawTrap(r, []Step{stepAborting})
 			}
 		case "kill writer", "stop writer":
 			s.trap = &trap{whom: "documents", skips: r.IntN(3), what: what[:4], when: pick(r, "before", "after", "late"), late: drawMS(r, 4000), long: s.long}
@@ -92,19 +92,19 @@ func drawModel(rt *rapid.T) modelPlan {
 
 // modelAsks is what a Run does in each step, and what an Abort does: more often than others what makes a difference.
 var modelAsks = map[Step][]string{
-	StepCreating:   {"line", "store", "service"},
-	StepMarking:    {"line", "store"},
+	stepCreating:   {"line", "store", "service"},
+	stepMarking:    {"line", "store"},
 	StepFilling:    {"line", "store", "truth", "documents", "documents"},
-	StepCatchingUp: {"line", "store", "truth", "documents", "documents"},
-	StepClosing:    {"line", "line", "store", "truth", "documents"},
-	StepSwapping:   {"line", "store", "service", "service"},
-	StepSettling:   {"line", "store", "truth", "documents", "documents"},
-	StepMoving:     {"line", "line", "store", "truth", "documents"},
-	StepAborting:   {"line", "line", "store", "service"},
+	stepCatchingUp: {"line", "store", "truth", "documents", "documents"},
+	stepClosing:    {"line", "line", "store", "truth", "documents"},
+	stepSwapping:   {"line", "store", "service", "service"},
+	stepSettling:   {"line", "store", "truth", "documents", "documents"},
+	stepMoving:     {"line", "line", "store", "truth", "documents"},
+	stepAborting:   {"line", "line", "store", "service"},
 }
 
 // modelSteps are those of a Run in which it is killed and so on; the two more often in which the writers wait.
-var modelSteps = []Step{StepCreating, StepMarking, StepFilling, StepCatchingUp, StepClosing, StepClosing, StepSwapping, StepSettling, StepMoving, StepMoving}
+var modelSteps = []Step{stepCreating, stepMarking, StepFilling, stepCatchingUp, stepClosing, stepClosing, stepSwapping, stepSettling, stepMoving, stepMoving}
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
@@ -145,13 +145,13 @@ func modelHolds() []string {
 	all := []string{
 		"done late: documents", "done late: service", "done late: store", "done late: truth", "a name was used again", "the alias was moved by somebody else", "Run has ended",
 		ErrRunning.Error(), ErrTakenOver.Error(), ErrClosed.Error(), ErrTooSlow.Error(), errLost.Error(),
-		"gone on with in " + string(StepCatchingUp), "gone on with in " + string(StepSettling),
+		"gone on with in " + string(stepCatchingUp), "gone on with in " + string(stepSettling),
 	}
 	for step := range modelAsks {
 		for _, what := range []string{"killed", "stopped", "cut off", "aborted"} {
 			all = append(all, what+" in "+string(step))
 		}
-		if step != StepAborting { // which nobody but another Abort goes on with
+		if step != stepAborting { // which nobody but another Abort goes on with
 			all = append(all, "taken over in "+string(step))
 		}
 	}

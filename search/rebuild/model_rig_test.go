@@ -140,7 +140,7 @@ func (s processStore) Swap(ctx context.Context, next Record) (r Record, err erro
 func (m *model) changed(before, after Record) {
 	switch {
 	case before.Owner == after.Owner || !before.active() || after.Owner == "":
-	case after.Step == StepAborting:
+	case after.Step == stepAborting:
 		m.hold("aborted in " + string(before.Step))
 	case before.Owner == "":
 		m.hold("gone on with in " + string(before.Step))

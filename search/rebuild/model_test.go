@@ -120,7 +120,7 @@ func (m *model) putBack(ended bool) bool {
 	if !away {
 		return true
 	}
-	if !ended && m.w.record().Step == StepSwapping {
+	if !ended && m.w.record().Step == stepSwapping {
 		return false
 	}
 	x := m.w.record()
@@ -128,7 +128,7 @@ func (m *model) putBack(ended bool) bool {
 	if x.Version == 0 { // no writer has come yet
 		index = oldIndex
 	}
-	if x.Step == StepSettling || x.Step == StepMoving {
+	if x.Step == stepSettling || x.Step == stepMoving {
 		index = x.New
 	}
 	m.w.moveAliasTo(index)
@@ -271,7 +271,7 @@ func (m *model) end(writers []*modelWriter) {
 			break
 		}
 		var x *modelRun
-		if m.plan.aborts || m.w.record().Step == StepAborting {
+		if m.plan.aborts || m.w.record().Step == stepAborting {
 			x = m.abort(last)
 		} else {
 			x = m.run(last)

@@ -90,8 +90,8 @@ func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
 	b := start("write")
 	awaitTaps(t, store)
 
-	order := []Step{StepNone, StepCreating, StepMarking, StepFilling, StepCatchingUp, StepClosing, StepSwapping, StepSettling, StepMoving, StepMoved}
-	kills := []Step{StepNone, StepMarking, StepFilling, StepFilling, StepCatchingUp, StepClosing, StepSwapping, StepSettling, StepSettling, StepMoving}
+	order := []Step{StepNone, stepCreating, stepMarking, StepFilling, stepCatchingUp, stepClosing, stepSwapping, stepSettling, stepMoving, StepMoved}
+	kills := []Step{StepNone, stepMarking, StepFilling, StepFilling, stepCatchingUp, stepClosing, stepSwapping, stepSettling, stepSettling, stepMoving}
 	killed, at := 0, map[Step]int{}
 	over := false
 	for n := 0; !over; n++ {

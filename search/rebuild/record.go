@@ -28,19 +28,20 @@ func (p Phase) marks() bool { return p == PhaseMarking || p == PhaseSwapped }
 // Step is how far a rebuild is.
 type Step string
 
-// The steps of a rebuild, in their order. DESIGN.md says what a crash leaves in each.
+// The steps of a rebuild, in their order, for a program that waits for one or shows it: most are only a text to show.
+// DESIGN.md says what a crash leaves in each.
 const (
 	StepNone       Step = ""            // there is none, or none since the last Abort
-	StepCreating   Step = "creating"    // the new index is being created
-	StepMarking    Step = "marking"     // all writers are to know before the fill begins
+	stepCreating   Step = "creating"    // the new index is being created
+	stepMarking    Step = "marking"     // all writers are to know before the fill begins
 	StepFilling    Step = "filling"     // everything is written to the new index
-	StepCatchingUp Step = "catching up" // what was written meanwhile follows
-	StepClosing    Step = "closing"     // the writers wait for the last of it
-	StepSwapping   Step = "swapping"    // the alias is being moved
-	StepSettling   Step = "settling"    // readers come over to the new index
-	StepMoving     Step = "moving"      // the writers wait, to come over too
+	stepCatchingUp Step = "catching up" // what was written meanwhile follows
+	stepClosing    Step = "closing"     // the writers wait for the last of it
+	stepSwapping   Step = "swapping"    // the alias is being moved
+	stepSettling   Step = "settling"    // readers come over to the new index
+	stepMoving     Step = "moving"      // the writers wait, to come over too
 	StepMoved      Step = "moved"       // done
-	StepAborting   Step = "aborting"    // Abort is to be called again
+	stepAborting   Step = "aborting"    // Abort is to be called again
 )
 
 // Record is what the writers and the rebuild of one index share. Stores keep it as it is;

@@ -153,7 +153,7 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 			_, err = r.drain(limited, models.ClassExpedited, last)
 		}
 	}
-	if err == nil && (step == StepMoving || r.opts.Alias == "") && r.rests() > 0 { // the writers are to come over
+	if err == nil && (step == stepMoving || r.opts.Alias == "") && r.rests() > 0 { // the writers are to come over
 		err = fmt.Errorf("%w: a request to the new index had no answer, and the service may still be at work on it", ErrTooSlow)
 	}
 	if err = tooSlow(limited, err); err == nil {

@@ -54,7 +54,7 @@ func (r *runner) run(ctx context.Context) error {
 		err = r.own(ctx, found)
 	} else {
 		err = r.take(ctx, found, func(x *Record) {
-			x.Step, x.Old, x.New, x.Alias, x.Cursor = StepCreating, x.Route, r.next.Name, r.opts.Alias, ""
+			x.Step, x.Old, x.New, x.Alias, x.Cursor = stepCreating, x.Route, r.next.Name, r.opts.Alias, ""
 		})
 	}
 	if err != nil {
@@ -96,27 +96,27 @@ func (r *runner) steps(ctx context.Context) error {
 		}
 		r.opts.Logger.Info("rebuild: step", "step", string(x.Step), "old", x.Old, "new", x.New)
 		switch x.Step {
-		case StepCreating:
+		case stepCreating:
 			err = r.create(ctx)
-		case StepMarking:
+		case stepMarking:
 			if err = sleep(ctx, x.idleValid()+time.Second); err == nil {
 				err = r.swap(ctx, func(x *Record) { x.Step = StepFilling })
 			}
 		case StepFilling:
 			if err = r.fillAll(ctx); err == nil {
-				err = r.swap(ctx, func(x *Record) { x.Step = StepCatchingUp })
+				err = r.swap(ctx, func(x *Record) { x.Step = stepCatchingUp })
 			}
-		case StepCatchingUp:
+		case stepCatchingUp:
 			closed, err = r.lastOnes(ctx, &tries)
-		case StepClosing: // somebody was killed in it
-			err = r.open(ctx, time.Time{}, StepCatchingUp, PhaseMarking)
-		case StepSwapping:
+		case stepClosing: // somebody was killed in it
+			err = r.open(ctx, time.Time{}, stepCatchingUp, PhaseMarking)
+		case stepSwapping:
 			if err = r.swapAlias(ctx, closed); err != nil {
 				err = r.again(ctx, &tries, err)
 			} else {
 				tries = 0
 			}
-		case StepSettling:
+		case stepSettling:
 			long := r.opts.Settle
 			if tries > 0 { // readers have had their time
 				long = min(long, time.Second<<min(tries, 4))
@@ -124,8 +124,8 @@ func (r *runner) steps(ctx context.Context) error {
 			if err = r.settle(ctx, long); err == nil {
 				err = r.comeOver(ctx, &tries)
 			}
-		case StepMoving: // somebody was killed in it
-			err = r.open(ctx, time.Time{}, StepSettling, PhaseSwapped)
+		case stepMoving: // somebody was killed in it
+			err = r.open(ctx, time.Time{}, stepSettling, PhaseSwapped)
 		case StepMoved:
 			r.report.Index, r.report.KeepUntil = x.New, x.KeepUntil
 			return nil
@@ -207,7 +207,7 @@ func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 	if err := r.line("close"); err != nil {
 		return time.Time{}, err
 	}
-	began, err := r.close(ctx, StepClosing, StepCatchingUp, PhaseMarking)
+	began, err := r.close(ctx, stepClosing, stepCatchingUp, PhaseMarking)
 	if err != nil {
 		return time.Time{}, r.again(ctx, tries, err)
 	}
@@ -219,9 +219,9 @@ func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 	}
 	limited, cancel := context.WithDeadlineCause(ctx, began.Add(closedLimit-margin), ErrTooSlow)
 	defer cancel()
-	if err := r.insist(limited, func(x *Record) { x.Step = StepSwapping }); err != nil {
+	if err := r.insist(limited, func(x *Record) { x.Step = stepSwapping }); err != nil {
 		err = tooSlow(limited, err)
-		if open := r.open(ctx, began, StepCatchingUp, PhaseMarking); open != nil {
+		if open := r.open(ctx, began, stepCatchingUp, PhaseMarking); open != nil {
 			return began, errors.Join(err, open)
 		}
 		return began, r.again(ctx, tries, err)
@@ -234,7 +234,7 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 	if err := r.line("close again"); err != nil {
 		return err
 	}
-	began, err := r.close(ctx, StepMoving, StepSettling, PhaseSwapped)
+	began, err := r.close(ctx, stepMoving, stepSettling, PhaseSwapped)
 	if errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrClosed) {
 		// Back to bringing over, at once: what is written is confirmed only when that has been done, and there is
 		// nothing to give up to.

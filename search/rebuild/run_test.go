@@ -52,7 +52,7 @@ func TestNothingIsConfirmedThatTheNewIndexLacksOnceTheAliasHasMoved(t *testing.T
 			moved++
 			return moved > 10, nil
 		}})
-		m.r.line = at(string(StepSettling), func() {
+		m.r.line = at(string(stepSettling), func() {
 			time.Sleep(3 * time.Second) // nothing is brought over yet
 			w.checkConfirmed()
 		})

@@ -131,7 +131,7 @@ func TestAnAbortWhoseLastAnswerIsLostIsDone(t *testing.T) {
 func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemory()
-		found, err := store.Swap(t.Context(), Record{Phase: PhaseClosed, Step: StepClosing, Owner: "before"})
+		found, err := store.Swap(t.Context(), Record{Phase: PhaseClosed, Step: stepClosing, Owner: "before"})
 		require.NoError(t, err)
 		is := new(atomic.Bool)
 		r := newRunner(away{Store: store, is: is}, nil)

@@ -74,7 +74,7 @@ func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
 					return tc.shown(ctx, int(asked.Add(1)), over)
 				}})
 				var began time.Time
-				m.r.line = at(string(StepSettling), func() { began = time.Now() })
+				m.r.line = at(string(stepSettling), func() { began = time.Now() })
 				waited := w.watchDrained()
 				require.NoError(t, m.run(t.Context()))
 				assert.InDelta(t, tc.takes.Seconds(), time.Since(began).Seconds(), 20)
@@ -196,7 +196,7 @@ func TestAnIndexThatTakesOneDocumentAfterTheOtherIsNotStuck(t *testing.T) {
 		r.store, r.sender = store, slowly{sender}
 		found, err := store.Load(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, r.take(t.Context(), found, func(x *Record) { x.Step, x.Phase = StepSettling, PhaseSwapped }))
+		require.NoError(t, r.take(t.Context(), found, func(x *Record) { x.Step, x.Phase = stepSettling, PhaseSwapped }))
 		ctx, end := context.WithCancelCause(t.Context())
 		go r.beat(ctx, end)
 		began := time.Now()
@@ -316,7 +316,7 @@ func TestAnAbortOpensAlsoWhereANewConnectionTakesLong(t *testing.T) {
 func TestAMarkThatComesWhenTheAliasHasMovedIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, late := NewMemory(), make(chan struct{})
-		found, err := store.Swap(t.Context(), Record{Phase: PhaseMarking, Step: StepSwapping, Route: oldIndex, New: newIndex, Epoch: 1, Round: 1})
+		found, err := store.Swap(t.Context(), Record{Phase: PhaseMarking, Step: stepSwapping, Route: oldIndex, New: newIndex, Epoch: 1, Round: 1})
 		require.NoError(t, err)
 		tap, err := NewTap(t.Context(), store, TapOptions{Writer: "a", Index: oldIndex, Connect: func(string) (Indexer, error) { return nil, errors.New("none") }})
 		require.NoError(t, err)
@@ -332,7 +332,7 @@ func TestAMarkThatComesWhenTheAliasHasMovedIsWaitedFor(t *testing.T) {
 		r := newRunner(store, nil)
 		r.opts.Logger = quiet
 		require.NoError(t, r.own(t.Context(), found))
-		require.NoError(t, r.open(t.Context(), time.Time{}, StepSettling, PhaseSwapped))
+		require.NoError(t, r.open(t.Context(), time.Time{}, stepSettling, PhaseSwapped))
 		close(late)
 		time.Sleep(time.Second)
 		require.Empty(t, confirmed, "the new index does not have it yet")
@@ -357,7 +357,7 @@ func TestAnAbortThatWasStoppedLeavesTheAliasOfTheNextRebuildAlone(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
 		m := w.runner(Options{})
-		m.r.line = at(string(StepSettling), func() { m.dead.Store(true) })
+		m.r.line = at(string(stepSettling), func() { m.dead.Store(true) })
 		require.ErrorIs(t, m.run(t.Context()), errStopped)
 		first := newRunner(w.store, w.client)
 		first.opts.Settle, first.opts.Logger = -1, quiet
@@ -407,9 +407,9 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 20)
 			m := w.runner(Options{})
-			m.r.line = at(string(StepCreating), func() { m.dead.Store(true) })
+			m.r.line = at(string(stepCreating), func() { m.dead.Store(true) })
 			require.Error(t, m.run(t.Context()))
-			require.Equal(t, StepCreating, w.record().Step)
+			require.Equal(t, stepCreating, w.record().Step)
 			somebodyElse(t, w)
 			require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "somebody else")
 			require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Settle: -1, Logger: quiet}))
@@ -430,7 +430,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 				return do(req)
 			})
 			require.Error(t, w.runner(Options{}).run(t.Context()))
-			assert.Equal(t, StepCreating, w.record().Step, "an index of ours may be there")
+			assert.Equal(t, stepCreating, w.record().Step, "an index of ours may be there")
 		})
 	})
 	t.Run("Run was killed behind it", func(t *testing.T) {
@@ -439,7 +439,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 			m := w.runner(Options{})
 			m.r.line = at("created", func() { m.dead.Store(true) })
 			require.Error(t, m.run(t.Context()))
-			require.Equal(t, StepCreating, w.record().Step)
+			require.Equal(t, stepCreating, w.record().Step)
 			require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Settle: -1, Logger: quiet}))
 			assert.NotContains(t, w.srv.IndexNames(), newIndex, "it was ours")
 		})
