@@ -35,6 +35,9 @@ var required = []string{
 // be split or named in longFiles.
 const maxLines = 500
 
+// origin is a name of a test file that says how its tests came to be instead of what they are about.
+var origin = regexp.MustCompile(`(^|_)(hostile|adversarial|attacks?|regressions?|issues?\d*|bugs?\d*|fix(es)?|reviews?|newcomer|audit|trials?|findings?|found|mutants?)(_internal)?_test\.go$`)
+
 var replaces = regexp.MustCompile(`(?m)^replace\b`)
 
 // longFiles may be longer than maxLines, each for the reason given.
@@ -68,6 +71,9 @@ func CheckTree(tree fs.FS) ([]string, error) {
 			return err
 		case d.IsDir() && name != "." && (isLocal(d.Name()) || d.Name() == "testdata"):
 			return fs.SkipDir
+		case origin.MatchString(d.Name()):
+			broken = append(broken, name+": named after how its tests came to be; name it after what they are about, or move them there")
+			return nil
 		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
 			return nil
 		}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/go-azsearch/azsearch/models"
 )
 
 var errAway = errors.New("the database system is starting up")
@@ -224,3 +224,100 @@ func TestATruthThatHasRunOutOfTimeIsNotThatDocumentsAreGone(t *testing.T) {
 		w.checkTruth(newIndex)
 	})
 }
+
+// While the alias is swapped writers confirm nothing without Run, so it neither gives up nor waits.
+func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
+	t.Parallel()
+	for name, trouble := range map[string]func(m *mortal){
+		"too much to bring over in a second": func(m *mortal) {
+			keys, n := m.r.fill.Keys, 0
+			m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
+				if m.r.now().Step == stepMoving && n < 8 {
+					n++
+					if err := sleep(ctx, time.Second); err != nil {
+						return nil, err
+					}
+				}
+				return keys(ctx, all)
+			}
+		},
+		"the truth cannot be read for a while": func(m *mortal) {
+			keys, n := m.r.fill.Keys, 0
+			m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
+				if m.r.now().Step == stepSettling && n < 20 {
+					n++
+					return nil, errors.New("the database is being moved")
+				}
+				return keys(ctx, all)
+			}
+		},
+		"the new index is full when the writers come over": func(m *mortal) {
+			made, n := m.r.opts.Sender, 0
+			m.r.line = func(line string) error {
+				if line == "close again" {
+					time.Sleep(300 * time.Millisecond) // so that there is something to bring over
+				}
+				return nil
+			}
+			m.r.opts.Sender = func(index string) (Sender, error) {
+				s, err := made(index)
+				return failing{s, func() error {
+					if m.r.now().Step == stepMoving && n < 3 {
+						n++
+						return errors.New("the quota is used up")
+					}
+					return nil
+				}}, err
+			}
+		},
+		"nobody says what readers see": func(m *mortal) {
+			n := 0
+			m.r.opts.Shown = func(context.Context) (bool, error) {
+				if n++; n < 20 {
+					return false, errors.New("503")
+				}
+				return true, nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 20)
+				a := w.write("a", 1)
+				m := w.runner(Options{Writers: []string{"a"}, Settle: time.Second})
+				trouble(m)
+				require.NoError(t, m.run(t.Context()))
+				for _, closed := range m.r.report.Closed {
+					assert.LessOrEqual(t, closed, closedLimit)
+				}
+				a.end()
+				w.checkTruth(newIndex)
+			})
+		})
+	}
+}
+
+func TestErrorsThatDoNotEndAreToldAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		a := w.write("a", 1)
+		m := w.runner(Options{Writers: []string{"a"}, Settle: time.Hour})
+		broken, keys := errors.New("there is no such table"), m.r.fill.Keys
+		m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
+			if m.r.now().Step == stepSettling {
+				return nil, broken
+			}
+			return keys(ctx, all)
+		}
+		err := m.run(t.Context())
+		require.ErrorIs(t, err, broken)
+		require.ErrorIs(t, err, ErrClosed)
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+		a.end()
+		w.checkTruth(oldIndex)
+	})
+}
+
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(req *http.Request) (*http.Response, error) { return d(req) }

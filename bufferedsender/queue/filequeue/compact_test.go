@@ -3,16 +3,19 @@ package filequeue
 import (
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/require"
 )
 
 // logBytes is how large the log is, and its bound.
@@ -235,4 +238,139 @@ func TestAnIdleQueueIsNotCompactedForEver(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestCompactionEndsWithParkedKeysThatHaveLongReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		a := newAdder(q)
+		for i := range 300 {
+			require.NoError(t, a.append(t.Context(), upload(fmt.Sprint("hotel-", i), 1)))
+		}
+		for {
+			leases, err := q.Reserve(t.Context(), want(50))
+			require.NoError(t, err)
+			if len(leases) == 0 {
+				break
+			}
+			ends := commits(leases)
+			for i := range ends {
+				ends[i].Fate, ends[i].Reason = queue.Park, strings.Repeat("the service says what is wrong with it ", 12)
+			}
+			_, _, err = q.Settle(t.Context(), ends...)
+			require.NoError(t, err)
+		}
+		var segments atomic.Int64 // that are made while nobody uses the queue
+		d.Fail = func(op, _ string) error {
+			if op == "allocate" && segments.Add(1) > 100 {
+				return disktest.ErrDisk // it would go on for ever
+			}
+			return nil
+		}
+		synctest.Wait()
+		require.LessOrEqual(t, segments.Load(), int64(30), "it is compacted, and that is the end of it")
+		require.NoError(t, q.Close())
+	})
+}
+
+// slowArea is one whose disk takes its time to read.
+type slowArea struct {
+	disk.Area
+	hold chan struct{}
+	busy chan struct{}
+}
+
+func (s slowArea) ReadAt(b []byte, at int64) (int, error) {
+	select {
+	case s.busy <- struct{}{}:
+		<-s.hold
+	default:
+	}
+	return s.Area.ReadAt(b, at)
+}
+
+func TestAReaderThatIsSlowHoldsNobodyUpWhenASegmentIsRemoved(t *testing.T) {
+	q := mustOpen(t, disktest.New(), &Options{SegmentBytes: minSegment})
+	a := newAdder(q)
+	require.NoError(t, a.append(t.Context(), upload("a", 1), upload("b", 1)))
+	hold, busy := make(chan struct{}), make(chan struct{}, 1)
+	busy <- struct{}{}
+	q.mu.Lock()
+	q.log.segments[0].area = slowArea{q.log.segments[0].area, hold, busy}
+	q.mu.Unlock()
+	<-busy
+	go func() { _, _ = q.Inspect(t.Context(), queue.Inspection{Bodies: true}) }()
+	for len(busy) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 200 { // segments are removed meanwhile
+			r := upload("a", i)
+			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+			_ = a.append(t.Context(), r)
+			_, _ = q.Inspect(t.Context(), queue.Inspection{Limit: 1})
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Error("Append waits for a reader")
+	}
+	close(hold)
+	<-done
+	require.NoError(t, q.Close())
+}
+
+// The disk may be slow, and nobody else gets on while the lock is held.
+func TestCompactionLetsOthersOnAfterAFewReads(t *testing.T) {
+	q := mustOpen(t, disktest.New(), nil)
+	var keys []string
+	var records []queue.Record
+	for i := range 100 {
+		keys = append(keys, fmt.Sprint("cold", i))
+		records = append(records, upload(keys[i], 1))
+	}
+	require.NoError(t, newAdder(q).append(t.Context(), records...))
+	elsewhere := &frame{at: position{segment: q.log.head().number}} // and not what is in memory
+	left, err := q.moveSome(elsewhere, keys)
+	require.NoError(t, err)
+	require.Equal(t, keys[readsAtOnce:], left)
+	require.NoError(t, q.Close())
+}
+
+func TestLargeCallsInSmallSegments(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b", "c")
+	q, err := Open(dir, &Options{SegmentBytes: minSegment})
+	require.NoError(t, err)
+	a := newAdder(q)
+	for i := range 3 {
+		r := upload(fmt.Sprint("large", i), 1)
+		r.Body = append(r.Body, strings.Repeat("x", 16<<20)...)
+		require.NoError(t, a.append(t.Context(), r))
+	}
+	records := make([]queue.Record, queue.MaxCall)
+	for i := range records {
+		records[i] = upload(fmt.Sprint("small", i), i)
+	}
+	require.NoError(t, a.append(t.Context(), records...))
+	w := want(queue.MaxCall)
+	w.Bytes = 1 << 30
+	l, err := q.Reserve(t.Context(), w)
+	require.NoError(t, err)
+	require.Len(t, l, queue.MaxCall)
+	_, _, err = q.Settle(t.Context(), commits(l)...)
+	require.NoError(t, err)
+	require.NoError(t, q.Close())
+	q, err = Open(dir, nil)
+	require.NoError(t, err)
+	require.Len(t, contents(t, q), 3)
+	for _, name := range []string{dir, filepath.Dir(dir)} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		require.EqualValues(t, 0o700, info.Mode().Perm())
+	}
+	require.NoError(t, q.Close())
 }

@@ -5,12 +5,14 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"time"
+	"unsafe"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestOneProcessHasTheQueueAndTheErrorNamesIt(t *testing.T) {
@@ -112,4 +114,47 @@ func TestEveryWrongOptionIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "MaxKeys is -1")
 	require.ErrorContains(t, err, "SegmentBytes is 7")
 	require.ErrorContains(t, err, "Index has 200 bytes and")
+}
+
+func TestAProgramThatChangesItsDirectoryKeepsItsQueue(t *testing.T) {
+	home := t.TempDir()
+	t.Chdir(home)
+	q, err := Open("queue", &Options{SegmentBytes: minSegment})
+	require.NoError(t, err)
+	other := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(other, "queue"), 0o700))
+	t.Chdir(other)
+	a := newAdder(q)
+	n := 0
+	for ; n < 60; n++ {
+		r := upload(fmt.Sprint(n), 1)
+		r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+		require.NoError(t, a.append(t.Context(), r))
+	}
+	require.NoError(t, q.Close())
+	t.Chdir(home)
+	q, err = Open("queue", &Options{SegmentBytes: minSegment})
+	require.NoError(t, err)
+	require.Len(t, contents(t, q), n)
+	require.NoError(t, q.Close())
+}
+
+// wallOf is a time with the monotonic reading of now and another wall clock.
+func wallOf(now time.Time, wall time.Duration) time.Time {
+	type inside struct {
+		wall uint64
+		ext  int64
+		loc  *time.Location
+	}
+	p := (*inside)(unsafe.Pointer(&now))
+	p.wall += uint64(int64(wall/time.Second)) << 30
+	return now
+}
+
+// A machine without a clock of its own starts in the past, and is told the time when the network is there.
+func TestTheClockDoesNotRunAheadOfAMachineThatStartsInThePast(t *testing.T) {
+	last := time.Now().Round(0).Add(-time.Hour) // the last frame that was written
+	early := wallOf(time.Now(), -30*24*time.Hour)
+	c := clock{base: last, anchor: early} // what newClock makes then
+	require.WithinDuration(t, time.Now(), c.now(), time.Minute, "the wall clock is right now")
 }

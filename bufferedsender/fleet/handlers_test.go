@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// PurgeAll in handlers of two indexes at the same time.
+func TestPurgeAllInTwoHandlersEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.answers(sendertest.StatusError(503), "a", "b")
+		set, err := hints.NewMemory(nil)
+		require.NoError(t, err)
+		f := newFleet(t, s, &Options{Hints: set, Breaker: steady()})
+		back := make(chan string, 2)
+		opts := func(name string) *bufferedsender.Options[hotel] {
+			once := true
+			return &bufferedsender.Options[hotel]{Outage: bufferedsender.Hold{OnPurged: func(context.Context, []string) {
+				if once {
+					once = false
+					time.Sleep(time.Second)
+					f.PurgeAll(sendertest.Within(t, time.Minute))
+					back <- name
+				}
+			}}}
+		}
+		a, b := senderOf(t, f, "a", opts("a")), senderOf(t, f, "b", opts("b"))
+		upload(t, a, 5)
+		upload(t, b, 5)
+		time.Sleep(2 * time.Minute)
+		require.Len(t, f.sick(), 2)
+		go a.Purge(context.Background(), 0)
+		go b.Purge(context.Background(), 0)
+		for range 2 {
+			select {
+			case <-back:
+			case <-time.After(time.Hour):
+				t.Error("PurgeAll in a handler has not returned within an hour")
+			}
+		}
+	})
+}
+
+// A handler of one sender keeps the probe of the service.
+func TestAHandlerOfOneIndexDoesNotKeepTheProbeOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		s.takes = time.Second
+		s.answers(sendertest.StatusError(400), "a")
+		f := newFleet(t, s, nil)
+		a := senderOf(t, f, "a", &bufferedsender.Options[hotel]{Outage: bufferedsender.Hold{OnPurged: func(context.Context, []string) { time.Sleep(time.Hour) }}})
+		b := senderOf(t, f, "b", nil)
+		p, err := f.Breaker().Allow()
+		require.NoError(t, err)
+		p.Done(breaker.Result{Outcome: breaker.Trip})
+		upload(t, a, 5)
+		go func() { _ = a.Flush(sendertest.Within(t, 3*time.Hour), nil) }()
+		for f.Breaker().Status().Probe.IsZero() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		go a.Purge(context.Background(), 0)
+		synctest.Wait()
+		upload(t, b, 1)
+		began := time.Now()
+		_ = b.Flush(sendertest.Within(t, 2*time.Hour), nil)
+		assert.Less(t, time.Since(began), time.Minute, "b waits for a handler of a")
+		s.answers(nil, "a")
+		time.Sleep(2 * time.Hour) // the handler ends
+	})
+}
+
+// Close while an Indexer hangs.
+type hanging struct{ *service }
+
+func (h hanging) Indexer(index string) (bufferedsender.Indexer, error) {
+	if index == "hangs" {
+		time.Sleep(time.Hour)
+	}
+	return h.service.Indexer(index)
+}
+
+// A slot in hand while a handler runs. The reader stands for a prepare that takes a while.
+type slowRand struct{ n int }
+
+func (r *slowRand) Read(b []byte) (int, error) {
+	if r.n++; r.n == 2 {
+		time.Sleep(2 * time.Second)
+	}
+	return rand.Read(b)
+}

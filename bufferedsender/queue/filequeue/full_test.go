@@ -1,0 +1,149 @@
+package filequeue
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnAppendThatWasKeptSaysSoWhenThePileCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, nil)
+		a := newAdder(q)
+		for i := range queue.PileLimit - 1 {
+			require.NoError(t, a.append(t.Context(), merge("a", i)))
+		}
+		q.mu.Lock()
+		_, err := q.log.segments[0].area.WriteAt([]byte{1}, int64(q.book.Pile("a", 1)[0].Ref.offset)+recordHeader)
+		q.mu.Unlock()
+		require.NoError(t, err)
+		err = a.append(t.Context(), merge("a", 99))
+		ok, cerr := q.Stats(t.Context())
+		require.NoError(t, cerr)
+		require.EqualValues(t, queue.PileLimit, ok.Appended, "the call was kept")
+		if err != nil {
+			require.ErrorIs(t, err, queue.ErrUnknown)
+		}
+		require.NoError(t, q.Close())
+	})
+}
+
+func TestTooManyOpenFilesAtARollAreNotTheEndOfTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		synctest.Wait()
+		a := newAdder(q)
+		var short atomic.Bool
+		d.Fail = func(op, _ string) error {
+			if op == "allocate" && short.Load() {
+				return syscall.EMFILE
+			}
+			return nil
+		}
+		short.Store(true)
+		for i := range 25 { // over the end of the head
+			r := upload(fmt.Sprint(i), 1)
+			r.Body = append(r.Body, strings.Repeat("x", 1000)...)
+			if a.append(t.Context(), r) != nil {
+				a.number--
+				break
+			}
+			synctest.Wait()
+		}
+		short.Store(false) // the connections of the program are closed again
+		_ = a.append(t.Context(), upload("x", 1))
+		synctest.Wait()
+		require.NoError(t, a.append(t.Context(), upload("y", 1)))
+		require.NoError(t, q.Close())
+	})
+}
+
+// A question must not need any room.
+func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		a := newAdder(q)
+		require.NoError(t, a.append(t.Context(), merge("a", 0), merge("b", 0)))
+		_, err := q.Park(t.Context(), "why", "a")
+		require.NoError(t, err)
+		require.NoError(t, a.append(t.Context(), merge("a", 1), merge("b", 0)))
+		synctest.Wait()
+		full := true
+		d.Fail = func(op, _ string) error {
+			if op == "allocate" && full {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		for i := 0; ; i++ {
+			r := merge("a", 1)
+			r.Body = append(r.Body, strings.Repeat("x", 1500)...)
+			if a.append(t.Context(), r) != nil {
+				break
+			}
+			synctest.Wait()
+		}
+		// The head is used up by what comes and goes.
+		for {
+			l, err := q.Reserve(t.Context(), want(1))
+			if err != nil {
+				break
+			}
+			if _, _, err = q.Settle(t.Context(), queue.End{Lease: l[0], Fate: queue.Release}); err != nil {
+				break
+			}
+		}
+		synctest.Wait()
+		d.Fail = func(op, _ string) error { // nor beyond the end of the head
+			if op == "allocate" || op == "write" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		_, err = q.Settled(t.Context(), q.book.Position())
+		require.NotErrorIs(t, err, queue.ErrFailed, "a question has ended the queue")
+	})
+}
+
+func TestALinkThatFindsNoRoomKeepsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := disktest.New()
+		q := mustOpen(t, d, &Options{SegmentBytes: minSegment})
+		a := newAdder(q)
+		large := func(i int) queue.Record {
+			r := upload(fmt.Sprint(i), 1)
+			r.Body = append(r.Body, strings.Repeat("x", 5000)...)
+			return r
+		}
+		for i := range 3 {
+			require.NoError(t, a.append(t.Context(), large(i)))
+		}
+		synctest.Wait()
+		d.Fail = func(op, _ string) error {
+			if op == "write" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		require.ErrorIs(t, a.append(t.Context(), large(3)), queue.ErrFull)
+		synctest.Wait()
+		d.Fail = nil
+		require.NoError(t, a.append(t.Context(), large(4)))
+		require.EqualValues(t, 2, q.log.head().number)
+		synctest.Wait()
+		d.Crash(nothing)
+		q = mustOpen(t, d, nil)
+		require.Len(t, contents(t, q), 4)
+		require.NoError(t, q.Close())
+	})
+}

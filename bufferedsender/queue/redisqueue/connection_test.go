@@ -1,0 +1,105 @@
+package redisqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+func TestUserWithoutChannelsIsToldTheTruth(t *testing.T) {
+	server := servers.NewRedis(t)
+	server.CLI(t, "ACL", "SETUSER", "app", "on", ">pw", "~*", "+@all") // Redis 7: no channels by default
+	c := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "app", Password: "pw", ContextTimeoutEnabled: true})
+	defer c.Close()
+	q := open(t, c, nil)
+	_, err := q.Append(t.Context(), mergeOf("a"))
+	t.Log(err)
+	if err != nil {
+		require.Equal(t, there(t, q, "a"), errors.Is(err, queue.ErrUnknown), "kept, but told that it was not")
+	}
+}
+
+func TestWatcherLooksAfterItsConnectionWasLost(t *testing.T) {
+	server := servers.NewRedis(t)
+	a := open(t, newClient(t, server.Addr()), nil)
+	b, err := New(t.Context(), newClient(t, server.Addr()), a.name, nil)
+	require.NoError(t, err)
+	var woken atomic.Int64
+	stop := a.Watch(func() { woken.Add(1) })
+	defer stop()
+	time.Sleep(1500 * time.Millisecond)
+	for i := range 5 {
+		leases := take(t, b, 10)
+		commit(t, b, leases)
+		time.Sleep(1200 * time.Millisecond) // idle
+		server.CLI(t, "CLIENT", "KILL", "TYPE", "pubsub")
+		woken.Store(0)
+		add(t, b, fmt.Sprint("a", i))
+		start := time.Now()
+		for woken.Load() == 0 && time.Since(start) < 20*time.Second {
+			time.Sleep(5 * time.Millisecond)
+		}
+		t.Logf("woken after %v", time.Since(start))
+		if time.Since(start) > 10*time.Second { // it looks by itself after fifteen
+			t.Fatal("late")
+		}
+	}
+}
+
+func TestCallsAreBoundedByTheirContextWhileAnotherIsClosing(t *testing.T) {
+	server := servers.NewRedis(t)
+	q, err := New(t.Context(), newClient(t, server.Addr()), newName(t), nil)
+	require.NoError(t, err)
+	server.Stop(t)
+	slow, cancelSlow := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancelSlow()
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = q.Append(slow, callOf("body", "a")) })
+	time.Sleep(50 * time.Millisecond)
+	wg.Go(func() { _ = q.Close() })
+	time.Sleep(50 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err = q.Stats(ctx)
+	took := time.Since(start)
+	server.Cont(t)
+	wg.Wait()
+	t.Log(err)
+	require.Less(t, took, 2*time.Second)
+}
+
+func TestServerThatCannotBeDialledIsTriedAgain(t *testing.T) {
+	server := servers.NewRedis(t)
+	var dead atomic.Bool
+	d := &net.Dialer{}
+	c := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true, DialTimeout: 50 * time.Millisecond,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if dead.Load() { // what net.Dialer says of a host that does not answer
+				<-ctx.Done()
+				return nil, &net.OpError{Op: "dial", Net: network, Err: timeoutError{}}
+			}
+			return d.DialContext(ctx, network, addr)
+		}})
+	defer c.Close()
+	q := open(t, c, nil)
+	dead.Store(true)
+	server.CLI(t, "CLIENT", "KILL", "TYPE", "normal")
+	go func() { time.Sleep(4 * time.Second); dead.Store(false) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	start := time.Now()
+	_, err := q.Append(ctx, callOf("body", "a"))
+	t.Log(time.Since(start))
+	require.NoError(t, err)
+}

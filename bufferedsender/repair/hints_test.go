@@ -1,0 +1,115 @@
+package repair
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A table that is being restored, and the keys of an outage as hints.
+func TestHintsDoNotLiftTheGuard(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		set, err := hints.NewMemory(nil)
+		require.NoError(t, err)
+		for i := 1; i < 1000; i++ {
+			w.set(key(i), nil)
+			require.NoError(t, set.Add("hotels", key(i)))
+		}
+		report, err := w.repair(&Options{Hints: set, HintsOf: "hotels"})
+		require.ErrorAs(t, err, new(*DeletesError))
+		assert.Zero(t, report.Deleted)
+		assert.Empty(t, w.deleted)
+		n, _ := set.Len("hotels")
+		assert.Equal(t, 999, n, "they are to be repaired still")
+
+		report, err = w.repair(&Options{Hints: set, HintsOf: "hotels", AllowDeletes: 999})
+		require.NoError(t, err)
+		assert.EqualValues(t, 999, report.Deleted)
+		n, _ = set.Len("hotels")
+		assert.Zero(t, n)
+		w.agrees()
+	})
+}
+
+// forgetful says that it has written what it has not.
+type forgetful struct{ Sender }
+
+func (f forgetful) HoldKeys(ctx context.Context, keys []string, act func(context.Context, func(...models.RawAction) error) error) error {
+	return f.Sender.HoldKeys(ctx, keys, func(ctx context.Context, _ func(...models.RawAction) error) error {
+		return act(ctx, func(actions ...models.RawAction) error {
+			for _, a := range actions {
+				a.OnOutcome(models.Outcome{Key: a.Key, Reason: models.ReasonClosed, Err: bufferedsender.ErrClosed})
+			}
+			return nil
+		})
+	})
+}
+
+func TestHintsOfWhatWasNotRepairedAreKept(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		w.behind(key(1), nil)
+		set, err := hints.NewMemory(nil)
+		require.NoError(t, err)
+		require.NoError(t, set.Add("hotels", key(1), key(2)))
+		time.Sleep(time.Minute)
+		report, err := w.run(forgetful{w.sender(nil).Raw()}, &Options{Hints: set, HintsOf: "hotels"})
+		require.NoError(t, err)
+		assert.Zero(t, report.Repaired)
+		n, _ := set.Len("hotels")
+		assert.Equal(t, 1, n, "the one that is not as it should be")
+	})
+}
+
+// Hinted says that they are counted nowhere else.
+func TestHintedKeysAreNotCountedAsDifferences(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		w.behind(key(1), nil)
+		set, err := hints.NewMemory(nil)
+		require.NoError(t, err)
+		require.NoError(t, set.Add("hotels", key(1)))
+		time.Sleep(time.Minute)
+		report, err := w.repair(&Options{Hints: set, HintsOf: "hotels"})
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1, 1, 0}, []int64{report.Hinted, report.Repaired, report.Missing})
+	})
+}
+
+// "Everything" came when half had been compared already.
+func TestAPassThatGoesOnIsNotOneOfEverything(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(30_000)
+		w.reads = 200 * time.Millisecond
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		set, err := hints.NewMemory(nil)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		opts := &Options{Store: store, Hints: set, HintsOf: "hotels", Logger: quiet}
+		to := w.sender(nil).Raw()
+		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, opts)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		w.behind(key(1), nil)
+		require.NoError(t, set.AddEverything("hotels"))
+		time.Sleep(time.Minute)
+		_, err = w.run(to, opts)
+		require.NoError(t, err)
+		if _, everything := set.Len("hotels"); !everything {
+			w.agrees()
+		}
+		_, err = w.run(to, opts)
+		require.NoError(t, err)
+		w.agrees()
+		_, everything := set.Len("hotels")
+		assert.False(t, everything)
+	})
+}

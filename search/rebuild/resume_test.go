@@ -1,0 +1,82 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Who mends the definition after a RefusedError gets no index with the old one.
+func TestARebuildGoesOnWithItsOwnDefinitionOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.r.line = func(line string) error {
+			if line == string(StepFilling) {
+				return errStopped
+			}
+			return nil
+		}
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		other := w.runner(Options{})
+		other.r.next = definition(t, newIndex, "de.lucene")
+		require.ErrorContains(t, other.run(t.Context()), "is there with another definition")
+		same := w.runner(Options{Settle: -1})
+		require.NoError(t, same.run(t.Context()))
+	})
+}
+
+// A request whose answer is unknown may be carried out later, so the next Run waits as after a kill.
+func TestTheNextRunWaitsForARequestThatWasCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{})
+		m.r.cut.Store(true)
+		m.r.fill.All = func(context.Context, string) iter.Seq2[models.RawAction, error] {
+			return func(yield func(models.RawAction, error) bool) { yield(models.RawAction{}, errors.New("broken")) }
+		}
+		require.ErrorContains(t, m.run(t.Context()), "broken")
+		assert.Equal(t, m.r.id, w.record().Owner)
+
+		f := &filling{ended: make(chan struct{}, 1), give: func() {}, under: &m.r.under, cut: &m.r.cut, late: func() {}}
+		m.r.cut.Store(false)
+		f.add(models.RawAction{Key: "a"})(models.Outcome{Reason: models.ReasonWithdrawn, Unknown: true, Err: errors.New("cut")})
+		assert.True(t, m.r.cut.Load())
+	})
+}
+
+// A writer whose mark waits for a long round trip does not take Run for dead.
+func TestAWriterWaitsForARunThatIsAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0)
+		tap := w.opened(w.store)
+		w.set(func(r *Record) {
+			r.Phase, r.Epoch, r.Round, r.Step, r.Owner = PhaseSwapped, 1, 1, stepSettling, "other"
+		})
+		time.Sleep(2 * time.Minute) // what it has read before is not valid any more
+		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
+		go func() {
+			for range 30 {
+				time.Sleep(2 * time.Second)
+				w.set(func(r *Record) { r.Beat++ })
+			}
+			w.set(func(r *Record) { r.Drained = 1 })
+		}()
+		began := time.Now()
+		again, err := tap.Confirm(t.Context(), []string{"x"})
+		require.NoError(t, err)
+		assert.False(t, again)
+		assert.Greater(t, time.Since(began), 50*time.Second)
+		w.set(func(r *Record) { r.Round = 2 })
+		require.NoError(t, tap.Before(t.Context(), []string{"x"}))
+		_, err = tap.Confirm(t.Context(), []string{"x"})
+		require.Error(t, err, "nobody is at work")
+	})
+}
