@@ -6,8 +6,8 @@
 // may be under way, and how far apart they start.
 //
 //	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
-//		MaxInFlight: 8,
-//		Tuning:      tuning.Adaptive(nil),
+//		Limits: bufferedsender.Limits{MaxInFlight: 8},
+//		Tuning: tuning.Adaptive(nil),
 //	})
 //
 // [Adaptive] searches for the rate that the service takes, between one document

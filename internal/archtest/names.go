@@ -161,10 +161,7 @@ type named struct {
 	*types.Interface
 }
 
-// Used returns which exported names of the module at root code of another package uses: by name, as the type of an
-// expression, or, if it is a method, by an interface that its type implements. Tests, examples and the harnesses
-// of tests do not count; the programs in bench and samples do.
-func Used(ctx context.Context, root string) (*Usage, error) {
+func newUsage() *Usage {
 	u := &Usage{used: make(map[Name]bool), with: make(map[Name][]Name), fset: token.NewFileSet(), exports: make(map[string]string)}
 	u.importer = importer.ForCompiler(u.fset, "gc", func(path string) (io.ReadCloser, error) {
 		if u.exports[path] == "" {
@@ -172,6 +169,14 @@ func Used(ctx context.Context, root string) (*Usage, error) {
 		}
 		return os.Open(u.exports[path])
 	})
+	return u
+}
+
+// Used returns which exported names of the module at root code of another package uses: by name, as the type of an
+// expression, or, if it is a method, by an interface that its type implements. Tests, examples and the harnesses
+// of tests do not count; the programs in bench and samples do.
+func Used(ctx context.Context, root string) (*Usage, error) {
+	u := newUsage()
 	packages, err := u.list(ctx, root)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@
 //
 //	store, err := redisstore.New(client, redisstore.Options{Name: "hotels", Replicas: 1})
 //	err = store.Check(ctx) // once
-//	tap, err := rebuild.NewTap(ctx, store, …)
+//	tap, err := rebuild.NewTap(ctx, store, rebuild.TapOptions{…})
 //
 // It needs Redis 7.0 or later. Three keys, of one hash tag and without an expiry, hold all of a store: the record,
 // the marks of the rebuild under way, a hundred bytes or so and the key for each, and the writers. Reads go to the
