@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
@@ -22,15 +24,17 @@ import (
 )
 
 const (
-	oldHotels = 2000 // that nobody writes, and somebody spoils
-	busy      = 200  // that the application writes all the time
-	visible   = 200 * time.Millisecond
+	oldHotels  = 2000 // that nobody writes, and somebody spoils
+	lostHotels = 7    // of these, whose writes get lost
+	busy       = 200  // that the application writes all the time
+	visible    = 200 * time.Millisecond
 )
 
 // story is what happens, and what is counted.
 type story struct {
 	db     *sql.DB
 	client *search.Client
+	tree   *digesttree.Tree
 	sender *bufferedsender.BufferedSender[Hotel]
 
 	writes, spoiled   atomic.Int64
@@ -55,15 +59,20 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 	if s.client, err = stage.Open[Hotel](ctx, service, "hotels"); err != nil {
 		return err
 	}
-	if s.sender, err = bufferedsender.New(s.client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 20 * time.Millisecond}); err != nil {
+	opts := bufferedsender.Options[Hotel]{AutoFlushInterval: 20 * time.Millisecond}
+	if s.tree, s.sender, err = follow(s.client, filepath.Join(dir, "tree"), opts); err != nil {
 		return err
 	}
 	defer func() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = s.sender.Close(ended) // everything was flushed, or there is another error
+		err = errors.Join(err, s.tree.Close(context.Background()))
 	}()
 	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if err := s.lose(ctx, out); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d hotels that nobody writes, %d that an application writes at full speed, for %v\n", oldHotels, busy, length)
@@ -89,8 +98,52 @@ func (s *story) begin(ctx context.Context) (err error) {
 	return s.sender.Flush(ctx, nil)
 }
 
+// unread is an index that counts how often it is read from one end to the other.
+type unread struct {
+	*search.Rows
+	scans int
+}
+
+func (u *unread) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	u.scans++
+	return u.Rows.Scan(ctx, after, through)
+}
+
+// lose has the application end between the commit of some hotels and their sending, and finds these.
+func (s *story) lose(ctx context.Context, out io.Writer) error {
+	var some []Hotel
+	for i := range lostHotels {
+		some = append(some, Hotel{ID: fmt.Sprintf("old%05d", i*oldHotels/lostHotels), Name: "The new Ritz", Version: 2})
+	}
+	if err := s.commit(ctx, some, nil); err != nil {
+		return err
+	}
+	rows, err := index(s.client)
+	if err != nil {
+		return err
+	}
+	counted := &unread{Rows: rows}
+	began := time.Now()
+	report, err := repairLost(ctx, s.tree, s.db, counted, s.sender)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d writes of %d hotels lost between table and index: %d found and %d repaired in %.1f s, %d scans of the index\n",
+		lostHotels, oldHotels, report.Tree.Found, report.Repaired, time.Since(began).Seconds(), counted.scans)
+	return nil
+}
+
 // write is what the application does: the table first, then the index.
 func (s *story) write(ctx context.Context, upload, remove []Hotel) error {
+	if err := s.commit(ctx, upload, remove); err != nil {
+		return err
+	}
+	s.writes.Add(int64(len(upload) + len(remove)))
+	return errors.Join(s.sender.UploadDocuments(ctx, upload...), s.sender.DeleteDocuments(ctx, remove...))
+}
+
+// commit writes to the table.
+func (s *story) commit(ctx context.Context, upload, remove []Hotel) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -106,11 +159,7 @@ func (s *story) write(ctx context.Context, upload, remove []Hotel) error {
 			return err
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	s.writes.Add(int64(len(upload) + len(remove)))
-	return errors.Join(s.sender.UploadDocuments(ctx, upload...), s.sender.DeleteDocuments(ctx, remove...))
+	return tx.Commit()
 }
 
 // live has all write at once, and repairs.
