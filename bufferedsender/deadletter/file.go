@@ -59,13 +59,13 @@ func Open(dir string, opts *FileOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, release, err := disk.OpenLocked(dir, lockName, ErrLocked)
+	var f *File
+	release, err := disk.OpenLocked(dir, lockName, ErrLocked, func(d disk.Folder) (err error) {
+		f, err = open(d, options)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	f, err := open(d, options)
-	if err != nil {
-		return nil, errors.Join(err, release())
 	}
 	f.release = release
 	return f, nil

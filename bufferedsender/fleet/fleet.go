@@ -370,8 +370,8 @@ func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 }
 
 // Drop closes the sender of an index, as [bufferedsender.BufferedSender.Close] does, and has the fleet forget the
-// index. The next Sender makes a new one. Its hints stay; see hints.Set.Forget. It returns what Close returned, nil
-// if there was no sender. In a callback of the sender it is refused, as Close is, and nothing changes.
+// index. The next Sender makes a new one. Its hints stay. It returns what Close returned, nil if there was no sender.
+// In a callback of the sender it is refused, as Close is, and nothing changes.
 func (f *Fleet) Drop(ctx context.Context, index string) error {
 	e := f.find(index)
 	if e == nil {

@@ -20,8 +20,7 @@ func TestPurgeAllInTwoHandlersEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		s.answers(sendertest.StatusError(503), "a", "b")
-		set, err := hints.NewMemory(nil)
-		require.NoError(t, err)
+		set := new(hints.Set)
 		f := newFleet(t, s, &Options{Hints: set, Breaker: steady()})
 		back := make(chan string, 2)
 		opts := func(name string) *bufferedsender.Options[hotel] {

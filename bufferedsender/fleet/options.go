@@ -120,7 +120,7 @@ func (o *Options) withDefaults() (Options, error) {
 		errs = append(errs, fmt.Errorf("there is no WhenFull %d: use Wait or PurgeSick", c.WhenFull))
 	}
 	if c.WhenFull == PurgeSick && c.Hints == nil {
-		errs = append(errs, errors.New("PurgeSick gives up accepted actions: set Hints, which remembers what is to be repaired (hints.NewMemory if it need not outlive the process)"))
+		errs = append(errs, errors.New("PurgeSick gives up accepted actions: set Hints, which remembers what is to be repaired (new(hints.Set) if it need not outlive the process)"))
 	}
 	if c.Tuning == nil {
 		c.Tuning = tuning.Fixed()

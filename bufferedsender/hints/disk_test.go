@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -68,27 +69,27 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 	s.Take("hotels", 1)
 	s.Take("cities", 1)
 	require.NoError(t, s.Close(t.Context()))
-	require.ErrorIs(t, s.Add("hotels", "d"), ErrClosed)
+	require.ErrorIs(t, s.Add("hotels", "d"), errClosed)
 
 	s = openDir(t, dir, nil)
-	require.Equal(t, []string{"", strange, "cities", "hotels"}, s.Indexes())
+	require.Equal(t, []string{"", strange, "cities", "hotels"}, indexes(s))
 	require.Equal(t, []string{"b", "\x00", "a\nb", "日本"}, drain(s, strange))
 	require.Equal(t, []string{"the index without a name"}, drain(s, ""))
 	require.Equal(t, []string{"b", "c"}, drain(s, "hotels"), "b was taken and not done")
 	require.Equal(t, []string{everythingMark}, drain(s, "cities"))
 	require.NoError(t, s.Close(t.Context()))
-	require.Empty(t, openDir(t, dir, nil).Indexes())
+	require.Empty(t, indexes(openDir(t, dir, nil)))
 }
 
 func TestAddIsDurableSoonWithoutSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
-		s := running(t, d, nil)
+		s := running(t, d, 0)
 		add(t, s, "hotels", "a")
 		synctest.Wait()
 		require.Zero(t, s.Stats().Unsynced)
 		d.Crash(func(string, int) int { return 0 })
-		require.Equal(t, []string{"a"}, drain(openDisk(t, d, nil), "hotels"))
+		require.Equal(t, []string{"a"}, drain(openDisk(t, d, 0), "hotels"))
 		require.ErrorIs(t, s.Close(t.Context()), fs.ErrClosed)
 	})
 }
@@ -96,12 +97,12 @@ func TestAddIsDurableSoonWithoutSync(t *testing.T) {
 func TestAddDoesNotWaitForADiskThatHangsAndOneSyncHasAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSteered()
-		s := openDisk(t, d.Disk, nil)
+		s := openDisk(t, d.Disk, 0)
 		add(t, s, "hotels", "first")
 		write(t, s)
 		stuck := make(chan struct{})
 		d.set(nil, stuck)
-		go s.run()
+		go s.run(func() error { return nil })
 		begin := time.Now()
 		for i := range 100 {
 			add(t, s, "hotels", fmt.Sprint(i))
@@ -118,14 +119,14 @@ func TestAddDoesNotWaitForADiskThatHangsAndOneSyncHasAll(t *testing.T) {
 		require.NoError(t, s.Close(t.Context()))
 		require.Zero(t, s.Stats().Unsynced)
 		require.Equal(t, 2, d.Syncs()-syncs, "one for the first key, one for all others")
-		require.Len(t, content(openDisk(t, d.Disk, nil))["hotels"], 101)
+		require.Len(t, content(openDisk(t, d.Disk, 0))["hotels"], 101)
 	})
 }
 
 func TestADiskThatFailsTakesNothingFromMemoryAndIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSteered()
-		s := running(t, d.Disk, nil)
+		s := running(t, d.Disk, 0)
 		add(t, s, "hotels", "a")
 		require.NoError(t, s.Sync(t.Context()))
 		d.set(syscall.ENOSPC, nil)
@@ -140,18 +141,25 @@ func TestADiskThatFailsTakesNothingFromMemoryAndIsTriedAgain(t *testing.T) {
 		pauses := d.since(begin)
 		require.Equal(t, []time.Duration{0, 1, 3, 7, 15, 31, 63, 123, 183, 243}, seconds(pauses[:10]), "twice as long each time, at most a minute")
 		require.Equal(t, int64(101), s.Stats().Unsynced)
-		require.Equal(t, 102, s.Stats().Keys)
+		require.Equal(t, 102, s.Stats().Keys["hotels"])
 
-		before := s.Stats().Failures
+		before := failures(s)
 		require.ErrorIs(t, s.Sync(t.Context()), syscall.ENOSPC, "it does not wait for the next attempt")
-		require.Equal(t, before+1, s.Stats().Failures)
+		require.Equal(t, before+1, failures(s))
 		d.set(nil, nil)
 		require.NoError(t, s.Sync(t.Context()))
 		require.NoError(t, s.Stats().Err)
 		require.Zero(t, s.Stats().Unsynced)
 		require.NoError(t, s.Close(t.Context()))
-		require.Len(t, content(openDisk(t, d.Disk, nil))["hotels"], 102)
+		require.Len(t, content(openDisk(t, d.Disk, 0))["hotels"], 102)
 	})
+}
+
+func failures(s *Set) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, n, _ := s.writer.State()
+	return n
 }
 
 func seconds(all []time.Duration) (n []time.Duration) {
@@ -165,10 +173,10 @@ func TestADiskThatWorksAgainIsFoundWithoutSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSteered()
 		d.set(disktest.ErrDisk, nil)
-		s := running(t, d.Disk, nil)
+		s := running(t, d.Disk, 0)
 		add(t, s, "hotels", "a")
 		time.Sleep(10 * time.Second)
-		require.Equal(t, int64(4), s.Stats().Failures)
+		require.Equal(t, int64(4), failures(s))
 		d.set(nil, nil)
 		time.Sleep(time.Minute)
 		require.Zero(t, s.Stats().Unsynced)
@@ -179,17 +187,17 @@ func TestADiskThatWorksAgainIsFoundWithoutSync(t *testing.T) {
 func TestCloseSaysWhatWasNotWrittenAndTriesOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSteered()
-		s := running(t, d.Disk, nil)
+		s := running(t, d.Disk, 0)
 		d.set(disktest.ErrDisk, nil)
 		add(t, s, "hotels", "a")
 		synctest.Wait()
 		require.ErrorIs(t, s.Close(t.Context()), disktest.ErrDisk)
 		require.ErrorIs(t, s.Close(t.Context()), disktest.ErrDisk)
-		require.ErrorIs(t, s.Sync(t.Context()), ErrClosed)
+		require.ErrorIs(t, s.Sync(t.Context()), errClosed)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		d := disktest.New()
-		s := running(t, d, nil)
+		s := running(t, d, 0)
 		add(t, s, "hotels", "a")
 		require.NoError(t, s.Sync(t.Context()))
 		var once sync.Once
@@ -199,14 +207,14 @@ func TestCloseSaysWhatWasNotWrittenAndTriesOnceMore(t *testing.T) {
 		}
 		add(t, s, "hotels", "b")
 		require.NoError(t, s.Close(t.Context()))
-		require.Len(t, content(openDisk(t, d, nil))["hotels"], 2)
+		require.Len(t, content(openDisk(t, d, 0))["hotels"], 2)
 	})
 }
 
 func TestAFailedWriteDoesNotHarmTheNext(t *testing.T) {
 	for _, failing := range []string{"write", "sync", "create", "rename", "sync names"} {
 		d := disktest.New()
-		s := openDisk(t, d, nil)
+		s := openDisk(t, d, 0)
 		add(t, s, "hotels", "a")
 		write(t, s)
 		add(t, s, "hotels", "b")
@@ -221,19 +229,19 @@ func TestAFailedWriteDoesNotHarmTheNext(t *testing.T) {
 		}
 		require.ErrorIs(t, s.step(), disktest.ErrDisk)
 		d.Fail = nil
-		require.Contains(t, content(openDisk(t, d, nil))["hotels"], "a", failing)
+		require.Contains(t, content(openDisk(t, d, 0))["hotels"], "a", failing)
 		add(t, s, "hotels", "c")
 		write(t, s)
 		add(t, s, "hotels", "d")
 		write(t, s)
 		d.Crash(func(string, int) int { return 0 })
-		require.Equal(t, []string{"a", "b", "c", "d"}, content(openDisk(t, d, nil))["hotels"], failing)
+		require.Equal(t, []string{"a", "b", "c", "d"}, content(openDisk(t, d, 0))["hotels"], failing)
 	}
 }
 
 func TestWhatOpenHasFoundIsNotTakenForDurable(t *testing.T) {
 	d := disktest.New()
-	s := openDisk(t, d, nil)
+	s := openDisk(t, d, 0)
 	add(t, s, "hotels", "a")
 	write(t, s)
 	add(t, s, "hotels", "b")
@@ -245,42 +253,44 @@ func TestWhatOpenHasFoundIsNotTakenForDurable(t *testing.T) {
 	}
 	require.ErrorIs(t, s.step(), disktest.ErrDisk) // and the process ends
 	d.Fail = nil
-	s = openDisk(t, d, nil)
+	s = openDisk(t, d, 0)
 	require.Equal(t, []string{"a", "b"}, content(s)["hotels"])
 	require.Positive(t, s.Stats().Unsynced)
 	write(t, s)
 	d.Crash(func(string, int) int { return 0 })
-	require.Equal(t, []string{"a", "b"}, content(openDisk(t, d, nil))["hotels"], "it was there when Sync returned nil")
+	require.Equal(t, []string{"a", "b"}, content(openDisk(t, d, 0))["hotels"], "it was there when Sync returned nil")
 }
 
 func TestTheFileIsAtMostTwiceWhatItTells(t *testing.T) {
+	const most = 128 << 10
 	d := disktest.New()
-	s := openDisk(t, d, &Options{MaxBytes: minMaxBytes})
+	s := openDisk(t, d, most)
 	key := strings.Repeat("x", 1000)
-	rewrites := 0
+	rewrites, marked := 0, false
 	for i := range 2000 {
 		add(t, s, "hotels", fmt.Sprint(i, key))
+		marked = marked || s.Stats().Everything["hotels"]
 		if i%3 > 0 {
 			s.Done(s.Take("hotels", 1))
 		}
-		before := s.Stats().FileBytes
+		before := s.writer.file.Size()
 		write(t, s)
 		size := int64(len(d.Files()[fileName]))
-		require.Equal(t, size, s.Stats().FileBytes)
+		require.Equal(t, size, s.writer.file.Size())
 		require.LessOrEqual(t, size, 2*s.bytes+slack)
-		require.LessOrEqual(t, size, int64(minMaxBytes))
+		require.LessOrEqual(t, size, int64(2*most+slack))
 		if size < before {
 			rewrites++
 		}
 	}
-	require.Positive(t, s.Stats().Overflows)
+	require.True(t, marked, "there were more than there is room for")
 	require.Less(t, rewrites, 100, "a rewrite pays for many changes")
-	require.Equal(t, content(s), content(openDisk(t, d, nil)))
+	require.Equal(t, content(s), content(openDisk(t, d, 0)))
 }
 
 func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 	d := disktest.New()
-	s := openDisk(t, d, nil)
+	s := openDisk(t, d, 0)
 	add(t, s, "hotels", "stays")
 	write(t, s)
 	key := strings.Repeat("x", 1000)
@@ -289,31 +299,47 @@ func TestWhatWaitsForTheDiskIsBounded(t *testing.T) {
 		b := s.Take("hotels", 2)
 		b.Keys = b.Keys[len(b.Keys)-1:]
 		s.Done(b)
-		require.LessOrEqual(t, s.writer.log.bytes, int64(maxPayload))
+		require.LessOrEqual(t, s.writer.log.Size, int64(format.MaxPayload))
 	}
 	write(t, s)
-	require.Equal(t, []string{"stays"}, content(openDisk(t, d, nil))["hotels"])
+	require.Equal(t, []string{"stays"}, content(openDisk(t, d, 0))["hotels"])
 }
 
 func TestASnapshotOfManyFramesIsReadBack(t *testing.T) {
 	d := disktest.New()
-	s := openDisk(t, d, nil)
+	s := openDisk(t, d, 0)
 	key := strings.Repeat("x", 900)
 	for i := range 4000 {
 		add(t, s, fmt.Sprintf("index%d", i%3), fmt.Sprint(i, key))
 	}
 	write(t, s)
 	require.Greater(t, int(s.writer.file.Number()), 3)
-	require.LessOrEqual(t, s.Stats().FileBytes, s.bytes+1000, "the bound of what a key takes")
-	require.Equal(t, content(s), content(openDisk(t, d, nil)))
+	require.LessOrEqual(t, s.writer.file.Size(), s.bytes, "a key counts more than it takes")
+	require.Equal(t, content(s), content(openDisk(t, d, 0)))
 }
 
 func TestLessRoomThanLastTimeForgetsNothing(t *testing.T) {
 	d := disktest.New()
-	s := openDisk(t, d, nil)
+	s := openDisk(t, d, 0)
 	add(t, s, "hotels", keysOf(0, 100)...)
 	add(t, s, "cities", keysOf(0, 5)...)
 	write(t, s)
-	s = openDisk(t, d, &Options{MaxKeys: 10})
+	s = openDisk(t, d, room(10))
 	require.Equal(t, map[string][]string{"hotels": {everythingMark}, "cities": keysOf(0, 5)}, content(s))
+}
+
+// The file is one of the version with names, marks and Forget, from before Options.MaxMemory.
+func TestAFileOfAFormerVersionIsReadAndWrittenAnew(t *testing.T) {
+	file, err := os.ReadFile("testdata/former/hints.log")
+	require.NoError(t, err)
+	d := disktest.New()
+	d.Put(fileName, string(file))
+	for range 2 {
+		s := openDisk(t, d, 0)
+		require.Equal(t, map[string][]string{
+			"": {"the index without a name"}, "cities": {"rome"}, "hotels": {"a", "d", "e", "日本"}, "lakes": {everythingMark},
+		}, content(s))
+		write(t, s)
+	}
+	require.Equal(t, []string{"日本", "d", "e", "a"}, drain(openDisk(t, d, 0), "hotels"), "oldest first; a was done and added again")
 }

@@ -2,8 +2,10 @@ package hints_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 )
@@ -29,22 +31,19 @@ func Example() {
 
 	set, err = hints.Open(folder, nil)
 	must(err)
-	for _, index := range set.Indexes() {
-		batch := set.Take(index, 1000)
-		fmt.Println("compare", batch.Index, batch.Keys)
-		set.Done(batch)
-	}
-	fmt.Println("left:", set.Indexes())
+	batch := set.Take("hotels", 1000)
+	fmt.Println("compare", batch.Keys)
+	set.Done(batch)
+	fmt.Println("left:", set.Stats().Keys)
 	must(set.Close(ctx))
 	// Output:
-	// compare hotels [17 42]
-	// left: []
+	// compare [17 42]
+	// left: map[]
 }
 
 // A batch is done in part, and the rest of it is taken again later.
 func ExampleSet_Back() {
-	set, err := hints.NewMemory(nil)
-	must(err)
+	set := new(hints.Set) // without a file
 	must(set.Add("hotels", "17", "42", "99"))
 	batch := set.Take("hotels", 1000)
 	failed := batch
@@ -56,19 +55,46 @@ func ExampleSet_Back() {
 	// [17]
 }
 
-// More keys than there is room for turn the index into one that is to be compared whole.
-func ExampleBatch() {
-	set, err := hints.NewMemory(&hints.Options{MaxKeys: 2})
+// More keys than there is room for turn the index into one that must be compared whole.
+func ExampleOptions() {
+	folder, err := os.MkdirTemp("", "hints")
+	must(err)
+	defer os.RemoveAll(folder)
+	set, err := hints.Open(folder, &hints.Options{MaxMemory: 150})
 	must(err)
 	must(set.Add("hotels", "17", "42", "99"))
 	batch := set.Take("hotels", 1000)
 	fmt.Println(batch.Everything, batch.Keys)
 	set.Done(batch)
+	must(set.Close(context.Background()))
 	// Output:
 	// true []
 }
 
-// Who must know that a hint outlives the machine waits for the disk.
+// Where the file is damaged, or missing after all, keys of any index may be missing: all are compared whole.
+func ExampleSet_AddEverything() {
+	folder, err := os.MkdirTemp("", "hints")
+	must(err)
+	defer os.RemoveAll(folder)
+	must(os.WriteFile(filepath.Join(folder, "hints.log"), []byte("something else"), 0o600))
+
+	set, err := hints.Open(folder, nil)
+	if errors.Is(err, hints.ErrDamaged) {
+		must(os.Remove(filepath.Join(folder, "hints.log")))
+		set, err = hints.Open(folder, nil)
+		must(err)
+		for _, index := range []string{"hotels", "cities"} {
+			must(set.AddEverything(index))
+		}
+	}
+	must(err)
+	fmt.Println(set.Take("cities", 1000).Everything)
+	must(set.Close(context.Background()))
+	// Output:
+	// true
+}
+
+// A program that must know that a hint outlives the machine waits for the disk.
 func ExampleSet_Sync() {
 	folder, err := os.MkdirTemp("", "hints")
 	must(err)

@@ -1,10 +1,10 @@
 package hints
 
 import (
-	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -20,195 +20,252 @@ const (
 	lockName = "lock"
 )
 
+// op is an operation on the set, as it is in the file.
+type op byte
+
+const (
+	opName       op = 'n'
+	opAdd        op = 'a'
+	opDone       op = 'd'
+	opEverything op = 'e'
+	opCompared   op = 'c'
+	opForget     op = 'f' // of former versions
+	opSealed     op = 's'
+)
+
+// hasText reports whether a length and bytes follow.
+func (o op) hasText() bool { return o == opName || o == opAdd || o == opDone }
+
 // slack is how much larger than twice the set a file may be, in bytes.
 const slack = 64 << 10
 
-var (
-	// ErrClosed says that the Set is closed.
-	ErrClosed = errors.New("the repair hints are closed")
-	// ErrLocked says that another Set has the folder, in this process or in another one.
-	ErrLocked = errors.New("the repair hints are in use by another Set")
-	// ErrRefused says that something cannot be the key of a document, or the name of an index.
-	ErrRefused = errors.New("no key of a document")
-)
-
-// DamagedError says that the file of a Set is damaged, by something other than a crash, or that another version has
-// written it. Hints are missing, perhaps those of an index whose name cannot be read: remove the file, open the folder
-// again, and call AddEverything for each index.
-type DamagedError struct {
-	// File is the name of the file in the folder.
-	File string
-	// Offset is where in it the damage begins, in bytes.
-	Offset int64
-	// Err says what is wrong there.
-	Err error
+var format = journal.Format{
+	Magic:      "azhints\x01",
+	Full:       1 << 20,
+	MaxPayload: 1<<20 + maxNameBytes + journal.MaxKey + 16, // a name and a key more
+	WellFormed: func(payload []byte) bool { return each(payload, func(op, string, string) {}) },
 }
 
-func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s is damaged at byte %d: %v; remove the file and compare all indexes", e.File, e.Offset, e.Err)
+// operations are on their way to the file.
+type operations struct {
+	journal.Frames
+	name string // of the index that the last one in the last frame is about
 }
 
-// Unwrap returns Err.
-func (e *DamagedError) Unwrap() error { return e.Err }
-
-// Open opens a folder for hints, which no other Set may use as long as this one is open, and makes it if need
-// be. What was there when the last process ended is there again, including what had been taken and not done.
-//
-// The error is ErrLocked if another Set has the folder, and a *DamagedError if something other than a crash has
-// changed the file. Close the Set at the end.
-func Open(folder string, opts *Options) (*Set, error) {
-	options, err := opts.withDefaults()
-	if err != nil {
-		return nil, err
+func (f *operations) add(o op, name, key string) {
+	b := f.Room(&format)
+	if o != opSealed && (len(b) == journal.HeaderSize || f.name != name) {
+		b, f.name = appendOp(b, opName, name), name
 	}
-	d, release, err := disk.OpenLocked(folder, lockName, ErrLocked)
-	if err != nil {
-		return nil, err
-	}
-	s, err := open(d, options)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("hints: %s: %w", folder, err), release())
-	}
-	s.writer.release = release
-	go s.run()
-	return s, nil
+	_ = f.Put(&format, appendOp(b, o, key)) // write takes full frames and the others alike
 }
 
-// open is Open for a folder that is locked. No goroutine writes yet.
-func open(folder disk.Folder, options Options) (*Set, error) {
-	s := newSet(options)
-	found, err := s.load(folder)
-	if err != nil {
-		return nil, err
+func appendOp(b []byte, o op, text string) []byte {
+	b = append(b, byte(o))
+	if o.hasText() {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
 	}
-	s.writer = &writer{folder: folder, whole: true, release: func() error { return nil }}
-	s.writer.Loop = journal.NewLoop(&s.mu, func(time.Time) (at time.Time, dirty bool) {
-		return at, s.writer.Durable < s.writer.Changes
-	}, s.write)
-	if found {
-		s.writer.Changes++ // it need not be durable, and may be torn: rewrite
+	return b
+}
+
+// each calls do for each operation of a payload, with the index that it is about. ok is false if one is malformed.
+func each(payload []byte, do func(o op, name, key string)) (ok bool) {
+	name, named := "", false
+	for len(payload) > 0 {
+		o, text := op(payload[0]), ""
+		payload = payload[1:]
+		if o.hasText() {
+			n, k := binary.Uvarint(payload)
+			if k <= 0 || n > uint64(len(payload)-k) {
+				return false
+			}
+			text, payload = string(payload[k:k+int(n)]), payload[k+int(n):] //nolint:gosec // at most its length
+		}
+		switch {
+		case o == opName && len(text) <= maxNameBytes:
+			name, named = text, true
+			continue
+		case o == opSealed:
+		case named && (o == opAdd || o == opDone) && journal.IsKey(text):
+		case named && (o == opEverything || o == opCompared || o == opForget):
+		default:
+			return false
+		}
+		do(o, name, text)
 	}
-	s.bound()
-	return s, nil
+	return true
 }
 
 // writer is the goroutine that writes the content of the Set.
 type writer struct {
 	*journal.Loop
-	folder  disk.Folder
-	file    journal.File // of the goroutine
-	release func() error // gives the folder back
+	folder disk.Folder
+	file   journal.File // of the goroutine
 
 	// The mutex of the Set guards these.
-	log       frames // changes that write has not fetched
-	whole     bool   // the log does not have all changes: rewrite
-	fileBytes int64
+	log   operations // changes that write has not fetched
+	whole bool       // the log does not have all changes: rewrite
 }
 
+// open reads the folder, which is locked. No goroutine writes yet.
+func (s *Set) open(folder disk.Folder) error {
+	found, err := s.load(folder)
+	if err != nil {
+		return err
+	}
+	w := &writer{folder: folder, whole: true}
+	w.Loop = journal.NewLoop(&s.mu, func(time.Time) (at time.Time, dirty bool) { return at, w.Durable < w.Changes }, s.write)
+	if found {
+		w.Changes++ // it need not be durable, and may be torn: rewrite
+	}
+	s.writer = w
+	return nil
+}
+
+// run writes until the Set is closed.
+func (s *Set) run(release func() error) { s.writer.Run(s.writer.Step, s.writer.file.Close, release) }
+
 // record takes note of a change. The caller has the lock.
-func (s *Set) record(o op, x *index, key string) {
+func (s *Set) record(o op, x *entry, key string) {
 	w := s.writer
 	if w == nil {
 		return
 	}
 	w.Changes++
-	if w.whole {
-		return
-	}
 	w.log.add(o, x.name, key)
-	if w.log.bytes > max(fullFrame, s.bytes) {
-		w.log, w.whole = frames{}, true
+	if w.whole || w.log.Size > max(int64(format.Full), s.bytes) { // a rewrite says the same in less
+		w.log, w.whole = operations{}, true
 	}
 }
 
-// wake has the writer look for changes.
-func (s *Set) wake() {
-	if s.writer != nil {
-		s.writer.Wake()
-	}
-}
-
-// run writes until the Set is closed.
-func (s *Set) run() {
-	w := s.writer
-	w.Run(func() error {
-		err := w.Step()
-		if err != nil {
-			err = w.Step() // by a rewrite, once
-		}
-		for _, end := range []func() error{w.file.Close, w.release} {
-			if ended := end(); err == nil {
-				err = ended
-			}
-		}
-		return err
-	})
+// part is the content of one index in a snapshot.
+type part struct {
+	name string
+	all  bool
+	keys [2][]string // those that are taken, and the line
 }
 
 // write makes all changes durable.
 func (s *Set) write() error {
 	w := s.writer
 	s.mu.Lock()
-	if w.Changes == w.Durable {
-		s.mu.Unlock()
-		return nil
-	}
+	w.log.Seal()
 	changes, pending := w.Changes, w.log
-	whole := w.whole || !w.file.IsOpen() || w.file.Size()+pending.bytes > 2*s.bytes+slack
 	var parts []part
+	whole := changes > w.Durable && (w.whole || !w.file.IsOpen() || w.file.Size()+pending.Size > 2*s.bytes+slack)
 	if whole {
 		parts = s.snapshot()
 	}
-	w.log, w.whole = frames{}, false
+	w.log, w.whole = operations{}, w.whole && !whole
 	s.mu.Unlock()
 
 	var err error
 	if whole {
-		err = w.file.Replace(w.folder, tmpName, fileName, func(to io.Writer) (int64, uint32, error) { return writeSnapshot(to, parts) })
+		err = w.file.Replace(w.folder, tmpName, fileName, format, func(put func(frame []byte)) { writeSnapshot(put, parts) })
 	}
-	for i := 0; i < len(pending.list) && !whole && err == nil; i++ {
-		err = w.file.Append(pending.list[i]) // one frame a sync, so that a crash tears only the last one
+	for i := 0; i < len(pending.Sealed) && !whole && err == nil; i++ {
+		err = w.file.Append(pending.Sealed[i]) // one frame a sync, so that a crash tears only the last one
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		w.log, w.whole = frames{}, true
+		w.log, w.whole = operations{}, true
 		return err
 	}
-	w.Durable, w.fileBytes = changes, w.file.Size()
+	w.Durable = changes
 	return nil
 }
 
-// snapshot returns the content. The caller has the lock.
+// snapshot returns the content. It takes no longer for more keys in line: Add waits for it. The caller has the lock.
 func (s *Set) snapshot() []part {
 	parts := make([]part, 0, len(s.indexes))
 	for _, name := range slices.Sorted(maps.Keys(s.indexes)) {
 		x := s.indexes[name]
-		parts = append(parts, part{name, x.all, x.snapshot()})
+		p := part{name: name, all: x.all, keys: [2][]string{1: slices.Clip(x.line)}}
+		for t := range x.takings {
+			p.keys[0] = slices.AppendSeq(p.keys[0], maps.Keys(t.keys))
+		}
+		parts = append(parts, p)
 	}
 	return parts
 }
 
-// Sync waits until all that was added and done before is durable: it is there after a crash of the machine.
-// If the disk fails, Sync has it tried at once, and returns the error; the Set is not concerned, and it is tried
-// again later. ctx bounds the waiting. A Set in memory has nothing to wait for.
-func (s *Set) Sync(ctx context.Context) error {
-	if s.writer == nil {
-		return nil
+// writeSnapshot writes the frames that a file begins with. The last one seals them.
+func writeSnapshot(put func(frame []byte), parts []part) {
+	var f operations
+	flush := func() {
+		for _, frame := range f.Sealed {
+			put(frame)
+		}
+		f.Sealed = nil
 	}
-	return s.writer.Sync(ctx, ErrClosed)
+	for _, p := range parts {
+		if p.all {
+			f.add(opEverything, p.name, "")
+		}
+		for _, keys := range p.keys {
+			for _, key := range keys {
+				f.add(opAdd, p.name, key)
+				flush()
+			}
+		}
+	}
+	f.Seal()
+	f.add(opSealed, "", "")
+	f.Seal()
+	flush()
 }
 
-// Close writes what is not written yet, and gives the folder back. ctx bounds the waiting: if the disk does not
-// return, the writing continues. The error says what went wrong; if it is not nil, hints that were not durable may be
-// lost. Later calls of Add return ErrClosed, Take returns nothing. Close may be called more than once.
-func (s *Set) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	if s.writer == nil {
-		return nil
+// load reads the file, if there is one.
+func (s *Set) load(folder disk.Folder) (found bool, err error) {
+	sealed := false
+	apply := func(o op, name, key string) {
+		x := s.entry(name)
+		_, there := x.keys[key]
+		switch {
+		case o == opSealed:
+			sealed = true
+		case o == opAdd && !there:
+			s.insert(x, key) // also behind a mark, which may be taken off
+		case o == opDone && there:
+			s.remove(x, key) // but not from the line
+		case o == opCompared:
+			x.all = false
+		case o == opEverything, o == opForget:
+			s.everything(x)
+			x.all = o == opEverything
+		}
 	}
-	return s.writer.Close(ctx)
+	err = format.Read(folder, fileName, func(frame []byte, _ uint32) error {
+		_ = each(frame[journal.HeaderSize:], apply) // it is well formed
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil && !sealed {
+		err = &journal.Damage{Reason: errors.New("the snapshot has no end")}
+	}
+	if errors.As(err, new(*journal.Damage)) {
+		err = fmt.Errorf("%w: %s, %w; remove the file and call AddEverything for each index", ErrDamaged, fileName, err)
+	}
+	for _, x := range s.indexes {
+		if x.all { // no batch has the mark, so it stands for the keys behind it
+			s.everything(x)
+		}
+		last := make(map[string]int, len(x.line)) // of a key that was done and added again the last place counts
+		for i, key := range x.line {
+			last[key] = i
+		}
+		i := -1
+		x.line = slices.DeleteFunc(x.line, func(key string) bool {
+			i++
+			_, there := x.keys[key]
+			return !there || last[key] != i
+		})
+		s.changed(x)
+	}
+	return true, err
 }

@@ -13,12 +13,12 @@ import (
 // FuzzOpen opens any file. It is read or refused; what is read is the same after it was written anew, and
 // nothing of it is lost if something is added.
 func FuzzOpen(f *testing.F) {
-	whole, ends := fileOf([]part{{name: "hotels", keys: [][]string{{"a", "b"}}}, {name: "cities", all: true}},
+	whole, ends := fileOf([]part{{name: "hotels", keys: [2][]string{{"a", "b"}}}, {name: "cities", all: true}},
 		adds("hotels", "c"), one(opDone, "hotels", "a"), one(opForget, "cities", ""), one(opEverything, "hotels", ""), one(opCompared, "hotels", ""))
 	f.Add([]byte(whole))
 	f.Add([]byte(whole[:ends[2]-1]))
 	f.Add([]byte(whole[:ends[0]] + whole[ends[1]:]))
-	f.Add([]byte(magic))
+	f.Add([]byte(format.Magic))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) { openAny(t, content) })
 }
@@ -29,9 +29,9 @@ func FuzzOperations(f *testing.F) {
 	f.Add([]byte("s"), []byte("a\x01a"))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		var b bytes.Buffer
-		b.WriteString(magic)
+		b.WriteString(format.Magic)
 		for i, payload := range [][]byte{first, {byte(opSealed)}, second, first} {
-			frame := append(make([]byte, header), payload...)
+			frame := append(make([]byte, journal.HeaderSize), payload...)
 			journal.Seal(frame, uint32(i+1))
 			b.Write(frame)
 		}
@@ -42,11 +42,10 @@ func FuzzOperations(f *testing.F) {
 func openAny(t *testing.T, file []byte) {
 	d := disktest.New()
 	d.Put(fileName, string(file))
-	options, _ := (&Options{}).withDefaults()
-	s, err := open(d, options)
-	if err != nil {
-		var damage *DamagedError
-		if !errors.As(err, &damage) || damage.Offset < 0 || damage.Offset > int64(len(file)) {
+	s, again := new(Set), new(Set)
+	if err := s.open(d); err != nil {
+		var damage *journal.Damage
+		if !errors.Is(err, ErrDamaged) || !errors.As(err, &damage) || damage.Offset < 0 || damage.Offset > int64(len(file)) {
 			t.Fatalf("unexpected error %v", err)
 		}
 		return
@@ -57,19 +56,18 @@ func openAny(t *testing.T, file []byte) {
 	if err := s.step(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := open(d, options)
-	if err != nil {
+	if err := again.open(d); err != nil {
 		t.Fatalf("what was written cannot be read: %v", err)
 	}
 	if a, b := content(s), content(again); !reflect.DeepEqual(a, b) {
 		t.Fatalf("%v was written, %v is read", a, b)
 	}
-	for _, name := range s.Indexes() {
+	for _, name := range indexes(s) {
 		if a, b := drain(s, name), drain(again, name); !reflect.DeepEqual(a, b) {
 			t.Fatalf("of %q %v was written, and the order is %v", name, a, b)
 		}
 	}
-	if len(s.Indexes())+s.Stats().Keys > 0 || s.bytes != 0 {
+	if len(indexes(s)) > 0 || s.bytes != 0 {
 		t.Fatalf("%+v is left, %d bytes", s.Stats(), s.bytes)
 	}
 }

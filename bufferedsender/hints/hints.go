@@ -1,266 +1,262 @@
 package hints
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
-// Set is a set of keys by index. It may be used by many goroutines at once. Only Open,
-// Sync and Close wait for a disk.
-type Set struct {
-	options Options
+const (
+	defaultMaxMemory = 128 << 20
+	maxNameBytes     = 1024
+	maxPiece         = 1000   // keys that Add adds, and
+	maxTake          = 10_000 // Take hands out, while others wait for the mutex
+)
 
-	mu        sync.Mutex
-	indexes   map[string]*index // those that have anything
-	keys      int               // of all indexes
-	bytes     int64             // of all indexes, at least what a snapshot takes
-	overflows int64
-	refused   int64
-	closed    bool
+var (
+	// ErrDamaged says that the file of a Set cannot be read, because something other than a crash has changed it, or
+	// another version of the program has written it. Hints are missing, perhaps those of an index whose name cannot be
+	// read: remove the file, which the error names, open the folder again, and call AddEverything for each index.
+	ErrDamaged = errors.New("the repair hints are damaged")
+
+	errClosed = errors.New("hints: the Set is closed")
+	errLocked = errors.New("the repair hints are in use by another Set")
+)
+
+// Options configures Open. nil and the zero value are ready to use.
+type Options struct {
+	// MaxMemory bounds the keys of all indexes, in bytes: a key counts its own and 64. One key too many, and the index
+	// whose keys count most must be compared whole. The file is at most twice as large and 64 KiB, and half as much
+	// again while it is rewritten. Defaults to 128 MiB: a million keys of 64 bytes; negative is refused.
+	MaxMemory int64
+}
+
+// Set is a set of keys by index. It may be used by many goroutines at once. Only Open, Sync and Close wait for a disk.
+// The zero value is ready to use: it has no file, and ends with the process.
+type Set struct {
+	maxMemory int64 // 0: the default
+
+	mu      sync.Mutex
+	indexes map[string]*entry // those that have anything
+	bytes   int64             // what the keys of all indexes count
+	closed  bool
 
 	writer *writer // nil: there is no file
 }
 
-// NewMemory returns a Set that has no file: it ends with the process.
-func NewMemory(opts *Options) (*Set, error) {
-	options, err := opts.withDefaults()
-	if err != nil {
-		return nil, err
+// Open opens a folder for hints, which no other Set may use as long as this one is open, and makes it if need be. It
+// has what there was when the last process ended, including what had been taken and not done.
+//
+// The error is that of the disk, or of another process that has the folder, which it names; ErrDamaged is in its chain
+// if the file cannot be read. Close the Set at the end.
+func Open(folder string, opts *Options) (*Set, error) {
+	s := new(Set)
+	if opts != nil {
+		s.maxMemory = opts.MaxMemory
 	}
-	return newSet(options), nil
+	if s.maxMemory < 0 {
+		return nil, fmt.Errorf("hints: MaxMemory: got %d, want a positive number, or 0 for %d", s.maxMemory, defaultMaxMemory)
+	}
+	release, err := disk.OpenLocked(folder, lockName, errLocked, s.open)
+	if err != nil {
+		return nil, fmt.Errorf("hints: %w", err)
+	}
+	go s.run(release)
+	return s, nil
 }
-
-func newSet(options Options) *Set {
-	return &Set{options: options, indexes: make(map[string]*index)}
-}
-
-// addPiece is how many keys are added without letting others in.
-const addPiece = 1000
 
 // Add adds keys of documents that the index may not have as they should be. A key that is there already is not there
 // twice; one that is in a batch stays when that is done. It does not wait for a disk: see Sync.
 //
-// The error is ErrClosed, and then nothing was added; or it is ErrRefused for keys that cannot be those of
+// The error is that of a Set that is closed, and then nothing was added; or it counts the keys that cannot be those of
 // documents: empty, longer than 1024 bytes, or not UTF-8. The others of the call were added.
 func (s *Set) Add(index string, keys ...string) error {
-	if err := checkName(index); err != nil {
-		return err
-	}
-	refused, first := 0, ""
-	for piece := range slices.Chunk(keys, addPiece) {
-		bad := 0
-		for _, key := range piece {
-			if !valid(key) {
-				if refused+bad == 0 {
-					first = key
+	var refused []string
+	for piece := range slices.Chunk(keys, maxPiece) {
+		if err := s.change(index, func(x *entry) {
+			for _, key := range piece {
+				if journal.IsKey(key) {
+					s.add(x, key)
+				} else {
+					refused = append(refused, key)
 				}
-				bad++
 			}
-		}
-		refused += bad
-		if err := s.addPiece(index, piece, bad); err != nil {
+		}); err != nil {
 			return err
 		}
 	}
-	if refused > 0 {
-		return fmt.Errorf("hints: %w: %d of %d for index %q, the first has %d bytes: %.40q", ErrRefused, refused, len(keys), index, len(first), first)
+	if n := len(refused); n > 0 {
+		return fmt.Errorf("hints: not the key of a document: %d of %d for index %q, the first has %d bytes: %.40q", n, len(keys), index, len(refused[0]), refused[0])
 	}
 	return nil
 }
 
-func (s *Set) addPiece(name string, keys []string, bad int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return ErrClosed
-	}
-	s.refused += int64(bad)
-	if bad == len(keys) {
-		return nil
-	}
-	for _, key := range keys {
-		if valid(key) {
-			s.add(s.index(name), key)
-		}
-	}
-	s.wake()
-	return nil
-}
-
-// AddEverything says that nobody knows which keys of the index are concerned: it is to be compared whole.
-// The errors are those of Add.
+// AddEverything has the whole index compared, because the keys that are concerned are not known. It returns the errors
+// of Add.
 func (s *Set) AddEverything(index string) error {
-	if err := checkName(index); err != nil {
-		return err
+	return s.change(index, func(x *entry) {
+		if !x.wholeWaits() {
+			s.everything(x)
+		}
+	})
+}
+
+// change has do give something to what there is of an index.
+func (s *Set) change(index string, do func(x *entry)) error {
+	if len(index) > maxNameBytes {
+		return fmt.Errorf("hints: the name of an index has %d bytes, want at most %d", len(index), maxNameBytes)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return ErrClosed
+		return errClosed
 	}
-	if x := s.index(index); !x.wholeWaits() {
-		s.everything(x)
-		s.wake()
-	}
+	x := s.entry(index)
+	do(x)
+	s.changed(x)
 	return nil
 }
 
-// Forget removes all that there is of an index, because it is dropped, or was written anew. Batches of
-// it that are taken hold nothing any more.
-func (s *Set) Forget(index string) {
+// Batch is what Take hands out: keys of an index, or all of it.
+type Batch struct {
+	// Keys are to be compared. The slice belongs to the caller: Done and Back go by what is in it, so that a part of a
+	// batch can be done, and the rest be back.
+	Keys []string
+	// Everything says that the whole index is to be compared; there are no Keys.
+	Everything bool
+
+	taking *taking
+}
+
+// Take hands out the oldest keys of an index that no other batch has, at most max of them and 10 000, or everything if
+// the index must be compared whole. The batch has neither if there is nothing. Each key is handed out once until it is
+// Back, or the process ends: what is not Done then is there again. To drop what there is of an index that is gone, take
+// it and have it done.
+func (s *Set) Take(index string, max int) Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x, ok := s.indexes[index]
-	if !ok || s.closed {
+	if !ok || s.closed || max <= 0 {
+		return Batch{}
+	}
+	n := min(max, maxTake, len(x.line))
+	t := &taking{set: s, of: x, keys: make(map[string]bool, n)}
+	switch {
+	case x.wholeWaits():
+		x.allBy = t
+		return Batch{Everything: true, taking: t}
+	case n == 0:
+		return Batch{}
+	}
+	keys := slices.Clone(x.line[:n])
+	for _, key := range keys {
+		t.keys[key], x.keys[key] = false, t
+	}
+	x.takings[t] = struct{}{}
+	x.line, x.passed = x.line[n:], x.passed+n
+	if x.passed > len(x.line) {
+		x.line, x.passed = slices.Clone(x.line), 0 // which gives the memory back
+	}
+	return Batch{Keys: keys, taking: t}
+}
+
+// Done removes the keys of a batch, because the index has them as they should be. Keys that were added since Take stay,
+// to be taken again; so does everything else that the batch does not hold any more.
+func (s *Set) Done(b Batch) { s.settle(b, true) }
+
+// Back returns the keys of a batch, because they could not be repaired. They are taken again after those that wait.
+func (s *Set) Back(b Batch) { s.settle(b, false) }
+
+func (s *Set) settle(b Batch, done bool) {
+	t := b.taking
+	if t == nil || t.set != s {
 		return
 	}
-	s.drop(x)
-	x.all, x.allBy = false, nil
-	s.record(opForget, x, "")
-	s.tidy(x)
-	s.wake()
-}
-
-// Len returns how many keys of an index there are, taken or not, and whether it is to be compared whole.
-func (s *Set) Len(index string) (keys int, everything bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x, ok := s.indexes[index]
-	if !ok {
-		return 0, false
+	if s.closed {
+		return
 	}
-	return len(x.keys), x.all
+	x := t.of
+	switch {
+	case x.allBy != t:
+	case done:
+		x.all, x.allBy = false, nil
+		s.record(opCompared, x, "")
+	default:
+		s.everything(x) // with what was added meanwhile
+	}
+	for _, key := range b.Keys {
+		again, has := t.keys[key]
+		if !has {
+			continue
+		}
+		delete(t.keys, key)
+		if done && !again {
+			s.remove(x, key)
+		} else {
+			x.wait(strings.Clone(key)) // that of the caller may be a part of a document
+		}
+	}
+	if len(t.keys) == 0 {
+		delete(x.takings, t)
+	}
+	s.changed(x)
 }
 
-// Indexes returns the names of all indexes of which there is anything, taken or not, in order.
-func (s *Set) Indexes() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.indexes))
+// Stats is what a Set holds, and the state of its disk.
+type Stats struct {
+	// Keys is how many keys each index has, taken or not. It has every index of which there is anything, and Everything
+	// those that must be compared whole.
+	Keys       map[string]int
+	Everything map[string]bool
+	// Unsynced is how many changes are not durable yet.
+	Unsynced int64
+	// Err is why the last attempt to write failed; nil if it did not. It is tried again.
+	Err error
 }
 
 // Stats returns what there is.
 func (s *Set) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := Stats{Indexes: len(s.indexes), Keys: s.keys, Overflows: s.overflows, Refused: s.refused}
-	for _, x := range s.indexes {
-		stats.Taken += len(x.keys) - x.line.size
+	stats := Stats{Keys: make(map[string]int, len(s.indexes)), Everything: make(map[string]bool)}
+	for name, x := range s.indexes {
+		stats.Keys[name] = len(x.keys)
 		if x.all {
-			stats.Everything++
+			stats.Everything[name] = true
 		}
 	}
-	if w := s.writer; w != nil {
-		stats.FileBytes = w.fileBytes
-		stats.Unsynced, stats.Failures, stats.Err = w.State()
+	if s.writer != nil {
+		stats.Unsynced, _, stats.Err = s.writer.State()
 	}
 	return stats
 }
 
-func valid(key string) bool {
-	return key != "" && len(key) <= maxKeyBytes && utf8.ValidString(key)
-}
-
-func checkName(index string) error {
-	if len(index) > maxNameBytes {
-		return fmt.Errorf("hints: %w: the name of the index has %d bytes, at most %d are allowed", ErrRefused, len(index), maxNameBytes)
+// Sync waits until all that was added and done before is durable: it is there after a crash of the machine. If the disk
+// fails, Sync has it tried at once, and returns the error; the Set is not concerned, and it is tried again later. ctx
+// bounds the waiting. A Set without a file has nothing to wait for.
+func (s *Set) Sync(ctx context.Context) error {
+	if s.writer == nil {
+		return nil
 	}
-	return nil
+	return s.writer.Sync(ctx, errClosed)
 }
 
-// What follows has the lock.
-
-// index returns what there is of an index. It is to be given something.
-func (s *Set) index(name string) *index {
-	x, ok := s.indexes[name]
-	if !ok {
-		x = &index{name: strings.Clone(name)}
-		s.indexes[x.name] = x
-		s.bytes += nameCost(x.name)
+// Close writes what is not written yet, and gives the folder back. ctx bounds the waiting: if the disk does not return,
+// the writing continues. After an error hints that were not durable may be lost. Close may be called more than once.
+func (s *Set) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	if s.writer == nil {
+		return nil
 	}
-	return x
-}
-
-// nameCost is an upper bound of what an index takes in a snapshot beside its keys.
-func nameCost(name string) int64 { return int64(len(name)) + 32 }
-
-// tidy removes an index that has nothing any more.
-func (s *Set) tidy(x *index) {
-	if s.indexes[x.name] == x && !x.has() {
-		delete(s.indexes, x.name)
-		s.bytes -= nameCost(x.name)
-	}
-}
-
-func (s *Set) add(x *index, key string) {
-	if x.wholeWaits() {
-		return
-	}
-	by, ok := x.keys[key]
-	switch {
-	case !ok:
-		key = strings.Clone(key) // it may be a part of a document
-		x.add(key)
-		s.keys++
-		s.bytes += cost(key)
-		s.record(opAdd, x, key)
-		s.bound()
-	case by != nil:
-		if by.again == nil {
-			by.again = make(map[string]struct{})
-		}
-		by.again[strings.Clone(key)] = struct{}{}
-	}
-}
-
-// remove removes a key that is not in line.
-func (s *Set) remove(x *index, key string) {
-	x.remove(key)
-	s.keys--
-	s.bytes -= cost(key)
-}
-
-// drop removes all keys of an index.
-func (s *Set) drop(x *index) {
-	s.keys -= len(x.keys)
-	s.bytes -= x.bytes
-	x.drop()
-}
-
-// everything lets one mark stand for all keys of an index.
-func (s *Set) everything(x *index) {
-	s.drop(x)
-	x.all, x.allBy = true, nil
-	s.record(opEverything, x, "")
-}
-
-// bound makes room if there is too much.
-func (s *Set) bound() {
-	limit := (s.options.MaxBytes - slack) / 2
-	for s.keys > s.options.MaxKeys || s.bytes > limit {
-		var worst *index
-		for _, x := range s.indexes {
-			if len(x.keys) > 0 && (worst == nil || s.weighs(x, worst)) {
-				worst = x
-			}
-		}
-		if worst == nil {
-			return // marks are kept, whatever they take
-		}
-		s.everything(worst)
-		s.overflows++
-	}
-}
-
-// weighs reports whether a has more of what there is too much of.
-func (s *Set) weighs(a, b *index) bool {
-	x, y := int64(len(a.keys)), int64(len(b.keys))
-	if s.keys <= s.options.MaxKeys {
-		x, y = a.bytes, b.bytes
-	}
-	return x > y || x == y && a.name < b.name
+	return s.writer.Close(ctx)
 }

@@ -7,40 +7,41 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/internal/journal"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func TestAKeyAddedTwiceIsThereOnce(t *testing.T) {
-	s := memory(t, nil)
+	s := memory(0)
 	add(t, s, "hotels", "a", "b", "a")
 	add(t, s, "hotels", "b", "c")
 	add(t, s, "cities", "a")
-	require.Equal(t, []string{"cities", "hotels"}, s.Indexes())
-	require.Equal(t, Stats{Indexes: 2, Keys: 4}, s.Stats())
+	require.Equal(t, []string{"cities", "hotels"}, indexes(s))
+	require.Equal(t, map[string]int{"hotels": 3, "cities": 1}, s.Stats().Keys)
 	require.Equal(t, []string{"a", "b", "c"}, drain(s, "hotels"), "oldest first")
 	require.Equal(t, []string{"a"}, drain(s, "cities"))
-	require.Empty(t, s.Indexes())
+	require.Empty(t, indexes(s))
 	require.Zero(t, s.bytes)
 }
 
 func TestEachKeyIsHandedOutOnce(t *testing.T) {
-	s := memory(t, nil)
+	s := memory(0)
 	add(t, s, "hotels", keysOf(0, 5)...)
 	first, second := s.Take("hotels", 2), s.Take("hotels", 100)
 	require.Equal(t, keysOf(0, 2), first.Keys)
 	require.Equal(t, keysOf(2, 3), second.Keys)
-	require.True(t, s.Take("hotels", 1).Empty())
-	require.True(t, s.Take("hotels", 0).Empty())
-	require.True(t, s.Take("nothing", 1).Empty())
-	require.Equal(t, Stats{Indexes: 1, Keys: 5, Taken: 5}, s.Stats())
+	require.True(t, nothing(s.Take("hotels", 1)))
+	require.True(t, nothing(s.Take("hotels", 0)))
+	require.True(t, nothing(s.Take("nothing", 1)))
+	require.Equal(t, map[string]int{"hotels": 5}, s.Stats().Keys, "taken or not")
 	s.Done(first)
 	s.Done(first)
 	require.Equal(t, keysOf(2, 3), content(s)["hotels"])
 }
 
 func TestAKeyAddedWhileItIsTakenStaysWhenItsBatchIsDone(t *testing.T) {
-	s := memory(t, nil)
+	s := memory(0)
 	add(t, s, "hotels", "a", "b", "c")
 	b := s.Take("hotels", 2)
 	add(t, s, "hotels", "a")
@@ -54,7 +55,7 @@ func TestAKeyAddedWhileItIsTakenStaysWhenItsBatchIsDone(t *testing.T) {
 }
 
 func TestABatchCanBeDoneInPart(t *testing.T) {
-	s := memory(t, nil)
+	s := memory(0)
 	add(t, s, "hotels", "a", "b", "c", "d")
 	b := s.Take("hotels", 3)
 	failed := b
@@ -62,27 +63,27 @@ func TestABatchCanBeDoneInPart(t *testing.T) {
 	s.Done(b)
 	s.Back(failed)
 	require.Equal(t, []string{"d", "b"}, drain(s, "hotels"), "what is back goes to the end")
-	require.Zero(t, s.Stats())
+	require.Empty(t, indexes(s))
 }
 
 func TestABatchOfAnotherSetIsNothing(t *testing.T) {
-	s, other := memory(t, nil), memory(t, nil)
+	s, other := memory(0), memory(0)
 	add(t, s, "hotels", "a")
 	add(t, other, "hotels", "a")
 	b := other.Take("hotels", 1)
 	s.Take("hotels", 1)
 	s.Done(b)
-	s.Done(Batch{Index: "hotels", Keys: []string{"a"}})
+	s.Done(Batch{Keys: []string{"a"}})
 	require.Equal(t, []string{"a"}, content(s)["hotels"])
 }
 
 func TestTooManyKeysTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
-	s := memory(t, &Options{MaxKeys: 10})
+	s := memory(room(10))
 	add(t, s, "sick", keysOf(0, 9)...)
 	b := s.Take("sick", 4)
-	add(t, s, "healthy", "a", "b")
-	require.Equal(t, map[string][]string{"sick": {everythingMark}, "healthy": {"a", "b"}}, content(s))
-	require.Equal(t, Stats{Indexes: 2, Keys: 2, Everything: 1, Overflows: 1}, s.Stats())
+	add(t, s, "healthy", "k1", "k2")
+	require.Equal(t, map[string][]string{"sick": {everythingMark}, "healthy": {"k1", "k2"}}, content(s))
+	require.Equal(t, Stats{Keys: map[string]int{"sick": 0, "healthy": 2}, Everything: map[string]bool{"sick": true}}, s.Stats())
 	s.Done(b)
 	s.Back(b)
 	add(t, s, "sick", keysOf(0, 100)...)
@@ -90,9 +91,9 @@ func TestTooManyKeysTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
 }
 
 func TestTooManyBytesTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
-	s := memory(t, &Options{MaxBytes: minMaxBytes})
+	s := memory(160 << 10)
 	add(t, s, "many", keysOf(0, 1000)...)
-	long := strings.Repeat("x", maxKeyBytes-4)
+	long := strings.Repeat("x", journal.MaxKey-4)
 	for i := range 100 {
 		add(t, s, "long", fmt.Sprintf("%04d%s", i, long))
 	}
@@ -101,18 +102,16 @@ func TestTooManyBytesTurnTheIndexWithTheMostIntoEverything(t *testing.T) {
 }
 
 func TestKeysAddedWhileEverythingIsComparedStay(t *testing.T) {
-	s := memory(t, nil)
+	s := memory(0)
 	add(t, s, "hotels", "a")
 	require.NoError(t, s.AddEverything("hotels"))
 	add(t, s, "hotels", "b")
-	keys, everything := s.Len("hotels")
-	require.Zero(t, keys)
-	require.True(t, everything)
+	require.Equal(t, Stats{Keys: map[string]int{"hotels": 0}, Everything: map[string]bool{"hotels": true}}, s.Stats())
 
 	b := s.Take("hotels", 1)
 	require.True(t, b.Everything)
 	require.Empty(t, b.Keys)
-	require.True(t, s.Take("hotels", 1).Empty(), "one compares at a time")
+	require.True(t, nothing(s.Take("hotels", 1)), "one compares at a time")
 	add(t, s, "hotels", "c")
 	s.Done(b)
 	require.Equal(t, []string{"c"}, drain(s, "hotels"))
@@ -130,65 +129,54 @@ func TestKeysAddedWhileEverythingIsComparedStay(t *testing.T) {
 	require.Equal(t, []string{everythingMark}, drain(s, "hotels"), "added again meanwhile")
 }
 
-func TestForgetLeavesNothingToABatch(t *testing.T) {
-	s := memory(t, nil)
+func TestAMarkLeavesNothingToABatch(t *testing.T) {
+	s := memory(0)
 	add(t, s, "hotels", "a", "b")
 	b := s.Take("hotels", 1)
-	s.Forget("hotels")
-	s.Forget("nothing")
-	require.Zero(t, s.Stats())
+	require.NoError(t, s.AddEverything("hotels"))
+	require.Equal(t, []string{everythingMark}, drain(s, "hotels"))
 	add(t, s, "hotels", "a")
 	s.Done(b)
 	s.Back(b)
-	require.Equal(t, []string{"a"}, drain(s, "hotels"), "of the new index")
-
-	require.NoError(t, s.AddEverything("hotels"))
-	b = s.Take("hotels", 1)
-	s.Forget("hotels")
-	s.Back(b)
-	require.Zero(t, s.Stats())
+	require.Equal(t, []string{"a"}, drain(s, "hotels"), "which was added later")
+	require.Zero(t, s.bytes)
 }
 
 func TestWhatCannotBeAKeyIsRefusedAndTheOthersAreAdded(t *testing.T) {
-	s := memory(t, nil)
-	longest := strings.Repeat("ü", maxKeyBytes/2)
+	s := memory(0)
+	longest := strings.Repeat("ü", journal.MaxKey/2)
 	err := s.Add("hotels", "a", "", longest+"x", "\xff", longest, "b")
-	require.ErrorIs(t, err, ErrRefused)
-	require.ErrorContains(t, err, "3 of 6")
+	require.ErrorContains(t, err, "not the key of a document: 3 of 6")
 	require.Equal(t, []string{"a", longest, "b"}, drain(s, "hotels"))
-	require.Equal(t, Stats{Refused: 3}, s.Stats())
-	require.ErrorIs(t, s.Add("hotels", "\xff"), ErrRefused)
-	require.ErrorIs(t, s.Add(strings.Repeat("x", maxNameBytes+1), "a"), ErrRefused)
-	require.ErrorIs(t, s.AddEverything(strings.Repeat("x", maxNameBytes+1)), ErrRefused)
-	require.Empty(t, s.Indexes())
+	require.ErrorContains(t, s.Add("hotels", "\xff"), "1 of 1")
+	require.ErrorContains(t, s.Add(strings.Repeat("x", maxNameBytes+1), "a"), "want at most 1024")
+	require.ErrorContains(t, s.AddEverything(strings.Repeat("x", maxNameBytes+1)), "want at most 1024")
+	require.Empty(t, indexes(s))
 }
 
 func TestWhatIsClosedSaysSo(t *testing.T) {
-	s := memory(t, nil)
+	s := memory(0)
 	add(t, s, "hotels", "a", "b")
 	b := s.Take("hotels", 1)
 	require.NoError(t, s.Close(t.Context()))
 	require.NoError(t, s.Close(t.Context()))
 	require.NoError(t, s.Sync(t.Context()))
-	require.ErrorIs(t, s.Add("hotels", "c"), ErrClosed)
-	require.ErrorIs(t, s.AddEverything("hotels"), ErrClosed)
+	require.ErrorIs(t, s.Add("hotels", "c"), errClosed)
+	require.ErrorIs(t, s.AddEverything("hotels"), errClosed)
 	s.Done(b)
-	s.Forget("hotels")
-	require.True(t, s.Take("hotels", 1).Empty())
-	require.Equal(t, 2, s.Stats().Keys)
+	s.Back(b)
+	require.True(t, nothing(s.Take("hotels", 1)))
+	require.Equal(t, 2, s.Stats().Keys["hotels"])
 }
 
-func TestOptionsNameEveryProblem(t *testing.T) {
-	_, err := NewMemory(&Options{MaxKeys: -1, MaxBytes: 7})
-	require.ErrorContains(t, err, "MaxKeys")
-	require.ErrorContains(t, err, "MaxBytes")
-	_, err = Open(t.TempDir(), &Options{MaxKeys: -1})
-	require.ErrorContains(t, err, "MaxKeys")
+func TestABoundThatIsNoneIsRefused(t *testing.T) {
+	_, err := Open(t.TempDir(), &Options{MaxMemory: -1})
+	require.ErrorContains(t, err, "MaxMemory: got -1")
 }
 
 // A million keys that are drained and added by the thousand must not take longer and longer.
 func TestManyKeysAreTakenInOrder(t *testing.T) {
-	s := memory(t, nil)
+	s := memory(0)
 	const n = 20_000
 	add(t, s, "hotels", keysOf(0, n)...)
 	for i := 0; i < n; i += 1000 {
@@ -198,7 +186,7 @@ func TestManyKeysAreTakenInOrder(t *testing.T) {
 		add(t, s, "hotels", keysOf(n+i, 1000)...)
 	}
 	require.Len(t, s.Take("hotels", n).Keys, maxTake)
-	require.Equal(t, maxTake, s.indexes["hotels"].line.size)
+	require.Equal(t, maxTake, len(s.indexes["hotels"].line))
 }
 
 func TestAKeyCostsWhatIsPromised(t *testing.T) {
@@ -212,7 +200,7 @@ func TestAKeyCostsWhatIsPromised(t *testing.T) {
 	}
 	document := strings.Repeat("d", 5000)
 	before := heap()
-	s := memory(t, nil)
+	s := memory(0)
 	for i := range n {
 		// A key that is a part of its document must not keep it.
 		whole := fmt.Sprintf("%036d", i) + document
@@ -225,7 +213,7 @@ func TestAKeyCostsWhatIsPromised(t *testing.T) {
 }
 
 func TestAddersAndRepairersTogetherLoseNothingConcurrentSafe(t *testing.T) {
-	s := openDir(t, t.TempDir(), &Options{MaxKeys: 100_000})
+	s := openDir(t, t.TempDir(), nil)
 	var adders, repairers sync.WaitGroup
 	var mu sync.Mutex
 	done := map[string]bool{}
@@ -241,7 +229,7 @@ func TestAddersAndRepairersTogetherLoseNothingConcurrentSafe(t *testing.T) {
 		repairers.Go(func() {
 			for i := 0; ; i++ {
 				b := s.Take("hotels", 7)
-				if b.Empty() {
+				if nothing(b) {
 					select {
 					case <-end:
 						return
@@ -271,5 +259,5 @@ func TestAddersAndRepairersTogetherLoseNothingConcurrentSafe(t *testing.T) {
 		done[key] = true
 	}
 	require.Len(t, done, 4*300+1)
-	require.Zero(t, s.Stats().Keys)
+	require.Empty(t, indexes(s))
 }

@@ -1,105 +1,126 @@
 package hints
 
-// index is what is to be repaired of one index. It decides nothing about bounds and
-// files; the mutex of the Set guards it.
-type index struct {
-	name    string
-	keys    map[string]*taking // who has a key; nil: it waits in line
-	line    line               // keys that wait, oldest first
-	bytes   int64              // of the keys, in the file
-	takings map[*taking]struct{}
+import (
+	"cmp"
+	"strings"
+)
 
-	all   bool    // everything is to be compared
-	allBy *taking // who has taken that; nil: it waits, and there are no keys
+// entry is what must be repaired of one index. The mutex of the Set guards it.
+type entry struct {
+	name    string
+	keys    map[string]*taking   // the taking that has a key; nil: it waits in line
+	line    []string             // keys that wait, oldest first. It is only written behind its end: snapshots share it
+	passed  int                  // keys in front of the line whose memory it keeps
+	takings map[*taking]struct{} // that have keys
+	bytes   int64                // what the keys count
+
+	all   bool    // everything must be compared
+	allBy *taking // has that; nil: it waits, and there are no keys
 }
 
 // taking is a batch that is neither done nor back.
 type taking struct {
-	set   *Set
-	index *index
-	keys  []string // those that it was made with
-	left  int      // of these, how many it still has
-	again map[string]struct{}
+	set  *Set
+	of   *entry
+	keys map[string]bool // those that it still has; true: added again meanwhile
 }
 
-// cost is an upper bound of what a key takes in a snapshot.
-func cost(key string) int64 { return int64(len(key)) + 8 }
+// cost is what a key counts in memory, and more than it takes in a snapshot.
+func cost(key string) int64 { return int64(len(key)) + 64 }
 
-// has reports whether there is anything.
-func (x *index) has() bool { return x.all || len(x.keys) > 0 }
+// wholeWaits reports whether the whole index must be compared, and no batch has that.
+func (x *entry) wholeWaits() bool { return x.all && x.allBy == nil }
 
-// wholeWaits reports whether the whole index is to be compared, and nobody has begun.
-func (x *index) wholeWaits() bool { return x.all && x.allBy == nil }
-
-// add adds a key that there is not.
-func (x *index) add(key string) {
-	if x.keys == nil {
-		x.keys = make(map[string]*taking)
-	}
+// wait puts a key at the end of the line.
+func (x *entry) wait(key string) {
 	x.keys[key] = nil
-	x.line.push(key)
+	x.line = append(x.line, key)
+}
+
+// What follows has the lock of the Set.
+
+// entry returns what there is of an index. It is then given something, and passed to changed.
+func (s *Set) entry(name string) *entry {
+	x, ok := s.indexes[name]
+	if !ok {
+		if s.indexes == nil {
+			s.indexes = make(map[string]*entry)
+		}
+		x = &entry{name: strings.Clone(name)}
+		x.reset()
+		s.indexes[x.name] = x
+	}
+	return x
+}
+
+// changed removes an index that has nothing any more, makes room if there is too much, and has the writer look for
+// changes.
+func (s *Set) changed(x *entry) {
+	if !x.all && len(x.keys) == 0 && s.indexes[x.name] == x {
+		delete(s.indexes, x.name)
+	}
+	s.bound()
+	if s.writer != nil {
+		s.writer.Wake()
+	}
+}
+
+func (s *Set) add(x *entry, key string) {
+	by, there := x.keys[key]
+	switch {
+	case x.wholeWaits():
+	case !there:
+		s.insert(x, strings.Clone(key)) // it may be a part of a document
+		s.record(opAdd, x, key)
+	case by != nil:
+		by.keys[strings.Clone(key)] = true
+	}
+}
+
+// insert adds a key that is not there.
+func (s *Set) insert(x *entry, key string) {
+	x.wait(key)
 	x.bytes += cost(key)
+	s.bytes += cost(key)
 }
 
-// remove removes a key that is not in line.
-func (x *index) remove(key string) {
-	delete(x.keys, key)
+// remove removes a key that is done, and not in line.
+func (s *Set) remove(x *entry, key string) {
+	s.record(opDone, x, key)
 	x.bytes -= cost(key)
-	if len(x.keys) == 0 {
-		x.keys = nil // which gives the memory back
+	s.bytes -= cost(key)
+	if delete(x.keys, key); len(x.keys) == 0 {
+		x.reset() // a map does not shrink
 	}
 }
 
-// take moves the n oldest keys from the line to a new taking.
-func (x *index) take(set *Set, n int) *taking {
-	t := &taking{set: set, index: x, keys: x.line.pop(n), left: n}
-	for _, key := range t.keys {
-		x.keys[key] = t
-	}
-	if x.takings == nil {
-		x.takings = make(map[*taking]struct{})
-	}
-	x.takings[t] = struct{}{}
-	return t
-}
-
-// has reports whether a taking still has a key.
-func (t *taking) has(key string) bool {
-	by, ok := t.index.keys[key]
-	return ok && by == t
-}
-
-// let takes note that a taking has one of its keys no more. again reports whether it was added meanwhile.
-func (t *taking) let(key string) (again bool) {
-	_, again = t.again[key]
-	delete(t.again, key)
-	if t.left--; t.left == 0 {
-		delete(t.index.takings, t)
-	}
-	return again
-}
-
-// wait puts a key that was taken at the end of the line.
-func (x *index) wait(key string) {
-	x.keys[key] = nil
-	x.line.push(key)
-}
-
-// drop removes all keys. Those that have taken any have none any more.
-func (x *index) drop() {
-	x.keys, x.line, x.bytes, x.takings = nil, line{}, 0, nil
-}
-
-// snapshot returns all keys, oldest first: those that are taken were in front. It takes no longer for more
-// keys in line, or hardly: Add waits for it.
-func (x *index) snapshot() [][]string {
-	var taken []string
+// everything lets one mark stand for all keys of an index, of which batches hold none any more.
+func (s *Set) everything(x *entry) {
 	for t := range x.takings {
-		for _, key := range t.keys {
-			if t.has(key) {
-				taken = append(taken, key)
+		t.keys = nil
+	}
+	s.bytes -= x.bytes
+	x.reset()
+	x.all, x.allBy = true, nil
+	s.record(opEverything, x, "")
+}
+
+// reset makes room for keys where there are none.
+func (x *entry) reset() {
+	x.keys, x.takings = make(map[string]*taking), make(map[*taking]struct{})
+	x.line, x.passed, x.bytes = nil, 0, 0
+}
+
+// bound makes room if there is too much: in the index that has the most, so that one that is failing turns no other
+// into a whole comparison.
+func (s *Set) bound() {
+	for s.bytes > cmp.Or(s.maxMemory, defaultMaxMemory) {
+		var worst *entry
+		for _, x := range s.indexes {
+			if worst == nil || x.bytes > worst.bytes || x.bytes == worst.bytes && x.name < worst.name {
+				worst = x
 			}
 		}
+		s.everything(worst)
 	}
-	return append([][]string{taken}, x.line.snapshot()...)
 }

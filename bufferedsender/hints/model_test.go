@@ -16,7 +16,7 @@ import (
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{t: t, rt: rt, d: disktest.New(), may: []map[string][]string{{}}}
-		m.options = Options{MaxKeys: rapid.IntRange(3, 12).Draw(rt, "MaxKeys")}
+		m.most = rapid.Int64Range(3, 12).Draw(rt, "keys for which there is room") * cost("k0")
 		m.open()
 		rt.Repeat(map[string]func(*rapid.T){
 			"":           m.check,
@@ -25,7 +25,6 @@ func TestModel(t *testing.T) {
 			"take":       m.take,
 			"done":       func(rt *rapid.T) { m.settle(rt, true) },
 			"back":       func(rt *rapid.T) { m.settle(rt, false) },
-			"forget":     m.forget,
 			"write":      m.write,
 			"crash":      m.crash,
 			"kill":       m.kill,
@@ -44,6 +43,7 @@ type modelIndex struct {
 
 type modelBatch struct {
 	n     int
+	index string
 	batch Batch
 }
 
@@ -52,7 +52,7 @@ type model struct {
 	rt      *rapid.T
 	d       *disktest.Disk
 	s       *Set
-	options Options
+	most    int64 // MaxMemory
 	indexes map[string]*modelIndex
 	batches []modelBatch
 	n       int
@@ -61,11 +61,11 @@ type model struct {
 }
 
 func (m *model) open() {
-	s := openDisk(m.t, m.d, &m.options)
+	s := openDisk(m.t, m.d, m.most)
 	m.s, m.batches, m.indexes = s, nil, map[string]*modelIndex{}
 	for name, x := range s.indexes { // their order is that of the file, in part
 		i := m.index(name)
-		i.all, i.line = x.all, slices.Concat(x.line.snapshot()...)
+		i.all, i.line = x.all, slices.Clone(x.line)
 	}
 }
 
@@ -107,25 +107,19 @@ func (m *model) content() map[string][]string {
 func (m *model) check(*rapid.T) {
 	require.Equal(m.rt, m.content(), content(m.s))
 	stats := m.s.Stats()
-	keys, taken, everything, bytes := 0, 0, 0, int64(0)
+	everything, bytes := 0, int64(0)
 	for name, i := range m.indexes {
-		keys += i.keys()
-		taken += len(i.taken)
 		if i.all {
 			everything++
 		}
-		n, all := m.s.Len(name)
-		require.Equal(m.rt, i.keys(), n)
-		require.Equal(m.rt, i.all, all)
+		require.Equal(m.rt, i.keys(), stats.Keys[name])
+		require.Equal(m.rt, i.all, stats.Everything[name])
 		for _, key := range slices.Concat(i.line, keysOfMap(i.taken)) {
 			bytes += cost(key)
 		}
-		if i.all || i.keys() > 0 {
-			bytes += nameCost(name)
-		}
 	}
-	require.Equal(m.rt, []int{keys, taken, everything}, []int{stats.Keys, stats.Taken, stats.Everything})
-	require.LessOrEqual(m.rt, keys, m.options.MaxKeys)
+	require.Len(m.rt, stats.Everything, everything)
+	require.LessOrEqual(m.rt, bytes, m.most)
 	require.Equal(m.rt, bytes, m.s.bytes)
 }
 
@@ -152,21 +146,23 @@ func (m *model) add(rt *rapid.T) {
 			continue
 		}
 		i.line = append(i.line, key)
-		m.bound()
 	}
+	m.bound()
 }
 
-// bound marks the index with the most keys, the first by name if there are several.
+// bound marks the index with the most keys, the first by name if there are several, until there is room.
 func (m *model) bound() {
-	total, worst, most := 0, "", 0
+	bytes, worst, most := int64(0), "", 0
 	for name, i := range m.indexes {
-		total += i.keys()
-		if n := i.keys(); n > most || n == most && n > 0 && name < worst {
+		n := i.keys()
+		bytes += int64(n) * cost("k0")
+		if n > most || n == most && n > 0 && name < worst {
 			worst, most = name, n
 		}
 	}
-	if total > m.options.MaxKeys {
+	if bytes > m.most {
 		m.indexes[worst].mark()
+		m.bound()
 	}
 }
 
@@ -174,12 +170,7 @@ func (m *model) everything(rt *rapid.T) {
 	name := modelNames.Draw(rt, "index")
 	require.NoError(rt, m.s.AddEverything(name))
 	m.index(name).mark()
-}
-
-func (m *model) forget(rt *rapid.T) {
-	name := modelNames.Draw(rt, "index")
-	m.s.Forget(name)
-	delete(m.indexes, name)
+	m.bound()
 }
 
 func (m *model) take(rt *rapid.T) {
@@ -187,7 +178,6 @@ func (m *model) take(rt *rapid.T) {
 	n := rapid.IntRange(0, 5).Draw(rt, "max")
 	b := m.s.Take(name, n)
 	i := m.index(name)
-	require.Equal(rt, name, b.Index)
 	m.n++
 	if i.all && i.allBy == 0 && n > 0 {
 		require.True(rt, b.Everything)
@@ -203,8 +193,8 @@ func (m *model) take(rt *rapid.T) {
 		}
 		i.line = append([]string{}, i.line[n:]...)
 	}
-	if !b.Empty() {
-		m.batches = append(m.batches, modelBatch{m.n, b})
+	if !nothing(b) {
+		m.batches = append(m.batches, modelBatch{m.n, name, b})
 	}
 }
 
@@ -222,7 +212,7 @@ func (m *model) settle(rt *rapid.T, done bool) {
 	} else {
 		m.s.Back(part)
 	}
-	i := m.index(part.Index)
+	i := m.index(b.index)
 	if part.Everything {
 		switch {
 		case i.allBy != b.n:
@@ -231,6 +221,7 @@ func (m *model) settle(rt *rapid.T, done bool) {
 		default:
 			i.mark()
 		}
+		m.bound()
 		return
 	}
 	for _, key := range part.Keys {

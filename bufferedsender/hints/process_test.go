@@ -62,7 +62,7 @@ func TestAKilledProcessKeepsWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 			require.True(t, next(), "the other process has ended")
 		}
 		_, err = Open(dir, nil)
-		require.ErrorIs(t, err, ErrLocked, "while the other process lives")
+		require.ErrorIs(t, err, errLocked, "while the other process lives")
 		require.ErrorContains(t, err, dir)
 		require.ErrorContains(t, err, fmt.Sprint(cmd.Process.Pid), "who has it")
 		require.NoError(t, cmd.Process.Kill())
@@ -72,7 +72,7 @@ func TestAKilledProcessKeepsWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 		require.NoError(t, err)
 
 		s := openDir(t, dir, nil)
-		keys, _ := s.Len("hotels")
+		keys := s.Stats().Keys["hotels"]
 		assert.GreaterOrEqual(t, keys, last+1)
 		assert.LessOrEqual(t, keys, last+2, "one Sync may not have returned")
 		require.Equal(t, keysOf(0, keys), drain(s, "hotels"), "what had been taken is there again")
@@ -83,7 +83,7 @@ func TestOneFolderHasOneSet(t *testing.T) {
 	dir := t.TempDir()
 	s := openDir(t, dir, nil)
 	_, err := Open(dir, nil)
-	require.ErrorIs(t, err, ErrLocked)
+	require.ErrorIs(t, err, errLocked)
 	require.NoError(t, s.Close(t.Context()))
 	openDir(t, dir, nil)
 }

@@ -9,17 +9,16 @@ import (
 
 func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
 	d := disktest.New()
-	s := openDisk(t, d, nil)
+	s := openDisk(t, d, 0)
 	add(t, s, "hotels", "a", "b", "c")
 	add(t, s, "cities", "d")
 	write(t, s)
 	s.Done(s.Take("hotels", 1))
 	write(t, s)
 	before := content(s)
-	options, err := (*Options)(nil).withDefaults()
-	require.NoError(t, err)
 	disktest.FailEachRead(t, d, func(t *testing.T, d *disktest.Disk) error {
-		s, err := open(d, options)
+		s := new(Set)
+		err := s.open(d)
 		if err == nil {
 			require.Equal(t, before, content(s))
 			err = s.writer.file.Close()

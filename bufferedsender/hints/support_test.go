@@ -3,6 +3,7 @@ package hints
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -10,21 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// memory returns a Set without a file.
-func memory(t testing.TB, opts *Options) *Set {
-	t.Helper()
-	s, err := NewMemory(opts)
-	require.NoError(t, err)
-	return s
-}
+// memory returns a Set without a file. 0 is the default.
+func memory(maxMemory int64) *Set { return &Set{maxMemory: maxMemory} }
+
+// room is the MaxMemory of a Set that has room for so many keys of two letters.
+func room(keys int64) int64 { return keys * cost("k0") }
 
 // openDisk opens a Set on a disk in memory, with no goroutine: step writes.
-func openDisk(t testing.TB, d *disktest.Disk, opts *Options) *Set {
+func openDisk(t testing.TB, d *disktest.Disk, maxMemory int64) *Set {
 	t.Helper()
-	options, err := opts.withDefaults()
-	require.NoError(t, err)
-	s, err := open(d, options)
-	require.NoError(t, err)
+	s := memory(maxMemory)
+	require.NoError(t, s.open(d))
 	return s
 }
 
@@ -32,10 +29,10 @@ func openDisk(t testing.TB, d *disktest.Disk, opts *Options) *Set {
 func (s *Set) step() error { return s.writer.Step() }
 
 // running is openDisk with the goroutine that writes. The test closes it.
-func running(t testing.TB, d *disktest.Disk, opts *Options) *Set {
+func running(t testing.TB, d *disktest.Disk, maxMemory int64) *Set {
 	t.Helper()
-	s := openDisk(t, d, opts)
-	go s.run()
+	s := openDisk(t, d, maxMemory)
+	go s.run(func() error { return nil })
 	return s
 }
 
@@ -65,12 +62,11 @@ func content(s *Set) map[string][]string {
 	defer s.mu.Unlock()
 	all := map[string][]string{}
 	for name, x := range s.indexes {
-		keys := slices.Concat(x.snapshot()...)
-		slices.Sort(keys)
+		keys := slices.Sorted(maps.Keys(x.keys))
 		if x.all {
 			keys = append([]string{everythingMark}, keys...)
 		}
-		all[name] = keys
+		all[name] = slices.Concat([]string{}, keys)
 	}
 	return all
 }
@@ -82,7 +78,7 @@ func drain(s *Set, index string) []string {
 	all := []string{}
 	for {
 		b := s.Take(index, 3)
-		if b.Empty() {
+		if nothing(b) {
 			return all
 		}
 		if b.Everything {
@@ -92,6 +88,11 @@ func drain(s *Set, index string) []string {
 		s.Done(b)
 	}
 }
+
+func nothing(b Batch) bool { return len(b.Keys) == 0 && !b.Everything }
+
+// indexes returns the names of all indexes of which there is anything.
+func indexes(s *Set) []string { return slices.Sorted(maps.Keys(s.Stats().Keys)) }
 
 // keysOf returns n keys from a number on.
 func keysOf(from, n int) []string {

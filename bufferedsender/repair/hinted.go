@@ -105,14 +105,15 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 	if p.Hints == nil || p.DryRun {
 		return everything, nil
 	}
-	left, all := p.Hints.Len(p.HintsOf)
-	if all {
+	stats := p.Hints.Stats()
+	left := stats.Keys[p.HintsOf]
+	if stats.Everything[p.HintsOf] {
 		left++
 	}
 	for left > 0 {
 		b := p.Hints.Take(p.HintsOf, left)
 		switch {
-		case b.Empty():
+		case len(b.Keys) == 0 && !b.Everything:
 			return everything, nil
 		case b.Everything:
 			whole = append(whole, b)

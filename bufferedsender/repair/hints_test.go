@@ -16,8 +16,7 @@ import (
 func TestHintsDoNotLiftTheGuard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(1000)
-		set, err := hints.NewMemory(nil)
-		require.NoError(t, err)
+		set := new(hints.Set)
 		for i := 1; i < 1000; i++ {
 			w.set(key(i), nil)
 			require.NoError(t, set.Add("hotels", key(i)))
@@ -26,13 +25,13 @@ func TestHintsDoNotLiftTheGuard(t *testing.T) {
 		require.ErrorAs(t, err, new(*DeletesError))
 		assert.Zero(t, report.Deleted)
 		assert.Empty(t, w.deleted)
-		n, _ := set.Len("hotels")
+		n := set.Stats().Keys["hotels"]
 		assert.Equal(t, 999, n, "they are to be repaired still")
 
 		report, err = w.repair(&Options{Hints: set, HintsOf: "hotels", AllowDeletes: 999})
 		require.NoError(t, err)
 		assert.EqualValues(t, 999, report.Deleted)
-		n, _ = set.Len("hotels")
+		n = set.Stats().Keys["hotels"]
 		assert.Zero(t, n)
 		w.agrees()
 	})
@@ -56,14 +55,13 @@ func TestHintsOfWhatWasNotRepairedAreKept(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
 		w.behind(key(1), nil)
-		set, err := hints.NewMemory(nil)
-		require.NoError(t, err)
+		set := new(hints.Set)
 		require.NoError(t, set.Add("hotels", key(1), key(2)))
 		time.Sleep(time.Minute)
 		report, err := w.run(forgetful{w.sender(nil).Raw()}, &Options{Hints: set, HintsOf: "hotels"})
 		require.NoError(t, err)
 		assert.Zero(t, report.Repaired)
-		n, _ := set.Len("hotels")
+		n := set.Stats().Keys["hotels"]
 		assert.Equal(t, 1, n, "the one that is not as it should be")
 	})
 }
@@ -73,8 +71,7 @@ func TestHintedKeysAreNotCountedAsDifferences(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(10)
 		w.behind(key(1), nil)
-		set, err := hints.NewMemory(nil)
-		require.NoError(t, err)
+		set := new(hints.Set)
 		require.NoError(t, set.Add("hotels", key(1)))
 		time.Sleep(time.Minute)
 		report, err := w.repair(&Options{Hints: set, HintsOf: "hotels"})
@@ -90,8 +87,7 @@ func TestAPassThatGoesOnIsNotOneOfEverything(t *testing.T) {
 		w.reads = 200 * time.Millisecond
 		store, err := NewFileStore(t.TempDir())
 		require.NoError(t, err)
-		set, err := hints.NewMemory(nil)
-		require.NoError(t, err)
+		set := new(hints.Set)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
 		opts := &Options{Store: store, Hints: set, HintsOf: "hotels", Logger: quiet}
@@ -103,13 +99,13 @@ func TestAPassThatGoesOnIsNotOneOfEverything(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err = w.run(to, opts)
 		require.NoError(t, err)
-		if _, everything := set.Len("hotels"); !everything {
+		if everything := set.Stats().Everything["hotels"]; !everything {
 			w.agrees()
 		}
 		_, err = w.run(to, opts)
 		require.NoError(t, err)
 		w.agrees()
-		_, everything := set.Len("hotels")
+		everything := set.Stats().Everything["hotels"]
 		assert.False(t, everything)
 	})
 }

@@ -42,21 +42,24 @@ func Lock(path string) (release func() error, err error) {
 	return release, err
 }
 
-// OpenLocked is Open and then Lock of a file with a name in the directory. The error has taken in its chain if another
-// owner has the lock.
-func OpenLocked(path, name string, taken error) (_ Folder, release func() error, err error) {
+// OpenLocked is Open, then Lock of a file with a name in the directory, then open, with whose error it gives the lock
+// back. The error has taken in its chain if another owner has the lock.
+func OpenLocked(path, name string, taken error, open func(Folder) error) (release func() error, err error) {
 	d, err := Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	release, err = Lock(filepath.Join(path, name))
-	if err != nil {
-		if locked := (*LockedError)(nil); errors.As(err, &locked) {
-			err = fmt.Errorf("%w: %w", taken, err)
-		}
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	if errors.As(err, new(*LockedError)) {
+		err = fmt.Errorf("%w: %w", taken, err)
 	}
-	return d, release, nil
+	if err == nil {
+		if err = open(d); err == nil {
+			return release, nil
+		}
+		err = errors.Join(err, release())
+	}
+	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
 // lockByOwner is for systems and network file systems without locks: whoever

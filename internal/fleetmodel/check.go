@@ -268,11 +268,9 @@ func (m *model) accounts() {
 // hinted returns all keys in the hints.
 func (m *model) hinted() map[docKey]bool {
 	all := map[docKey]bool{}
-	for _, index := range m.hints.Indexes() {
-		for b := m.hints.Take(index, 1000); !b.Empty(); b = m.hints.Take(index, 1000) {
-			for _, key := range b.Keys {
-				all[docKey{index, key}] = true
-			}
+	for index, n := range m.hints.Stats().Keys {
+		for _, key := range m.hints.Take(index, n).Keys {
+			all[docKey{index, key}] = true
 		}
 	}
 	return all

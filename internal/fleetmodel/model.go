@@ -195,10 +195,8 @@ func (m *model) start() {
 		wrong: m.wrong, rnd: rand.New(rand.NewPCG(m.seed, 1)), faults: map[string]fault{}, changed: make(chan struct{}),
 		applied: map[docKey]int{}, inFlight: map[docKey]int{}, requests: map[*request]bool{},
 	}
+	m.hints = new(hints.Set)
 	var err error
-	if m.hints, err = hints.NewMemory(nil); err != nil {
-		panic(err)
-	}
 	o := &fleet.Options{
 		Pool: &m.pool, WhenFull: m.whenFull, Hints: m.hints, Logger: sendertest.NoLog,
 		Breaker: &breaker.Options{Failures: 1 + int(m.seed%3)},

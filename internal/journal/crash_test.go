@@ -3,7 +3,6 @@ package journal
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -43,22 +42,17 @@ func written(f Format, payloads ...string) (whole string, ends []int) {
 	return string(b), ends
 }
 
-// read returns the payloads of a file and what Tail says.
+// read returns the payloads of a file, and its damage.
 func read(t testing.TB, f Format, folder disk.Folder, name string) (payloads []string, damage *Damage) {
 	t.Helper()
-	r, err := f.Open(folder, name)
-	require.NoError(t, err)
-	for {
-		b, err := r.Next()
-		require.NoError(t, err)
-		if b == nil {
-			break
-		}
-		payloads = append(payloads, string(b[HeaderSize:]))
+	err := f.Read(folder, name, func(frame []byte, number uint32) error {
+		payloads = append(payloads, string(frame[HeaderSize:]))
+		require.Equal(t, len(payloads), int(number))
+		return nil
+	})
+	if err != nil {
+		require.ErrorAs(t, err, &damage)
 	}
-	damage, err = r.Tail()
-	require.NoError(t, err)
-	require.NoError(t, r.Close())
 	return payloads, damage
 }
 
@@ -139,22 +133,15 @@ func TestAReadThatFailsIsAnErrorAndNotATornEnd(t *testing.T) {
 		d := disktest.New()
 		d.Put("file", whole[:len(whole)-1])
 		disktest.FailEachRead(t, d, func(t *testing.T, d *disktest.Disk) error {
-			r, err := f.Open(d, "file")
-			if err != nil {
-				return err
-			}
 			n := 0
-			for b, err := r.Next(); b != nil || err != nil; b, err = r.Next() {
-				if err != nil {
-					return err
-				}
+			err := f.Read(d, "file", func([]byte, uint32) error {
 				n++
-			}
-			damage, err := r.Tail()
+				return nil
+			})
 			if err == nil {
 				require.Equal(t, 3, n)
-				require.Nil(t, damage)
 			}
+			require.NotErrorAs(t, err, new(*Damage))
 			return err
 		})
 	})
@@ -181,10 +168,10 @@ func script(f Format, d *disktest.Disk) (acknowledged, underWay []string, finish
 		return acknowledged, underWay, false
 	}
 	underWay = []string{"xyz", "b"}
-	snapshot, _ := written(f, underWay...)
-	if file.Replace(d, "tmp", "file", func(w io.Writer) (int64, uint32, error) {
-		_, err := io.WriteString(w, snapshot)
-		return int64(len(snapshot)), 2, err
+	if file.Replace(d, "tmp", "file", f, func(put func([]byte)) {
+		for _, payload := range underWay {
+			put(frameOf(payload))
+		}
 	}) != nil {
 		return acknowledged, underWay, false
 	}
@@ -259,9 +246,8 @@ func TestAReplacementThatFailsLeavesTheOldFileAndNoOther(t *testing.T) {
 			return nil
 		}
 		var file File
-		require.ErrorIs(t, file.Replace(d, "tmp", "file", func(w io.Writer) (int64, uint32, error) {
-			_, err := io.WriteString(w, "new")
-			return 3, 1, err
+		require.ErrorIs(t, file.Replace(d, "tmp", "file", formats["hints"], func(put func([]byte)) {
+			put(frameOf("new"))
 		}), disktest.ErrDisk)
 		require.Equal(t, map[string]string{"file": "old"}, d.Files(), failing)
 	}

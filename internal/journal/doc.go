@@ -1,5 +1,5 @@
 // Package journal is for packages that keep a copy of what is in memory in files of a folder: repair hints and the
-// digest tree. It has numbered frames with checksums, and the goroutine that writes. Dead letters are lines of JSON
+// digest tree. It has numbered frames with checksums, in memory and in files, and the goroutine that writes. Dead letters are lines of JSON
 // and the states of a repair are whole files, so these need disk.Replace only; the file queue has a log of its own,
 // whose frames attest to each other.
 //
@@ -37,7 +37,7 @@
 //
 // # Recovery
 //
-// [Reader.Next] returns frames up to the first one that cannot be read. [Reader.Tail] judges the rest:
+// [Format.Read] returns frames up to the first one that cannot be read, and judges the rest:
 //
 //   - nothing, or fewer bytes than a frame may have, without a later frame among them: a crash has torn the last
 //     write. The rest is dropped, and no caller is notified, because none was promised these frames.
@@ -48,13 +48,13 @@
 //
 // Damage of the last frame cannot be told from a torn one: it is lost, as on a disk that loses what it has synced.
 //
-// Owners that write several frames for one sync, as the digest tree does, do not ask Tail: the first frame of each
-// file names how many frames of the file before were durable, and a file that has fewer is damaged.
+// Owners that write several frames for one sync, as the digest tree does, ignore a Damage: the first frame of each file
+// names how many frames of the file before were durable, and a file that has fewer is damaged.
 //
 // # The writer
 //
-// [Loop] is the only goroutine that writes. Callers change memory under the mutex of the owner and return; the loop
-// writes what has collected meanwhile. After an error it waits a second, then twice as long each time, at most a
-// minute; a waiting Sync or Close does not wait for that. One process has the folder, by disk.OpenLocked: release
-// unlocks it, and so does the end of the process.
+// [Loop] is the only goroutine that writes. Callers change memory under the mutex of the owner, add records to [Frames]
+// and return; the loop writes what has collected meanwhile. After an error it waits a second, then twice as long each
+// time, at most a minute; a waiting Sync or Close does not wait for that. One process has the folder, by
+// disk.OpenLocked: release unlocks it, and so does the end of the process.
 package journal

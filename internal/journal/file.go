@@ -48,19 +48,22 @@ func (f *File) Create(folder disk.Folder, name string, format Format, frame []by
 	return nil
 }
 
-// Replace is disk.Replace for a file of which write returns the size and the number of the last frame. It leaves the
-// file open.
-func (f *File) Replace(folder disk.Folder, tmp, name string, write func(w io.Writer) (size int64, number uint32, err error)) error {
+// Replace is disk.Replace for a file of the frames that write passes to put. It leaves the file open.
+func (f *File) Replace(folder disk.Folder, tmp, name string, format Format, write func(put func(frame []byte))) error {
 	if err := f.Close(); err != nil { // Windows renames over no file that is open
 		return err
 	}
-	var size int64
-	var number uint32
-	err := disk.Replace(folder, tmp, name, func(w *bufio.Writer) (err error) {
-		size, number, err = write(w)
-		return err
-	})
-	if err != nil {
+	size, number := int64(len(format.Magic)), uint32(0)
+	if err := disk.Replace(folder, tmp, name, func(w *bufio.Writer) error {
+		_, _ = w.WriteString(format.Magic) // w keeps the first error of all writes, and returns it when it is flushed
+		write(func(frame []byte) {
+			number++
+			Seal(frame, number)
+			_, _ = w.Write(frame) // as above
+			size += int64(len(frame))
+		})
+		return nil
+	}); err != nil {
 		return err
 	}
 	h, err := folder.Append(name)

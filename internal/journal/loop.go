@@ -42,13 +42,23 @@ func NewLoop(mu *sync.Mutex, due func(now time.Time) (at time.Time, something bo
 	return &Loop{mu: mu, due: due, write: write, woken: make(chan struct{}, 1), ended: make(chan struct{}), turn: make(chan struct{})}
 }
 
-// Run writes until Close is called. finish then writes what is left, and closes what is open.
-func (l *Loop) Run(finish func() error) {
+// Run writes until Close is called. Then last writes what is left: a second time if the first one has met an error,
+// after which the owner begins a new file. ends close what is open, each whatever the others return.
+func (l *Loop) Run(last func() error, ends ...func() error) {
 	defer close(l.ended)
 	for l.await() {
 		_ = l.Step() // State has the error
 	}
-	l.end = finish()
+	err := last()
+	if err != nil {
+		err = last()
+	}
+	for _, end := range ends {
+		if ended := end(); err == nil {
+			err = ended
+		}
+	}
+	l.end = err
 }
 
 // Wake has the loop ask again when to write.
@@ -161,7 +171,7 @@ func (l *Loop) Sync(ctx context.Context, closed error) error {
 	}
 }
 
-// Close ends the loop, and returns the error of its finish. ctx bounds the waiting; the loop ends anyway when the
+// Close ends the loop, and returns the first error of its end. ctx bounds the waiting; the loop ends anyway when the
 // disk returns.
 func (l *Loop) Close(ctx context.Context) error {
 	l.mu.Lock()

@@ -8,37 +8,50 @@ import (
 	"slices"
 )
 
-// Reader reads a file from its first frame to the last one that can be read. One goroutine uses it.
-type Reader struct {
+// Read calls do for each frame of a file that can be read, with its number, up to an error of do. frame is valid until
+// do returns. The error is that of do or of the disk, fs.ErrNotExist if there is no file, and a *Damage if a crash
+// cannot have left what is behind the last frame.
+func (f Format) Read(folder fs.FS, name string, do func(frame []byte, number uint32) error) (err error) {
+	file, err := folder.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // nothing was written
+	r := &reader{format: f, file: file}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	for {
+		frame, err := r.next()
+		if err != nil {
+			return err
+		}
+		if frame == nil {
+			return r.tail()
+		}
+		if err := do(frame, r.number); err != nil {
+			return err
+		}
+	}
+}
+
+// reader reads a file from its first frame to the last one that can be read.
+type reader struct {
 	format Format
 	file   fs.File
 	at     io.ReaderAt
 	size   int64
 	bad    error // the beginning is not that of the format
 
-	// Offset is where the next frame begins, and Number is that of the last one.
-	Offset int64
-	Number uint32
+	offset int64  // where the next frame begins
+	number uint32 // of the last one
 
 	window []byte
 	from   int64 // where the window begins
 	tried  int64 // bytes that the search has taken for frames
 }
 
-// Open opens a file. The error is fs.ErrNotExist if there is none, or that of the disk.
-func (f Format) Open(folder fs.FS, name string) (*Reader, error) {
-	file, err := folder.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	r := &Reader{format: f, file: file}
-	if err := r.begin(); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return r, nil
-}
-
-func (r *Reader) begin() error {
+func (r *reader) begin() error {
 	info, err := r.file.Stat()
 	if err != nil {
 		return err
@@ -56,7 +69,7 @@ func (r *Reader) begin() error {
 	version := len(magic) - 1
 	switch {
 	case string(begin) == magic:
-		r.Offset = int64(len(magic))
+		r.offset = int64(len(magic))
 	case len(begin) == len(magic) && string(begin[:version]) == magic[:version]:
 		r.bad = fmt.Errorf("%w: got version %d, want %d; open the folder with the program that wrote it", ErrFormat, begin[version], magic[version])
 	default:
@@ -65,20 +78,17 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// Close closes the file.
-func (r *Reader) Close() error { return r.file.Close() }
-
-// Next returns the next frame, valid until the next call, or nil if no frame with the next number can be read.
-func (r *Reader) Next() ([]byte, error) {
+// next returns the next frame, valid until the next call, or nil if no frame with the next number can be read.
+func (r *reader) next() ([]byte, error) {
 	if r.bad != nil {
 		return nil, nil
 	}
-	b, err := r.frame(r.Offset)
-	if err != nil || b == nil || le.Uint32(b[4:]) != r.Number+1 {
+	b, err := r.frame(r.offset)
+	if err != nil || b == nil || le.Uint32(b[4:]) != r.number+1 {
 		return nil, err
 	}
-	r.Number++
-	r.Offset += int64(len(b))
+	r.number++
+	r.offset += int64(len(b))
 	return b, nil
 }
 
@@ -86,33 +96,34 @@ func (r *Reader) Next() ([]byte, error) {
 // it would take hours.
 const maxTried int64 = 2 << 30
 
-// Tail judges what is behind the last frame: nil if a crash can have left it.
-func (r *Reader) Tail() (*Damage, error) {
+// tail judges what is behind the last frame: nil if a crash can have left it, otherwise a *Damage, or the error of the
+// disk.
+func (r *reader) tail() error {
 	if r.bad != nil {
-		return &Damage{0, r.bad}, nil
+		return &Damage{0, r.bad}
 	}
 	later, err := r.later()
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case later:
-		return &Damage{r.Offset, errMiddle}, nil
+		return &Damage{r.offset, errMiddle}
 	case r.tried > maxTried:
-		return &Damage{r.Offset, errSearch}, nil
-	case r.size-r.Offset > int64(HeaderSize+r.format.MaxPayload):
-		return &Damage{r.Offset, errLong}, nil
+		return &Damage{r.offset, errSearch}
+	case r.size-r.offset > int64(HeaderSize+r.format.MaxPayload):
+		return &Damage{r.offset, errLong}
 	}
-	return nil, nil
+	return nil
 }
 
 // later reports whether a frame with a later number can be read somewhere.
-func (r *Reader) later() (bool, error) {
-	for offset := r.Offset; offset+HeaderSize < r.size && r.tried <= maxTried; offset++ {
+func (r *reader) later() (bool, error) {
+	for offset := r.offset; offset+HeaderSize < r.size && r.tried <= maxTried; offset++ {
 		b, err := r.bytes(offset, HeaderSize)
 		if err != nil {
 			return false, err
 		}
-		if ahead := le.Uint32(b[4:]) - r.Number; ahead == 0 || ahead > 1<<24 {
+		if ahead := le.Uint32(b[4:]) - r.number; ahead == 0 || ahead > 1<<24 {
 			continue
 		}
 		if n := int64(le.Uint32(b)); n <= int64(r.format.MaxPayload) {
@@ -126,7 +137,7 @@ func (r *Reader) later() (bool, error) {
 }
 
 // bytes returns up to n bytes from an offset: fewer at the end. They are valid until the next call.
-func (r *Reader) bytes(offset int64, n int) ([]byte, error) {
+func (r *reader) bytes(offset int64, n int) ([]byte, error) {
 	n = int(min(int64(n), max(r.size-offset, 0)))
 	if offset < r.from || offset+int64(n) > r.from+int64(len(r.window)) {
 		wide := min(2*int64(HeaderSize+r.format.MaxPayload), r.size-offset)
@@ -143,7 +154,7 @@ func (r *Reader) bytes(offset int64, n int) ([]byte, error) {
 }
 
 // frame returns the frame at an offset, or nil if none can be read there.
-func (r *Reader) frame(offset int64) ([]byte, error) {
+func (r *reader) frame(offset int64) ([]byte, error) {
 	b, err := r.bytes(offset, HeaderSize)
 	if err != nil || len(b) < HeaderSize {
 		return nil, err

@@ -3,7 +3,6 @@ package digesttree
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -23,13 +22,13 @@ func Open(folder string, opts *Options) (*Tree, error) {
 	if folder == "" {
 		return nil, errors.New("digesttree: Open: the name of the folder is empty")
 	}
-	d, release, err := disk.OpenLocked(folder, lockName, ErrLocked)
+	var t *Tree
+	release, err := disk.OpenLocked(folder, lockName, ErrLocked, func(d disk.Folder) (err error) {
+		t, err = open(d, options)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	t, err := open(d, options)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", folder, err), release())
 	}
 	t.writer.release = release
 	go t.run()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 // loading reads what is in a folder.
@@ -117,23 +118,16 @@ func (l *loading) expire() {
 // loadLog reads a log as far as it can be. Where it ends needs no judgement: the next one says how many frames it
 // must have.
 func (l *loading) loadLog(n uint64) error {
-	r, err := format.Open(l.folder, logName(n))
-	if err != nil {
-		return err
-	}
-	defer r.Close()
 	before := l.closed // whether nothing can be missing before this one
 	l.closed = false
-	for {
-		b, err := r.Next()
-		if err != nil || b == nil {
-			return err
-		}
-		l.frames[n] = r.Number
-		if err := l.apply(n, bytes.Clone(b), before); err != nil {
-			return err
-		}
+	err := format.Read(l.folder, logName(n), func(frame []byte, number uint32) error {
+		l.frames[n] = number
+		return l.apply(n, bytes.Clone(frame), before)
+	})
+	if errors.As(err, new(*journal.Damage)) {
+		return nil
 	}
+	return err
 }
 
 // apply applies a frame, which is well-formed.

@@ -2,7 +2,6 @@ package digesttree
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/journal"
@@ -28,16 +27,11 @@ type writer struct {
 func (t *Tree) run() {
 	w := t.writer
 	w.Run(func() error {
-		err := t.flush()
-		if err != nil {
-			err = t.flush() // to a new log, once
+		if err := t.flush(); err != nil {
+			return err
 		}
-		if err == nil {
-			err = w.journal.end()
-		}
-		if closed := w.journal.file.Close(); err == nil {
-			err = closed
-		}
+		return w.journal.end()
+	}, w.journal.file.Close, func() (err error) {
 		t.mu.Lock()
 		b := t.base
 		b.gone = true
@@ -48,13 +42,10 @@ func (t *Tree) run() {
 			<-rebuild.ended
 		}
 		if idle {
-			err = errors.Join(err, b.close())
-		}
-		if released := w.release(); err == nil {
-			err = released
+			err = b.close()
 		}
 		return err
-	})
+	}, w.release)
 }
 
 // due returns when to write, if there is something to write or to fold. The caller has the lock.
