@@ -74,8 +74,8 @@ func keepTree(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		cpu[turn%3] += clock.Stop().CPUSeconds
 	}
 	s := tree.Stats()
-	if told := int64(3 * len(keys)); s.Told != told || s.Dropped+s.Refused+s.Failures > 0 {
-		return fmt.Errorf("the tree was told %d, and not %d: %+v", s.Told, told, s)
+	if s.Dropped+s.Refused > 0 || s.Err != nil {
+		return fmt.Errorf("the tree was not told everything: %+v", s)
 	}
 	if cpu[0] > 0 { // it is measured here
 		t.Add("CPU of a sender with a tree / with a handler of events that does nothing", figures.AtMost(1.1), cpu[2]/cpu[1])

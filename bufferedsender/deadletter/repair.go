@@ -2,7 +2,6 @@ package deadletter
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 
@@ -67,22 +66,17 @@ func tornEnd(dir disk.Folder, name string) (begin int64, letter bool, err error)
 
 // endOf returns the size of a file and its last byte.
 func endOf(dir fs.FS, name string) (size int64, last byte, err error) {
-	f, err := dir.Open(name)
+	f, err := disk.OpenReading(dir, name)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return 0, 0, err
-	}
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		return 0, 0, fmt.Errorf("%s: cannot be read from its end", name)
+	if f.Size == 0 {
+		return 0, 0, nil
 	}
 	var b [1]byte
-	if _, err := at.ReadAt(b[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
+	if err := f.Read(b[:], f.Size-1); err != nil {
 		return 0, 0, err
 	}
-	return info.Size(), b[0], nil
+	return f.Size, b[0], nil
 }

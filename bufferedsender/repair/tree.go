@@ -86,20 +86,21 @@ type treeRun struct {
 
 // treeLook is what the tree is told of some keys.
 type treeLook struct {
-	*digesttree.Look
+	tell func(keys []string, rows []models.Row) (told int)
+	end  func()
 	keys []string
 }
 
 func (r *treeRun) close() {
 	for _, l := range r.looks {
-		l.Close()
+		l.end()
 	}
 }
 
 func (r *treeRun) run(ctx context.Context, build bool) error {
 	if build && r.tree.Stats().Due > 0 {
-		done, err := r.tree.Rebuild(ctx, slotted{r.index, r.pass}.Scan(ctx, "", ""), &digesttree.RebuildOptions{Settle: r.pause()})
-		r.total.Tree.Rebuilt, r.total.Tree.Rows = done.Segments, done.Rows
+		var err error
+		r.total.Tree.Rebuilt, r.total.Tree.Rows, err = r.tree.Rebuild(ctx, slotted{r.index, r.pass}.Scan(ctx, "", ""), r.pause())
 		if err != nil {
 			return err
 		}
@@ -138,7 +139,7 @@ func (r *treeRun) rounds(ctx context.Context) error {
 	found := r.total.Tree
 	for found.Rounds < treeRounds {
 		looked := &askedSource{Source: countedSource{r.source, &r.rows}}
-		d, err := r.tree.Compare(ctx, looked, &digesttree.CompareOptions{Pause: r.Pause})
+		d, err := r.tree.Compare(ctx, looked, r.Pause)
 		if err == nil { // Compare asks Lookup at last, so nothing of what only Scan says is found
 			err = r.contradiction(ctx, looked.keys)
 		}
@@ -172,7 +173,8 @@ func (r *treeRun) rounds(ctx context.Context) error {
 
 // keys looks at some keys in both sides, repairs those that differ, and tells the tree what the index has.
 func (r *treeRun) keys(ctx context.Context, keys []string) error {
-	l := treeLook{Look: r.tree.Look(keys...)}
+	var l treeLook
+	l.tell, l.end = r.tree.Look(keys...)
 	r.looks = append(r.looks, l)
 	source, index, err := r.look(ctx, keys)
 	if err != nil {
@@ -206,7 +208,7 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 		return err
 	}
 	if len(t.surplus) == 0 {
-		l.Close()
+		l.end()
 		r.looks = r.looks[:len(r.looks)-1]
 		return nil
 	}
@@ -234,7 +236,7 @@ func (r *treeRun) tell(ctx context.Context, l treeLook) error {
 		if err != nil {
 			return fmt.Errorf("look up keys in the index: %w", err)
 		}
-		l.Tell(keys, rows)
+		l.tell(keys, rows)
 		return nil
 	})
 }

@@ -171,7 +171,7 @@ func TestTheTreeIsToldOnlyWhatTheIndexShowsAndNothingOverWhatWasConfirmedMeanwhi
 		}})
 		require.NoError(t, err)
 		assert.Equal(t, []int64{1, 1, 2}, []int64{report.Rejected, report.Ahead, report.Tree.Lost})
-		all, err := w.tree.Compare(t.Context(), nothing{}, &digesttree.CompareOptions{Pause: -1}) // so all that the tree has differs
+		all, err := w.tree.Compare(t.Context(), nothing{}, 0) // so all that the tree has differs
 		require.NoError(t, err)
 		got := map[string]int64{}
 		for _, d := range all.Keys {

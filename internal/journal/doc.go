@@ -1,7 +1,7 @@
 // Package journal is for packages that keep a copy of what is in memory in files of a folder: repair hints and the
-// digest tree. It has numbered frames with checksums, in memory and in files, and the goroutine that writes. Dead letters are lines of JSON
-// and the states of a repair are whole files, so these need disk.Replace only; the file queue has a log of its own,
-// whose frames attest to each other.
+// digest tree. It has numbered frames with checksums, in memory and in files, and the goroutine that writes. Dead
+// letters are lines of JSON and the states of a repair are whole files, so these need package disk only; the file queue
+// has a log of its own, whose frames attest to each other.
 //
 // # Format
 //

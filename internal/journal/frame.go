@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -80,6 +81,20 @@ func (f *Frames) Seal() {
 	if f.open != nil {
 		f.Sealed, f.open = append(f.Sealed, f.open), nil
 	}
+}
+
+// Add adds a frame that was read.
+func (f *Frames) Add(frame []byte) {
+	f.Sealed = append(f.Sealed, frame)
+	f.Size += int64(len(frame) - HeaderSize)
+}
+
+// Drop drops the first n frames, and gives their memory back.
+func (f *Frames) Drop(n int) {
+	for _, frame := range f.Sealed[:n] {
+		f.Size -= int64(len(frame) - HeaderSize)
+	}
+	f.Sealed = slices.Clone(f.Sealed[n:])
 }
 
 // MaxKey is the size of the longest key of a document, in bytes: a rule of the service.

@@ -1,18 +1,18 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
+
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // Read calls do for each frame of a file that can be read, with its number, up to an error of do. frame is valid until
 // do returns. The error is that of do or of the disk, fs.ErrNotExist if there is no file, and a *Damage if a crash
 // cannot have left what is behind the last frame.
 func (f Format) Read(folder fs.FS, name string, do func(frame []byte, number uint32) error) (err error) {
-	file, err := folder.Open(name)
+	file, err := disk.OpenReading(folder, name)
 	if err != nil {
 		return err
 	}
@@ -38,9 +38,7 @@ func (f Format) Read(folder fs.FS, name string, do func(frame []byte, number uin
 // reader reads a file from its first frame to the last one that can be read.
 type reader struct {
 	format Format
-	file   fs.File
-	at     io.ReaderAt
-	size   int64
+	file   *disk.Reading
 	bad    error // the beginning is not that of the format
 
 	offset int64  // where the next frame begins
@@ -52,15 +50,6 @@ type reader struct {
 }
 
 func (r *reader) begin() error {
-	info, err := r.file.Stat()
-	if err != nil {
-		return err
-	}
-	at, ok := r.file.(io.ReaderAt)
-	if !ok {
-		return errors.New("journal: the files of the folder are not io.ReaderAts")
-	}
-	r.at, r.size = at, info.Size()
 	magic := r.format.Magic
 	begin, err := r.bytes(0, len(magic))
 	if err != nil {
@@ -110,7 +99,7 @@ func (r *reader) tail() error {
 		return &Damage{r.offset, errMiddle}
 	case r.tried > maxTried:
 		return &Damage{r.offset, errSearch}
-	case r.size-r.offset > int64(HeaderSize+r.format.MaxPayload):
+	case r.file.Size-r.offset > int64(HeaderSize+r.format.MaxPayload):
 		return &Damage{r.offset, errLong}
 	}
 	return nil
@@ -118,7 +107,7 @@ func (r *reader) tail() error {
 
 // later reports whether a frame with a later number can be read somewhere.
 func (r *reader) later() (bool, error) {
-	for offset := r.offset; offset+HeaderSize < r.size && r.tried <= maxTried; offset++ {
+	for offset := r.offset; offset+HeaderSize < r.file.Size && r.tried <= maxTried; offset++ {
 		b, err := r.bytes(offset, HeaderSize)
 		if err != nil {
 			return false, err
@@ -138,15 +127,12 @@ func (r *reader) later() (bool, error) {
 
 // bytes returns up to n bytes from an offset: fewer at the end. They are valid until the next call.
 func (r *reader) bytes(offset int64, n int) ([]byte, error) {
-	n = int(min(int64(n), max(r.size-offset, 0)))
+	n = int(min(int64(n), max(r.file.Size-offset, 0)))
 	if offset < r.from || offset+int64(n) > r.from+int64(len(r.window)) {
-		wide := min(2*int64(HeaderSize+r.format.MaxPayload), r.size-offset)
+		wide := min(2*int64(HeaderSize+r.format.MaxPayload), r.file.Size-offset)
 		r.window, r.from = slices.Grow(r.window[:0], int(wide))[:wide], offset
-		if read, err := r.at.ReadAt(r.window, offset); read < len(r.window) {
+		if err := r.file.Read(r.window, offset); err != nil {
 			r.window = nil
-			if err == nil || errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
 			return nil, err
 		}
 	}

@@ -2,11 +2,10 @@ package digesttree
 
 import (
 	"bufio"
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
+	"iter"
 	"math"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -27,21 +26,21 @@ const (
 // errDamaged says that something is not what was written.
 var errDamaged = errors.New("it is not what was written")
 
-// segmentInfo is what is known of a segment of a base.
+// segmentInfo is what is known of a segment of a base, as it is in the table.
 type segmentInfo struct {
-	offset int64
-	size   uint32
-	keys   uint32
-	digest uint64
-	sum    uint32
+	Offset int64
+	Size   uint32
+	Keys   uint32
+	Digest uint64
+	Sum    uint32
+	Built  int64
 }
 
 // base is a file of keys and versions by segment, which does not change.
 type base struct {
 	number uint64
 	shape  shape
-	file   fs.File // nil: there is none, and all segments are empty
-	at     io.ReaderAt
+	file   *disk.Reading // nil: there is none, and all segments are empty
 	size   int64
 	table  []segmentInfo
 	keys   int64
@@ -67,28 +66,23 @@ const wideWindow = 1 << 20
 // if they are not what was written.
 func (b *base) block(segment int, w *window) ([]byte, error) {
 	s := b.table[segment]
-	size := int64(s.size)
+	size := int64(s.Size)
 	if size == 0 {
 		return nil, nil
 	}
-	if s.offset < w.at || s.offset+size > w.at+int64(len(w.data)) {
-		n := max(size, min(w.wide, b.size-s.offset))
+	if s.Offset < w.at || s.Offset+size > w.at+int64(len(w.data)) {
+		n := max(size, min(w.wide, b.size-s.Offset))
 		if int64(cap(w.data)) < n {
 			w.data = make([]byte, n+n/4)
 		}
-		w.data, w.at = w.data[:n], s.offset
-		if n, err := b.at.ReadAt(w.data, s.offset); err != nil {
-			w.data = w.data[:n]
-			if !errors.Is(err, io.EOF) {
-				return nil, err
-			}
-		}
-		if int64(len(w.data)) < size {
-			return nil, fmt.Errorf("segment %d: %w", segment, errDamaged)
+		w.data, w.at = w.data[:n], s.Offset
+		if err := b.file.Read(w.data, s.Offset); err != nil {
+			w.data = nil
+			return nil, err
 		}
 	}
-	block := w.data[s.offset-w.at:][:size]
-	if journal.Sum(block) != s.sum {
+	block := w.data[s.Offset-w.at:][:size]
+	if journal.Sum(block) != s.Sum {
 		return nil, fmt.Errorf("segment %d: %w", segment, errDamaged)
 	}
 	return block, nil
@@ -104,6 +98,19 @@ func entry(b []byte) (key []byte, version int64, size int) {
 		return nil, 0, 0
 	}
 	return b[entryHead:size], int64(le.Uint64(b[2:])), size //nolint:gosec // all bits
+}
+
+// entriesOf returns the keys and versions of entries, up to one that is malformed.
+func entriesOf(b []byte) iter.Seq2[[]byte, int64] {
+	return func(yield func([]byte, int64) bool) {
+		for {
+			key, version, size := entry(b)
+			if size == 0 || !yield(key, version) {
+				return
+			}
+			b = b[size:]
+		}
+	}
 }
 
 func appendEntry(b, key []byte, version int64) []byte {
@@ -134,14 +141,14 @@ func (w *baseWriter) add(entries []byte, keys uint32, digest uint64, built int64
 	if len(entries) > math.MaxInt32 {
 		return fmt.Errorf("a segment has %d bytes: there are too few segments", len(entries))
 	}
-	w.table = le.AppendUint64(w.table, uint64(w.at))         //nolint:gosec // positive
-	w.table = le.AppendUint32(w.table, uint32(len(entries))) //nolint:gosec // see above
-	w.table = le.AppendUint32(w.table, keys)
-	w.table = le.AppendUint64(w.table, digest)
-	w.table = le.AppendUint32(w.table, journal.Sum(entries))
-	w.table = le.AppendUint64(w.table, uint64(built)) //nolint:gosec // all bits
+	info := segmentInfo{w.at, uint32(len(entries)), keys, digest, journal.Sum(entries), built} //nolint:gosec // see above
+	table, err := binary.Append(w.table, le, info)
+	if err != nil {
+		return err
+	}
+	w.table = table
 	w.at += int64(len(entries))
-	_, err := w.w.Write(entries)
+	_, err = w.w.Write(entries)
 	return err
 }
 
@@ -157,7 +164,7 @@ func (w *baseWriter) finish(number uint64, s shape) error {
 // openBase opens a base, and returns when each segment was built. The error is errDamaged if it is not what was
 // written.
 func openBase(folder disk.Folder, number uint64) (*base, []int64, error) {
-	f, err := folder.Open(baseName(number))
+	f, err := disk.OpenReading(folder, baseName(number))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,53 +175,46 @@ func openBase(folder disk.Folder, number uint64) (*base, []int64, error) {
 	return b, built, nil
 }
 
-func readBase(f fs.File, number uint64) (*base, []int64, error) {
-	at, ok := f.(io.ReaderAt)
-	if !ok {
-		return nil, nil, errors.New("it cannot be read anywhere") // a disk.Folder that does not do what it promises
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	size, magic, trailer := info.Size(), make([]byte, len(baseMagic)), make([]byte, trailerSize)
-	if size < int64(len(magic)+trailerSize) {
+func readBase(f *disk.Reading, number uint64) (*base, []int64, error) {
+	magic, trailer := make([]byte, len(baseMagic)), make([]byte, trailerSize)
+	if f.Size < int64(len(magic)+trailerSize) {
 		return nil, nil, errDamaged
 	}
-	if _, err := at.ReadAt(magic, 0); err != nil {
+	if err := f.Read(magic, 0); err != nil {
 		return nil, nil, err
 	}
-	if _, err := at.ReadAt(trailer, size-trailerSize); err != nil && !errors.Is(err, io.EOF) {
+	if err := f.Read(trailer, f.Size-trailerSize); err != nil {
 		return nil, nil, err
 	}
 	s := shape{int(le.Uint32(trailer[8:]))}
-	if !bytes.Equal(magic, []byte(baseMagic)) || le.Uint64(trailer) != number || s.bits < minSegmentBits || s.bits > maxSegmentBits {
+	if string(magic) != baseMagic || le.Uint64(trailer) != number || s.bits < minSegmentBits || s.bits > maxSegmentBits {
 		return nil, nil, errDamaged
 	}
-	from := size - trailerSize - int64(s.segments())*tableEntry
+	from := f.Size - trailerSize - int64(s.segments())*tableEntry
 	if from < int64(len(magic)) {
 		return nil, nil, errDamaged
 	}
-	table := make([]byte, size-from)
-	if _, err := at.ReadAt(table, from); err != nil && !errors.Is(err, io.EOF) {
+	table := make([]byte, f.Size-from)
+	if err := f.Read(table, from); err != nil {
 		return nil, nil, err
 	}
 	if journal.Sum(table[:len(table)-4]) != le.Uint32(table[len(table)-4:]) {
 		return nil, nil, errDamaged
 	}
 	b := emptyBase(s)
-	b.number, b.file, b.at, b.size = number, f, at, size
+	b.number, b.file, b.size = number, f, f.Size
+	if _, err := binary.Decode(table, le, b.table); err != nil {
+		return nil, nil, err
+	}
 	built := make([]int64, s.segments())
 	end := int64(len(magic))
-	for i := range b.table {
-		e := table[i*tableEntry:]
-		b.table[i] = segmentInfo{int64(le.Uint64(e)), le.Uint32(e[8:]), le.Uint32(e[12:]), le.Uint64(e[16:]), le.Uint32(e[24:])} //nolint:gosec // checked below
-		if b.table[i].offset != end {
+	for i, info := range b.table {
+		if info.Offset != end {
 			return nil, nil, errDamaged
 		}
-		end += int64(b.table[i].size)
-		built[i] = int64(le.Uint64(e[28:])) //nolint:gosec // all bits
-		b.keys += int64(b.table[i].keys)
+		end += int64(info.Size)
+		built[i] = info.Built
+		b.keys += int64(info.Keys)
 	}
 	if end != from {
 		return nil, nil, errDamaged
@@ -222,8 +222,14 @@ func readBase(f fs.File, number uint64) (*base, []int64, error) {
 	return b, built, nil
 }
 
+// retire has the last view that reads the base close it. idle: there is none. The caller has the lock of the tree.
+func (b *base) retire() (idle bool) {
+	b.gone = true
+	return b.users == 0
+}
+
 func (b *base) close() error {
-	if b.file == nil {
+	if b == nil || b.file == nil {
 		return nil
 	}
 	return b.file.Close()

@@ -3,6 +3,8 @@ package digesttree
 import (
 	"bytes"
 	"slices"
+
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 // maxBuckets bounds into how many parts changes are put before they are sorted: a part of 128 MiB is to be in the
@@ -17,12 +19,10 @@ type changes struct {
 	buckets [][]byte // of each record its hash and itself, in the order in which they were told
 	shift   int      // from a segment to its bucket
 	bits    int
-	told    []bool // by segment, whether it has a record
-	whole   []bool // by segment, whether its digest is to be computed from all of its keys; nil: none is
+	told    []bool // by segment, whether it has a record, or was built: its digest may be another one than in the base
 
-	bucket int       // the one that at and begin are about; -1: none
-	at     []int     // by segment, where its records are in the bucket
-	begin  []int     // by segment of the bucket, where its part of at begins, and one more
+	bucket int       // the one that at is about; -1: none
+	at     [][]int   // by segment of the bucket, where its records are there
 	last   []toldKey // of the segment that of was asked for
 	slots  []uint32  // a table of last by hash: the place and one more, or 0
 }
@@ -40,29 +40,30 @@ type toldKey struct {
 const hashSize = 8
 
 // newChanges copies the records of keys: of those in only, or of all if that is nil.
-func newChanges(chunks []chunk, s shape, only []bool) changes {
+func newChanges(frames [][]byte, s shape, only []bool) changes {
 	n := min(s.segments(), maxBuckets)
 	c := changes{buckets: make([][]byte, n), bits: s.bits, bucket: -1, told: make([]bool, s.segments())}
 	for n<<c.shift < s.segments() {
 		c.shift++
 	}
+	c.at = make([][]int, 1<<c.shift)
 	room := 0        // of a bucket that has anything: where few keys change often most have nothing
 	if only == nil { // hashes spread them evenly
-		for _, ch := range chunks {
-			room += len(ch.data)
+		for _, frame := range frames {
+			room += len(frame)
 		}
 		room = room / n * 5 / 4
 	}
-	for _, ch := range chunks {
-		for rest := ch.data[header:]; len(rest) > 0; {
-			key, _, _, size := keyRecord(rest) // what was told of the key is read by of
-			if size == 0 {
-				size = c.other(rest)
-				if size == 0 {
-					break // there is none: it was checked
+	for _, frame := range frames {
+		size := journal.HeaderSize
+		for rest := frame[size:]; len(rest) > 0; rest = rest[size:] {
+			var key []byte
+			if key, _, _, size = keyRecord(rest); size == 0 { // what was told of the key is read by of
+				var r record
+				if r, size = next(rest); r.kind == kindBuilt && r.time != 0 && uint64(r.segment) < uint64(len(c.told)) {
+					c.told[r.segment] = true
 				}
-				rest = rest[size:]
-				continue
+				continue // the size is not 0: the frame is well formed
 			}
 			hash := hashOf(key)
 			segment := s.segment(hash)
@@ -75,64 +76,34 @@ func newChanges(chunks []chunk, s shape, only []bool) changes {
 				c.told[segment] = true
 				c.records++
 			}
-			rest = rest[size:]
 		}
 	}
 	return c
 }
 
-// other is a record that is not of a key; 0 is no record.
-func (c *changes) other(b []byte) (size int) {
-	r, size := next(b)
-	if r.kind == kindBuilt && r.time != 0 && uint64(r.segment) < uint64(len(c.told)) {
-		if c.whole == nil {
-			c.whole = make([]bool, len(c.told))
-		}
-		c.whole[r.segment] = true
-	}
-	return size
-}
-
 // enter finds where the records of each segment of a bucket are, in the order in which they were told.
 func (c *changes) enter(bucket int) {
 	c.bucket = bucket
-	per, first := 1<<c.shift, bucket<<c.shift
-	cursor := make([]int, per+1)
-	b := c.buckets[bucket]
-	n := 0
-	for at := 0; at < len(b); n++ {
-		_, _, _, size := keyRecord(b[at+hashSize:]) // as above: newChanges has checked the record
-		cursor[c.segmentAt(b[at:])-first+1]++
-		at += hashSize + size
+	for i := range c.at {
+		c.at[i] = c.at[i][:0]
 	}
-	for i := range per {
-		cursor[i+1] += cursor[i]
-	}
-	c.begin = append(c.begin[:0], cursor...)
-	c.at = slices.Grow(c.at[:0], n)[:n]
+	s, b := shape{c.bits}, c.buckets[bucket]
 	for at := 0; at < len(b); {
-		_, _, _, size := keyRecord(b[at+hashSize:]) // as above: newChanges has checked the record
-		p := &cursor[c.segmentAt(b[at:])-first]
-		c.at[*p] = at
-		*p++
+		i := s.segment(le.Uint64(b[at:])) - bucket<<c.shift
+		c.at[i] = append(c.at[i], at)
+		_, _, _, size := keyRecord(b[at+hashSize:]) // newChanges has checked the record
 		at += hashSize + size
 	}
 }
-
-func (c *changes) segmentAt(b []byte) int { return shape{c.bits}.segment(le.Uint64(b)) }
 
 // of finds what was told last of each key of a segment, for find. It is valid until the next call.
 func (c *changes) of(segment int) []toldKey {
 	c.last = c.last[:0]
-	if !c.told[segment] {
-		return nil
-	}
 	bucket := segment >> c.shift
 	if bucket != c.bucket {
 		c.enter(bucket)
 	}
-	i, b := segment-bucket<<c.shift, c.buckets[bucket]
-	all := c.at[c.begin[i]:c.begin[i+1]]
+	b, all := c.buckets[bucket], c.at[segment-bucket<<c.shift]
 	n := 4
 	for n < 2*len(all) {
 		n *= 2
@@ -162,9 +133,4 @@ func (c *changes) find(hash uint64, key []byte) (slot int, _ *toldKey) {
 		}
 	}
 	return slot, nil
-}
-
-// touched reports whether a segment may have another digest than in the base.
-func (c *changes) touched(segment int) bool {
-	return c.told[segment] || c.whole != nil && c.whole[segment]
 }

@@ -4,44 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
-// maxDifferences is how many keys a Compare finds at the most.
+// maxDifferences is how many keys a Compare finds at most.
 const maxDifferences = 128
 
-// defaultPause is that of CompareOptions.
-const defaultPause = 500 * time.Millisecond
-
-// CompareOptions are for Compare. The zero value, or nil, is what most programs need.
-type CompareOptions struct {
-	// Pause is how long to wait before what differs is looked at again, twice if something does: a random time
-	// between the half of it and one and a half. It is to be longer than what lies between the commit of a change in
-	// the source and Confirmed, when nothing is wrong. Defaults to 500 ms; negative: none.
-	Pause time.Duration
-	// MaxKeys is how many keys to find at the most. Defaults to maxDifferences, which is the most; negative is refused.
-	MaxKeys int
+// Source is rows that can be read in one scan and by key: a source of package repair, for example. Its methods are
+// called by one goroutine at a time.
+type Source interface {
+	// Scan yields the rows behind the key after, up to and with the key through; "" is no bound. An error is the last.
+	Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
+	// Lookup returns the rows of those of the keys that are there, in any order.
+	Lookup(ctx context.Context, keys []string) ([]models.Row, error)
 }
 
-func (o *CompareOptions) withDefaults() (CompareOptions, error) {
-	var c CompareOptions
-	if o != nil {
-		c = *o
-	}
-	if c.MaxKeys < 0 || c.MaxKeys > maxDifferences {
-		return c, fmt.Errorf("digesttree: MaxKeys is %d: use at most %d, or 0 for that", c.MaxKeys, maxDifferences)
-	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = maxDifferences
-	}
-	if c.Pause == 0 {
-		c.Pause = defaultPause
-	}
-	return c, nil
+// Difference is a key that differs.
+type Difference struct {
+	Key string
+	// Here is the version of the Tree, There that of the source: the side with the smaller one is behind.
+	Here, There int64
+	// MissingHere is set if the Tree was not told that the key was confirmed, MissingThere if the source does not have
+	// it; the version is 0 then.
+	MissingHere, MissingThere bool
+}
+
+// Differences is what Compare has found.
+type Differences struct {
+	// Keys are those that differed and stayed as they were, at most 128.
+	Keys []Difference
+	// More is set if there may be others: compare again. It begins behind those that were found.
+	More bool
+	// Segments is how many differed, as far as they were examined.
+	Segments int
+	// Unknown is how many segments were not compared, as it is not known what they have.
+	Unknown int
+	// Fruitless is how many segments must be built again, because their digests differed for the second time and none
+	// of their keys did. They are unknown from now on.
+	Fruitless int
 }
 
 // place is a key of a segment.
@@ -56,22 +63,22 @@ type place struct {
 // otherwise. Rows are compared by Key and Version; a source without versions needs a Tree that is told 0: then only
 // missing keys are found.
 //
+// A pause is a random time between the half of pause and one and a half; 0 is none. It must be longer than what lies
+// between the commit of a change in the source and Confirmed, when nothing is wrong.
+//
 // A difference is a reason to inspect the index, not more: the service may have confirmed what the Tree was not told
 // before a crash, and what was written a moment ago may be on its way. Tell the Tree what the index has, with
 // Confirmed or Deleted, and it will not differ again.
 //
 // It takes as long as the source needs: the Tree reads what it has of the segments that have changed since they were
-// folded, from the disk. ctx bounds all of it. The error is ErrClosed, that of the source or that of the disk.
-func (t *Tree) Compare(ctx context.Context, source Source, opts *CompareOptions) (Differences, error) {
-	return t.compare(ctx, scanned{source}, opts)
+// folded, from the disk. ctx bounds all of it. The error is that of the source, of the disk, or of a Tree that is
+// closed.
+func (t *Tree) Compare(ctx context.Context, source Source, pause time.Duration) (Differences, error) {
+	return t.compare(ctx, source, pause, maxDifferences)
 }
 
-func (t *Tree) compare(ctx context.Context, other side, opts *CompareOptions) (Differences, error) {
-	options, err := opts.withDefaults()
-	if err != nil {
-		return Differences{}, err
-	}
-	c := comparison{tree: t, other: other, options: options}
+func (t *Tree) compare(ctx context.Context, source Source, pause time.Duration, most int) (Differences, error) {
+	c := comparison{tree: t, source: source, pause: pause, most: most}
 	if err := c.run(ctx); err != nil {
 		return Differences{}, fmt.Errorf("digesttree: comparing: %w", err)
 	}
@@ -80,11 +87,12 @@ func (t *Tree) compare(ctx context.Context, other side, opts *CompareOptions) (D
 
 // comparison is a Compare under way.
 type comparison struct {
-	tree    *Tree
-	other   side
-	options CompareOptions
-	after   place
-	found   Differences
+	tree   *Tree
+	source Source
+	pause  time.Duration
+	most   int // keys
+	after  place
+	found  Differences
 }
 
 func (c *comparison) run(ctx context.Context) error {
@@ -94,42 +102,40 @@ func (c *comparison) run(ctx context.Context) error {
 	t.mu.Unlock()
 	// 1. Digests.
 	var first []int
-	if err := c.snapshots(ctx, nil, func(here, there *snapshot) error {
-		first = c.differ(here, there, nil)
+	if err := c.look(ctx, nil, func(_ *view, _ map[int][]models.Row, differ []int) error {
+		first = differ
 		return nil
 	}); err != nil {
 		return err
 	}
-	t.keepFruitless(first)
-	first = c.rotate(first)
+	t.mu.Lock() // those that do not differ any more begin again
+	maps.DeleteFunc(t.fruitless, func(segment, _ int) bool { return !slices.Contains(first, segment) })
+	t.mu.Unlock()
 	if len(first) == 0 {
 		return nil
 	}
-	most := c.options.MaxKeys // each has a key that differs, at least
+	most := c.most // each has a key that differs, at least
 	if first[0] == c.after.segment {
 		most++ // but here it may be one that was found
 	}
 	if len(first) > most {
 		first, c.found.More = first[:most], true
 	}
-	if err := c.pause(ctx); err != nil {
-		return err
-	}
 	// 2. Digests again, and keys.
+	if err := c.wait(ctx); err != nil {
+		return err
+	}
 	var keys []Difference
-	if err := c.snapshots(ctx, first, func(here, there *snapshot) (err error) {
-		keys, err = c.keys(here, there, first)
+	if err := c.look(ctx, first, func(here *view, there map[int][]models.Row, differ []int) (err error) {
+		keys, err = c.keys(here, there, differ)
 		return err
-	}); err != nil {
-		return err
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	if err := c.pause(ctx); err != nil {
+	}); err != nil || len(keys) == 0 {
 		return err
 	}
 	// 3. Keys again.
+	if err := c.wait(ctx); err != nil {
+		return err
+	}
 	if err := c.confirm(ctx, keys); err != nil {
 		return err
 	}
@@ -140,12 +146,16 @@ func (c *comparison) run(ctx context.Context) error {
 	return nil
 }
 
-// pause waits for a jittered time, so that what has a rhythm is not met at the same moment of it again.
-func (c *comparison) pause(ctx context.Context) error {
-	if c.options.Pause < 0 {
+// wait waits for a jittered pause, so that what has a rhythm is not met at the same moment of it again.
+func (c *comparison) wait(ctx context.Context) error {
+	return sleep(ctx, c.pause/2+rand.N(max(c.pause, 0)+1))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
 		return context.Cause(ctx)
 	}
-	timer := time.NewTimer(c.options.Pause/2 + rand.N(c.options.Pause+1))
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -155,55 +165,70 @@ func (c *comparison) pause(ctx context.Context) error {
 	}
 }
 
-// snapshots has do see both sides. The other one is read first: what happens in between is then told to the Tree
-// already, and is not missing here.
-func (c *comparison) snapshots(ctx context.Context, only []int, do func(here, there *snapshot) error) (err error) {
-	there, err := c.other.snapshot(ctx, c.tree.shape.bits, only)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, there.close()) }()
-	here, err := c.tree.snapshot(ctx, c.tree.shape.bits, only)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, here.close()) }()
-	return do(here, there)
-}
-
-// differ returns the segments whose digests differ, in order: of those in some, or of all if that is nil. Those that
-// a side does not know are counted.
-func (c *comparison) differ(here, there *snapshot, some []int) (all []int) {
-	wanted := c.tree.shape.some(some)
-	c.found.Unknown = 0
-	for i, digest := range here.digests {
-		switch {
-		case !here.known(i) || !there.known(i):
-			c.found.Unknown++
-		case digest != there.digests[i] && (wanted == nil || wanted[i]):
-			all = append(all, i)
+// look has use see both sides, and the segments whose digests differ, the one behind the last key that was found
+// first: of those in only, or of all if that is nil. The rows of the source are those of only. The source is read
+// first: what happens in between is then told to the Tree already, and is not missing here.
+func (c *comparison) look(ctx context.Context, only []int, use func(here *view, there map[int][]models.Row, differ []int) error) (err error) {
+	shape := c.tree.shape
+	var wanted []bool
+	if only != nil {
+		wanted = make([]bool, shape.segments())
+		for _, segment := range only {
+			wanted[segment] = true
 		}
 	}
-	return all
-}
-
-// rotate has segments begin with that of the last key that was found, and end before it.
-func (c *comparison) rotate(segments []int) []int {
-	i, _ := slices.BinarySearch(segments, c.after.segment) // one that does not differ any more has a place too
-	return slices.Concat(segments[i:], segments[:i])
+	digests, there := make([]uint64, shape.segments()), make(map[int][]models.Row, len(only))
+	for row, err := range c.source.Scan(ctx, "", "") {
+		if err != nil {
+			return err
+		}
+		if row.Hidden {
+			continue
+		}
+		hash := hashOf(row.Key)
+		segment := shape.segment(hash)
+		digests[segment] += digestOf(hash, row.Version)
+		if only != nil && wanted[segment] {
+			there[segment] = append(there[segment], models.Row{Key: row.Key, Version: row.Version})
+		}
+	}
+	if ctx.Err() != nil { // a source that ends early is not one that has less
+		return context.Cause(ctx)
+	}
+	here, err := c.tree.view(wanted)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, here.release()) }()
+	if err := here.compute(ctx); err != nil {
+		return err
+	}
+	c.found.Unknown = 0
+	var before, differ []int
+	for i, digest := range here.digests {
+		switch {
+		case here.built[i] == 0:
+			c.found.Unknown++
+		case digest == digests[i] || only != nil && !wanted[i]:
+		case i < c.after.segment:
+			before = append(before, i)
+		default:
+			differ = append(differ, i)
+		}
+	}
+	return use(here, there, append(differ, before...))
 }
 
 // keys returns the keys that differ, as many as are wanted, in the order of segments.
-func (c *comparison) keys(here, there *snapshot, first []int) ([]Difference, error) {
-	differ := c.differ(here, there, first)
+func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) ([]Difference, error) {
 	c.found.Segments = len(differ)
 	var all, last []Difference
-	for _, segment := range c.rotate(differ) {
-		if len(all) >= c.options.MaxKeys {
+	for _, segment := range differ {
+		if len(all) >= c.most {
 			c.found.More = true
 			break
 		}
-		x, err := here.rows(segment)
+		rows, err := here.rows(segment)
 		if errors.Is(err, errDamaged) { // found only now
 			c.found.Unknown++
 			continue
@@ -211,14 +236,13 @@ func (c *comparison) keys(here, there *snapshot, first []int) ([]Difference, err
 		if err != nil {
 			return nil, err
 		}
-		y, err := there.rows(segment)
-		if err != nil {
-			return nil, err
-		}
-		some := differences(x, y)
-		c.tree.yielded(segment, len(some) > 0, &c.found)
+		some := differences(rows, there[segment])
+		c.yielded(segment, len(some) > 0)
 		if segment == c.after.segment { // those up to the last one that was found come behind all others
-			i, _ := slices.BinarySearchFunc(some, c.after.key+"\x00", func(d Difference, key string) int { return strings.Compare(d.Key, key) }) // no key is equal: it is the next one that is looked for
+			i := 0
+			for i < len(some) && some[i].Key <= c.after.key {
+				i++
+			}
 			last, some = some[:i], some[i:]
 		}
 		all = append(all, some...)
@@ -226,27 +250,59 @@ func (c *comparison) keys(here, there *snapshot, first []int) ([]Difference, err
 	if !c.found.More { // otherwise there are segments before them, and the next call would begin here again
 		all = append(all, last...)
 	}
-	if len(all) > c.options.MaxKeys {
-		all, c.found.More = all[:c.options.MaxKeys], true
+	if len(all) > c.most {
+		all, c.found.More = all[:c.most], true
 	}
 	return all, nil
 }
 
+// yielded notes whether a segment that differs has keys that do. The second time that it has none it must be built
+// again.
+func (c *comparison) yielded(segment int, keys bool) {
+	t := c.tree
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.fruitless[segment]++
+	switch {
+	case keys:
+		delete(t.fruitless, segment)
+	case t.fruitless[segment] >= 2:
+		t.forget(segment)
+		t.stats.Fruitless++
+		c.found.Fruitless++
+	}
+}
+
 // confirm leaves the keys that are as they were.
-func (c *comparison) confirm(ctx context.Context, all []Difference) error {
-	keys := make([]string, len(all))
+func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) {
+	keys, wanted := make([]string, len(all)), make([]bool, c.tree.shape.segments())
+	segments := make(map[int]bool)
 	for i, d := range all {
-		keys[i] = d.Key
+		segment := c.tree.shape.segment(hashOf(d.Key))
+		keys[i], wanted[segment], segments[segment] = d.Key, true, true
 	}
-	y, err := c.other.lookup(ctx, keys)
+	there, err := c.source.Lookup(ctx, keys)
+	if err == nil && ctx.Err() != nil { // as in look
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	x, err := c.tree.lookup(ctx, keys)
+	there = slices.DeleteFunc(slices.Clone(there), func(r models.Row) bool { return r.Hidden })
+	v, err := c.tree.view(wanted)
 	if err != nil {
 		return err
 	}
-	now := differences(x, y)
+	defer func() { err = errors.Join(err, v.release()) }()
+	var here []models.Row
+	for segment := range segments {
+		rows, err := v.rows(segment)
+		if err != nil {
+			return err
+		}
+		here = append(here, slices.DeleteFunc(rows, func(r models.Row) bool { return !slices.Contains(keys, r.Key) })...)
+	}
+	now := differences(here, there)
 	for _, d := range all {
 		if slices.Contains(now, d) {
 			c.found.Keys = append(c.found.Keys, d)
@@ -255,28 +311,24 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) error {
 	return nil
 }
 
-// keepFruitless forgets of the segments that do not differ that they did, and yielded nothing.
-func (t *Tree) keepFruitless(differ []int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.fruitless, func(segment, _ int) bool {
-		_, found := slices.BinarySearch(differ, segment)
-		return !found
-	})
-}
-
-// yielded takes note of whether a segment that differs has keys that do. The second time that it has none it is to be
-// built anew.
-func (t *Tree) yielded(segment int, keys bool, found *Differences) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if keys {
-		delete(t.fruitless, segment)
-		return
+// differences compares rows by key, and returns what differs in the order of keys.
+func differences(here, there []models.Row) (all []Difference) {
+	x := make(map[string]int64, len(here))
+	for _, r := range here {
+		x[r.Key] = r.Version
 	}
-	if t.fruitless[segment]++; t.fruitless[segment] >= 2 {
-		t.forget(segment)
-		t.stats.Fruitless++
-		found.Fruitless++
+	y := make(map[string]int64, len(there))
+	for _, r := range there {
+		y[r.Key] = r.Version
+		if version, ok := x[r.Key]; !ok || version != r.Version {
+			all = append(all, Difference{Key: r.Key, Here: version, There: r.Version, MissingHere: !ok})
+		}
 	}
+	for key, version := range x {
+		if _, ok := y[key]; !ok {
+			all = append(all, Difference{Key: key, Here: version, MissingThere: true})
+		}
+	}
+	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.Key, b.Key) })
+	return all
 }

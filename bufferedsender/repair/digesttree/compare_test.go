@@ -19,45 +19,40 @@ func TestADifferenceIsFoundWithItsDirection(t *testing.T) {
 	here := map[string]int64{"same": 1, "old": 1, "new": 5, "only here": 3, "negative": -4}
 	there := map[string]int64{"same": 1, "old": 2, "new": 4, "only there": 7, "negative": -4}
 	want := []Difference{
-		{"new", Newer, 5, 4},
-		{"old", Older, 1, 2},
-		{"only here", MissingThere, 3, 0},
-		{"only there", MissingHere, 0, 7},
+		{Key: "new", Here: 5, There: 4},
+		{Key: "old", Here: 1, There: 2},
+		{Key: "only here", Here: 3, MissingThere: true},
+		{Key: "only there", There: 7, MissingHere: true},
 	}
-	tree, other := newTree(t), newTree(t)
+	tree := newTree(t)
 	tell(tree, here)
-	tell(other, there)
-	for name, side := range map[string]side{"a tree": other, "a source": asSide(tableOf(there))} {
-		found := compared(t, tree, side)
-		require.ElementsMatch(t, want, found.Keys, name)
-		require.False(t, found.More)
-		require.Zero(t, found.Unknown)
-		require.Empty(t, compared(t, tree, tree).Keys)
-	}
+	found := compared(t, tree, tableOf(there))
+	require.ElementsMatch(t, want, found.Keys)
+	require.False(t, found.More)
+	require.Zero(t, found.Unknown)
+	require.Empty(t, compared(t, tree, tableOf(here)).Keys)
 	tell(tree, there)
 	tree.Deleted("only here")
-	require.Equal(t, Differences{}, compared(t, tree, other))
-	require.Equal(t, "missing here, missing there, older, newer, Kind(9)",
-		fmt.Sprintf("%v, %v, %v, %v, %v", MissingHere, MissingThere, Older, Newer, Kind(9)))
+	require.Equal(t, Differences{}, compared(t, tree, tableOf(there)))
 }
 
-// moving is a side that has another table at each snapshot and look-up.
+// moving is a source that has another table at each scan and look-up.
 type moving struct {
 	tables []table
 	n      int
 }
 
-func (m *moving) next() side {
+func (m *moving) next() table {
 	m.n++
-	return asSide(m.tables[min(m.n, len(m.tables))-1])
+	return m.tables[min(m.n, len(m.tables))-1]
 }
 
-func (m *moving) snapshot(ctx context.Context, bits int, keep []int) (*snapshot, error) {
-	return m.next().snapshot(ctx, bits, keep)
+func (m *moving) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return m.next().Scan(ctx, after, through)
 }
 
-func (m *moving) lookup(ctx context.Context, keys []string) ([]models.Row, error) {
-	return m.next().lookup(ctx, keys)
+func (m *moving) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
+	return m.next().Lookup(ctx, keys)
 }
 
 func TestOnlyWhatDiffersAllAlongIsADifference(t *testing.T) {
@@ -67,7 +62,7 @@ func TestOnlyWhatDiffersAllAlongIsADifference(t *testing.T) {
 	second := tableOf(map[string]int64{"lost": 2, "written": 2, "late": 2, "same": 1})
 	third := tableOf(map[string]int64{"lost": 2, "written": 3, "late": 3, "same": 1})
 	found := compared(t, tree, &moving{tables: []table{first, second, third}})
-	require.Equal(t, []Difference{{"lost", Older, 1, 2}}, found.Keys)
+	require.Equal(t, []Difference{{Key: "lost", Here: 1, There: 2}}, found.Keys)
 
 	found = compared(t, tree, &moving{tables: []table{first, tableOf(map[string]int64{"lost": 1, "written": 1, "late": 1, "same": 1})}})
 	require.Equal(t, Differences{}, found, "what has arrived meanwhile")
@@ -80,25 +75,26 @@ func TestAComparisonWaitsAJitteredPauseBeforeEachLookUnlessNothingDiffers(t *tes
 	synctest.Test(t, func(t *testing.T) {
 		tree := start(t, disktest.New(), few)
 		tree.Confirmed("a", 1)
-		same, other := asSide(tableOf(map[string]int64{"a": 1})), asSide(tableOf(map[string]int64{"a": 2}))
+		same, other := tableOf(map[string]int64{"a": 1}), tableOf(map[string]int64{"a": 2})
+		const pause = 500 * time.Millisecond
 		began := time.Now()
-		_, err := tree.compare(t.Context(), same, nil)
+		_, err := tree.Compare(t.Context(), same, pause)
 		require.NoError(t, err)
 		require.Zero(t, time.Since(began))
 		waited := map[time.Duration]bool{}
 		for range 20 {
 			began = time.Now()
-			found, err := tree.compare(t.Context(), other, nil)
+			found, err := tree.Compare(t.Context(), other, pause)
 			require.NoError(t, err)
 			require.Len(t, found.Keys, 1)
 			waited[time.Since(began)] = true
-			require.GreaterOrEqual(t, time.Since(began), defaultPause, "twice the half")
-			require.LessOrEqual(t, time.Since(began), 3*defaultPause)
+			require.GreaterOrEqual(t, time.Since(began), pause, "twice the half")
+			require.LessOrEqual(t, time.Since(began), 3*pause)
 		}
 		require.Greater(t, len(waited), 10)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("the end"))
 		defer cancel()
-		_, err = tree.compare(ctx, other, nil)
+		_, err = tree.Compare(ctx, other, pause)
 		require.ErrorContains(t, err, "the end")
 	})
 }
@@ -109,7 +105,7 @@ func TestARoundFindsAtMost128KeysAndTheNextGoesOnBehindThem(t *testing.T) {
 		all := versions(1000)
 		found := map[string]bool{}
 		for range 8 { // 1000 = 7*128 + 104
-			round := compared(t, tree, asSide(tableOf(all)))
+			round := compared(t, tree, tableOf(all))
 			require.Len(t, round.Keys, 128)
 			require.True(t, round.More)
 			for _, d := range round.Keys {
@@ -118,20 +114,15 @@ func TestARoundFindsAtMost128KeysAndTheNextGoesOnBehindThem(t *testing.T) {
 		}
 		require.Len(t, found, 1000, "%d bits: each key is found once before one is found again", bits)
 
-		few, err := tree.compare(t.Context(), asSide(tableOf(all)), &CompareOptions{Pause: -1, MaxKeys: 3})
+		few, err := tree.compare(t.Context(), tableOf(all), 0, 3)
 		require.NoError(t, err)
 		require.Len(t, few.Keys, 3)
 		tell(tree, all)
 		tree.Deleted("k7")
 		tree.Deleted("k8")
-		round := compared(t, tree, asSide(tableOf(all)))
+		round := compared(t, tree, tableOf(all))
 		require.Len(t, round.Keys, 2)
 		require.False(t, round.More)
-	}
-	tree := newTree(t)
-	for _, n := range []int{-1, 129} {
-		_, err := tree.compare(t.Context(), tree, &CompareOptions{MaxKeys: n})
-		require.ErrorContains(t, err, "use at most 128")
 	}
 }
 
@@ -147,7 +138,7 @@ func TestAKeyThatIsNeverRepairedDoesNotKeepOthersFromBeingFound(t *testing.T) {
 	require.Greater(t, len(stuck), maxDifferences)
 	for rounds := 0; len(content(t, tree)) < len(all)-len(stuck); rounds++ {
 		require.Less(t, rounds, 12)
-		for _, d := range compared(t, tree, asSide(tableOf(all))).Keys {
+		for _, d := range compared(t, tree, tableOf(all)).Keys {
 			if !stuck[d.Key] {
 				tree.Confirmed(d.Key, d.There)
 			}
@@ -155,18 +146,20 @@ func TestAKeyThatIsNeverRepairedDoesNotKeepOthersFromBeingFound(t *testing.T) {
 	}
 }
 
-// wrong is a side whose digest of one segment is not that of its rows.
+// wrong is a source whose scan yields a key twice: the digest of its segment is not that of its keys.
 type wrong struct {
-	side
-	segment int
+	table
+	key string
 }
 
-func (w wrong) snapshot(ctx context.Context, bits int, keep []int) (*snapshot, error) {
-	s, err := w.side.snapshot(ctx, bits, keep)
-	if err == nil {
-		s.digests[w.segment]++
+func (w wrong) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
+	return func(yield func(models.Row, error) bool) {
+		for row, err := range w.table.Scan(ctx, after, through) {
+			if row.Key == w.key && !yield(row, err) || !yield(row, err) {
+				return
+			}
+		}
 	}
-	return s, err
 }
 
 // Where segments have a key each, as many as are looked at begin with the one that was found last.
@@ -183,7 +176,7 @@ func TestManySegmentsWithAKeyEachAreAllFoundAlthoughNoneIsRepaired(t *testing.T)
 		}
 		seen := make(map[string]bool)
 		for range 3 {
-			found, err := tree.compare(t.Context(), asSide(table{}), &CompareOptions{Pause: -1, MaxKeys: most})
+			found, err := tree.compare(t.Context(), table{}, 0, most)
 			require.NoError(t, err)
 			require.Len(t, found.Keys, most)
 			for _, d := range found.Keys {
@@ -198,19 +191,23 @@ func TestASegmentThatDiffersAndYieldsNothingTwiceIsBuiltAnewAndCounted(t *testin
 	tree := newTree(t)
 	all := versions(20)
 	tell(tree, all)
-	side := wrong{asSide(tableOf(all)), 2}
+	side := wrong{tableOf(all), "k3"}
 	found := compared(t, tree, side)
 	require.Equal(t, Differences{Segments: 1}, found)
-	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))), "in a row: it does not differ, so it counts anew")
+	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)), "in a row: it does not differ, so it counts anew")
 	require.Equal(t, Differences{Segments: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Segments: 1, Fruitless: 1}, compared(t, tree, side))
 	require.Equal(t, Differences{Unknown: 1}, compared(t, tree, side), "it does not differ for ever")
 	require.Equal(t, int64(1), tree.Stats().Fruitless)
-	require.Equal(t, Rebuilt{Segments: 1, Rows: 20}, rebuildAll(t, tree, tableOf(all)))
-	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))))
+	require.Equal(t, [2]int64{1, 20}, rebuildAll(t, tree, tableOf(all)))
+	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)))
 
-	delete(all, "k7") // where a segment yields something it is not this
-	side = wrong{asSide(tableOf(all)), tree.shape.segment(hashOf("k7"))}
+	delete(all, "k7")      // where a segment yields something it is not this
+	for key := range all { // one that is in the same segment
+		if tree.shape.segment(hashOf(key)) == tree.shape.segment(hashOf("k7")) {
+			side = wrong{tableOf(all), key}
+		}
+	}
 	for range 5 {
 		require.Len(t, compared(t, tree, side).Keys, 1)
 	}
@@ -223,15 +220,15 @@ func TestAWrongDigestOfTheTreeIsMendedByARebuild(t *testing.T) {
 	all := versions(20)
 	tell(tree, all)
 	require.NoError(t, tree.fold())
-	tree.base.table[1].digest++ // which cannot happen
+	tree.base.table[1].Digest++ // which cannot happen
 	for range 2 {
-		require.Equal(t, 1, compared(t, tree, asSide(tableOf(all))).Segments)
+		require.Equal(t, 1, compared(t, tree, tableOf(all)).Segments)
 	}
 	require.Equal(t, 1, tree.Stats().Unknown)
 	rebuildAll(t, tree, tableOf(all))
-	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))))
+	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)))
 	require.NoError(t, tree.fold())
-	require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(all))))
+	require.Equal(t, Differences{}, compared(t, tree, tableOf(all)))
 }
 
 func TestKeysThatSettleMeanwhileAreNoReasonToBuildAnything(t *testing.T) {
@@ -246,30 +243,25 @@ func TestKeysThatSettleMeanwhileAreNoReasonToBuildAnything(t *testing.T) {
 
 func TestUnknownSegmentsAreNotCompared(t *testing.T) {
 	all := versions(100)
-	for _, c := range []struct{ here, there int }{{-1, -1}, {1, -1}, {-1, 2}, {0, 3}, {1, 1}} {
-		tree, other := newTree(t), newTree(t)
+	for segment := range 4 {
+		tree := newTree(t)
 		tell(tree, all)
-		want := len(all)
-		for segment, tree := range map[int]*Tree{c.here: tree, c.there + 10: other} {
-			if segment %= 10; segment >= 0 && segment < 4 {
-				tree.mu.Lock()
-				tree.forget(segment)
-				tree.mu.Unlock()
-			}
-		}
+		tree.mu.Lock()
+		tree.forget(segment)
+		tree.mu.Unlock()
+		want := 0
 		for key := range all {
-			if s := tree.shape.segment(hashOf(key)); s == c.here || s == c.there {
-				want--
+			if tree.shape.segment(hashOf(key)) != segment {
+				want++
 			}
 		}
-		found := compared(t, tree, other)
-		require.Len(t, found.Keys, want, "%v", c)
-		tell(other, all)
-		found.Keys = nil
-		require.Zero(t, compared(t, tree, other).Segments, "%v", c)
+		found := compared(t, tree, table{})
+		require.Len(t, found.Keys, want)
+		require.Equal(t, 1, found.Unknown)
+		require.Zero(t, compared(t, tree, tableOf(all)).Segments)
 	}
 	tree := openDir(t, t.TempDir(), Options{SegmentBits: 2}) // not Empty
-	require.Equal(t, Differences{Unknown: 4}, compared(t, tree, asSide(tableOf(all))))
+	require.Equal(t, Differences{Unknown: 4}, compared(t, tree, tableOf(all)))
 }
 
 func TestHiddenRowsAreNotToBeInTheIndex(t *testing.T) {
@@ -277,9 +269,9 @@ func TestHiddenRowsAreNotToBeInTheIndex(t *testing.T) {
 	tell(tree, map[string]int64{"a": 1, "draft": 1})
 	source := tableOf(map[string]int64{"a": 1})
 	source["draft"] = models.Row{Key: "draft", Version: 1, Hidden: true}
-	require.Equal(t, []Difference{{"draft", MissingThere, 1, 0}}, compared(t, tree, asSide(source)).Keys)
+	require.Equal(t, []Difference{{Key: "draft", Here: 1, MissingThere: true}}, compared(t, tree, (source)).Keys)
 	source["draft"] = models.Row{Key: "draft", Version: 1}
-	require.Empty(t, compared(t, tree, asSide(source)).Keys)
+	require.Empty(t, compared(t, tree, (source)).Keys)
 }
 
 // failing is a source that fails, or ends early.
@@ -305,43 +297,48 @@ func (f failing) Scan(ctx context.Context, after, through string) iter.Seq2[mode
 func TestASourceThatFailsOrEndsEarlyIsNotOneThatHasLess(t *testing.T) {
 	tree := newTree(t)
 	tell(tree, versions(10))
-	_, err := tree.compare(t.Context(), asSide(failing{tableOf(versions(10)), disktest.ErrDisk}), atOnce)
+	_, err := tree.Compare(t.Context(), failing{tableOf(versions(10)), disktest.ErrDisk}, 0)
 	require.ErrorIs(t, err, disktest.ErrDisk)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(disktest.ErrDisk)
-	_, err = tree.compare(ctx, asSide(failing{tableOf(versions(10)), nil}), atOnce)
+	_, err = tree.Compare(ctx, failing{tableOf(versions(10)), nil}, 0)
 	require.ErrorIs(t, err, disktest.ErrDisk)
-
-	_, err = asSide(failing{tableOf(versions(10)), nil}).snapshot(ctx, 2, nil)
-	require.ErrorIs(t, err, disktest.ErrDisk)
-
-	_, err = tree.compare(t.Context(), openDir(t, t.TempDir(), Options{SegmentBits: 3}), atOnce)
-	require.ErrorIs(t, err, ErrShape)
 	require.NoError(t, tree.Close(t.Context()))
-	_, err = tree.compare(t.Context(), tree, atOnce)
-	require.ErrorIs(t, err, ErrClosed)
+	_, err = tree.Compare(t.Context(), table{}, 0)
+	require.ErrorIs(t, err, errClosed)
 }
 
 func TestTellingTheTreeWhatTheIndexHasSettlesADifference(t *testing.T) {
 	tree := newTree(t)
 	source := versions(300)
-	there := asSide(tableOf(source))
+	there := tableOf(source)
 	for {
 		found := compared(t, tree, there)
 		if len(found.Keys) == 0 {
 			break
 		}
 		for _, d := range found.Keys {
-			require.Equal(t, MissingHere, d.Kind)
+			require.True(t, d.MissingHere)
 			tree.Confirmed(d.Key, source[d.Key])
 		}
 	}
 	require.True(t, maps.Equal(source, content(t, tree)))
 }
 
+// ending is a source whose context ends while it looks keys up.
+type ending struct {
+	table
+	end func()
+}
+
+func (e ending) Lookup(context.Context, []string) ([]models.Row, error) {
+	e.end()
+	return nil, nil
+}
+
 func TestASourceThatIsLookedUpWhenTheContextHasEndedSaysNothing(t *testing.T) {
+	tree := newTree(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := asSide(tableOf(map[string]int64{"a": 1})).lookup(ctx, []string{"a", "b"})
+	_, err := tree.Compare(ctx, ending{tableOf(map[string]int64{"a": 1}), cancel}, 0)
 	require.ErrorIs(t, err, context.Canceled)
 }

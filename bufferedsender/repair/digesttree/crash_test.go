@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -111,7 +112,7 @@ func history(t testing.TB) (files map[string]string, all []map[string]int64) {
 			require.NoError(t, tree.fold())
 		case 7:
 			require.NoError(t, tree.flush())
-			require.NoError(t, tree.writer.journal.begin(kindContinues, nil))
+			require.NoError(t, tree.logs.begin(kindContinues, nil))
 		}
 	}
 	end(t, tree)
@@ -202,13 +203,13 @@ func script(d *disktest.Disk, changes []change) (durable int) {
 			continue
 		}
 		tree.mu.Lock()
-		durable = int(tree.writer.Durable)
+		durable = int(tree.loop.Durable)
 		tree.mu.Unlock()
 		if err != nil {
 			return durable
 		}
 	}
-	if tree.flush() == nil && tree.writer.journal.end() == nil {
+	if tree.flush() == nil && tree.logs.end() == nil {
 		return len(changes) + 1 // and clean
 	}
 	return durable
@@ -263,11 +264,11 @@ func TestWhatOpenHasReadAndACrashTakesIsNoticed(t *testing.T) {
 	d := disktest.New()
 	tree := openDisk(t, d, few)
 	tree.Confirmed("a", 1)
-	tree.seal()
+	tree.told.Seal()
 	h, err := d.Append(logName(1))
 	require.NoError(t, err)
-	journal.Seal(tree.chunks[0].data, 2)
-	_, err = h.Write(tree.chunks[0].data) // and then it is killed
+	journal.Seal(tree.told.Sealed[0], 2)
+	_, err = h.Write(tree.told.Sealed[0]) // and then it is killed
 	require.NoError(t, err)
 
 	tree = openDisk(t, d, Options{})
@@ -312,14 +313,14 @@ func TestADamagedSegmentIsUnknownFoldedWithoutItAndBuiltAnew(t *testing.T) {
 	end(t, tree)
 	name := baseName(tree.base.number)
 	spoiled := []byte(d.Files()[name])
-	spoiled[tree.base.table[1].offset+20] ^= 1
+	spoiled[tree.base.table[1].Offset+20] ^= 1
 	d.Put(name, string(spoiled))
 
 	tree = openDisk(t, d, Options{})
-	found := compared(t, tree, asSide(tableOf(map[string]int64{}))) // which differs, so it is read
+	found := compared(t, tree, tableOf(map[string]int64{})) // which differs, so it is read
 	require.Equal(t, 1, found.Unknown)
 	for _, diff := range found.Keys {
-		require.Equal(t, MissingThere, diff.Kind)
+		require.True(t, diff.MissingThere)
 		require.NotEqual(t, 1, tree.shape.segment(hashOf(diff.Key)))
 	}
 	require.Equal(t, int64(1), tree.Stats().Damaged)
@@ -327,7 +328,7 @@ func TestADamagedSegmentIsUnknownFoldedWithoutItAndBuiltAnew(t *testing.T) {
 	require.NoError(t, tree.step())
 	require.Equal(t, int64(1), tree.Stats().Folds)
 	require.Less(t, len(content(t, tree)), 50)
-	require.Equal(t, 1, rebuildAll(t, tree, tableOf(want)).Segments)
+	require.Equal(t, [2]int64{1, 50}, rebuildAll(t, tree, tableOf(want)))
 	require.Equal(t, want, content(t, tree))
 	require.NoError(t, tree.fold())
 	require.Equal(t, want, content(t, tree))
@@ -353,4 +354,23 @@ func TestATreeWhoseLastFoldFailedClosesCleanly(t *testing.T) {
 	require.Equal(t, map[string]int64{"a": 1}, content(t, tree))
 	require.False(t, tree.Stats().Unclean)
 	require.Zero(t, tree.Stats().Due)
+}
+
+// The files are those of history, as a former version wrote them.
+func TestTheFilesOfAFormerVersionAreRead(t *testing.T) {
+	d := disktest.New()
+	for _, name := range []string{"base.2", "log.2", "log.3"} {
+		file, err := os.ReadFile("testdata/former/" + name)
+		require.NoError(t, err)
+		d.Put(name, string(file))
+	}
+	all := states(someChanges)
+	for range 2 {
+		tree := openDisk(t, d, Options{ExpireAfter: -1})
+		require.Equal(t, all[len(all)-1], content(t, tree))
+		require.False(t, tree.Stats().Unclean)
+		require.Zero(t, tree.Stats().Due+int(tree.Stats().Damaged))
+		require.NoError(t, tree.fold())
+		end(t, tree)
+	}
 }

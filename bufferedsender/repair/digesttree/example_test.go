@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 	"github.com/go-azsearch/azsearch/events"
@@ -63,15 +64,15 @@ func Example() {
 	}
 
 	source := hotels{{Key: "1", Version: 7}, {Key: "2", Version: 4}, {Key: "3", Version: 1}}
-	found, err := tree.Compare(ctx, source, nil)
+	found, err := tree.Compare(ctx, source, 500*time.Millisecond)
 	must(err)
 	for _, d := range found.Keys {
-		fmt.Println(d.Key, d.Kind, d.Here, d.There)
+		fmt.Println(d.Key, d.MissingHere, d.Here, d.There)
 	}
 	must(tree.Close(ctx))
 	// Unordered output:
-	// 2 older 3 4
-	// 3 missing here 0 1
+	// 2 false 3 4
+	// 3 true 0 1
 }
 
 // A tree for an index that has documents already, or that is due, is built from a scan of the index.
@@ -85,11 +86,11 @@ func ExampleTree_Rebuild() {
 
 	index := hotels{{Key: "1", Version: 7}, {Key: "2", Version: 3}} // a *search.Rows, as a rule
 	if tree.Stats().Due > 0 {
-		done, err := tree.Rebuild(ctx, index.Scan(ctx, "", ""), &digesttree.RebuildOptions{Settle: -1})
+		segments, rows, err := tree.Rebuild(ctx, index.Scan(ctx, "", ""), 10*time.Millisecond)
 		must(err)
-		fmt.Println("built", done.Segments, "segments of", done.Rows, "rows")
+		fmt.Println("built", segments, "segments of", rows, "rows")
 	}
-	found, err := tree.Compare(ctx, index, nil)
+	found, err := tree.Compare(ctx, index, 500*time.Millisecond)
 	must(err)
 	fmt.Println(len(found.Keys), "differ;", tree.Stats().Due, "due")
 	must(tree.Close(ctx))

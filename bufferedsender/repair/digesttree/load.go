@@ -2,10 +2,10 @@ package digesttree
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/internal/journal"
@@ -13,14 +13,13 @@ import (
 
 // loading reads what is in a folder.
 type loading struct {
-	tree    *Tree
-	folder  disk.Folder
-	journal logs
-	fresh   bool // there was nothing
-	clean   bool // there was, and nothing of it is missing
-	broken  bool // more is missing than what a crash takes
-	closed  bool // the last log that was read ends with a closed record
-	frames  map[uint64]uint32
+	tree   *Tree
+	folder disk.Folder
+	fresh  bool // there was nothing
+	clean  bool // there was, and nothing of it is missing
+	broken bool // more is missing than what a crash takes
+	closed bool // the last log that was read ends with a closed record
+	frames map[uint64]uint32
 }
 
 func (l *loading) run() error {
@@ -28,48 +27,38 @@ func (l *loading) run() error {
 	if err != nil {
 		return err
 	}
-	bases, logs := numbered(entries, basePrefix), numbered(entries, logPrefix)
-	l.fresh = len(bases)+len(logs) == 0
-	for _, e := range entries {
-		if e.Name() == tmpName || strings.HasPrefix(e.Name(), rebuildPrefix) {
-			if err := disk.Remove(l.folder, e.Name()); err != nil {
-				return err
-			}
-		}
+	t, bases, files := l.tree, numbered(entries, basePrefix), numbered(entries, logPrefix)
+	t.logs.folder, l.frames = l.folder, make(map[uint64]uint32)
+	for _, n := range slices.Concat(bases, files) {
+		t.logs.number = max(t.logs.number, n)
 	}
 	if err := l.loadBase(bases); err != nil {
 		return err
 	}
-	t := l.tree
-	l.frames = make(map[uint64]uint32)
-	for _, n := range logs {
-		if t.base != nil && n < t.base.number {
-			continue
-		}
-		if err := l.loadLog(n); err != nil {
-			return err
+	for _, n := range files {
+		if t.base == nil || n >= t.base.number {
+			if err := l.loadLog(n); err != nil {
+				return err
+			}
 		}
 	}
 	if t.base == nil {
-		if err := l.make(t.options.SegmentBits); err != nil {
+		if err := l.begin(cmp.Or(t.options.SegmentBits, defaultSegmentBits)); err != nil {
 			return err
 		}
 	}
+	l.fresh = len(bases)+len(files) == 0
 	l.clean = !l.fresh && l.closed
 	if !l.fresh && !l.clean {
 		t.stats.Unclean = true
 		l.expire()
 	}
 	if l.broken { // whatever built says: it was said of what is missing
-		l.tree.buildAll(0)
+		t.buildAll(0)
 	}
 	t.refold = t.stats.Unclean || l.broken // what was read need not be durable
-	l.journal.folder, l.journal.bits = l.folder, t.shape.bits
-	for _, n := range slices.Concat(bases, logs) {
-		l.journal.number = max(l.journal.number, n)
-	}
-	t.written, t.options.SegmentBits = len(t.chunks), t.shape.bits
-	return l.tidy(bases, logs)
+	t.logs.bits, t.written = t.shape.bits, len(t.told.Sealed)
+	return tidy(l.folder, t.base.number, true)
 }
 
 // loadBase reads the newest base that can be read.
@@ -84,39 +73,35 @@ func (l *loading) loadBase(bases []uint64) error {
 		if err != nil {
 			return err
 		}
-		l.tree.base, l.tree.shape, l.tree.built = b, b.shape, built
-		return l.check(b.shape.bits)
+		return l.use(b, built)
 	}
 	return nil
 }
 
-// make begins without a base.
-func (l *loading) make(bits int) error {
-	if bits == 0 {
-		bits = defaultSegmentBits
-	}
+// begin begins without a base.
+func (l *loading) begin(bits int) error {
+	s := shape{bits}
+	return l.use(emptyBase(s), make([]int64, s.segments()))
+}
+
+func (l *loading) use(b *base, built []int64) error {
 	t := l.tree
-	t.shape = shape{bits}
-	t.base, t.built = emptyBase(t.shape), make([]int64, t.shape.segments())
-	return l.check(bits)
-}
-
-func (l *loading) check(bits int) error {
-	if want := l.tree.options.SegmentBits; want != 0 && want != bits {
-		return fmt.Errorf("%w: SegmentBits is %d, the folder has %d", ErrShape, want, bits)
+	t.base, t.shape, t.built = b, b.shape, built
+	if want := t.options.SegmentBits; want != 0 && want != b.shape.bits {
+		return fmt.Errorf("the number of segments: got SegmentBits %d, want the %d of the folder", want, b.shape.bits)
 	}
 	return nil
 }
 
-// expire has all segments that are known be built anew.
+// expire has all segments that are known built again.
 func (l *loading) expire() {
 	for i := range l.tree.built {
 		l.tree.built[i] = min(l.tree.built[i], dueSince)
 	}
 }
 
-// loadLog reads a log as far as it can be. Where it ends needs no judgement: the next one says how many frames it
-// must have.
+// loadLog reads a log as far as it can be. Where it ends needs no judgement: the next one says how many frames it must
+// have.
 func (l *loading) loadLog(n uint64) error {
 	before := l.closed // whether nothing can be missing before this one
 	l.closed = false
@@ -130,10 +115,10 @@ func (l *loading) loadLog(n uint64) error {
 	return err
 }
 
-// apply applies a frame, which is well-formed.
+// apply applies a frame, which is well formed.
 func (l *loading) apply(log uint64, b []byte, before bool) error {
 	t := l.tree
-	first, _ := next(b[header:])
+	first, _ := next(b[journal.HeaderSize:]) // nothing is malformed
 	l.closed = first.kind == kindClosed
 	switch first.kind {
 	case kindBegin, kindContinues:
@@ -141,7 +126,7 @@ func (l *loading) apply(log uint64, b []byte, before bool) error {
 			if first.bits < minSegmentBits || first.bits > maxSegmentBits {
 				return nil
 			}
-			if err := l.make(int(first.bits)); err != nil {
+			if err := l.begin(int(first.bits)); err != nil {
 				return err
 			}
 		}
@@ -153,10 +138,9 @@ func (l *loading) apply(log uint64, b []byte, before bool) error {
 			l.broken = true
 		}
 	case kindSet, kindDeleted, kindBuilt:
-		t.chunks = append(t.chunks, chunk{data: b})
-		t.pending += int64(len(b) - header)
+		t.told.Add(b)
 	}
-	for rest := b[header:]; len(rest) > 0; {
+	for rest := b[journal.HeaderSize:]; len(rest) > 0; {
 		r, size := next(rest)
 		rest = rest[size:]
 		switch {
@@ -167,32 +151,6 @@ func (l *loading) apply(log uint64, b []byte, before bool) error {
 			t.built[r.segment] = r.time
 		}
 	}
-	l.journal.before, l.journal.durable = log, l.frames[log]
+	t.logs.before, t.logs.durable = log, l.frames[log]
 	return nil
-}
-
-// tidy removes what the base replaces: F3.
-func (l *loading) tidy(bases, logs []uint64) error {
-	for _, n := range bases {
-		if n != l.tree.base.number {
-			if err := disk.Remove(l.folder, baseName(n)); err != nil {
-				return err
-			}
-		}
-	}
-	for _, n := range logs {
-		if n < l.tree.base.number {
-			if err := disk.Remove(l.folder, logName(n)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (l *loading) close() error {
-	if l.tree.base == nil {
-		return nil
-	}
-	return l.tree.base.close()
 }

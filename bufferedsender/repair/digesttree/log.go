@@ -20,23 +20,43 @@ const (
 	lockName      = "lock"
 )
 
-// logMagic is how a log begins. The last byte is the version of the format.
-const logMagic = "aztlog\x00\x01"
-
 func logName(n uint64) string  { return logPrefix + strconv.FormatUint(n, 10) }
 func baseName(n uint64) string { return basePrefix + strconv.FormatUint(n, 10) }
+
+// numberOf returns the number of a file whose name begins so.
+func numberOf(name, prefix string) (n uint64, ok bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	n, err := strconv.ParseUint(rest, 10, 63)
+	return n, ok && err == nil && strconv.FormatUint(n, 10) == rest
+}
 
 // numbered returns the numbers of the files whose names begin so, in order.
 func numbered(entries []fs.DirEntry, prefix string) (all []uint64) {
 	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), prefix); ok {
-			if n, err := strconv.ParseUint(rest, 10, 63); err == nil && strconv.FormatUint(n, 10) == rest {
-				all = append(all, n)
-			}
+		if n, ok := numberOf(e.Name(), prefix); ok {
+			all = append(all, n)
 		}
 	}
 	slices.Sort(all)
 	return all
+}
+
+// tidy removes what a base replaces: F3. A tree that is opened has also removed what a crash has left.
+func tidy(folder disk.Folder, base uint64, opened bool) error {
+	entries, err := folder.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		log, isLog := numberOf(name, logPrefix)
+		other, isBase := numberOf(name, basePrefix)
+		isLeft := opened && (name == tmpName || strings.HasPrefix(name, rebuildPrefix))
+		if isLog && log < base || isBase && other != base || isLeft {
+			err = errors.Join(err, disk.Remove(folder, name))
+		}
+	}
+	return err
 }
 
 // logs are the logs, which one goroutine writes. The lines O1 to X1 are those of DESIGN.md.
@@ -53,38 +73,33 @@ type logs struct {
 }
 
 // begin makes a new log, durably: O1 and R1. extra are records behind its first.
-func (j *logs) begin(k kind, extra []byte) error {
-	if err := j.file.Close(); err != nil {
+func (l *logs) begin(k kind, extra []byte) error {
+	if err := l.file.Close(); err != nil {
 		return err
 	}
-	j.number++
-	first := make([]byte, header, 64)
-	first = appendFirst(first, k, j.bits, j.before, j.durable)
-	if err := j.file.Create(j.folder, logName(j.number), format, append(first, extra...)); err != nil {
+	l.number++
+	first := appendFirst(make([]byte, journal.HeaderSize, 64), k, l.bits, l.before, l.durable)
+	if err := l.file.Create(l.folder, logName(l.number), format, append(first, extra...)); err != nil {
 		return err
 	}
-	j.before, j.durable = j.number, 1
+	l.before, l.durable = l.number, 1
 	return nil
 }
 
-// append makes frames durable: A1 and A2.
-func (j *logs) append(chunks []chunk) error {
-	frames := make([][]byte, len(chunks))
-	for i, c := range chunks {
-		frames[i] = c.data
+// append makes frames durable: A1 and A2. If the log was given up it begins another one.
+func (l *logs) append(frames ...[]byte) error {
+	if !l.file.IsOpen() {
+		if err := l.begin(kindContinues, nil); err != nil {
+			return err
+		}
 	}
-	err := j.file.Append(frames...)
-	j.durable = j.file.Number()
+	err := l.file.Append(frames...)
+	l.durable = l.file.Number()
 	return err
 }
 
 // end is X1.
-func (j *logs) end() error {
-	if !j.file.IsOpen() { // it was given up, by a fold for example, and nothing was told since
-		if err := j.begin(kindContinues, nil); err != nil {
-			return err
-		}
-	}
-	err := j.append([]chunk{{data: append(make([]byte, header), byte(kindClosed))}})
-	return errors.Join(err, j.file.Close())
+func (l *logs) end() error {
+	err := l.append(append(make([]byte, journal.HeaderSize), byte(kindClosed)))
+	return errors.Join(err, l.file.Close())
 }

@@ -58,7 +58,7 @@ func TestAKilledProcessLeavesWhatWasSyncedAndFreesTheFolder(t *testing.T) {
 			require.True(t, next())
 		}
 		_, err = Open(dir, nil)
-		require.ErrorIs(t, err, ErrLocked)
+		require.ErrorIs(t, err, errLocked)
 		require.NoError(t, cmd.Process.Kill())
 		for next() { // what it has said before it was killed
 		}

@@ -2,295 +2,212 @@ package digesttree
 
 import (
 	"bufio"
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/journal"
 	"github.com/go-azsearch/azsearch/models"
 )
-
-// defaultSettle is that of RebuildOptions.
-const defaultSettle = 10 * time.Second
-
-// RebuildOptions are for Rebuild. The zero value, or nil, is what most programs need.
-type RebuildOptions struct {
-	// Settle is how long to wait before the first row is asked for: longer than it takes until what the service has
-	// confirmed is to be seen in the index. Defaults to ten seconds; negative: none.
-	Settle time.Duration
-}
-
-// Rebuilt is what Rebuild has done.
-type Rebuilt struct {
-	// Segments is how many were built; Left of those that were due were not, since their part of the file was found
-	// to be damaged or something was dropped.
-	Segments, Left int
-	// Rows is how many were read.
-	Rows int64
-	// Added, Changed and Removed is how many keys the Tree did not have, had in another version, and has no more.
-	Added, Changed, Removed int64
-}
 
 // maxParts is into how many files the rows are spread, by segment.
 const maxParts = 64
 
-// Rebuild builds all segments that are due, see Stats.Due, from the rows of one scan of the whole index: the Tree has
-// then what the index has. If none is due it returns at once, and asks for no row. There is no scan of a segment
-// alone; so whoever scans the index for another purpose can let Rebuild see its rows. These must be read after the
-// call: the iterator is not begun before RebuildOptions.Settle is over.
-//
-// What is told to the Tree since the call counts more than a row. A row with an error ends it; then nothing is done.
-// It may be called while everything else goes on; while another Rebuild does, the error is ErrRebuilding. Rows are
-// kept in files in the folder meanwhile, the keys that are told in memory. If ctx ends it, or the process, the
-// segments that were not built are due as before.
-func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], opts *RebuildOptions) (done Rebuilt, err error) {
-	r := rebuild{tree: t, folder: t.writer.journal.folder, began: time.Now().Unix()}
-	due, err := t.beginRebuild()
-	if err != nil || due == 0 {
-		return done, err
-	}
-	defer func() {
-		err = errors.Join(err, r.clean())
-		t.mu.Lock()
-		close(t.rebuild.ended)
-		t.rebuild = nil
-		t.mu.Unlock()
-		if err != nil {
-			err = fmt.Errorf("digesttree: rebuilding: %w", err)
-		}
-	}()
-	settle := defaultSettle
-	if opts != nil && opts.Settle != 0 {
-		settle = opts.Settle
-	}
-	if err := r.settle(ctx, settle); err != nil {
-		return done, err
-	}
-	if err := r.spread(ctx, rows); err != nil {
-		return done, err
-	}
-	err = r.build(ctx)
-	r.done.Left = due - r.done.Segments
-	return r.done, err
-}
-
-// beginRebuild returns how many segments are due. From now on it is remembered what is told of them.
-func (t *Tree) beginRebuild() (due int, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.closed:
-		return 0, ErrClosed
-	case t.rebuild != nil:
-		return 0, ErrRebuilding
-	}
-	r := &rebuilding{due: make([]bool, len(t.built)), keys: make(map[string]struct{}), ended: make(chan struct{})}
-	now := time.Now()
-	for i := range t.built {
-		if t.isDue(i, now) {
-			r.due[i] = true
-			due++
-		}
-	}
-	if due > 0 {
-		t.rebuild = r
-	}
-	return due, nil
-}
-
 // rebuild is a Rebuild under way.
 type rebuild struct {
-	tree   *Tree
-	folder disk.Folder
-	began  int64
-	done   Rebuilt
-	parts  [maxParts]part
+	tree  *Tree
+	began int64
+	ended chan struct{} // closed at the end
+	parts []part
+
+	// The mutex of the tree guards these.
+	due  []bool // by segment: it must be built
+	told *watcher
+
+	segments int
+	rows     int64
 }
 
 // part is a file with the rows of neighbouring segments.
 type part struct {
-	handle disk.Handle
+	handle disk.Handle // nil: it is closed
 	w      *bufio.Writer
-	there  bool
 }
 
 func partName(i int) string { return fmt.Sprintf("%s%02d", rebuildPrefix, i) }
 
-func (r *rebuild) settle(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(max(d, 0))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return r.ended(ctx)
-	case <-r.tree.closing:
-		return ErrClosed
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// Rebuild builds all segments that are due, see Stats.Due, from the rows of one scan of the whole index: the Tree has
+// then what the index has. It returns how many segments were built, and how many rows were read. If none is due it
+// returns at once, and asks for no row. There is no scan of a segment alone; so a program that scans the index for
+// another purpose can let Rebuild see its rows. These must be read after the call: the iterator is not begun before
+// settle is over. That must be longer than it takes until what the service has confirmed is seen in the index, ten
+// seconds for example; 0 is none.
+//
+// What is told to the Tree since the call counts more than a row. A row with an error ends it; then nothing is done. It
+// may be called while everything else is in use, except another Rebuild, which is an error. Rows are kept in files in
+// the folder meanwhile, the keys that are told in memory. If ctx ends it, or the process, the segments that were not
+// built are due as before.
+func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], settle time.Duration) (segments int, read int64, err error) {
+	r, err := t.beginRebuild()
+	if r == nil {
+		return 0, 0, err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(t.life, func() { cancel(errClosed) })
+	defer func() { // also if an iterator panics
+		cancel(nil)
+		_ = stop() // it may have run
+		if err = errors.Join(err, r.end()); err != nil {
+			err = fmt.Errorf("digesttree: rebuilding: %w", err)
+		}
+	}()
+	if err := sleep(ctx, settle); err != nil {
+		return 0, 0, err
+	}
+	if err := r.spread(ctx, rows); err != nil {
+		return 0, r.rows, err
+	}
+	err = r.build(ctx)
+	return r.segments, r.rows, err
 }
 
-// ended returns why there is no point in going on, or nil.
-func (r *rebuild) ended(ctx context.Context) error {
-	select {
-	case <-r.tree.closing:
-		return ErrClosed
-	default:
-		return context.Cause(ctx)
+// beginRebuild returns nil if no segment is due. What is told of those that are is noted from now on.
+func (t *Tree) beginRebuild() (*rebuild, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.life.Err() != nil:
+		return nil, errClosed
+	case t.rebuild != nil:
+		return nil, errRebuilding
 	}
+	now := time.Now()
+	r := &rebuild{tree: t, began: now.Unix(), ended: make(chan struct{}), due: make([]bool, len(t.built))}
+	for i := range t.built {
+		r.due[i] = t.isDue(i, now)
+	}
+	if !slices.Contains(r.due, true) {
+		return nil, nil
+	}
+	r.told = t.watch(func(key string) bool { return r.due[t.shape.segment(hashOf(key))] })
+	t.rebuild = r
+	return r, nil
+}
+
+// end removes the files.
+func (r *rebuild) end() (err error) {
+	for i, p := range r.parts {
+		if p.handle != nil {
+			err = errors.Join(err, p.handle.Close())
+		}
+		err = errors.Join(err, disk.Remove(r.tree.logs.folder, partName(i)))
+	}
+	r.tree.mu.Lock()
+	defer r.tree.mu.Unlock()
+	close(r.ended)
+	r.tree.rebuild = nil
+	r.tree.unwatch(r.told)
+	return err
 }
 
 // spread writes the rows to files.
 func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error]) error {
-	due := r.due()
-	var b []byte
-	for row, err := range rows {
+	due := r.wanted()
+	n := min(len(due), maxParts)
+	for i := range n {
+		h, err := r.tree.logs.folder.Create(partName(i))
 		if err != nil {
 			return err
 		}
-		r.done.Rows++
-		if err := r.ended(ctx); err != nil {
+		r.parts = append(r.parts, part{h, bufio.NewWriterSize(h, 32<<10)})
+	}
+	var b []byte
+	for row, err := range rows {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
 			return err
 		}
+		r.rows++
 		segment := r.tree.shape.segment(hashOf(row.Key))
-		if row.Hidden || !due[segment] || !valid(row.Key) {
+		if row.Hidden || !due[segment] || !journal.IsKey(row.Key) {
 			continue
 		}
 		b = appendEntry(b[:0], []byte(row.Key), row.Version)
-		if err := r.write(segment*maxParts/len(due), b); err != nil {
+		if _, err := r.parts[segment*n/len(due)].w.Write(b); err != nil {
 			return err
 		}
 	}
-	err := r.ended(ctx)
-	if err != nil { // a scan that ends early is not an index that has less
-		return err
+	if ctx.Err() != nil { // a scan that ends early is not an index that has less
+		return context.Cause(ctx)
 	}
+	var err error
 	for i := range r.parts {
 		p := &r.parts[i]
-		if p.handle != nil {
-			err = errors.Join(err, p.w.Flush(), p.handle.Close())
-			p.handle = nil
-		}
+		err = errors.Join(err, p.w.Flush(), p.handle.Close())
+		p.handle = nil
 	}
 	return err
 }
 
-// due returns the segments to build. Some may not be any more, when it comes to them.
-func (r *rebuild) due() []bool {
+// wanted returns the segments to build. Some need not be any more, when it comes to them.
+func (r *rebuild) wanted() []bool {
 	r.tree.mu.Lock()
 	defer r.tree.mu.Unlock()
-	return slices.Clone(r.tree.rebuild.due)
-}
-
-func (r *rebuild) write(i int, b []byte) error {
-	p := &r.parts[i]
-	if p.handle == nil {
-		h, err := r.folder.Create(partName(i))
-		if err != nil {
-			return err
-		}
-		p.handle, p.w, p.there = h, bufio.NewWriterSize(h, 32<<10), true
-	}
-	_, err := p.w.Write(b)
-	return err
-}
-
-// clean removes the files.
-func (r *rebuild) clean() (err error) {
-	for i := range r.parts {
-		p := &r.parts[i]
-		if p.handle != nil {
-			err = errors.Join(err, p.handle.Close())
-		}
-		if p.there {
-			err = errors.Join(err, disk.Remove(r.folder, partName(i)))
-		}
-	}
-	return err
-}
-
-// scannedRow is a row of a file.
-type scannedRow struct {
-	segment int
-	key     []byte
-	version int64
-}
-
-// read returns the rows of a file by segment and key. Of a key that is there twice the last one counts.
-func (r *rebuild) read(i int) ([]scannedRow, error) {
-	if !r.parts[i].there {
-		return nil, nil
-	}
-	f, err := r.folder.Open(partName(i))
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	var rows []scannedRow
-	for len(data) > 0 {
-		key, version, size := entry(data)
-		if size == 0 {
-			return nil, fmt.Errorf("%s: %w", partName(i), errDamaged)
-		}
-		rows = append(rows, scannedRow{r.tree.shape.segment(hashOf(key)), key, version})
-		data = data[size:]
-	}
-	slices.SortStableFunc(rows, func(a, b scannedRow) int {
-		return cmp.Or(cmp.Compare(a.segment, b.segment), bytes.Compare(a.key, b.key))
-	})
-	kept := rows[:0]
-	for i, row := range rows {
-		if i+1 == len(rows) || rows[i+1].segment != row.segment || !bytes.Equal(rows[i+1].key, row.key) {
-			kept = append(kept, row)
-		}
-	}
-	return kept, nil
+	return slices.Clone(r.due)
 }
 
 // build tells the tree what differs, segment by segment.
 func (r *rebuild) build(ctx context.Context) (err error) {
-	v, err := r.tree.view(nil) // after the last row: what is told later is known
+	t := r.tree
+	v, err := t.view(nil) // after the last row: what is told later is known
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.release()) }()
-	due := r.due()
-	part := -1
-	var rows []scannedRow
-	for segment := range due {
-		if p := segment * maxParts / len(due); p != part {
-			part = p
-			if rows, err = r.read(p); err != nil {
-				return err
+	due := r.wanted()
+	per := len(due) / len(r.parts)
+	for i := range r.parts {
+		entries, err := fs.ReadFile(t.logs.folder, partName(i))
+		if err != nil {
+			return err
+		}
+		rows := make(map[int]map[string]int64) // of a key that is there twice the last row counts
+		size := 0
+		for key, version := range entriesOf(entries) {
+			size += entryHead + len(key)
+			segment := t.shape.segment(hashOf(key))
+			if rows[segment] == nil {
+				rows[segment] = make(map[string]int64)
 			}
+			rows[segment][string(key)] = version
 		}
-		end := 0
-		for end < len(rows) && rows[end].segment == segment {
-			end++
+		if size != len(entries) { // rows that are missing would be deletions
+			return fmt.Errorf("%s: %w", partName(i), errDamaged)
 		}
-		if due[segment] {
+		for segment := i * per; segment < (i+1)*per; segment++ {
+			if !due[segment] {
+				continue
+			}
 			if err := r.room(ctx); err != nil {
 				return err
 			}
-			if err := r.segment(v, segment, rows[:end]); err != nil {
+			if err := r.segment(v, segment, rows[segment]); err != nil {
 				return err
 			}
 		}
-		rows = rows[end:]
 	}
 	return nil
 }
 
 // segment is build for one.
-func (r *rebuild) segment(v *view, segment int, rows []scannedRow) error {
+func (r *rebuild) segment(v *view, segment int, rows map[string]int64) error {
 	entries, _, _, err := v.content(segment)
 	if err != nil {
 		return v.damaged(segment, err) // which leaves it due
@@ -298,73 +215,46 @@ func (r *rebuild) segment(v *view, segment int, rows []scannedRow) error {
 	t := r.tree
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return ErrClosed
+	if t.life.Err() != nil {
+		return errClosed
 	}
-	if !t.rebuild.due[segment] { // something was dropped meanwhile
+	if !r.due[segment] { // something was dropped meanwhile
 		return nil
 	}
-	tell := func(key []byte, version int64, deleted bool, counter *int64) {
-		if _, told := t.rebuild.keys[string(key)]; told {
-			return
-		}
-		*counter++
-		if deleted {
-			t.append(appendDeleted(t.room(), string(key)))
-		} else {
-			t.append(appendSet(t.room(), string(key), version))
+	tell := func(key string, version int64, deleted bool) {
+		if !r.told.told[key] {
+			t.set(key, version, deleted)
 		}
 	}
-	for len(entries) > 0 || len(rows) > 0 {
-		key, version, size := entry(entries)
-		order := -1 // of the entry and the row
-		switch {
-		case size == 0:
-			order = 1
-			entries = nil
-		case len(rows) > 0:
-			order = bytes.Compare(key, rows[0].key)
+	for key, before := range entriesOf(entries) {
+		version, there := rows[string(key)]
+		if !there || version != before {
+			tell(string(key), version, !there)
 		}
-		switch {
-		case order < 0:
-			tell(key, 0, true, &r.done.Removed)
-		case order > 0 && len(rows) > 0:
-			tell(rows[0].key, rows[0].version, false, &r.done.Added)
-		case order == 0 && version != rows[0].version:
-			tell(key, rows[0].version, false, &r.done.Changed)
-		}
-		if order <= 0 {
-			entries = entries[size:]
-		}
-		if order >= 0 && len(rows) > 0 {
-			rows = rows[1:]
-		}
+		delete(rows, string(key))
 	}
-	t.built[segment] = r.began
-	t.append(appendBuilt(t.room(), uint32(segment), r.began)) //nolint:gosec // less than 2^20
-	delete(t.fruitless, segment)
-	t.stats.Rebuilt++
-	r.done.Segments++
+	for key, version := range rows {
+		tell(key, version, false)
+	}
+	t.build(segment, r.began)
+	r.segments++
 	return nil
 }
 
-// room waits until the writer has folded enough: unlike who tells, it can wait.
+// room waits until the writer has folded enough: unlike a caller of Confirmed, it can wait.
 func (r *rebuild) room(ctx context.Context) error {
 	t := r.tree
 	for {
 		t.mu.Lock()
-		free, turn := t.pending <= t.options.MaxPending/2, t.writer.Turn()
+		free, turn := t.told.Size <= t.options.MaxPending/2, t.loop.Turn()
 		t.mu.Unlock()
-		if free {
-			return r.ended(ctx)
+		if free || ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		t.writer.Wake()
+		t.loop.Wake()
 		select {
 		case <-turn:
-		case <-t.closing:
-			return ErrClosed
 		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 }

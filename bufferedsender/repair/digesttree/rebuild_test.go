@@ -3,6 +3,7 @@ package digesttree
 import (
 	"context"
 	"iter"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,10 +23,10 @@ func TestARebuildGivesTheTreeWhatTheIndexHas(t *testing.T) {
 		}
 		index := versions(1000)
 		done := rebuildAll(t, tree, tableOf(index))
-		require.Equal(t, Rebuilt{Segments: 256, Rows: 1000, Added: 997, Changed: 1, Removed: 1}, done)
+		require.Equal(t, [2]int64{256, 1000}, done)
 		require.Equal(t, index, content(t, tree))
 		require.Zero(t, tree.Stats().Due)
-		require.Equal(t, Differences{}, compared(t, tree, asSide(tableOf(index))))
+		require.Equal(t, Differences{}, compared(t, tree, tableOf(index)))
 		end(t, tree)
 		tree = openDisk(t, d, Options{})
 		require.Equal(t, index, content(t, tree))
@@ -58,14 +59,14 @@ func during(rows table, key string, do func()) iter.Seq2[models.Row, error] {
 func TestWhatIsToldDuringARebuildCountsMoreThanItsRows(t *testing.T) {
 	tree := openDisk(t, disktest.New(), Options{SegmentBits: 2})
 	index := versions(20)
-	_, err := tree.Rebuild(t.Context(), during(tableOf(index), "k5", func() {
+	_, _, err := tree.Rebuild(t.Context(), during(tableOf(index), "k5", func() {
 		tree.Confirmed("k1", 99) // its row is read already
 		tree.Confirmed("k7", 98) // and this one is not
 		tree.Deleted("k2")
 		tree.Deleted("k8")
 		tree.Confirmed("new", 97)
 		require.NoError(t, tree.fold()) // and all of it is where it cannot be told from older things
-	}), &RebuildOptions{Settle: -1})
+	}), 0)
 	require.NoError(t, err)
 	index["k1"], index["k7"], index["new"] = 99, 98, 97
 	delete(index, "k2")
@@ -83,16 +84,16 @@ func TestAScanThatFailsOrEndsEarlyBuildsNothing(t *testing.T) {
 	tree.forget(1)
 	tree.mu.Unlock()
 	fails := failing{tableOf(want), disktest.ErrDisk}.Scan(t.Context(), "", "")
-	_, err := tree.Rebuild(t.Context(), fails, &RebuildOptions{Settle: -1})
+	_, _, err := tree.Rebuild(t.Context(), fails, 0)
 	require.ErrorIs(t, err, disktest.ErrDisk)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ends := during(tableOf(want), "k0", func() { cancel(disktest.ErrDisk) })
-	_, err = tree.Rebuild(ctx, ends, &RebuildOptions{Settle: -1})
+	_, _, err = tree.Rebuild(ctx, ends, 0)
 	require.ErrorIs(t, err, disktest.ErrDisk)
 	require.Equal(t, want, content(t, tree))
 	require.Equal(t, 2, tree.Stats().Due)
 	require.Len(t, d.Files(), 1, "the rows are gone")
-	require.Equal(t, 2, rebuildAll(t, tree, tableOf(want)).Segments)
+	require.Equal(t, [2]int64{2, 10}, rebuildAll(t, tree, tableOf(want)))
 }
 
 func TestOnlyWhatIsDueIsBuilt(t *testing.T) {
@@ -100,17 +101,16 @@ func TestOnlyWhatIsDueIsBuilt(t *testing.T) {
 	index := versions(100)
 	tell(tree, index)
 	asked := false
-	done, err := tree.Rebuild(t.Context(), during(tableOf(index), "k0", func() { asked = true }), nil)
+	segments, rows, err := tree.Rebuild(t.Context(), during(tableOf(index), "k0", func() { asked = true }), 0)
 	require.NoError(t, err)
-	require.Equal(t, Rebuilt{}, done)
+	require.Zero(t, int64(segments)+rows)
 	require.False(t, asked, "nothing is due, so nothing is read")
 	tree.mu.Lock()
 	tree.forget(3)
 	tree.mu.Unlock()
-	done = rebuildAll(t, tree, table{})
-	require.Equal(t, 1, done.Segments)
-	require.Less(t, done.Removed, int64(50))
-	require.Len(t, content(t, tree), 100-int(done.Removed))
+	maps.DeleteFunc(index, func(key string, _ int64) bool { return tree.shape.segment(hashOf(key)) == 3 })
+	require.Equal(t, [2]int64{1, 0}, rebuildAll(t, tree, table{}))
+	require.Equal(t, index, content(t, tree))
 }
 
 func TestASegmentIsDueAfterAWeekAndComparedAllTheSame(t *testing.T) {
@@ -121,10 +121,10 @@ func TestASegmentIsDueAfterAWeekAndComparedAllTheSame(t *testing.T) {
 		require.Zero(t, tree.Stats().Due)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, 4, tree.Stats().Due)
-		require.Len(t, compared(t, tree, asSide(table{})).Keys, 1)
-		require.Equal(t, 4, rebuildAll(t, tree, table{}).Segments)
+		require.Len(t, compared(t, tree, (table{})).Keys, 1)
+		require.Equal(t, [2]int64{4, 0}, rebuildAll(t, tree, table{}))
 		require.Zero(t, tree.Stats().Due)
-		require.Equal(t, Differences{}, compared(t, tree, asSide(table{})))
+		require.Equal(t, Differences{}, compared(t, tree, (table{})))
 
 		never := start(t, disktest.New(), Options{SegmentBits: 2, Empty: true, ExpireAfter: -1})
 		time.Sleep(100 * defaultExpireAfter)
@@ -135,19 +135,20 @@ func TestASegmentIsDueAfterAWeekAndComparedAllTheSame(t *testing.T) {
 func TestARebuildWaitsUntilTheIndexShowsWhatWasConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := start(t, disktest.New(), Options{SegmentBits: 2})
+		const settle = 10 * time.Second
 		began := time.Now()
 		var read time.Duration
 		index := tableOf(versions(3))
-		_, err := tree.Rebuild(t.Context(), during(index, "k0", func() { read = time.Since(began) }), nil)
+		_, _, err := tree.Rebuild(t.Context(), during(index, "k0", func() { read = time.Since(began) }), settle)
 		require.NoError(t, err)
-		require.Equal(t, defaultSettle, read)
+		require.Equal(t, settle, read)
 
 		tree.mu.Lock()
 		tree.forget(0)
 		tree.mu.Unlock()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, disktest.ErrDisk)
 		defer cancel()
-		_, err = tree.Rebuild(ctx, index.Scan(ctx, "", ""), nil)
+		_, _, err = tree.Rebuild(ctx, index.Scan(ctx, "", ""), settle)
 		require.ErrorIs(t, err, disktest.ErrDisk)
 	})
 }
@@ -155,27 +156,26 @@ func TestARebuildWaitsUntilTheIndexShowsWhatWasConfirmed(t *testing.T) {
 func TestOneRebuildAtATime(t *testing.T) {
 	tree := openDir(t, t.TempDir(), Options{SegmentBits: 2})
 	index := tableOf(versions(3))
-	_, err := tree.Rebuild(t.Context(), during(index, "k1", func() {
-		_, err := tree.Rebuild(t.Context(), index.Scan(t.Context(), "", ""), nil)
-		require.ErrorIs(t, err, ErrRebuilding)
-	}), &RebuildOptions{Settle: -1})
+	_, _, err := tree.Rebuild(t.Context(), during(index, "k1", func() {
+		_, _, err := tree.Rebuild(t.Context(), index.Scan(t.Context(), "", ""), 0)
+		require.ErrorIs(t, err, errRebuilding)
+	}), 0)
 	require.NoError(t, err)
 	require.NoError(t, tree.Close(t.Context()))
-	_, err = tree.Rebuild(t.Context(), index.Scan(t.Context(), "", ""), nil)
-	require.ErrorIs(t, err, ErrClosed)
+	_, _, err = tree.Rebuild(t.Context(), index.Scan(t.Context(), "", ""), 0)
+	require.ErrorIs(t, err, errClosed)
 }
 
 func TestASegmentOfWhichSomethingIsDroppedDuringARebuildStaysDue(t *testing.T) {
 	tree := openDisk(t, disktest.New(), Options{SegmentBits: 2})
-	done, err := tree.Rebuild(t.Context(), during(tableOf(versions(20)), "k5", func() {
+	segments, _, err := tree.Rebuild(t.Context(), during(tableOf(versions(20)), "k5", func() {
 		room := tree.options.MaxPending
 		tree.options.MaxPending = 0
 		tree.Confirmed("k1", 99)
 		tree.options.MaxPending = room
-	}), &RebuildOptions{Settle: -1})
+	}), 0)
 	require.NoError(t, err)
-	require.Equal(t, 3, done.Segments)
-	require.Equal(t, 1, done.Left)
+	require.Equal(t, 3, segments)
 	require.Equal(t, 1, tree.Stats().Unknown)
 	require.Equal(t, int64(1), tree.Stats().Dropped)
 }
@@ -185,7 +185,7 @@ func TestARebuildOfMoreThanThereIsRoomForWaitsForTheFold(t *testing.T) {
 	tree := openDir(t, dir, Options{MaxPending: minMaxPending, SegmentBits: 8})
 	index := versions(50_000)
 	done := rebuildAll(t, tree, tableOf(index))
-	require.Equal(t, int64(50_000), done.Added)
+	require.Equal(t, [2]int64{256, 50_000}, done)
 	require.Equal(t, index, content(t, tree))
 	require.Zero(t, tree.Stats().Dropped)
 	require.Positive(t, tree.Stats().Folds)
@@ -193,17 +193,18 @@ func TestARebuildOfMoreThanThereIsRoomForWaitsForTheFold(t *testing.T) {
 
 func TestCloseEndsARebuildBeforeItGivesTheFolderBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const settle = time.Second
 		for _, at := range []string{"waiting", "reading"} {
 			d := disktest.New()
 			tree := start(t, d, Options{SegmentBits: 2})
 			index, read := tableOf(versions(20)), make(chan struct{})
 			ended := make(chan error)
 			go func() {
-				_, err := tree.Rebuild(t.Context(), during(index, "k15", func() { <-read }), nil)
+				_, _, err := tree.Rebuild(t.Context(), during(index, "k15", func() { <-read }), settle)
 				ended <- err
 			}()
 			if at == "reading" {
-				time.Sleep(defaultSettle)
+				time.Sleep(settle)
 				synctest.Wait()
 				require.Greater(t, len(d.Files()), 1)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -213,7 +214,7 @@ func TestCloseEndsARebuildBeforeItGivesTheFolderBack(t *testing.T) {
 			}
 			require.NoError(t, tree.Close(t.Context()))
 			require.Len(t, d.Files(), 1, "the rows are gone")
-			require.ErrorIs(t, <-ended, ErrClosed, at)
+			require.ErrorIs(t, <-ended, errClosed, at)
 		}
 	})
 }

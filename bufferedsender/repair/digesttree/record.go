@@ -2,7 +2,6 @@ package digesttree
 
 import (
 	"math"
-	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/internal/journal"
 )
@@ -19,25 +18,21 @@ const (
 	kindClosed    kind = 'x'
 )
 
-const (
-	header = journal.HeaderSize
-	// fullChunk is the payload at which a frame gets no more records.
-	fullChunk = 256 << 10
-	// maxRecord is a record with the longest key.
-	maxRecord  = 1 + 2 + 8 + maxKeyBytes
-	maxPayload = fullChunk + maxRecord
-
-	// allSegments is what a built record has for all of them.
-	allSegments = math.MaxUint32
-)
+// allSegments is what a built record has for all of them.
+const allSegments = math.MaxUint32
 
 // format is that of the logs.
-var format = journal.Format{Magic: logMagic, MaxPayload: maxPayload, WellFormed: wellFormed}
+var format = journal.Format{
+	Magic:      "aztlog\x00\x01",
+	Full:       256 << 10,
+	MaxPayload: 256<<10 + 1 + 2 + 8 + journal.MaxKey, // a record with the longest key more
+	WellFormed: wellFormed,
+}
 
 // record is one, as it is read.
 type record struct {
 	kind    kind
-	key     []byte // of set and deleted: a part of the chunk
+	key     []byte // of set and deleted: a part of the frame
 	version int64  // of set
 	segment uint32 // of built
 	time    int64  // of built: seconds since 1970, or 0
@@ -72,49 +67,27 @@ func appendFirst(b []byte, k kind, bits int, log uint64, frames uint32) []byte {
 	return le.AppendUint32(b, frames)
 }
 
-// next reads the record at the beginning, and returns how many bytes it has; 0: it is malformed. It is in the loop of
-// every fold, so it makes no copies.
+// next reads the record at the beginning, and returns how many bytes it has; 0: it is malformed.
 func next(b []byte) (r record, size int) {
 	if len(b) == 0 {
 		return r, 0
 	}
 	r.kind = kind(b[0])
-	switch r.kind {
-	case kindSet:
-		if len(b) < 11 {
-			return r, 0
-		}
-		size = 11 + int(le.Uint16(b[1:]))
-		if len(b) < size {
-			return r, 0
-		}
-		r.version, r.key = int64(le.Uint64(b[3:])), b[11:size] //nolint:gosec // all bits
-	case kindDeleted:
-		if len(b) < 3 {
-			return r, 0
-		}
-		size = 3 + int(le.Uint16(b[1:]))
-		if len(b) < size {
-			return r, 0
-		}
-		r.key = b[3:size]
-	case kindBuilt:
-		if size = 13; len(b) < size {
-			return r, 0
-		}
-		r.segment, r.time = le.Uint32(b[1:]), int64(le.Uint64(b[5:])) //nolint:gosec // all bits
-	case kindBegin, kindContinues:
-		if size = 14; len(b) < size {
-			return r, 0
-		}
-		r.bits, r.log, r.frames = b[1], le.Uint64(b[2:]), le.Uint32(b[10:])
-	case kindClosed:
+	switch {
+	case r.kind == kindSet, r.kind == kindDeleted:
+		r.key, r.version, _, size = keyRecord(b) // the kind says whether it is deleted
+	case r.kind == kindBuilt && len(b) >= 13:
+		r.segment, r.time, size = le.Uint32(b[1:]), int64(le.Uint64(b[5:])), 13 //nolint:gosec // all bits
+	case (r.kind == kindBegin || r.kind == kindContinues) && len(b) >= 14:
+		r.bits, r.log, r.frames, size = b[1], le.Uint64(b[2:]), le.Uint32(b[10:]), 14
+	case r.kind == kindClosed:
 		size = 1
 	}
 	return r, size
 }
 
-// keyRecord is next for a record of a key, in fewer instructions; size 0: it is another one, or malformed.
+// keyRecord is next for a record of a key; size 0: it is another one, or malformed. It is in the loop of every fold, so
+// it makes no copies.
 func keyRecord(b []byte) (key []byte, version int64, deleted bool, size int) {
 	head := 11
 	switch {
@@ -135,18 +108,10 @@ func keyRecord(b []byte) (key []byte, version int64, deleted bool, size int) {
 func wellFormed(payload []byte) bool {
 	for len(payload) > 0 {
 		r, size := next(payload)
-		if size == 0 || r.key != nil && !valid(r.key) {
+		if size == 0 || r.key != nil && !journal.IsKey(r.key) {
 			return false
 		}
 		payload = payload[size:]
 	}
 	return true
-}
-
-// valid reports whether it can be the key of a document.
-func valid[T string | []byte](key T) bool {
-	if len(key) == 0 || len(key) > maxKeyBytes {
-		return false
-	}
-	return utf8.ValidString(string(key)) // a conversion that copies nothing
 }

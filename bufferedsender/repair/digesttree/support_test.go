@@ -40,12 +40,12 @@ func openDir(t testing.TB, dir string, opts Options) *Tree {
 func newTree(t testing.TB) *Tree { return openDir(t, t.TempDir(), few) }
 
 // step is an attempt to write and fold, for a tree without a goroutine.
-func (t *Tree) step() error { return t.writer.Step() }
+func (t *Tree) step() error { return t.loop.Step() }
 
 // start has a tree on a disk write by itself until the test ends.
 func start(t testing.TB, d *disktest.Disk, opts Options) *Tree {
 	tree := openDisk(t, d, opts)
-	go tree.run()
+	go tree.run(func() error { return nil })
 	t.Cleanup(func() { _ = tree.Close(context.Background()) })
 	return tree
 }
@@ -53,7 +53,7 @@ func start(t testing.TB, d *disktest.Disk, opts Options) *Tree {
 // end closes a tree without a goroutine.
 func end(t require.TestingT, tree *Tree) {
 	require.NoError(t, tree.flush())
-	require.NoError(t, tree.writer.journal.end())
+	require.NoError(t, tree.logs.end())
 }
 
 // content is what a tree has: versions by key.
@@ -125,24 +125,19 @@ func tell(tree *Tree, all map[string]int64) {
 	}
 }
 
-// asSide is what Compare makes of a source.
-func asSide(source Source) side { return scanned{source} }
-
 // Record is Confirmed, or Deleted if deleted is set.
 func (t *Tree) Record(key string, version int64, deleted bool) { t.tell(key, version, deleted) }
 
-// atOnce compares without pauses.
-var atOnce = &CompareOptions{Pause: -1}
-
-func compared(t require.TestingT, tree *Tree, other side) Differences {
-	found, err := tree.compare(context.Background(), other, atOnce)
+// compared compares without pauses.
+func compared(t require.TestingT, tree *Tree, source Source) Differences {
+	found, err := tree.Compare(context.Background(), source, 0)
 	require.NoError(t, err)
 	return found
 }
 
-// rebuild builds all that is due.
-func rebuildAll(t require.TestingT, tree *Tree, rows table) Rebuilt {
-	done, err := tree.Rebuild(context.Background(), rows.Scan(context.Background(), "", ""), &RebuildOptions{Settle: -1})
+// rebuildAll builds all that is due, and returns how many segments that were, of how many rows.
+func rebuildAll(t require.TestingT, tree *Tree, rows table) (built [2]int64) {
+	segments, read, err := tree.Rebuild(context.Background(), rows.Scan(context.Background(), "", ""), 0)
 	require.NoError(t, err)
-	return done
+	return [2]int64{int64(segments), read}
 }

@@ -1,9 +1,11 @@
 package digesttree
 
 import (
-	"strings"
+	"context"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 // Tree is what one index was confirmed to have. It may be used by many goroutines at once. Confirmed, Deleted and
@@ -11,23 +13,20 @@ import (
 type Tree struct {
 	options Options
 	shape   shape
-	writer  *writer
-	closing chan struct{} // closed by Close
+	loop    *journal.Loop // writes, and folds
+	logs    logs          // of the goroutine that runs the loop
+	life    context.Context
+	end     context.CancelCauseFunc // of life: by Close
 
-	mu     sync.Mutex
-	closed bool
-	// What was told since the base. Chunks do not change but for their headers, which are the writer's; so views
-	// share them.
-	open    []byte    // the chunk that grows, with room for its header; nil: there is none
-	chunks  []chunk   // those that do not
-	written int       // of chunks, so many are durable in the logs
-	pending int64     // bytes of all of them
-	since   time.Time // the oldest that is not durable was told then, or later
-	refold  bool      // what was found is to be folded as soon as possible
-	base    *base
-	built   []int64 // by segment, in seconds since 1970; 0: unknown; 1: due
-	rebuild *rebuilding
-	looks   []*Look
+	mu       sync.Mutex
+	told     journal.Frames // since the base; views share those that are sealed
+	written  int            // of those, so many are durable in the logs
+	since    time.Time      // the oldest that is not durable was told then, or later
+	refold   bool           // what was found must be folded as soon as possible
+	base     *base
+	built    []int64 // by segment, in seconds since 1970; 0: unknown; 1: due
+	rebuild  *rebuild
+	watchers []*watcher
 
 	after     place       // the last key that Compare has reported
 	fruitless map[int]int // by segment, how often in a row
@@ -35,13 +34,7 @@ type Tree struct {
 	stats Stats // its counters
 }
 
-// chunk is a frame of records.
-type chunk struct {
-	data []byte // with its header
-	end  int64  // changes up to its end
-}
-
-// dueSince is when a segment was built that is compared, and to be built as soon as possible.
+// dueSince is when a segment was built that is compared, and must be built as soon as possible.
 const dueSince = 1
 
 // Confirmed says that the service has confirmed the document of a key in this version: it is in the index. What was
@@ -63,63 +56,42 @@ func (t *Tree) tell(key string, version int64, deleted bool) {
 
 // record is tell for a caller that has the lock.
 func (t *Tree) record(key string, version int64, deleted bool) {
-	if t.closed {
+	if t.life.Err() != nil {
 		return
 	}
-	t.stats.Told++
-	if !valid(key) {
+	if !journal.IsKey(key) {
 		t.stats.Refused++
 		return
 	}
-	if t.rebuild != nil {
-		t.rebuild.told(t.shape.segment(hashOf(key)), key)
+	for _, w := range t.watchers {
+		w.note(key)
 	}
-	for _, l := range t.looks {
-		l.told(key)
-	}
-	if t.pending+int64(len(key)) > t.options.MaxPending {
+	if t.told.Size+int64(len(key)) > t.options.MaxPending {
 		t.stats.Dropped++
 		t.forget(t.shape.segment(hashOf(key)))
 		return
 	}
-	if deleted {
-		t.append(appendDeleted(t.room(), key))
+	t.set(key, version, deleted)
+}
+
+// set is record for what the tree itself has found out.
+func (t *Tree) set(key string, version int64, deleted bool) {
+	if b := t.told.Room(&format); deleted {
+		t.put(appendDeleted(b, key))
 	} else {
-		t.append(appendSet(t.room(), key, version))
+		t.put(appendSet(b, key, version))
 	}
 }
 
-// room returns the chunk that grows. The caller has the lock, and passes it to append with a record more.
-func (t *Tree) room() []byte {
-	if t.open == nil {
-		size := 512
-		if n := len(t.chunks); n > 0 { // one that was full is followed by others
-			size = max(size, min(2*len(t.chunks[n-1].data), header+maxPayload))
-		}
-		t.open = make([]byte, header, size)
-	}
-	return t.open
-}
-
-func (t *Tree) append(b []byte) {
-	t.pending += int64(len(b) - len(t.open))
-	t.open = b
-	if t.writer.Changes == t.writer.Durable {
+// put takes what told.Room has returned with a record more. The caller has the lock.
+func (t *Tree) put(b []byte) {
+	if t.loop.Changes == t.loop.Durable {
 		t.since = time.Now()
-		t.writer.Wake()
+		t.loop.Wake()
 	}
-	t.writer.Changes++
-	if len(b) >= header+fullChunk {
-		t.seal()
-		t.writer.Wake()
-	}
-}
-
-// seal begins a new chunk. The caller has the lock.
-func (t *Tree) seal() {
-	if t.open != nil {
-		t.chunks = append(t.chunks, chunk{t.open, t.writer.Changes})
-		t.open = nil
+	t.loop.Changes++
+	if t.told.Put(&format, b) {
+		t.loop.Wake()
 	}
 }
 
@@ -129,14 +101,19 @@ func (t *Tree) forget(segment int) {
 	if t.rebuild != nil {
 		t.rebuild.due[segment] = false
 	}
-	delete(t.fruitless, segment)
 	if t.built[segment] != 0 {
-		t.built[segment] = 0
-		t.append(appendBuilt(t.room(), uint32(segment), 0)) //nolint:gosec // less than 2^20
+		t.build(segment, 0)
 	}
 }
 
-// isDue reports whether a segment is to be built. The caller has the lock.
+// build says of a segment when it was built. The caller has the lock.
+func (t *Tree) build(segment int, at int64) {
+	t.built[segment] = at
+	t.put(appendBuilt(t.told.Room(&format), uint32(segment), at)) //nolint:gosec // less than 2^20
+	delete(t.fruitless, segment)
+}
+
+// isDue reports whether a segment must be built. The caller has the lock.
 func (t *Tree) isDue(segment int, now time.Time) bool {
 	built := t.built[segment]
 	age := now.Sub(time.Unix(built, 0)).Abs() // by a clock that was wrong it may be built in the future
@@ -158,23 +135,22 @@ func (t *Tree) Stats() Stats {
 		}
 	}
 	s.Segments = len(t.built)
-	s.Keys, s.FileBytes = t.base.keys, t.base.size
-	s.PendingBytes = t.pending
-	s.Unsynced, s.Failures, s.Err = t.writer.State()
+	s.Keys, s.FileBytes, s.PendingBytes = t.base.keys, t.base.size, t.told.Size
+	s.Unsynced, _, s.Err = t.loop.State()
 	return s
 }
 
-// rebuilding is a Rebuild under way. The mutex of the tree guards it.
-type rebuilding struct {
-	due   []bool              // by segment: it is to be built
-	keys  map[string]struct{} // of those, what was told since the beginning
-	ended chan struct{}       // closed at the end
-}
+// Sync waits until all that was told before is durable: it is there after a crash of the machine. If the disk fails,
+// Sync has it tried at once, and returns the error; it is tried again later. ctx bounds the waiting. After Close it
+// returns an error if something is not durable.
+func (t *Tree) Sync(ctx context.Context) error { return t.loop.Sync(ctx, errClosed) }
 
-func (r *rebuilding) told(segment int, key string) {
-	if r.due[segment] {
-		if _, ok := r.keys[key]; !ok {
-			r.keys[strings.Clone(key)] = struct{}{} // it may be a part of a document
-		}
-	}
+// Close writes what is not written yet, ends a Rebuild that is under way, and gives the folder back. ctx bounds the
+// waiting: if the disk does not come to an end, or the rows of the Rebuild, that goes on. After an error what was told
+// last may be lost, and the next Open says that the end was unclean. Close may be called more than once.
+func (t *Tree) Close(ctx context.Context) error {
+	t.mu.Lock()
+	t.end(errClosed)
+	t.mu.Unlock()
+	return t.loop.Close(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/journal"
 	"github.com/stretchr/testify/require"
 )
 
@@ -76,7 +77,7 @@ func TestWhatIsToldIsDurableAfterASecondOrASync(t *testing.T) {
 		syncs := d.Syncs()
 		for range 10 {
 			tree.Confirmed("a", 1)
-			time.Sleep(defaultWriteEvery / 10)
+			time.Sleep(writeEvery / 10)
 			synctest.Wait()
 		}
 		require.Equal(t, syncs+1, d.Syncs(), "one write for all of it")
@@ -197,14 +198,13 @@ func TestMuchIsFoldedByItselfAndLeavesTwoFiles(t *testing.T) {
 
 func TestWhatCannotBeAKeyIsCounted(t *testing.T) {
 	tree := newTree(t)
-	for _, key := range []string{"", strings.Repeat("k", maxKeyBytes+1), "\xff"} {
+	for _, key := range []string{"", strings.Repeat("k", journal.MaxKey+1), "\xff"} {
 		tree.Confirmed(key, 1)
 		tree.Deleted(key)
 	}
-	tree.Confirmed(strings.Repeat("k", maxKeyBytes), 1)
+	tree.Confirmed(strings.Repeat("k", journal.MaxKey), 1)
 	tree.Confirmed("ключ", 1)
 	require.Equal(t, int64(6), tree.Stats().Refused)
-	require.Equal(t, int64(8), tree.Stats().Told)
 	require.Len(t, content(t, tree), 2)
 }
 
@@ -213,18 +213,18 @@ func TestOneTreeHasTheFolderAndItsNumberOfSegments(t *testing.T) {
 	tree, err := Open(dir, &Options{SegmentBits: 5})
 	require.NoError(t, err)
 	_, err = Open(dir, nil)
-	require.ErrorIs(t, err, ErrLocked)
+	require.ErrorIs(t, err, errLocked)
 	require.NoError(t, tree.Close(t.Context()))
 	require.NoError(t, tree.Close(t.Context()))
 	tree.Confirmed("a", 1)
-	require.Zero(t, tree.Stats().Told, "it is closed")
+	require.Zero(t, tree.Stats().PendingBytes, "it is closed")
 	require.NoError(t, tree.Sync(t.Context()), "all that was told is durable")
 	_, err = Open(dir, &Options{SegmentBits: 6})
-	require.ErrorIs(t, err, ErrShape)
+	require.ErrorContains(t, err, "got SegmentBits 6, want the 5 of the folder")
 	require.Equal(t, 32, openDir(t, dir, Options{}).Stats().Segments)
 	_, err = Open(dir, &Options{SegmentBits: 1, MaxPending: -1})
-	require.ErrorContains(t, err, "SegmentBits is 1")
-	require.ErrorContains(t, err, "MaxPending is -1")
+	require.ErrorContains(t, err, "SegmentBits: got 1")
+	require.ErrorContains(t, err, "MaxPending: got -1")
 }
 
 func TestTheFileOfAMillionKeysTakesTenBytesAndTheKeyForEach(t *testing.T) {
@@ -241,7 +241,7 @@ func TestTheFileOfAMillionKeysTakesTenBytesAndTheKeyForEach(t *testing.T) {
 }
 
 func TestTellingComparingFoldingAndRebuildingConcurrentSafe(t *testing.T) {
-	tree := openDir(t, t.TempDir(), Options{SegmentBits: 4, WriteEvery: -1})
+	tree := openDir(t, t.TempDir(), Options{SegmentBits: 4})
 	want := versions(2000)
 	var all sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
@@ -258,7 +258,7 @@ func TestTellingComparingFoldingAndRebuildingConcurrentSafe(t *testing.T) {
 	}
 	var busy sync.WaitGroup
 	for _, do := range []func(){
-		func() { compared(t, tree, asSide(tableOf(want))) },
+		func() { compared(t, tree, tableOf(want)) },
 		func() { rebuildAll(t, tree, tableOf(want)) },
 		func() {
 			tree.mu.Lock()

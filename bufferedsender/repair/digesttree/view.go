@@ -11,10 +11,11 @@ import (
 
 // view is what a tree had at a moment: a base, and what was told since. One goroutine uses it.
 type view struct {
-	tree  *Tree
-	base  *base
-	built []int64
-	told  changes
+	tree   *Tree
+	base   *base
+	frames [][]byte // told since the base
+	built  []int64
+	told   changes // of the frames
 
 	digests []uint64 // by segment, filled in by digest
 	window  window   // for blocks
@@ -24,16 +25,15 @@ type view struct {
 // view returns one, which is to be released. If only is not nil, it is good for these segments. The error is ErrClosed.
 func (t *Tree) view(only []bool) (*view, error) {
 	t.mu.Lock()
-	if t.closed {
+	if t.life.Err() != nil {
 		t.mu.Unlock()
-		return nil, ErrClosed
+		return nil, errClosed
 	}
-	t.seal()
-	chunks := slices.Clip(t.chunks)
-	v := &view{tree: t, base: t.base, built: slices.Clone(t.built)}
+	t.told.Seal()
+	v := &view{tree: t, base: t.base, frames: slices.Clip(t.told.Sealed), built: slices.Clone(t.built)}
 	v.base.users++
 	t.mu.Unlock()
-	v.told = newChanges(chunks, t.shape, only)
+	v.told = newChanges(v.frames, t.shape, only)
 	return v, nil
 }
 
@@ -59,19 +59,16 @@ func (v *view) content(segment int) (entries []byte, keys uint32, digest uint64,
 	} else if err != nil {
 		return nil, 0, 0, err
 	}
-	if !v.told.touched(segment) {
-		return block, info.keys, info.digest, err
+	if !v.told.told[segment] {
+		return block, info.Keys, info.Digest, err
 	}
-	m := merge{out: append(v.merged[:0], block...), keys: info.keys, digest: info.digest}
-	m.apply(&v.told, segment)
+	m := merge{out: append(v.merged[:0], block...)}
+	m.apply(v.told.of(segment), &v.told)
 	v.merged = m.out
-	if v.told.whole != nil && v.told.whole[segment] {
-		m.keys, m.digest = count(m.out)
-	}
 	return m.out, m.keys, m.digest, err
 }
 
-// merge makes new entries of old ones.
+// merge makes new entries of old ones, and computes what is known of them.
 type merge struct {
 	out    []byte
 	keys   uint32
@@ -80,16 +77,9 @@ type merge struct {
 
 // apply changes the entries of a segment to what was told of it. Keys that it has stay where they are, so only new
 // ones are sorted.
-func (m *merge) apply(told *changes, segment int) {
-	all := told.of(segment)
-	known := 0
-	if len(all) > 0 {
-		known = m.update(told)
-	}
-	if known == len(all) {
-		return
-	}
-	news := make([]toldKey, 0, len(all)-known)
+func (m *merge) apply(all []toldKey, told *changes) {
+	m.update(told)
+	var news []toldKey
 	for _, t := range all {
 		if !t.there && !t.deleted {
 			news = append(news, t)
@@ -99,9 +89,13 @@ func (m *merge) apply(told *changes, segment int) {
 	m.insert(news)
 }
 
-// update writes the versions of keys that are there, takes out those that were deleted, and returns how many keys
-// were told of that were there.
-func (m *merge) update(told *changes) (known int) {
+func (m *merge) count(hash uint64, version int64) {
+	m.keys++
+	m.digest += digestOf(hash, version)
+}
+
+// update writes the versions of keys that are there, and takes out those that were deleted.
+func (m *merge) update(told *changes) {
 	end, from := 0, 0 // what is kept is out[:end] and all from there to at
 	at := 0
 	for at < len(m.out) {
@@ -110,23 +104,21 @@ func (m *merge) update(told *changes) (known int) {
 			break
 		}
 		hash := hashOf(key)
-		if _, t := told.find(hash, key); t != nil {
+		_, t := told.find(hash, key)
+		if t != nil {
 			t.there = true
-			known++
-			m.digest -= digestOf(hash, version)
-			if t.deleted {
-				m.keys--
-				end += copy(m.out[end:], m.out[from:at])
-				from = at + size
-			} else {
-				m.digest += digestOf(hash, t.version)
-				setVersion(m.out[at:], t.version)
-			}
+			version = t.version
+			setVersion(m.out[at:], version)
+		}
+		if t != nil && t.deleted {
+			end += copy(m.out[end:], m.out[from:at])
+			from = at + size
+		} else {
+			m.count(hash, version)
 		}
 		at += size
 	}
 	m.out = m.out[:end+copy(m.out[end:], m.out[from:])]
-	return known
 }
 
 // insert adds keys that are not there, in order.
@@ -134,8 +126,7 @@ func (m *merge) insert(news []toldKey) {
 	if len(news) == 0 {
 		return
 	}
-	old := m.out
-	more := 0
+	old, more := m.out, 0
 	for _, t := range news {
 		more += entryHead + len(t.key)
 	}
@@ -151,24 +142,9 @@ func (m *merge) insert(news []toldKey) {
 		}
 		m.out = appendEntry(append(m.out, old[:smaller]...), t.key, t.version)
 		old = old[smaller:]
-		m.keys++
-		m.digest += digestOf(t.hash, t.version)
+		m.count(t.hash, t.version)
 	}
 	m.out = append(m.out, old...)
-}
-
-// count computes what is known of entries from them.
-func count(entries []byte) (keys uint32, digest uint64) {
-	for len(entries) > 0 {
-		key, version, size := entry(entries)
-		if size == 0 {
-			break
-		}
-		digest += digestOf(hashOf(key), version)
-		keys++
-		entries = entries[size:]
-	}
-	return keys, digest
 }
 
 // compute fills in the digests. What was told since the base is merged with it, segment by segment; all others are
@@ -180,8 +156,8 @@ func (v *view) compute(ctx context.Context) error {
 		defer func() { v.window.wide = 0 }()
 	}
 	for i := range v.digests {
-		if !v.told.touched(i) {
-			v.digests[i] = v.base.table[i].digest
+		if !v.told.told[i] {
+			v.digests[i] = v.base.table[i].Digest
 			continue
 		}
 		if i%256 == 0 && ctx.Err() != nil {
@@ -210,7 +186,7 @@ func (v *view) damaged(segment int, err error) error {
 		v.tree.forget(segment)
 	}
 	v.tree.refold = true
-	v.tree.writer.Wake()
+	v.tree.loop.Wake()
 	return nil
 }
 
@@ -221,13 +197,8 @@ func (v *view) rows(segment int) ([]models.Row, error) {
 		return nil, errors.Join(err, v.damaged(segment, err))
 	}
 	rows := make([]models.Row, 0, keys)
-	for len(entries) > 0 {
-		key, version, size := entry(entries)
-		if size == 0 {
-			break
-		}
+	for key, version := range entriesOf(entries) {
 		rows = append(rows, models.Row{Key: string(key), Version: version})
-		entries = entries[size:]
 	}
 	return rows, nil
 }

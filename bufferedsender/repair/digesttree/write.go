@@ -1,0 +1,219 @@
+package digesttree
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/journal"
+)
+
+const (
+	// writeEvery is how long what is told stays in memory before it is written and synced: about as much is lost when
+	// the process or the machine ends suddenly.
+	writeEvery = time.Second
+	// fullWrite is how many full frames are written at once, without waiting for writeEvery.
+	fullWrite = 4
+	// minFold and maxFold bound what is told before it is folded, in bytes. In between it is as much as the base has.
+	minFold = 4 << 20
+	maxFold = 128 << 20
+)
+
+// Open opens the folder of a tree, which no other Tree may use as long as this one is open, and makes it if need be. It
+// reads what was told and not folded, at most some 128 MiB.
+//
+// The error is that of the disk, of another process that has the folder, which it names, or of a folder that has
+// another number of segments than Options. Damaged files are not an error: see Stats.Damaged. Close the Tree at the
+// end.
+func Open(folder string, opts *Options) (*Tree, error) {
+	options, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if folder == "" {
+		return nil, errors.New("digesttree: Open: the name of the folder is empty")
+	}
+	var t *Tree
+	release, err := disk.OpenLocked(folder, lockName, errLocked, func(d disk.Folder) (err error) {
+		t, err = open(d, options)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("digesttree: %w", err)
+	}
+	go t.run(release)
+	return t, nil
+}
+
+// open is Open for a folder that is locked. No goroutine writes yet.
+func open(folder disk.Folder, options Options) (*Tree, error) {
+	t := &Tree{options: options, fruitless: make(map[int]int)}
+	t.life, t.end = context.WithCancelCause(context.Background())
+	t.loop = journal.NewLoop(&t.mu, t.due, t.attempt)
+	l := loading{tree: t, folder: folder}
+	if err := l.run(); err != nil {
+		return nil, errors.Join(err, t.base.close())
+	}
+	first := kindBegin
+	if l.clean {
+		first = kindContinues
+	}
+	var extra []byte
+	if l.fresh && options.Empty {
+		now := time.Now().Unix()
+		extra = appendBuilt(nil, allSegments, now)
+		t.buildAll(now)
+	}
+	if err := t.logs.begin(first, extra); err != nil { // O1
+		return nil, errors.Join(err, t.logs.file.Close(), t.base.close())
+	}
+	return t, nil
+}
+
+// buildAll says of all segments when they were built.
+func (t *Tree) buildAll(at int64) {
+	for i := range t.built {
+		t.built[i] = at
+	}
+}
+
+// run writes until the tree is closed.
+func (t *Tree) run(release func() error) {
+	t.loop.Run(func() error {
+		if err := t.flush(); err != nil {
+			return err
+		}
+		return t.logs.end()
+	}, t.logs.file.Close, func() error {
+		t.mu.Lock()
+		b, rebuild := t.base, t.rebuild
+		idle := b.retire()
+		t.mu.Unlock()
+		if rebuild != nil { // its files are in the folder
+			<-rebuild.ended
+		}
+		if idle {
+			return b.close()
+		}
+		return nil
+	}, release)
+}
+
+// due returns when to write, if there is something to write or to fold. The caller has the lock.
+func (t *Tree) due(now time.Time) (at time.Time, something bool) {
+	unsynced := t.loop.Changes > t.loop.Durable
+	switch {
+	case t.foldable():
+		return now, true
+	case len(t.told.Sealed)-t.written >= fullWrite:
+		return now, unsynced
+	}
+	return t.since.Add(writeEvery), unsynced
+}
+
+// foldable reports whether enough was told to be folded. The caller has the lock.
+func (t *Tree) foldable() bool {
+	return t.refold || t.told.Size > min(max(t.base.size, minFold), maxFold, t.options.MaxPending/2)
+}
+
+// attempt writes all that there is, and folds it if it is much.
+func (t *Tree) attempt() error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	fold := t.foldable()
+	t.mu.Unlock()
+	if !fold {
+		return nil
+	}
+	return t.fold()
+}
+
+// flush makes durable what was told before.
+func (t *Tree) flush() error { return t.cut(nil) }
+
+// cut is flush, and lets v be what there was then if it is not nil.
+func (t *Tree) cut(v *view) error {
+	t.mu.Lock()
+	t.told.Seal()
+	frames, changes, began := slices.Clip(t.told.Sealed), t.loop.Changes, time.Now()
+	todo := frames[t.written:]
+	if v != nil {
+		*v = view{tree: t, base: t.base, frames: frames, built: slices.Clone(t.built)}
+	}
+	t.mu.Unlock()
+	if len(todo) == 0 {
+		return nil
+	}
+	if err := t.logs.append(todo...); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written, t.loop.Durable, t.since = len(frames), changes, began
+	t.loop.Broadcast()
+	return nil
+}
+
+// fold makes a new base of the old one and of what was told: R1 and F1 to F3. What is told meanwhile is written in
+// between. A segment was built when it was at R1: see DESIGN.md.
+func (t *Tree) fold() error {
+	v := new(view)
+	if err := t.cut(v); err != nil {
+		return err
+	}
+	if err := t.logs.begin(kindContinues, nil); err != nil { // R1
+		return err
+	}
+	folder, number := t.logs.folder, t.logs.number
+	v.told = newChanges(v.frames, t.shape, nil)
+	if err := disk.Replace(folder, tmpName, baseName(number), func(to *bufio.Writer) error { // F1 and F2
+		return t.writeSegments(newBaseWriter(to, t.shape), v, number)
+	}); err != nil {
+		return err
+	}
+	b, _, err := openBase(folder, number)
+	if err != nil {
+		return err
+	}
+	if t.replace(b, len(v.frames)) {
+		err = v.base.close()
+	}
+	return errors.Join(err, tidy(folder, number, false)) // F3
+}
+
+// replace puts a base in place that has what was in the first n frames, and reports whether no view reads the old one.
+func (t *Tree) replace(b *base, n int) (idle bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.told.Drop(n)
+	t.written -= n
+	idle = t.base.retire()
+	t.base, t.refold = b, false
+	t.stats.Folds++
+	return idle
+}
+
+func (t *Tree) writeSegments(w *baseWriter, v *view, number uint64) error {
+	v.window.wide = wideWindow
+	last := time.Now()
+	for i := range t.shape.segments() {
+		entries, keys, digest, err := v.content(i)
+		if err = v.damaged(i, err); err != nil {
+			return err
+		}
+		if err := w.add(entries, keys, digest, v.built[i]); err != nil {
+			return err
+		}
+		if i%64 == 0 && time.Since(last) > writeEvery {
+			_ = t.flush() // an error is met again by the next one, which begins a new log
+			last = time.Now()
+		}
+	}
+	return w.finish(number, t.shape)
+}
