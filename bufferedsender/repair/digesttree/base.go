@@ -119,9 +119,6 @@ func appendEntry(b, key []byte, version int64) []byte {
 	return append(b, key...)
 }
 
-// setVersion replaces that of an entry.
-func setVersion(b []byte, version int64) { le.PutUint64(b[2:], uint64(version)) } //nolint:gosec // all bits
-
 // baseWriter writes a base from its first segment to its last.
 type baseWriter struct {
 	w     *bufio.Writer

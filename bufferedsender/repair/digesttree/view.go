@@ -62,8 +62,8 @@ func (v *view) content(segment int) (entries []byte, keys uint32, digest uint64,
 	if !v.told.told[segment] {
 		return block, info.Keys, info.Digest, err
 	}
-	m := merge{out: append(v.merged[:0], block...)}
-	m.apply(v.told.of(segment), &v.told)
+	m := merge{out: v.merged[:0]}
+	m.apply(block, v.told.of(segment), &v.told)
 	v.merged = m.out
 	return m.out, m.keys, m.digest, err
 }
@@ -75,76 +75,60 @@ type merge struct {
 	digest uint64
 }
 
-// apply changes the entries of a segment to what was told of it. Keys that it has stay where they are, so only new
-// ones are sorted.
-func (m *merge) apply(all []toldKey, told *changes) {
-	m.update(told)
-	var news []toldKey
-	for _, t := range all {
-		if !t.there && !t.deleted {
-			news = append(news, t)
-		}
-	}
-	slices.SortFunc(news, func(a, b toldKey) int { return bytes.Compare(a.key, b.key) })
-	m.insert(news)
-}
-
 func (m *merge) count(hash uint64, version int64) {
 	m.keys++
 	m.digest += digestOf(hash, version)
 }
 
-// update writes the versions of keys that are there, and takes out those that were deleted.
-func (m *merge) update(told *changes) {
-	end, from := 0, 0 // what is kept is out[:end] and all from there to at
-	at := 0
-	for at < len(m.out) {
-		key, version, size := entry(m.out[at:])
-		if size == 0 {
-			break
-		}
-		hash := hashOf(key)
-		_, t := told.find(hash, key)
-		if t != nil {
-			t.there = true
-			version = t.version
-			setVersion(m.out[at:], version)
-		}
-		if t != nil && t.deleted {
-			end += copy(m.out[end:], m.out[from:at])
-			from = at + size
-		} else {
-			m.count(hash, version)
-		}
-		at += size
-	}
-	m.out = m.out[:end+copy(m.out[end:], m.out[from:])]
+func (m *merge) add(t *toldKey) {
+	m.out = appendEntry(m.out, t.key, t.version)
+	m.count(t.hash, t.version)
 }
 
-// insert adds keys that are not there, in order.
-func (m *merge) insert(news []toldKey) {
+// apply changes the entries of a segment to what was told of it. Keys that it has stay where they are, so only new
+// ones are sorted. What lies between changes is copied at once.
+func (m *merge) apply(block []byte, all []toldKey, told *changes) {
+	from, at := 0, 0
+	for key, version := range entriesOf(block) {
+		hash, begin := hashOf(key), at
+		at += entryHead + len(key)
+		_, t := told.find(hash, key)
+		if t == nil {
+			m.count(hash, version)
+			continue
+		}
+		m.out = append(m.out, block[from:begin]...)
+		from, t.there = at, true
+		if !t.deleted {
+			m.add(t)
+		}
+	}
+	m.out = append(m.out, block[from:at]...)
+	var news []*toldKey
+	for i := range all {
+		if !all[i].there && !all[i].deleted {
+			news = append(news, &all[i])
+		}
+	}
 	if len(news) == 0 {
 		return
 	}
-	old, more := m.out, 0
-	for _, t := range news {
-		more += entryHead + len(t.key)
-	}
-	m.out = make([]byte, 0, len(old)+more)
-	for _, t := range news {
-		smaller := 0 // bytes of entries before the key
-		for {
-			key, _, size := entry(old[smaller:])
-			if size == 0 || bytes.Compare(key, t.key) > 0 {
-				break
-			}
-			smaller += size
+	slices.SortFunc(news, func(a, b *toldKey) int { return bytes.Compare(a.key, b.key) })
+	old := m.out
+	m.out = make([]byte, 0, len(old)+len(news)*(entryHead+2*len(news[0].key)))
+	from, at = 0, 0
+	for key := range entriesOf(old) {
+		for ; len(news) > 0 && bytes.Compare(news[0].key, key) < 0; news = news[1:] {
+			m.out = append(m.out, old[from:at]...)
+			from = at
+			m.add(news[0])
 		}
-		m.out = appendEntry(append(m.out, old[:smaller]...), t.key, t.version)
-		old = old[smaller:]
-		m.count(t.hash, t.version)
+		at += entryHead + len(key)
 	}
-	m.out = append(m.out, old...)
+	m.out = append(m.out, old[from:]...)
+	for _, t := range news {
+		m.add(t)
+	}
 }
 
 // compute fills in the digests. What was told since the base is merged with it, segment by segment; all others are
