@@ -158,65 +158,62 @@ func (w *baseWriter) finish(number uint64, s shape) error {
 	return err
 }
 
-// openBase opens a base, and returns when each segment was built. The error is errDamaged if it is not what was
-// written.
-func openBase(folder disk.Folder, number uint64) (*base, []int64, error) {
+// openBase opens a base. The error is errDamaged if it is not what was written.
+func openBase(folder disk.Folder, number uint64) (*base, error) {
 	f, err := disk.OpenReading(folder, baseName(number))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	b, built, err := readBase(f, number)
+	b, err := readBase(f, number)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", baseName(number), err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", baseName(number), err), f.Close())
 	}
-	return b, built, nil
+	return b, nil
 }
 
-func readBase(f *disk.Reading, number uint64) (*base, []int64, error) {
+func readBase(f *disk.Reading, number uint64) (*base, error) {
 	magic, trailer := make([]byte, len(baseMagic)), make([]byte, trailerSize)
 	if f.Size < int64(len(magic)+trailerSize) {
-		return nil, nil, errDamaged
+		return nil, errDamaged
 	}
 	if err := f.Read(magic, 0); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := f.Read(trailer, f.Size-trailerSize); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s := shape{int(le.Uint32(trailer[8:]))}
 	if string(magic) != baseMagic || le.Uint64(trailer) != number || s.bits < minSegmentBits || s.bits > maxSegmentBits {
-		return nil, nil, errDamaged
+		return nil, errDamaged
 	}
 	from := f.Size - trailerSize - int64(s.segments())*tableEntry
 	if from < int64(len(magic)) {
-		return nil, nil, errDamaged
+		return nil, errDamaged
 	}
 	table := make([]byte, f.Size-from)
 	if err := f.Read(table, from); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if journal.Sum(table[:len(table)-4]) != le.Uint32(table[len(table)-4:]) {
-		return nil, nil, errDamaged
+		return nil, errDamaged
 	}
 	b := emptyBase(s)
 	b.number, b.file, b.size = number, f, f.Size
 	if _, err := binary.Decode(table, le, b.table); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	built := make([]int64, s.segments())
 	end := int64(len(magic))
-	for i, info := range b.table {
+	for _, info := range b.table {
 		if info.Offset != end {
-			return nil, nil, errDamaged
+			return nil, errDamaged
 		}
 		end += int64(info.Size)
-		built[i] = info.Built
 		b.keys += int64(info.Keys)
 	}
 	if end != from {
-		return nil, nil, errDamaged
+		return nil, errDamaged
 	}
-	return b, built, nil
+	return b, nil
 }
 
 // retire has the last view that reads the base close it. idle: there is none. The caller has the lock of the tree.

@@ -2,9 +2,7 @@ package digesttree
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -43,9 +41,7 @@ func (l *loading) run() error {
 		}
 	}
 	if t.base == nil {
-		if err := l.begin(cmp.Or(t.options.SegmentBits, defaultSegmentBits)); err != nil {
-			return err
-		}
+		t.use(emptyBase(shape{t.options.SegmentBits}))
 	}
 	l.fresh = len(bases)+len(files) == 0
 	l.clean = !l.fresh && l.closed
@@ -64,33 +60,26 @@ func (l *loading) run() error {
 // loadBase reads the newest base that can be read.
 func (l *loading) loadBase(bases []uint64) error {
 	for _, n := range slices.Backward(bases) {
-		b, built, err := openBase(l.folder, n)
+		b, err := openBase(l.folder, n)
 		if errors.Is(err, errDamaged) {
 			l.tree.stats.Damaged++
 			l.broken = true
 			continue
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			l.tree.use(b)
 		}
-		return l.use(b, built)
+		return err
 	}
 	return nil
 }
 
-// begin begins without a base.
-func (l *loading) begin(bits int) error {
-	s := shape{bits}
-	return l.use(emptyBase(s), make([]int64, s.segments()))
-}
-
-func (l *loading) use(b *base, built []int64) error {
-	t := l.tree
-	t.base, t.shape, t.built = b, b.shape, built
-	if want := t.options.SegmentBits; want != 0 && want != b.shape.bits {
-		return fmt.Errorf("the number of segments: got SegmentBits %d, want the %d of the folder", want, b.shape.bits)
+// use begins with a base.
+func (t *Tree) use(b *base) {
+	t.base, t.shape, t.built = b, b.shape, make([]int64, len(b.table))
+	for i, info := range b.table {
+		t.built[i] = info.Built
 	}
-	return nil
 }
 
 // expire has all segments that are known built again.
@@ -107,7 +96,8 @@ func (l *loading) loadLog(n uint64) error {
 	l.closed = false
 	err := format.Read(l.folder, logName(n), func(frame []byte, number uint32) error {
 		l.frames[n] = number
-		return l.apply(n, bytes.Clone(frame), before)
+		l.apply(n, bytes.Clone(frame), before)
+		return nil
 	})
 	if errors.As(err, new(*journal.Damage)) {
 		return nil
@@ -116,7 +106,7 @@ func (l *loading) loadLog(n uint64) error {
 }
 
 // apply applies a frame, which is well formed.
-func (l *loading) apply(log uint64, b []byte, before bool) error {
+func (l *loading) apply(log uint64, b []byte, before bool) {
 	t := l.tree
 	first, _ := next(b[journal.HeaderSize:]) // nothing is malformed
 	l.closed = first.kind == kindClosed
@@ -124,11 +114,9 @@ func (l *loading) apply(log uint64, b []byte, before bool) error {
 	case kindBegin, kindContinues:
 		if t.base == nil {
 			if first.bits < minSegmentBits || first.bits > maxSegmentBits {
-				return nil
+				return
 			}
-			if err := l.begin(int(first.bits)); err != nil {
-				return err
-			}
+			t.use(emptyBase(shape{int(first.bits)}))
 		}
 		if first.kind == kindBegin && !before {
 			l.expire()
@@ -152,5 +140,4 @@ func (l *loading) apply(log uint64, b []byte, before bool) error {
 		}
 	}
 	t.logs.before, t.logs.durable = log, l.frames[log]
-	return nil
 }

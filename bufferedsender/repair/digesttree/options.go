@@ -1,6 +1,7 @@
 package digesttree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -8,10 +9,9 @@ import (
 
 // Options are for Open. The zero value, or nil, is what most programs need.
 type Options struct {
-	// SegmentBits says into how many segments keys are spread: two to this power. A segment is what is read to find a
-	// key that differs, so it should hold some hundred keys; each takes 80 bytes of memory and 40 in the file. A folder
-	// keeps the number that it was made with: another one is an error. Defaults to that of the folder, or 14, which is
-	// good up to some 10⁷ keys; 2 to 20.
+	// SegmentBits says into how many segments a new folder spreads keys: two to this power. A segment is what is read to
+	// find a key that differs, so it should hold some hundred keys; each takes 80 bytes of memory and 40 in the file. A
+	// folder keeps the number that it was made with. Defaults to 14, which is good up to some 10⁷ keys; 2 to 20.
 	SegmentBits int
 	// Empty says that a folder that is new is for an index that has no documents: all segments are known from the
 	// start. Otherwise none is compared before a Rebuild has read the index. It does not count for a folder that has
@@ -40,17 +40,14 @@ func (o *Options) withDefaults() (c Options, err error) {
 	if o != nil {
 		c = *o
 	}
-	if c.SegmentBits != 0 && (c.SegmentBits < minSegmentBits || c.SegmentBits > maxSegmentBits) {
+	c.SegmentBits = cmp.Or(c.SegmentBits, defaultSegmentBits)
+	c.MaxPending = cmp.Or(c.MaxPending, defaultMaxPending)
+	c.ExpireAfter = cmp.Or(c.ExpireAfter, defaultExpireAfter)
+	if c.SegmentBits < minSegmentBits || c.SegmentBits > maxSegmentBits {
 		err = fmt.Errorf("digesttree: SegmentBits: got %d, want %d to %d, or 0 for the default", c.SegmentBits, minSegmentBits, maxSegmentBits)
 	}
-	if c.MaxPending != 0 && c.MaxPending < minMaxPending {
+	if c.MaxPending < minMaxPending {
 		err = errors.Join(err, fmt.Errorf("digesttree: MaxPending: got %d, want at least %d, or 0 for %d", c.MaxPending, minMaxPending, defaultMaxPending))
-	}
-	if c.MaxPending == 0 {
-		c.MaxPending = defaultMaxPending
-	}
-	if c.ExpireAfter == 0 {
-		c.ExpireAfter = defaultExpireAfter
 	}
 	return c, err
 }

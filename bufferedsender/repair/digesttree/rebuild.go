@@ -25,9 +25,11 @@ type rebuild struct {
 	ended chan struct{} // closed at the end
 	parts []part
 
+	due []bool // by segment: it must be built
+
 	// The mutex of the tree guards these.
-	due  []bool // by segment: it must be built
-	told *watcher
+	told    *watcher
+	dropped map[int]bool // segments of which something was not told
 
 	segments int
 	rows     int64
@@ -87,7 +89,7 @@ func (t *Tree) beginRebuild() (*rebuild, error) {
 		return nil, errRebuilding
 	}
 	now := time.Now()
-	r := &rebuild{tree: t, began: now.Unix(), ended: make(chan struct{}), due: make([]bool, len(t.built))}
+	r := &rebuild{tree: t, began: now.Unix(), ended: make(chan struct{}), due: make([]bool, len(t.built)), dropped: make(map[int]bool)}
 	for i := range t.built {
 		r.due[i] = t.isDue(i, now)
 	}
@@ -117,8 +119,7 @@ func (r *rebuild) end() (err error) {
 
 // spread writes the rows to files.
 func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error]) error {
-	due := r.wanted()
-	n := min(len(due), maxParts)
+	n := min(len(r.due), maxParts)
 	for i := range n {
 		h, err := r.tree.logs.folder.Create(partName(i))
 		if err != nil {
@@ -136,11 +137,11 @@ func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error])
 		}
 		r.rows++
 		segment := r.tree.shape.segment(hashOf(row.Key))
-		if row.Hidden || !due[segment] || !journal.IsKey(row.Key) {
+		if row.Hidden || !r.due[segment] || !journal.IsKey(row.Key) {
 			continue
 		}
 		b = appendEntry(b[:0], []byte(row.Key), row.Version)
-		if _, err := r.parts[segment*n/len(due)].w.Write(b); err != nil {
+		if _, err := r.parts[segment*n/len(r.due)].w.Write(b); err != nil {
 			return err
 		}
 	}
@@ -156,13 +157,6 @@ func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error])
 	return err
 }
 
-// wanted returns the segments to build. Some need not be any more, when it comes to them.
-func (r *rebuild) wanted() []bool {
-	r.tree.mu.Lock()
-	defer r.tree.mu.Unlock()
-	return slices.Clone(r.due)
-}
-
 // build tells the tree what differs, segment by segment.
 func (r *rebuild) build(ctx context.Context) (err error) {
 	t := r.tree
@@ -171,8 +165,7 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.release()) }()
-	due := r.wanted()
-	per := len(due) / len(r.parts)
+	per := len(r.due) / len(r.parts)
 	for i := range r.parts {
 		entries, err := fs.ReadFile(t.logs.folder, partName(i))
 		if err != nil {
@@ -192,7 +185,7 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 			return fmt.Errorf("%s: %w", partName(i), errDamaged)
 		}
 		for segment := i * per; segment < (i+1)*per; segment++ {
-			if !due[segment] {
+			if !r.due[segment] {
 				continue
 			}
 			if err := r.room(ctx); err != nil {
@@ -218,7 +211,7 @@ func (r *rebuild) segment(v *view, segment int, rows map[string]int64) error {
 	if t.life.Err() != nil {
 		return errClosed
 	}
-	if !r.due[segment] { // something was dropped meanwhile
+	if r.dropped[segment] {
 		return nil
 	}
 	tell := func(key string, version int64, deleted bool) {

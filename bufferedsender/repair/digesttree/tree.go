@@ -99,7 +99,7 @@ func (t *Tree) put(b []byte) {
 // is a bound to what it adds.
 func (t *Tree) forget(segment int) {
 	if t.rebuild != nil {
-		t.rebuild.due[segment] = false
+		t.rebuild.dropped[segment] = true
 	}
 	if t.built[segment] != 0 {
 		t.build(segment, 0)

@@ -26,9 +26,8 @@ const (
 // Open opens the folder of a tree, which no other Tree may use as long as this one is open, and makes it if need be. It
 // reads what was told and not folded, at most some 128 MiB.
 //
-// The error is that of the disk, of another process that has the folder, which it names, or of a folder that has
-// another number of segments than Options. Damaged files are not an error: see Stats.Damaged. Close the Tree at the
-// end.
+// The error is that of the disk, or of another process that has the folder, which it names. Damaged files are not an
+// error: see Stats.Damaged. Close the Tree at the end.
 func Open(folder string, opts *Options) (*Tree, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
@@ -177,7 +176,7 @@ func (t *Tree) fold() error {
 	}); err != nil {
 		return err
 	}
-	b, _, err := openBase(folder, number)
+	b, err := openBase(folder, number)
 	if err != nil {
 		return err
 	}
