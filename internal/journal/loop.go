@@ -120,9 +120,6 @@ func (l *Loop) Step() error {
 	return err
 }
 
-// Turn returns a channel that is closed at the next Broadcast. The caller has the mutex.
-func (l *Loop) Turn() <-chan struct{} { return l.turn }
-
 // Broadcast wakes the callers of Sync, as something is durable. The caller has the mutex.
 func (l *Loop) Broadcast() {
 	close(l.turn)
@@ -139,34 +136,40 @@ func (l *Loop) State() (unsynced, failures int64, err error) {
 // bounds the waiting. After Close the error is closed if changes are not durable.
 func (l *Loop) Sync(ctx context.Context, closed error) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	target, attempt := l.Changes, l.attempts
+	l.hurry = l.Durable < target
+	l.mu.Unlock()
+	err := l.Await(ctx, func() bool { return l.Durable >= target || l.failed > attempt })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.Durable >= target:
+		return nil
+	case l.failed > attempt:
+		return l.err
+	case err == nil:
+		return closed
+	}
+	return err
+}
+
+// Await waits until something is so, which may be at each attempt to write, or until the loop has ended. ctx bounds the
+// waiting. until is called with the mutex.
+func (l *Loop) Await(ctx context.Context, until func() bool) error {
 	for {
-		turn := l.turn
-		switch {
-		case l.Durable >= target:
-			return nil
-		case l.failed > attempt:
-			return l.err
-		}
-		select {
-		case <-l.ended:
-			return closed
-		default:
-		}
-		l.hurry = true
-		l.Wake()
+		l.mu.Lock()
+		done, turn := until(), l.turn
 		l.mu.Unlock()
-		var err error
+		if done {
+			return nil
+		}
+		l.Wake()
 		select {
 		case <-turn:
 		case <-l.ended:
+			return nil
 		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-		l.mu.Lock()
-		if err != nil {
-			return err
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -45,12 +45,12 @@ type base struct {
 	table  []segmentInfo
 	keys   int64
 
-	// The mutex of the tree guards these.
-	users int  // views that read it
-	gone  bool // there is a newer one
+	users int // the tree, and views that read it; the mutex of the tree guards it
 }
 
-func emptyBase(s shape) *base { return &base{shape: s, table: make([]segmentInfo, s.segments())} }
+func emptyBase(s shape) *base {
+	return &base{shape: s, table: make([]segmentInfo, s.segments()), users: 1}
+}
 
 // window is a part of a base in memory.
 type window struct {
@@ -216,14 +216,14 @@ func readBase(f *disk.Reading, number uint64) (*base, error) {
 	return b, nil
 }
 
-// retire has the last view that reads the base close it. idle: there is none. The caller has the lock of the tree.
-func (b *base) retire() (idle bool) {
-	b.gone = true
-	return b.users == 0
-}
-
-func (b *base) close() error {
-	if b == nil || b.file == nil {
+// leave ends a use of a base. The last user closes it.
+func (t *Tree) leave(b *base) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	if b.users--; b.users > 0 || b.file == nil {
 		return nil
 	}
 	return b.file.Close()

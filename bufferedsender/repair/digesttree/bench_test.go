@@ -107,14 +107,7 @@ func full(b *testing.B, dir string, g generated) *Tree {
 	runtime.GC()
 	tree := openDir(b, dir, Options{})
 	require.Equal(b, int64(g.n), tree.Stats().Keys)
-	for tree.Stats().Folds == 0 { // it was not closed, so what it is made of is folded once
-		tree.mu.Lock()
-		turn := tree.loop.Turn()
-		tree.mu.Unlock()
-		if tree.Stats().Folds == 0 {
-			<-turn
-		}
-	}
+	require.NoError(b, tree.loop.Await(context.Background(), func() bool { return tree.stats.Folds > 0 })) // it was not closed, so what it is made of is folded once
 	return tree
 }
 

@@ -51,12 +51,6 @@ type Differences struct {
 	Fruitless int
 }
 
-// place is a key of a segment.
-type place struct {
-	segment int
-	key     string
-}
-
 // Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what
 // differs still; after another pause these keys. It returns those that differed all along and did not change
 // meanwhile. If nothing differs it returns at once. The source is scanned once if nothing differs, and twice
@@ -90,15 +84,16 @@ type comparison struct {
 	tree   *Tree
 	source Source
 	pause  time.Duration
-	most   int // keys
-	after  place
+	most   int    // keys
+	after  string // the last key that was found before; the first comparison begins at any segment
+	begin  int    // its segment
 	found  Differences
 }
 
 func (c *comparison) run(ctx context.Context) error {
 	t := c.tree
 	t.mu.Lock()
-	c.after = t.after
+	c.after, c.begin = t.after, t.shape.segment(hashOf(t.after))
 	t.mu.Unlock()
 	// 1. Digests.
 	var first []int
@@ -115,7 +110,7 @@ func (c *comparison) run(ctx context.Context) error {
 		return nil
 	}
 	most := c.most // each has a key that differs, at least
-	if first[0] == c.after.segment {
+	if first[0] == c.begin {
 		most++ // but here it may be one that was found
 	}
 	if len(first) > most {
@@ -139,10 +134,9 @@ func (c *comparison) run(ctx context.Context) error {
 	if err := c.confirm(ctx, keys); err != nil {
 		return err
 	}
-	last := keys[len(keys)-1].Key
 	t.mu.Lock()
-	t.after = place{t.shape.segment(hashOf(last)), last}
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	t.after = keys[len(keys)-1].Key
 	return nil
 }
 
@@ -210,7 +204,7 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 		case here.built[i] == 0:
 			c.found.Unknown++
 		case digest == digests[i] || only != nil && !wanted[i]:
-		case i < c.after.segment:
+		case i < c.begin:
 			before = append(before, i)
 		default:
 			differ = append(differ, i)
@@ -238,9 +232,9 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 		}
 		some := differences(rows, there[segment])
 		c.yielded(segment, len(some) > 0)
-		if segment == c.after.segment { // those up to the last one that was found come behind all others
+		if segment == c.begin { // those up to the last one that was found come behind all others
 			i := 0
-			for i < len(some) && some[i].Key <= c.after.key {
+			for i < len(some) && some[i].Key <= c.after {
 				i++
 			}
 			last, some = some[:i], some[i:]
@@ -276,10 +270,8 @@ func (c *comparison) yielded(segment int, keys bool) {
 // confirm leaves the keys that are as they were.
 func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) {
 	keys, wanted := make([]string, len(all)), make([]bool, c.tree.shape.segments())
-	segments := make(map[int]bool)
 	for i, d := range all {
-		segment := c.tree.shape.segment(hashOf(d.Key))
-		keys[i], wanted[segment], segments[segment] = d.Key, true, true
+		keys[i], wanted[c.tree.shape.segment(hashOf(d.Key))] = d.Key, true
 	}
 	there, err := c.source.Lookup(ctx, keys)
 	if err == nil && ctx.Err() != nil { // as in look
@@ -295,7 +287,10 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) 
 	}
 	defer func() { err = errors.Join(err, v.release()) }()
 	var here []models.Row
-	for segment := range segments {
+	for segment := range wanted {
+		if !wanted[segment] {
+			continue
+		}
 		rows, err := v.rows(segment)
 		if err != nil {
 			return err

@@ -188,8 +188,8 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 			if !r.due[segment] {
 				continue
 			}
-			if err := r.room(ctx); err != nil {
-				return err
+			if err := t.loop.Await(ctx, func() bool { return t.told.Size <= t.options.MaxPending/2 }); err != nil {
+				return err // unlike a caller of Confirmed it can wait for the next fold
 			}
 			if err := r.segment(v, segment, rows[segment]); err != nil {
 				return err
@@ -232,22 +232,4 @@ func (r *rebuild) segment(v *view, segment int, rows map[string]int64) error {
 	t.build(segment, r.began)
 	r.segments++
 	return nil
-}
-
-// room waits until the writer has folded enough: unlike a caller of Confirmed, it can wait.
-func (r *rebuild) room(ctx context.Context) error {
-	t := r.tree
-	for {
-		t.mu.Lock()
-		free, turn := t.told.Size <= t.options.MaxPending/2, t.loop.Turn()
-		t.mu.Unlock()
-		if free || ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		t.loop.Wake()
-		select {
-		case <-turn:
-		case <-ctx.Done():
-		}
-	}
 }

@@ -28,7 +28,7 @@ type Tree struct {
 	rebuild  *rebuild
 	watchers []*watcher
 
-	after     place       // the last key that Compare has reported
+	after     string      // the last key that Compare has reported
 	fruitless map[int]int // by segment, how often in a row
 
 	stats Stats // its counters

@@ -37,16 +37,7 @@ func (t *Tree) view(only []bool) (*view, error) {
 	return v, nil
 }
 
-func (v *view) release() error {
-	v.tree.mu.Lock()
-	v.base.users--
-	idle := v.base.users == 0 && v.base.gone
-	v.tree.mu.Unlock()
-	if idle {
-		return v.base.close()
-	}
-	return nil
-}
+func (v *view) release() error { return v.tree.leave(v.base) }
 
 // content returns the entries of a segment in the order of their keys, valid until the next call, how many there are,
 // and their digest. The error is errDamaged if what is in the base is not what was written; then there is only what

@@ -55,7 +55,7 @@ func open(folder disk.Folder, options Options) (*Tree, error) {
 	t.loop = journal.NewLoop(&t.mu, t.due, t.attempt)
 	l := loading{tree: t, folder: folder}
 	if err := l.run(); err != nil {
-		return nil, errors.Join(err, t.base.close())
+		return nil, errors.Join(err, t.leave(t.base))
 	}
 	first := kindBegin
 	if l.clean {
@@ -68,7 +68,7 @@ func open(folder disk.Folder, options Options) (*Tree, error) {
 		t.buildAll(now)
 	}
 	if err := t.logs.begin(first, extra); err != nil { // O1
-		return nil, errors.Join(err, t.logs.file.Close(), t.base.close())
+		return nil, errors.Join(err, t.logs.file.Close(), t.leave(t.base))
 	}
 	return t, nil
 }
@@ -89,16 +89,12 @@ func (t *Tree) run(release func() error) {
 		return t.logs.end()
 	}, t.logs.file.Close, func() error {
 		t.mu.Lock()
-		b, rebuild := t.base, t.rebuild
-		idle := b.retire()
+		rebuild := t.rebuild
 		t.mu.Unlock()
 		if rebuild != nil { // its files are in the folder
 			<-rebuild.ended
 		}
-		if idle {
-			return b.close()
-		}
-		return nil
+		return t.leave(t.base) // no goroutine folds any more
 	}, release)
 }
 
@@ -180,22 +176,13 @@ func (t *Tree) fold() error {
 	if err != nil {
 		return err
 	}
-	if t.replace(b, len(v.frames)) {
-		err = v.base.close()
-	}
-	return errors.Join(err, tidy(folder, number, false)) // F3
-}
-
-// replace puts a base in place that has what was in the first n frames, and reports whether no view reads the old one.
-func (t *Tree) replace(b *base, n int) (idle bool) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.told.Drop(n)
-	t.written -= n
-	idle = t.base.retire()
+	t.told.Drop(len(v.frames))
+	t.written -= len(v.frames)
 	t.base, t.refold = b, false
 	t.stats.Folds++
-	return idle
+	t.mu.Unlock()
+	return errors.Join(t.leave(v.base), tidy(folder, number, false)) // F3
 }
 
 func (t *Tree) writeSegments(w *baseWriter, v *view, number uint64) error {
