@@ -194,13 +194,19 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 		return err
 	}
 	defer func() { err = errors.Join(err, here.release()) }()
-	if err := here.compute(ctx); err != nil {
-		return err
+	if here.told.records > len(digests)/2 {
+		here.window.wide = wideWindow
 	}
 	c.found.Unknown = 0
 	var before, differ []int
-	for i, digest := range here.digests {
+	for i := range digests {
+		digest, err := here.digest(i)
+		if err == nil && i%256 == 0 {
+			err = context.Cause(ctx)
+		}
 		switch {
+		case err != nil:
+			return err
 		case here.built[i] == 0:
 			c.found.Unknown++
 		case digest == digests[i] || only != nil && !wanted[i]:
@@ -210,6 +216,7 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 			differ = append(differ, i)
 		}
 	}
+	here.window.wide = 0
 	return use(here, there, append(differ, before...))
 }
 
@@ -231,7 +238,17 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 			return nil, err
 		}
 		some := differences(rows, there[segment])
-		c.yielded(segment, len(some) > 0)
+		c.tree.mu.Lock()
+		c.tree.fruitless[segment]++
+		switch {
+		case len(some) > 0:
+			delete(c.tree.fruitless, segment)
+		case c.tree.fruitless[segment] >= 2: // its digest is wrong: it must be built again
+			c.tree.forget(segment)
+			c.tree.stats.Fruitless++
+			c.found.Fruitless++
+		}
+		c.tree.mu.Unlock()
 		if segment == c.begin { // those up to the last one that was found come behind all others
 			i := 0
 			for i < len(some) && some[i].Key <= c.after {
@@ -248,23 +265,6 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 		all, c.found.More = all[:c.most], true
 	}
 	return all, nil
-}
-
-// yielded notes whether a segment that differs has keys that do. The second time that it has none it must be built
-// again.
-func (c *comparison) yielded(segment int, keys bool) {
-	t := c.tree
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.fruitless[segment]++
-	switch {
-	case keys:
-		delete(t.fruitless, segment)
-	case t.fruitless[segment] >= 2:
-		t.forget(segment)
-		t.stats.Fruitless++
-		c.found.Fruitless++
-	}
 }
 
 // confirm leaves the keys that are as they were.

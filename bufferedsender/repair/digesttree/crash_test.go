@@ -138,8 +138,9 @@ func TestDamageOfAnyByteIsUnknownOrDueAndMakesNothingUp(t *testing.T) {
 			tree := openDisk(t, d, Options{SegmentBits: 2})
 			v, err := tree.view(nil)
 			require.NoError(t, err)
-			require.NoError(t, v.compute(t.Context()))
 			for segment := range 4 {
+				_, err := v.digest(segment)
+				require.NoError(t, err)
 				rows, err := v.rows(segment)
 				sure := err == nil && tree.built[segment] > dueSince // the tree says that this is all, and that nothing is missing
 				for _, r := range rows {

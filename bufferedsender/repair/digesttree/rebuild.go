@@ -23,7 +23,7 @@ type rebuild struct {
 	tree  *Tree
 	began int64
 	ended chan struct{} // closed at the end
-	parts []part
+	parts int           // files
 
 	due []bool // by segment: it must be built
 
@@ -35,25 +35,18 @@ type rebuild struct {
 	rows     int64
 }
 
-// part is a file with the rows of neighbouring segments.
-type part struct {
-	handle disk.Handle // nil: it is closed
-	w      *bufio.Writer
-}
-
+// partName is the name of a file with the rows of neighbouring segments.
 func partName(i int) string { return fmt.Sprintf("%s%02d", rebuildPrefix, i) }
 
 // Rebuild builds all segments that are due, see Stats.Due, from the rows of one scan of the whole index: the Tree has
 // then what the index has. It returns how many segments were built, and how many rows were read. If none is due it
 // returns at once, and asks for no row. There is no scan of a segment alone; so a program that scans the index for
-// another purpose can let Rebuild see its rows. These must be read after the call: the iterator is not begun before
-// settle is over. That must be longer than it takes until what the service has confirmed is seen in the index, ten
-// seconds for example; 0 is none.
+// another purpose can let Rebuild see its rows. The iterator is begun when settle is over: longer than it takes until
+// what the service has confirmed is seen in the index, ten seconds for example.
 //
-// What is told to the Tree since the call counts more than a row. A row with an error ends it; then nothing is done. It
-// may be called while everything else is in use, except another Rebuild, which is an error. Rows are kept in files in
-// the folder meanwhile, the keys that are told in memory. If ctx ends it, or the process, the segments that were not
-// built are due as before.
+// What is told to the Tree since the call counts more than a row. A row with an error ends it; then nothing is done.
+// One Rebuild runs at a time. Rows are kept in files in the folder meanwhile, the keys that are told in memory. If ctx
+// ends it, or the process, the segments that were not built are due as before.
 func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], settle time.Duration) (segments int, read int64, err error) {
 	r, err := t.beginRebuild()
 	if r == nil {
@@ -103,10 +96,7 @@ func (t *Tree) beginRebuild() (*rebuild, error) {
 
 // end removes the files.
 func (r *rebuild) end() (err error) {
-	for i, p := range r.parts {
-		if p.handle != nil {
-			err = errors.Join(err, p.handle.Close())
-		}
+	for i := range r.parts {
 		err = errors.Join(err, disk.Remove(r.tree.logs.folder, partName(i)))
 	}
 	r.tree.mu.Lock()
@@ -118,14 +108,21 @@ func (r *rebuild) end() (err error) {
 }
 
 // spread writes the rows to files.
-func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error]) error {
-	n := min(len(r.due), maxParts)
-	for i := range n {
-		h, err := r.tree.logs.folder.Create(partName(i))
+func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error]) (err error) {
+	var handles []disk.Handle
+	var parts []*bufio.Writer
+	defer func() {
+		for i, h := range handles {
+			err = errors.Join(err, parts[i].Flush(), h.Close())
+		}
+	}()
+	for range min(len(r.due), maxParts) {
+		h, err := r.tree.logs.folder.Create(partName(r.parts))
 		if err != nil {
 			return err
 		}
-		r.parts = append(r.parts, part{h, bufio.NewWriterSize(h, 32<<10)})
+		r.parts++
+		handles, parts = append(handles, h), append(parts, bufio.NewWriterSize(h, 32<<10))
 	}
 	var b []byte
 	for row, err := range rows {
@@ -141,20 +138,11 @@ func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error])
 			continue
 		}
 		b = appendEntry(b[:0], []byte(row.Key), row.Version)
-		if _, err := r.parts[segment*n/len(r.due)].w.Write(b); err != nil {
+		if _, err := parts[segment*r.parts/len(r.due)].Write(b); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil { // a scan that ends early is not an index that has less
-		return context.Cause(ctx)
-	}
-	var err error
-	for i := range r.parts {
-		p := &r.parts[i]
-		err = errors.Join(err, p.w.Flush(), p.handle.Close())
-		p.handle = nil
-	}
-	return err
+	return context.Cause(ctx) // a scan that ends early is not an index that has less
 }
 
 // build tells the tree what differs, segment by segment.
@@ -165,7 +153,7 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.release()) }()
-	per := len(r.due) / len(r.parts)
+	per := len(r.due) / r.parts
 	for i := range r.parts {
 		entries, err := fs.ReadFile(t.logs.folder, partName(i))
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +95,25 @@ func TestAScanThatFailsOrEndsEarlyBuildsNothing(t *testing.T) {
 	require.Equal(t, 2, tree.Stats().Due)
 	require.Len(t, d.Files(), 1, "the rows are gone")
 	require.Equal(t, [2]int64{2, 10}, rebuildAll(t, tree, tableOf(want)))
+}
+
+func TestADiskThatFailsDuringARebuildBuildsNothing(t *testing.T) {
+	for _, op := range []string{"create", "write"} {
+		d := disktest.New()
+		tree := openDisk(t, d, Options{SegmentBits: 2})
+		d.Fail = func(o, name string) error {
+			if o == op && strings.HasPrefix(name, rebuildPrefix) {
+				return disktest.ErrDisk
+			}
+			return nil
+		}
+		_, _, err := tree.Rebuild(t.Context(), tableOf(versions(20)).Scan(t.Context(), "", ""), 0)
+		d.Fail = nil
+		require.ErrorIs(t, err, disktest.ErrDisk, op)
+		require.Empty(t, content(t, tree))
+		require.Equal(t, 4, tree.Stats().Due)
+		require.Len(t, d.Files(), 1, "the rows are gone")
+	}
 }
 
 func TestOnlyWhatIsDueIsBuilt(t *testing.T) {

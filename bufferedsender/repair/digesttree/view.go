@@ -2,7 +2,6 @@ package digesttree
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"slices"
 
@@ -17,12 +16,11 @@ type view struct {
 	built  []int64
 	told   changes // of the frames
 
-	digests []uint64 // by segment, filled in by digest
-	window  window   // for blocks
-	merged  []byte   // for what they become
+	window window // for blocks
+	merged []byte // for what they become
 }
 
-// view returns one, which is to be released. If only is not nil, it is good for these segments. The error is ErrClosed.
+// view returns one, which is to be released. If only is not nil, it is good for these segments. The error is errClosed.
 func (t *Tree) view(only []bool) (*view, error) {
 	t.mu.Lock()
 	if t.life.Err() != nil {
@@ -122,29 +120,13 @@ func (m *merge) apply(block []byte, all []toldKey, told *changes) {
 	}
 }
 
-// compute fills in the digests. What was told since the base is merged with it, segment by segment; all others are
-// known.
-func (v *view) compute(ctx context.Context) error {
-	v.digests = make([]uint64, v.base.shape.segments())
-	if v.told.records > len(v.digests)/2 {
-		v.window.wide = wideWindow
-		defer func() { v.window.wide = 0 }()
+// digest returns the digest of a segment. A damaged one is unknown from now on.
+func (v *view) digest(segment int) (uint64, error) {
+	if !v.told.told[segment] {
+		return v.base.table[segment].Digest, nil
 	}
-	for i := range v.digests {
-		if !v.told.told[i] {
-			v.digests[i] = v.base.table[i].Digest
-			continue
-		}
-		if i%256 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		_, _, digest, err := v.content(i)
-		if err = v.damaged(i, err); err != nil {
-			return err
-		}
-		v.digests[i] = digest
-	}
-	return nil
+	_, _, digest, err := v.content(segment)
+	return digest, v.damaged(segment, err)
 }
 
 // damaged makes a segment unknown that is not what was written, and has it folded, which leaves the damage behind. It
