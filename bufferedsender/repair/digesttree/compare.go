@@ -1,6 +1,7 @@
 package digesttree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,9 +47,6 @@ type Differences struct {
 	Segments int
 	// Unknown is how many segments were not compared, as it is not known what they have.
 	Unknown int
-	// Fruitless is how many segments must be built again, because their digests differed for the second time and none
-	// of their keys did. They are unknown from now on.
-	Fruitless int
 }
 
 // Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what
@@ -68,11 +66,7 @@ type Differences struct {
 // folded, from the disk. ctx bounds all of it. The error is that of the source, of the disk, or of a Tree that is
 // closed.
 func (t *Tree) Compare(ctx context.Context, source Source, pause time.Duration) (Differences, error) {
-	return t.compare(ctx, source, pause, maxDifferences)
-}
-
-func (t *Tree) compare(ctx context.Context, source Source, pause time.Duration, most int) (Differences, error) {
-	c := comparison{tree: t, source: source, pause: pause, most: most}
+	c := comparison{tree: t, source: source, pause: pause, most: t.most}
 	if err := c.run(ctx); err != nil {
 		return Differences{}, fmt.Errorf("digesttree: comparing: %w", err)
 	}
@@ -201,12 +195,11 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 	var before, differ []int
 	for i := range digests {
 		digest, err := here.digest(i)
-		if err == nil && i%256 == 0 {
-			err = context.Cause(ctx)
-		}
 		switch {
 		case err != nil:
 			return err
+		case i%256 == 0 && ctx.Err() != nil:
+			return context.Cause(ctx)
 		case here.built[i] == 0:
 			c.found.Unknown++
 		case digest == digests[i] || only != nil && !wanted[i]:
@@ -246,7 +239,6 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 		case c.tree.fruitless[segment] >= 2: // its digest is wrong: it must be built again
 			c.tree.forget(segment)
 			c.tree.stats.Fruitless++
-			c.found.Fruitless++
 		}
 		c.tree.mu.Unlock()
 		if segment == c.begin { // those up to the last one that was found come behind all others
@@ -274,10 +266,7 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) 
 		keys[i], wanted[c.tree.shape.segment(hashOf(d.Key))] = d.Key, true
 	}
 	there, err := c.source.Lookup(ctx, keys)
-	if err == nil && ctx.Err() != nil { // as in look
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // as in look
 		return err
 	}
 	there = slices.DeleteFunc(slices.Clone(there), func(r models.Row) bool { return r.Hidden })

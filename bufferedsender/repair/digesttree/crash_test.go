@@ -189,7 +189,8 @@ func TestAMissingFileMakesAllSegmentsUnknownOrDue(t *testing.T) {
 // disk failed; what the tree was told is the same in every run.
 func script(d *disktest.Disk, changes []change) (durable int) {
 	options, _ := few.withDefaults()
-	tree, err := open(d, options)
+	tree := &Tree{options: options}
+	err := tree.open(d)
 	if err != nil {
 		return 0
 	}

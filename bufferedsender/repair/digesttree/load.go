@@ -30,8 +30,17 @@ func (l *loading) run() error {
 	for _, n := range slices.Concat(bases, files) {
 		t.logs.number = max(t.logs.number, n)
 	}
-	if err := l.loadBase(bases); err != nil {
-		return err
+	for _, n := range slices.Backward(bases) { // the newest that can be read
+		b, err := openBase(l.folder, n)
+		if err == nil {
+			t.use(b)
+			break
+		}
+		if !errors.Is(err, errDamaged) {
+			return err
+		}
+		t.stats.Damaged++
+		l.broken = true
 	}
 	for _, n := range files {
 		if t.base == nil || n >= t.base.number {
@@ -54,24 +63,7 @@ func (l *loading) run() error {
 	}
 	t.refold = t.stats.Unclean || l.broken // what was read need not be durable
 	t.logs.bits, t.written = t.shape.bits, len(t.told.Sealed)
-	return tidy(l.folder, t.base.number, true)
-}
-
-// loadBase reads the newest base that can be read.
-func (l *loading) loadBase(bases []uint64) error {
-	for _, n := range slices.Backward(bases) {
-		b, err := openBase(l.folder, n)
-		if errors.Is(err, errDamaged) {
-			l.tree.stats.Damaged++
-			l.broken = true
-			continue
-		}
-		if err == nil {
-			l.tree.use(b)
-		}
-		return err
-	}
-	return nil
+	return errors.Join(disk.Remove(l.folder, tmpName), tidy(l.folder, t.base.number))
 }
 
 // use begins with a base.

@@ -41,19 +41,17 @@ func numbered(entries []fs.DirEntry, prefix string) (all []uint64) {
 	return all
 }
 
-// tidy removes what a base replaces: F3. A tree that is opened has also removed what a crash has left.
-func tidy(folder disk.Folder, base uint64, opened bool) error {
+// tidy removes what a base replaces: F3.
+func tidy(folder disk.Folder, base uint64) error {
 	entries, err := folder.ReadDir(".")
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		name := e.Name()
-		log, isLog := numberOf(name, logPrefix)
-		other, isBase := numberOf(name, basePrefix)
-		isLeft := opened && (name == tmpName || strings.HasPrefix(name, rebuildPrefix))
-		if isLog && log < base || isBase && other != base || isLeft {
-			err = errors.Join(err, disk.Remove(folder, name))
+		log, isLog := numberOf(e.Name(), logPrefix)
+		other, isBase := numberOf(e.Name(), basePrefix)
+		if isLog && log < base || isBase && other != base {
+			err = errors.Join(err, disk.Remove(folder, e.Name()))
 		}
 	}
 	return err

@@ -2,6 +2,7 @@ package digesttree
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,11 @@ func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error])
 		}
 	}()
 	for range min(len(r.due), maxParts) {
-		h, err := r.tree.logs.folder.Create(partName(r.parts))
+		folder, name := r.tree.logs.folder, partName(r.parts)
+		if err := disk.Remove(folder, name); err != nil { // a crash has left it
+			return err
+		}
+		h, err := folder.Create(name)
 		if err != nil {
 			return err
 		}
@@ -126,10 +131,7 @@ func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error])
 	}
 	var b []byte
 	for row, err := range rows {
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
+		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
 			return err
 		}
 		r.rows++

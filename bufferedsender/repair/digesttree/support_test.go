@@ -22,8 +22,8 @@ var few = Options{SegmentBits: 2, Empty: true}
 func openDisk(t require.TestingT, d disk.Folder, opts Options) *Tree {
 	options, err := opts.withDefaults()
 	require.NoError(t, err)
-	tree, err := open(d, options)
-	require.NoError(t, err)
+	tree := &Tree{options: options, most: maxDifferences}
+	require.NoError(t, tree.open(d))
 	return tree
 }
 
@@ -141,4 +141,11 @@ func rebuildAll(t require.TestingT, tree *Tree, rows table) (built [2]int64) {
 	segments, read, err := tree.Rebuild(context.Background(), rows.Scan(context.Background(), "", ""), 0)
 	require.NoError(t, err)
 	return [2]int64{int64(segments), read}
+}
+
+// compareMost compares for at most so many keys.
+func compareMost(tree *Tree, source Source, most int) (Differences, error) {
+	defer func(before int) { tree.most = before }(tree.most)
+	tree.most = most
+	return tree.Compare(context.Background(), source, 0)
 }

@@ -2,6 +2,7 @@ package digesttree
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Tree struct {
 	rebuild  *rebuild
 	watchers []*watcher
 
+	most      int         // keys that a Compare finds
 	after     string      // the last key that Compare has reported
 	fruitless map[int]int // by segment, how often in a row
 
@@ -64,7 +66,9 @@ func (t *Tree) record(key string, version int64, deleted bool) {
 		return
 	}
 	for _, w := range t.watchers {
-		w.note(key)
+		if w.wants(key) {
+			w.told[strings.Clone(key)] = true // it may be a part of a document
+		}
 	}
 	if t.told.Size+int64(len(key)) > t.options.MaxPending {
 		t.stats.Dropped++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
@@ -14,12 +13,6 @@ import (
 type watcher struct {
 	wants func(key string) bool
 	told  map[string]bool
-}
-
-func (w *watcher) note(key string) {
-	if w.wants(key) && !w.told[key] {
-		w.told[strings.Clone(key)] = true // it may be a part of a document
-	}
 }
 
 // watch begins to note. The caller has the lock.

@@ -36,11 +36,8 @@ func Open(folder string, opts *Options) (*Tree, error) {
 	if folder == "" {
 		return nil, errors.New("digesttree: Open: the name of the folder is empty")
 	}
-	var t *Tree
-	release, err := disk.OpenLocked(folder, lockName, errLocked, func(d disk.Folder) (err error) {
-		t, err = open(d, options)
-		return err
-	})
+	t := &Tree{options: options, most: maxDifferences}
+	release, err := disk.OpenLocked(folder, lockName, errLocked, t.open)
 	if err != nil {
 		return nil, fmt.Errorf("digesttree: %w", err)
 	}
@@ -49,28 +46,28 @@ func Open(folder string, opts *Options) (*Tree, error) {
 }
 
 // open is Open for a folder that is locked. No goroutine writes yet.
-func open(folder disk.Folder, options Options) (*Tree, error) {
-	t := &Tree{options: options, fruitless: make(map[int]int)}
+func (t *Tree) open(folder disk.Folder) error {
+	t.fruitless = make(map[int]int)
 	t.life, t.end = context.WithCancelCause(context.Background())
 	t.loop = journal.NewLoop(&t.mu, t.due, t.attempt)
 	l := loading{tree: t, folder: folder}
 	if err := l.run(); err != nil {
-		return nil, errors.Join(err, t.leave(t.base))
+		return errors.Join(err, t.leave(t.base))
 	}
 	first := kindBegin
 	if l.clean {
 		first = kindContinues
 	}
 	var extra []byte
-	if l.fresh && options.Empty {
+	if l.fresh && t.options.Empty {
 		now := time.Now().Unix()
 		extra = appendBuilt(nil, allSegments, now)
 		t.buildAll(now)
 	}
 	if err := t.logs.begin(first, extra); err != nil { // O1
-		return nil, errors.Join(err, t.logs.file.Close(), t.leave(t.base))
+		return errors.Join(err, t.logs.file.Close(), t.leave(t.base))
 	}
-	return t, nil
+	return nil
 }
 
 // buildAll says of all segments when they were built.
@@ -182,7 +179,7 @@ func (t *Tree) fold() error {
 	t.base, t.refold = b, false
 	t.stats.Folds++
 	t.mu.Unlock()
-	return errors.Join(t.leave(v.base), tidy(folder, number, false)) // F3
+	return errors.Join(t.leave(v.base), tidy(folder, number)) // F3
 }
 
 func (t *Tree) writeSegments(w *baseWriter, v *view, number uint64) error {
