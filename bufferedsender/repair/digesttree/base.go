@@ -13,14 +13,10 @@ import (
 )
 
 const (
-	// baseMagic is how a base begins. The last byte is the version of the format.
-	baseMagic = "aztbase\x01"
-	// tableEntry is what the table has of a segment.
-	tableEntry = 8 + 4 + 4 + 8 + 4 + 8
-	// trailerSize is the number of the base (8), bits (4), and the checksum of both and of the table (4).
-	trailerSize = 16
-	// entryHead is what is before a key in a segment: its length, and the version.
-	entryHead = 2 + 8
+	baseMagic   = "aztbase\x01"         // the beginning; the last byte is the version of the format
+	tableEntry  = 8 + 4 + 4 + 8 + 4 + 8 // bytes of a segmentInfo
+	trailerSize = 8 + 4 + 4             // number of the base, bits, and the checksum of both and of the table
+	entryHead   = 2 + 8                 // in front of a key in a segment: its length, and the version
 )
 
 // errDamaged says that something is not what was written.
@@ -114,7 +110,7 @@ func entriesOf(b []byte) iter.Seq2[[]byte, int64] {
 }
 
 func appendEntry(b, key []byte, version int64) []byte {
-	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most maxKeyBytes
+	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKey
 	b = le.AppendUint64(b, uint64(version))  //nolint:gosec // all bits
 	return append(b, key...)
 }

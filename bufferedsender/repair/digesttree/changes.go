@@ -18,7 +18,7 @@ type changes struct {
 	records int
 	buckets [][]byte // of each record its hash and itself, in the order in which they were told
 	shift   int      // from a segment to its bucket
-	bits    int
+	shape   shape
 	told    []bool // by segment, whether it has a record, or was built: its digest may be another one than in the base
 
 	bucket int       // the one that at is about; -1: none
@@ -29,20 +29,18 @@ type changes struct {
 
 // toldKey is what was told last of a key.
 type toldKey struct {
-	key     []byte // a part of a bucket
-	hash    uint64
-	version int64
-	deleted bool
-	there   bool // the base has it
+	key            []byte // a part of a bucket
+	hash           uint64
+	version        int64
+	deleted, there bool // there: the base has it
 }
 
-// hashSize is what is before a record in a bucket.
-const hashSize = 8
+const hashSize = 8 // in front of a record in a bucket
 
 // newChanges copies the records of keys: of those in only, or of all if that is nil.
 func newChanges(frames [][]byte, s shape, only []bool) changes {
 	n := min(s.segments(), maxBuckets)
-	c := changes{buckets: make([][]byte, n), bits: s.bits, bucket: -1, told: make([]bool, s.segments())}
+	c := changes{buckets: make([][]byte, n), shape: s, bucket: -1, told: make([]bool, s.segments())}
 	for n<<c.shift < s.segments() {
 		c.shift++
 	}
@@ -87,9 +85,9 @@ func (c *changes) enter(bucket int) {
 	for i := range c.at {
 		c.at[i] = c.at[i][:0]
 	}
-	s, b := shape{c.bits}, c.buckets[bucket]
+	b := c.buckets[bucket]
 	for at := 0; at < len(b); {
-		i := s.segment(le.Uint64(b[at:])) - bucket<<c.shift
+		i := c.shape.segment(le.Uint64(b[at:])) - bucket<<c.shift
 		c.at[i] = append(c.at[i], at)
 		_, _, _, size := keyRecord(b[at+hashSize:]) // newChanges has checked the record
 		at += hashSize + size

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -30,23 +31,21 @@ type Source interface {
 // Difference is a key that differs.
 type Difference struct {
 	Key string
-	// Here is the version of the Tree, There that of the source: the side with the smaller one is behind.
-	Here, There int64
-	// MissingHere is set if the Tree was not told that the key was confirmed, MissingThere if the source does not have
-	// it; the version is 0 then.
+	// Here is the version of the Tree, There that of the source: the side with the smaller one is behind. MissingHere
+	// is set if the Tree was not told of the key, MissingThere if the source does not have it; the version is 0 then.
+	Here, There               int64
 	MissingHere, MissingThere bool
 }
 
 // Differences is what Compare has found.
 type Differences struct {
-	// Keys are those that differed and stayed as they were, at most 128.
+	// Keys are those that differed and stayed as they were, at most 128. More is set if there may be others: compare
+	// again, which begins behind these.
 	Keys []Difference
-	// More is set if there may be others: compare again. It begins behind those that were found.
 	More bool
-	// Segments is how many differed, as far as they were examined.
-	Segments int
-	// Unknown is how many segments were not compared, as it is not known what they have.
-	Unknown int
+	// Segments is how many differed, as far as they were examined. Unknown is how many were not compared, as it is not
+	// known what they have.
+	Segments, Unknown int
 }
 
 // Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what
@@ -66,7 +65,7 @@ type Differences struct {
 // folded, from the disk. ctx bounds all of it. The error is that of the source, of the disk, or of a Tree that is
 // closed.
 func (t *Tree) Compare(ctx context.Context, source Source, pause time.Duration) (Differences, error) {
-	c := comparison{tree: t, source: source, pause: pause, most: t.most}
+	c := comparison{tree: t, source: source, pause: pause}
 	if err := c.run(ctx); err != nil {
 		return Differences{}, fmt.Errorf("digesttree: comparing: %w", err)
 	}
@@ -78,7 +77,6 @@ type comparison struct {
 	tree   *Tree
 	source Source
 	pause  time.Duration
-	most   int    // keys
 	after  string // the last key that was found before; the first comparison begins at any segment
 	begin  int    // its segment
 	found  Differences
@@ -103,7 +101,7 @@ func (c *comparison) run(ctx context.Context) error {
 	if len(first) == 0 {
 		return nil
 	}
-	most := c.most // each has a key that differs, at least
+	most := t.most // each has a key that differs, at least
 	if first[0] == c.begin {
 		most++ // but here it may be one that was found
 	}
@@ -139,18 +137,12 @@ func (c *comparison) wait(ctx context.Context) error {
 	return sleep(ctx, c.pause/2+rand.N(max(c.pause, 0)+1))
 }
 
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	waiting, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-waiting.Done()
+	return context.Cause(ctx)
 }
 
 // look has use see both sides, and the segments whose digests differ, the one behind the last key that was found
@@ -215,10 +207,11 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 
 // keys returns the keys that differ, as many as are wanted, in the order of segments.
 func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) ([]Difference, error) {
+	t := c.tree
 	c.found.Segments = len(differ)
 	var all, last []Difference
 	for _, segment := range differ {
-		if len(all) >= c.most {
+		if len(all) >= c.tree.most {
 			c.found.More = true
 			break
 		}
@@ -231,21 +224,18 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 			return nil, err
 		}
 		some := differences(rows, there[segment])
-		c.tree.mu.Lock()
-		c.tree.fruitless[segment]++
+		t.mu.Lock()
+		t.fruitless[segment]++
 		switch {
 		case len(some) > 0:
-			delete(c.tree.fruitless, segment)
-		case c.tree.fruitless[segment] >= 2: // its digest is wrong: it must be built again
-			c.tree.forget(segment)
-			c.tree.stats.Fruitless++
+			delete(t.fruitless, segment)
+		case t.fruitless[segment] >= 2: // its digest is wrong: it must be built again
+			t.forget(segment)
+			t.stats.Fruitless++
 		}
-		c.tree.mu.Unlock()
+		t.mu.Unlock()
 		if segment == c.begin { // those up to the last one that was found come behind all others
-			i := 0
-			for i < len(some) && some[i].Key <= c.after {
-				i++
-			}
+			i := sort.Search(len(some), func(i int) bool { return some[i].Key > c.after })
 			last, some = some[:i], some[i:]
 		}
 		all = append(all, some...)
@@ -253,8 +243,8 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 	if !c.found.More { // otherwise there are segments before them, and the next call would begin here again
 		all = append(all, last...)
 	}
-	if len(all) > c.most {
-		all, c.found.More = all[:c.most], true
+	if len(all) > c.tree.most {
+		all, c.found.More = all[:c.tree.most], true
 	}
 	return all, nil
 }

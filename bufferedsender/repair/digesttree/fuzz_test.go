@@ -36,7 +36,7 @@ func FuzzOpen(f *testing.F) {
 
 // FuzzRecords reads any bytes as records.
 func FuzzRecords(f *testing.F) {
-	f.Add(appendDeleted(appendSet(nil, "a", 1), "b"))
+	f.Add(appendKey(appendKey(nil, "a", 1, false), "b", 0, true))
 	f.Add(appendBuilt(appendFirst(nil, kindBegin, 14, 1, 2), allSegments, 3))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		if !wellFormed(payload) {
@@ -48,9 +48,9 @@ func FuzzRecords(f *testing.F) {
 			rest = rest[size:]
 			switch r.kind {
 			case kindSet:
-				again = appendSet(again, string(r.key), r.version)
+				again = appendKey(again, string(r.key), r.version, false)
 			case kindDeleted:
-				again = appendDeleted(again, string(r.key))
+				again = appendKey(again, string(r.key), 0, true)
 			case kindBuilt:
 				again = appendBuilt(again, r.segment, r.time)
 			case kindBegin, kindContinues:

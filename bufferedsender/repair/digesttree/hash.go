@@ -14,8 +14,7 @@ const (
 var le = binary.LittleEndian
 
 // hashOf is a hash of a key, eight bytes at a time: each is mixed in by a multiplication whose halves are folded, as
-// wyhash does. (FNV of the standard library takes a byte at a time, four times as long.) It is part of the format,
-// and stays as it is.
+// wyhash does. FNV of the standard library takes four times as long. It is part of the format, and stays as it is.
 func hashOf[T string | []byte](key T) uint64 {
 	h := seed ^ uint64(len(key))*prime
 	for len(key) >= 8 {

@@ -12,26 +12,24 @@ import (
 // loading reads what is in a folder.
 type loading struct {
 	tree   *Tree
-	folder disk.Folder
 	fresh  bool // there was nothing
-	clean  bool // there was, and nothing of it is missing
 	broken bool // more is missing than what a crash takes
-	closed bool // the last log that was read ends with a closed record
+	closed bool // the last log that was read ends with a closed record: nothing is missing
 	frames map[uint64]uint32
 }
 
 func (l *loading) run() error {
-	entries, err := l.folder.ReadDir(".")
+	t, folder := l.tree, l.tree.logs.folder
+	entries, err := folder.ReadDir(".")
 	if err != nil {
 		return err
 	}
-	t, bases, files := l.tree, numbered(entries, basePrefix), numbered(entries, logPrefix)
-	t.logs.folder, l.frames = l.folder, make(map[uint64]uint32)
+	bases, files := numbered(entries, basePrefix), numbered(entries, logPrefix)
 	for _, n := range slices.Concat(bases, files) {
 		t.logs.number = max(t.logs.number, n)
 	}
 	for _, n := range slices.Backward(bases) { // the newest that can be read
-		b, err := openBase(l.folder, n)
+		b, err := openBase(folder, n)
 		if err == nil {
 			t.use(b)
 			break
@@ -53,8 +51,7 @@ func (l *loading) run() error {
 		t.use(emptyBase(shape{t.options.SegmentBits}))
 	}
 	l.fresh = len(bases)+len(files) == 0
-	l.clean = !l.fresh && l.closed
-	if !l.fresh && !l.clean {
+	if !l.fresh && !l.closed {
 		t.stats.Unclean = true
 		l.expire()
 	}
@@ -63,7 +60,7 @@ func (l *loading) run() error {
 	}
 	t.refold = t.stats.Unclean || l.broken // what was read need not be durable
 	t.logs.bits, t.written = t.shape.bits, len(t.told.Sealed)
-	return errors.Join(disk.Remove(l.folder, tmpName), tidy(l.folder, t.base.number))
+	return errors.Join(disk.Remove(folder, tmpName), tidy(folder, t.base.number))
 }
 
 // use begins with a base.
@@ -86,7 +83,7 @@ func (l *loading) expire() {
 func (l *loading) loadLog(n uint64) error {
 	before := l.closed // whether nothing can be missing before this one
 	l.closed = false
-	err := format.Read(l.folder, logName(n), func(frame []byte, number uint32) error {
+	err := format.Read(l.tree.logs.folder, logName(n), func(frame []byte, number uint32) error {
 		l.frames[n] = number
 		l.apply(n, bytes.Clone(frame), before)
 		return nil

@@ -64,10 +64,8 @@ type logs struct {
 	number uint64       // of the newest log there is, or was tried
 	file   journal.File // the newest log; given up after an error
 
-	// The last log that was read or begun, and how many of its frames were read or are durable: a new one names them.
-	// 0: none.
-	before  uint64
-	durable uint32
+	before  uint64 // the last log that was read or begun, or 0, and
+	durable uint32 // how many of its frames were read or are durable: a new log names them
 }
 
 // begin makes a new log, durably: O1 and R1. extra are records behind its first.

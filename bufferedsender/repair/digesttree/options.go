@@ -63,26 +63,24 @@ var (
 type Stats struct {
 	// Keys is how many keys were folded; those told since are not in it. FileBytes is the size of the file with them.
 	Keys, FileBytes int64
-	// Segments is how many there are; Unknown of them may be incomplete, and are not compared.
-	Segments, Unknown int
-	// Due is how many segments a Rebuild would build: the unknown ones and those that have expired.
-	Due int
+	// Segments is how many there are; Unknown of them may be incomplete, and are not compared. Due is how many a Rebuild
+	// would build: the unknown ones and those that have expired.
+	Segments, Unknown, Due int
 
 	// Refused is how many calls since Open had something that cannot be a key. Dropped found no room, see
 	// Options.MaxPending.
 	Refused, Dropped int64
 	// PendingBytes is what is in memory and not folded; Folds is how often that was folded since Open.
 	PendingBytes, Folds int64
-	// Unsynced is how many changes are not durable yet.
+	// Unsynced is how many changes are not durable yet. Err is why the last attempt to write failed; nil if it did not.
+	// It is tried again.
 	Unsynced int64
-	// Err is why the last attempt to write failed; nil if it did not. It is tried again.
-	Err error
+	Err      error
 
 	// Unclean is set if the process before ended without Close, so that all segments are due: the last that it was told
 	// may be missing.
 	Unclean bool
-	// Damaged is how many segments and files could not be read since Open; their segments are unknown or due.
-	Damaged int64
-	// Fruitless is how many segments must be built again, since Open, because they differed twice with no key that does.
-	Fruitless int64
+	// Damaged is how many segments and files could not be read since Open. Fruitless is how many segments differed twice
+	// with no key that does. These segments are unknown, and due.
+	Damaged, Fruitless int64
 }

@@ -25,8 +25,7 @@ type rebuild struct {
 	began int64
 	ended chan struct{} // closed at the end
 	parts int           // files
-
-	due []bool // by segment: it must be built
+	due   []bool        // by segment: it must be built
 
 	// The mutex of the tree guards these.
 	told    *watcher
@@ -206,7 +205,7 @@ func (r *rebuild) segment(v *view, segment int, rows map[string]int64) error {
 	}
 	tell := func(key string, version int64, deleted bool) {
 		if !r.told.told[key] {
-			t.set(key, version, deleted)
+			t.put(appendKey(t.told.Room(&format), key, version, deleted))
 		}
 	}
 	for key, before := range entriesOf(entries) {

@@ -41,16 +41,16 @@ type record struct {
 	frames  uint32 // of begin and continues: how many frames of it were read, or are durable
 }
 
-func appendSet(b []byte, key string, version int64) []byte {
-	b = append(b, byte(kindSet))
-	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most maxKeyBytes
-	b = le.AppendUint64(b, uint64(version))  //nolint:gosec // all bits
-	return append(b, key...)
-}
-
-func appendDeleted(b []byte, key string) []byte {
-	b = append(b, byte(kindDeleted))
-	b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most maxKeyBytes
+// appendKey is set, or deleted.
+func appendKey(b []byte, key string, version int64, deleted bool) []byte {
+	if deleted {
+		b = append(b, byte(kindDeleted))
+		b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKey
+	} else {
+		b = append(b, byte(kindSet))
+		b = le.AppendUint16(b, uint16(len(key))) //nolint:gosec // at most MaxKey
+		b = le.AppendUint64(b, uint64(version))  //nolint:gosec // all bits
+	}
 	return append(b, key...)
 }
 

@@ -75,16 +75,7 @@ func (t *Tree) record(key string, version int64, deleted bool) {
 		t.forget(t.shape.segment(hashOf(key)))
 		return
 	}
-	t.set(key, version, deleted)
-}
-
-// set is record for what the tree itself has found out.
-func (t *Tree) set(key string, version int64, deleted bool) {
-	if b := t.told.Room(&format); deleted {
-		t.put(appendDeleted(b, key))
-	} else {
-		t.put(appendSet(b, key, version))
-	}
+	t.put(appendKey(t.told.Room(&format), key, version, deleted))
 }
 
 // put takes what told.Room has returned with a record more. The caller has the lock.

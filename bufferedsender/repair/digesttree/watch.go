@@ -27,11 +27,9 @@ func (t *Tree) unwatch(w *watcher) {
 	t.watchers = slices.DeleteFunc(t.watchers, func(other *watcher) bool { return other == w })
 }
 
-// Look is for a program that looks some keys up in the index and passes to the tree what the index has: what the tree
-// is told of them since Look counts more. What the service has confirmed of the keys before must be in what is read.
-//
-// tell has what the index has of some of the keys: those without a row are not there. It returns of how many nothing
-// else was told since Look. Call end at the end.
+// Look is for a program that looks some keys up in the index. tell passes to the tree what the index has of some of
+// them: those without a row are not there. What the tree is told of a key since Look counts more; tell returns of how
+// many keys nothing was. What the service has confirmed before Look must be in what is read. Call end at the end.
 func (t *Tree) Look(keys ...string) (tell func(keys []string, rows []models.Row) (told int), end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,8 +72,8 @@ const notFound = 404
 //
 // What was not sent because something newer was on its way is left out: that is told when it is confirmed. So is what
 // was added by Raw, by a Loader, or by MergePatch and MergeOrUploadPatch, whose events have no document, but for
-// deletes; it shows as a difference until the index was looked into, as a repair does. Do not give it to
-// events.NewAsync, which may drop events.
+// deletes; it shows as a difference until a look into the index. Do not pass it to events.NewAsync, which may drop
+// events.
 func Follow[T any](tree *Tree, version func(document T) int64) events.Handlers[T] {
 	if tree == nil || version == nil {
 		panic("digesttree: Follow needs a tree, and a function that returns the version of a document")

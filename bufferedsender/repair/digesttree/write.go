@@ -13,14 +13,10 @@ import (
 )
 
 const (
-	// writeEvery is how long what is told stays in memory before it is written and synced: about as much is lost when
-	// the process or the machine ends suddenly.
-	writeEvery = time.Second
-	// fullWrite is how many full frames are written at once, without waiting for writeEvery.
-	fullWrite = 4
-	// minFold and maxFold bound what is told before it is folded, in bytes. In between it is as much as the base has.
-	minFold = 4 << 20
-	maxFold = 128 << 20
+	writeEvery = time.Second // so long is what is told in memory only; so much is lost when the process ends suddenly
+	fullWrite  = 4           // full frames are written without waiting for that
+	minFold    = 4 << 20     // bounds of what is told before it is folded, in bytes;
+	maxFold    = 128 << 20   // in between it is as much as the base has
 )
 
 // Open opens the folder of a tree, which no other Tree may use as long as this one is open, and makes it if need be. It
@@ -33,9 +29,6 @@ func Open(folder string, opts *Options) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if folder == "" {
-		return nil, errors.New("digesttree: Open: the name of the folder is empty")
-	}
 	t := &Tree{options: options, most: maxDifferences}
 	release, err := disk.OpenLocked(folder, lockName, errLocked, t.open)
 	if err != nil {
@@ -47,15 +40,15 @@ func Open(folder string, opts *Options) (*Tree, error) {
 
 // open is Open for a folder that is locked. No goroutine writes yet.
 func (t *Tree) open(folder disk.Folder) error {
-	t.fruitless = make(map[int]int)
+	t.fruitless, t.logs.folder = make(map[int]int), folder
 	t.life, t.end = context.WithCancelCause(context.Background())
 	t.loop = journal.NewLoop(&t.mu, t.due, t.attempt)
-	l := loading{tree: t, folder: folder}
+	l := loading{tree: t, frames: make(map[uint64]uint32)}
 	if err := l.run(); err != nil {
 		return errors.Join(err, t.leave(t.base))
 	}
 	first := kindBegin
-	if l.clean {
+	if l.closed {
 		first = kindContinues
 	}
 	var extra []byte
