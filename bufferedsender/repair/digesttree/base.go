@@ -84,24 +84,12 @@ func (b *base) block(segment int, w *window) ([]byte, error) {
 	return block, nil
 }
 
-// entry reads the entry at the beginning of b; size 0: it is malformed.
-func entry(b []byte) (key []byte, version int64, size int) {
-	if len(b) < entryHead {
-		return nil, 0, 0
-	}
-	size = entryHead + int(le.Uint16(b))
-	if len(b) < size {
-		return nil, 0, 0
-	}
-	return b[entryHead:size], int64(le.Uint64(b[2:])), size //nolint:gosec // all bits
-}
-
 // entriesOf returns the keys and versions of entries, up to one that is malformed.
 func entriesOf(b []byte) iter.Seq2[[]byte, int64] {
 	return func(yield func([]byte, int64) bool) {
-		for {
-			key, version, size := entry(b)
-			if size == 0 || !yield(key, version) {
+		for len(b) >= entryHead {
+			size := entryHead + int(le.Uint16(b))
+			if len(b) < size || !yield(b[entryHead:size], int64(le.Uint64(b[2:]))) { //nolint:gosec // all bits
 				return
 			}
 			b = b[size:]
@@ -115,42 +103,32 @@ func appendEntry(b, key []byte, version int64) []byte {
 	return append(b, key...)
 }
 
-// baseWriter writes a base from its first segment to its last.
-type baseWriter struct {
-	w     *bufio.Writer
-	at    int64
-	table []byte
-}
-
-func newBaseWriter(w *bufio.Writer, s shape) *baseWriter {
-	bw := &baseWriter{w: w, table: make([]byte, 0, s.segments()*tableEntry+trailerSize)}
-	_, _ = bw.w.WriteString(baseMagic) // the writer keeps the first error of all writes
-	bw.at = int64(len(baseMagic))
-	return bw
-}
-
-// add is the next segment.
-func (w *baseWriter) add(entries []byte, keys uint32, digest uint64, built int64) error {
-	if len(entries) > math.MaxInt32 {
-		return fmt.Errorf("a segment has %d bytes: there are too few segments", len(entries))
+// writeBase writes a base. segment returns the entries of one, and what is known of it but for its place.
+func writeBase(w *bufio.Writer, number uint64, s shape, segment func(i int) (entries []byte, info segmentInfo, err error)) error {
+	_, err := w.WriteString(baseMagic)
+	table, at := make([]segmentInfo, s.segments()), int64(len(baseMagic))
+	for i := range table {
+		entries, info, failed := segment(i)
+		if failed == nil && len(entries) > math.MaxInt32 {
+			failed = fmt.Errorf("a segment has %d bytes: there are too few segments", len(entries))
+		}
+		if failed != nil {
+			return failed
+		}
+		info.Offset, info.Size, info.Sum = at, uint32(len(entries)), journal.Sum(entries) //nolint:gosec // see above
+		table[i], at = info, at+int64(len(entries))
+		_, err = w.Write(entries) // w keeps the first error of all writes
 	}
-	info := segmentInfo{w.at, uint32(len(entries)), keys, digest, journal.Sum(entries), built} //nolint:gosec // see above
-	table, err := binary.Append(w.table, le, info)
 	if err != nil {
 		return err
 	}
-	w.table = table
-	w.at += int64(len(entries))
-	_, err = w.w.Write(entries)
-	return err
-}
-
-// finish writes what is behind the segments.
-func (w *baseWriter) finish(number uint64, s shape) error {
-	t := le.AppendUint64(w.table, number)
+	t, err := binary.Append(make([]byte, 0, len(table)*tableEntry+trailerSize), le, table)
+	t = le.AppendUint64(t, number)
 	t = le.AppendUint32(t, uint32(s.bits)) //nolint:gosec // at most 20
 	t = le.AppendUint32(t, journal.Sum(t))
-	_, err := w.w.Write(t)
+	if err == nil {
+		_, err = w.Write(t)
+	}
 	return err
 }
 
@@ -212,14 +190,14 @@ func readBase(f *disk.Reading, number uint64) (*base, error) {
 	return b, nil
 }
 
-// leave ends a use of a base. The last user closes it.
+// leave ends a use of a base, if there is one. The last user closes it.
 func (t *Tree) leave(b *base) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if b == nil {
+	if b == nil || b.file == nil {
 		return nil
 	}
-	if b.users--; b.users > 0 || b.file == nil {
+	if b.users--; b.users > 0 {
 		return nil
 	}
 	return b.file.Close()

@@ -94,15 +94,13 @@ func full(b *testing.B, dir string, g generated) *Tree {
 		bySegment[segment] = appendEntry(bySegment[segment], []byte(row.Key), row.Version)
 	}
 	require.NoError(b, disk.Replace(d, tmpName, baseName(1), func(to *bufio.Writer) error {
-		w := newBaseWriter(to, s)
-		for _, entries := range bySegment {
+		return writeBase(to, 1, s, func(i int) ([]byte, segmentInfo, error) {
 			var m merge
-			for key, version := range entriesOf(entries) {
+			for key, version := range entriesOf(bySegment[i]) {
 				m.count(hashOf(key), version)
 			}
-			require.NoError(b, w.add(entries, m.keys, m.digest, time.Now().Unix()))
-		}
-		return w.finish(1, s)
+			return bySegment[i], segmentInfo{Keys: m.keys, Digest: m.digest, Built: time.Now().Unix()}, nil
+		})
 	}))
 	runtime.GC()
 	tree := openDir(b, dir, Options{})

@@ -50,20 +50,16 @@ type Differences struct {
 
 // Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what
 // differs still; after another pause these keys. It returns those that differed all along and did not change
-// meanwhile. If nothing differs it returns at once. The source is scanned once if nothing differs, and twice
-// otherwise. Rows are compared by Key and Version; a source without versions needs a Tree that is told 0: then only
-// missing keys are found.
+// meanwhile. The source is scanned once if nothing differs, and twice otherwise. Rows are compared by Key and Version;
+// a source without versions needs a Tree that is told 0: then only missing keys are found.
 //
 // A pause is a random time between the half of pause and one and a half; 0 is none. It must be longer than what lies
 // between the commit of a change in the source and Confirmed, when nothing is wrong.
 //
 // A difference is a reason to inspect the index, not more: the service may have confirmed what the Tree was not told
 // before a crash, and what was written a moment ago may be on its way. Tell the Tree what the index has, with
-// Confirmed or Deleted, and it will not differ again.
-//
-// It takes as long as the source needs: the Tree reads what it has of the segments that have changed since they were
-// folded, from the disk. ctx bounds all of it. The error is that of the source, of the disk, or of a Tree that is
-// closed.
+// Confirmed or Deleted, and it will not differ again. ctx bounds all of it. The error is that of the source, of the
+// disk, or of a Tree that is closed.
 func (t *Tree) Compare(ctx context.Context, source Source, pause time.Duration) (Differences, error) {
 	c := comparison{tree: t, source: source, pause: pause}
 	if err := c.run(ctx); err != nil {
@@ -153,23 +149,22 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 	var wanted []bool
 	if only != nil {
 		wanted = make([]bool, shape.segments())
-		for _, segment := range only {
-			wanted[segment] = true
-		}
+	}
+	for _, segment := range only {
+		wanted[segment] = true
 	}
 	digests, there := make([]uint64, shape.segments()), make(map[int][]models.Row, len(only))
 	for row, err := range c.source.Scan(ctx, "", "") {
 		if err != nil {
 			return err
 		}
-		if row.Hidden {
-			continue
-		}
 		hash := hashOf(row.Key)
 		segment := shape.segment(hash)
-		digests[segment] += digestOf(hash, row.Version)
+		if !row.Hidden {
+			digests[segment] += digestOf(hash, row.Version)
+		}
 		if only != nil && wanted[segment] {
-			there[segment] = append(there[segment], models.Row{Key: row.Key, Version: row.Version})
+			there[segment] = append(there[segment], row)
 		}
 	}
 	if ctx.Err() != nil { // a source that ends early is not one that has less
@@ -259,22 +254,21 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) 
 	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // as in look
 		return err
 	}
-	there = slices.DeleteFunc(slices.Clone(there), func(r models.Row) bool { return r.Hidden })
 	v, err := c.tree.view(wanted)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.release()) }()
-	var here []models.Row
-	for segment := range wanted {
-		if !wanted[segment] {
+	var here []models.Row // and other keys of the same segments
+	for segment, is := range wanted {
+		if !is {
 			continue
 		}
 		rows, err := v.rows(segment)
 		if err != nil {
 			return err
 		}
-		here = append(here, slices.DeleteFunc(rows, func(r models.Row) bool { return !slices.Contains(keys, r.Key) })...)
+		here = append(here, rows...)
 	}
 	now := differences(here, there)
 	for _, d := range all {
@@ -285,7 +279,7 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) 
 	return nil
 }
 
-// differences compares rows by key, and returns what differs in the order of keys.
+// differences compares rows by key, and returns what differs in the order of keys. A row that is Hidden is not there.
 func differences(here, there []models.Row) (all []Difference) {
 	x := make(map[string]int64, len(here))
 	for _, r := range here {
@@ -293,6 +287,9 @@ func differences(here, there []models.Row) (all []Difference) {
 	}
 	y := make(map[string]int64, len(there))
 	for _, r := range there {
+		if r.Hidden {
+			continue
+		}
 		y[r.Key] = r.Version
 		if version, ok := x[r.Key]; !ok || version != r.Version {
 			all = append(all, Difference{Key: r.Key, Here: version, There: r.Version, MissingHere: !ok})

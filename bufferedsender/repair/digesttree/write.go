@@ -156,9 +156,20 @@ func (t *Tree) fold() error {
 		return err
 	}
 	folder, number := t.logs.folder, t.logs.number
-	v.told = newChanges(v.frames, t.shape, nil)
+	v.told, v.window.wide = newChanges(v.frames, t.shape, nil), wideWindow
+	last := time.Now()
+	segment := func(i int) (entries []byte, info segmentInfo, err error) {
+		if i%64 == 0 && time.Since(last) > writeEvery {
+			_ = t.flush() // an error is met again by the next one, which begins a new log
+			last = time.Now()
+		}
+		entries, info.Keys, info.Digest, err = v.content(i)
+		err = v.damaged(i, err)
+		info.Built = v.built[i]
+		return entries, info, err
+	}
 	if err := disk.Replace(folder, tmpName, baseName(number), func(to *bufio.Writer) error { // F1 and F2
-		return t.writeSegments(newBaseWriter(to, t.shape), v, number)
+		return writeBase(to, number, t.shape, segment)
 	}); err != nil {
 		return err
 	}
@@ -173,23 +184,4 @@ func (t *Tree) fold() error {
 	t.stats.Folds++
 	t.mu.Unlock()
 	return errors.Join(t.leave(v.base), tidy(folder, number)) // F3
-}
-
-func (t *Tree) writeSegments(w *baseWriter, v *view, number uint64) error {
-	v.window.wide = wideWindow
-	last := time.Now()
-	for i := range t.shape.segments() {
-		entries, keys, digest, err := v.content(i)
-		if err = v.damaged(i, err); err != nil {
-			return err
-		}
-		if err := w.add(entries, keys, digest, v.built[i]); err != nil {
-			return err
-		}
-		if i%64 == 0 && time.Since(last) > writeEvery {
-			_ = t.flush() // an error is met again by the next one, which begins a new log
-			last = time.Now()
-		}
-	}
-	return w.finish(number, t.shape)
 }
