@@ -13,7 +13,7 @@ const mostBytes = 4 << 30
 type line struct {
 	lane    models.Class // its own
 	waiting int          // seats
-	bounded int          // of these, those that MaxWaiting counts
+	bounded int          // of these, those that maxWaiting counts
 	tag     int64        // that of who was served last, before it was
 	joined  uint64       // numbers the arrivals of places, for those with equal tags
 	places  places       // of members that wait

@@ -76,7 +76,7 @@ func (m *Member) Leave() {
 type Seat struct {
 	member  *Member
 	wake    func()
-	bounded int // 1: it counts for MaxWaiting
+	bounded int // 1: it counts for maxWaiting
 
 	// Guarded by Pool.mu.
 	state       seatState
@@ -151,7 +151,7 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 		p.use(s)
 		p.waited(s, 0)
 		return s.slot(), true, nil
-	} else if s.bounded > 0 && l.bounded >= p.settings.MaxWaiting {
+	} else if s.bounded > 0 && l.bounded >= p.settings.maxWaiting {
 		p.counts[class].refused++
 		return Slot{}, false, ErrFull
 	}

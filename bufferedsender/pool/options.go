@@ -39,9 +39,6 @@ type Options struct {
 	// Sizes is how many of the shared slots a class has at the most; 0, the default, is all of them, also when Shared
 	// changes. That of Expedited is not used.
 	Sizes [classes]int
-	// MaxWaiting is how many may wait in a class, beside the one request that each sender can
-	// ask for. Defaults to 10 000.
-	MaxWaiting int
 
 	// BufferedActions and BufferedBytes are the budget: how many actions, and bytes of them, all members buffer
 	// together, beside the limits of each. It is exceeded by what must be accepted, and by one action of a member
@@ -54,6 +51,9 @@ type Options struct {
 	// budget has, so many members buffer something at a time; others wait until one of them has nothing.
 	FloorActions int
 	FloorBytes   int64
+
+	// maxWaiting is how many may wait in a class, beside the one request that each sender can ask for. Tests lower it.
+	maxWaiting int
 }
 
 // checked fills defaults in. The error names every problem.
@@ -72,7 +72,9 @@ func (o Options) checked() (Options, error) {
 	if o.Expedited > maxSlots || o.Shared > maxSlots {
 		errs = append(errs, fmt.Errorf("there are %d and %d slots in Expedited and Shared: use at most %d in each", o.Expedited, o.Shared, maxSlots))
 	}
-	number("MaxWaiting", &o.MaxWaiting, defaultMaxWaiting)
+	if o.maxWaiting == 0 {
+		o.maxWaiting = defaultMaxWaiting
+	}
 	for c := models.ClassAssured1; c <= models.ClassBestEffort; c++ {
 		number(fmt.Sprintf("the floor of %v", c), &o.Floors[c], 1)
 		if o.Sizes[c] < 0 {

@@ -51,7 +51,7 @@ var (
 	ErrShutdown = errors.New("the pool is shut down")
 	// ErrLeft is the answer to whoever waits when its member leaves.
 	ErrLeft = errors.New("the member has left the pool")
-	// ErrFull is the answer of Do if Options.MaxWaiting wait in its class.
+	// ErrFull is the answer of Do if 10 000 wait in its class.
 	ErrFull = errors.New("too many wait for a slot")
 )
 

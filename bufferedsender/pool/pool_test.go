@@ -468,7 +468,7 @@ func TestCallersThatGiveUpCostNoSlot(t *testing.T) {
 func TestWaitingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := slots(1, 1)
-		o.MaxWaiting = 2
+		o.maxWaiting = 2
 		p := newPool(t, o)
 		m := join(t, p, "m")
 		slot := m.takes(t, models.ClassAssured1)
@@ -605,10 +605,10 @@ func TestShutdownDoesNotWaitForWhoHasCrashed(t *testing.T) {
 
 func TestNewNamesEveryProblem(t *testing.T) {
 	_, err := New(&Options{
-		Expedited: -1, Shared: -2, MaxWaiting: -3, Floors: [classes]int{models.ClassAssured1: -5, models.ClassBestEffort: 3}, Sizes: [classes]int{models.ClassAssured2: -6, models.ClassBestEffort: 2},
+		Expedited: -1, Shared: -2, Floors: [classes]int{models.ClassAssured1: -5, models.ClassBestEffort: 3}, Sizes: [classes]int{models.ClassAssured2: -6, models.ClassBestEffort: 2},
 	})
 	for _, want := range []string{
-		"Expedited is -1", "Shared is -2", "MaxWaiting is -3", "the floor of assured1 is -5", "the size of assured2 is -6",
+		"Expedited is -1", "Shared is -2", "the floor of assured1 is -5", "the size of assured2 is -6",
 		"the floor of best effort is 3, and its size 2",
 	} {
 		require.ErrorContains(t, err, want)

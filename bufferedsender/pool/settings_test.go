@@ -17,6 +17,9 @@ func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 	typ := reflect.TypeFor[Options]()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name
+		if !typ.Field(i).IsExported() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			next := before
 			field := reflect.ValueOf(&next).Elem().Field(i)

@@ -63,12 +63,12 @@ type DeleteOptions struct {
 	// Parallel is how many batches at most are looked up or in the sender at once, but not more than fill a quarter
 	// of its buffer, or one. Defaults to 8.
 	Parallel int
-	// HeldKeys is how many keys at most are held at once, or wait for their turn, at least one batch. With a Pause of
-	// 2 s it bounds the pace to half as many a second. A key takes some 500 bytes. Defaults to 50 000.
-	HeldKeys int
-	// SpoolBytes is how much memory the keys of a scan may take, 16 bytes and its length each. What does not fit is
-	// counted, and scanned again when it is deleted. Defaults to 64 MiB, which is a million keys.
-	SpoolBytes int64
+	// heldKeys is how many keys at most are held at once, or wait for their turn, at least one batch. With a Pause of
+	// 2 s it bounds the pace to half as many a second. A key takes some 500 bytes. 50 000, but in tests.
+	heldKeys int
+	// spoolBytes is how much memory the keys of a scan may take, 16 bytes and its length each. What does not fit is
+	// counted, and scanned again when it is deleted. 64 MiB, which is a million keys, but in tests.
+	spoolBytes int64
 	// Logger is told if a dry run has a sender of an index with another name than matching has. Defaults to
 	// slog.Default().
 	Logger *slog.Logger
@@ -208,8 +208,6 @@ func (d *deletion) check() error {
 	problem(o.KeepKeys < 0, "KeepKeys is %d", o.KeepKeys)
 	problem(o.BatchKeys < 0 || o.BatchKeys > 1000, "BatchKeys is %d, not from 1 to 1000", o.BatchKeys)
 	problem(o.Parallel < 0, "Parallel is %d", o.Parallel)
-	problem(o.HeldKeys < 0, "HeldKeys is %d", o.HeldKeys)
-	problem(o.SpoolBytes < 0, "SpoolBytes is %d", o.SpoolBytes)
 	if d.to != nil && !o.DryRun {
 		info := d.to.Info()
 		problem(info.Queued, "the sender has a Queue, whose keys other processes may send, so it cannot hold them: use a sender of the same index without one, "+
@@ -223,8 +221,8 @@ func (d *deletion) check() error {
 	if o.Pause == 0 {
 		o.Pause = 2 * time.Second
 	}
-	if o.SpoolBytes == 0 {
-		o.SpoolBytes = 64 << 20
+	if o.spoolBytes == 0 {
+		o.spoolBytes = 64 << 20
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -251,12 +249,12 @@ func (d *deletion) fit(buffer int) {
 	o := &d.options
 	orDefault(&o.BatchKeys, 500)
 	orDefault(&o.Parallel, 8)
-	orDefault(&o.HeldKeys, 50_000)
+	orDefault(&o.heldKeys, 50_000)
 	if buffer > 0 {
 		o.BatchKeys = max(1, min(o.BatchKeys, buffer/4))
 		o.Parallel = max(1, min(o.Parallel, buffer/4/o.BatchKeys))
 	}
-	o.BatchKeys = max(1, min(o.BatchKeys, o.HeldKeys))
+	o.BatchKeys = max(1, min(o.BatchKeys, o.heldKeys))
 }
 
 // guard refuses to delete more than the options allow, and says how much that is in all.

@@ -26,7 +26,7 @@ func TestMoreThanAHundredThousandMatchesAreDeleted(t *testing.T) {
 		r.fill("ann", many)
 		r.fill("ben", 10)
 		opts := r.all()
-		opts.SpoolBytes = 1 << 20 // for a third of them
+		opts.SetSpoolBytes(1 << 20) // for a third of them
 		n, last := 0, ""
 		opts.OnKey = func(key string) {
 			n++
@@ -65,7 +65,8 @@ func TestWhatDoesNotFitIntoMemoryIsScannedAgain(t *testing.T) {
 					}
 				}
 				opts := r.all()
-				opts.SpoolBytes, opts.BatchKeys = 30*(16+11), 7
+				opts.SetSpoolBytes(30 * (16 + 11))
+				opts.BatchKeys = 7
 				receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
 				if name == "one before the second" {
 					require.ErrorIs(t, err, repair.ErrMatchesLeft)
@@ -93,7 +94,8 @@ func TestMoreThanWereCountedAreNotDeletedBeyondTheBound(t *testing.T) {
 				r.fill("ann", 90)
 			}
 		}
-		opts := &repair.DeleteOptions{Total: r.total, MaxShare: 0.2, SpoolBytes: 1, BatchKeys: 3}
+		opts := &repair.DeleteOptions{Total: r.total, MaxShare: 0.2, BatchKeys: 3}
+		opts.SetSpoolBytes(1)
 		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
 		require.ErrorIs(t, err, repair.ErrTooManyMatches)
 		balanced(t, receipt)
@@ -252,7 +254,7 @@ func TestWhatIsHeldAndWhatIsInTheSenderIsBounded(t *testing.T) {
 		r.fill("ann", 5000)
 		r.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(time.Second)}}})
 		opts := r.all()
-		opts.HeldKeys = 1000
+		opts.SetHeldKeys(1000)
 		s := &counting{Sender: r.sender.Raw()}
 		_, err := repair.DeleteWhere(t.Context(), r.of("ann"), s, opts)
 		require.NoError(t, err)

@@ -126,7 +126,7 @@ func (d *deletion) find(ctx context.Context, s *deleteSpool, see func(key string
 			return nil
 		}
 		s.count++
-		if s.bytes += int64(len(key)) + 16; s.bytes <= d.options.SpoolBytes {
+		if s.bytes += int64(len(key)) + 16; s.bytes <= d.options.spoolBytes {
 			s.keys = append(s.keys, key)
 		}
 		return nil
@@ -162,13 +162,13 @@ func (d *deletion) confirm(key string) {
 }
 
 // round deletes what a scan has found. One goroutine makes batches, each of which has one of its own, as many as
-// HeldKeys allows; this one waits for them in their order, so that keys are confirmed in the order of the scan
+// heldKeys allows; this one waits for them in their order, so that keys are confirmed in the order of the scan
 // without keeping them all. All of them have ended when it returns.
 func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 	run, stop := context.WithCancelCause(ctx) // ends with ctx, and with the first batch that cannot go on
 	defer stop(nil)
 	o := &d.options
-	batches := make(chan *deleteBatch, max(1, o.HeldKeys/o.BatchKeys)-1) // and one that is waited for
+	batches := make(chan *deleteBatch, max(1, o.heldKeys/o.BatchKeys)-1) // and one that is waited for
 	turns := make(chan struct{}, o.Parallel)                             // held while a batch is looked up, or in the sender
 	room := d.allowed - d.receipt.Deleted - d.receipt.Unknown
 	if s.count > room {

@@ -342,11 +342,11 @@ func TestASenderWithAQueueIsRefusedBeforeAnythingIsDone(t *testing.T) {
 
 func TestEveryProblemOfADeletionIsNamedBeforeAnythingIsDone(t *testing.T) {
 	_, err := repair.DeleteWhere(t.Context(), nil, nil, &repair.DeleteOptions{
-		AllowDeletes: -1, MaxShare: 1.5, UntilStable: -1, KeepKeys: -1, BatchKeys: 1001, Parallel: -1, HeldKeys: -1, SpoolBytes: -1,
+		AllowDeletes: -1, MaxShare: 1.5, UntilStable: -1, KeepKeys: -1, BatchKeys: 1001, Parallel: -1,
 	})
 	for _, problem := range []string{
 		"there is no index", "there is no sender", "AllowDeletes is -1", "MaxShare is 1.5", "UntilStable is -1", "KeepKeys is -1", "BatchKeys is 1001",
-		"Parallel is -1", "HeldKeys is -1", "SpoolBytes is -1",
+		"Parallel is -1",
 	} {
 		require.ErrorContains(t, err, problem)
 	}

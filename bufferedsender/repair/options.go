@@ -70,10 +70,10 @@ type Options struct {
 	Hints   *hints.Set
 	HintsOf string
 
-	// Tree has Watch find what a sender has lost by RunTree as well, each TreeEvery, between its passes. Others do
-	// not use it. TreeEvery defaults to ten minutes.
+	// Tree has Watch find what a sender has lost by RunTree as well, each ten minutes, between its passes. Others do
+	// not use it.
 	Tree      *digesttree.Tree
-	TreeEvery time.Duration
+	treeEvery time.Duration // 0 for ten minutes; tests shorten it
 
 	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a
 	// Queue, and with DeleteMissing, or surplus documents stay; or a transaction with outbox.WriteKeys. Set Pending
@@ -147,11 +147,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Hints != nil && c.HintsOf == "" {
 		errs = append(errs, errors.New("the Hints need HintsOf, the name of the index there"))
 	}
-	if c.TreeEvery < 0 {
-		errs = append(errs, fmt.Errorf("the TreeEvery is %v: use a positive duration, or 0 for the default of %v", c.TreeEvery, defaultTreeEvery))
-	}
-	if c.TreeEvery == 0 {
-		c.TreeEvery = defaultTreeEvery
+	if c.treeEvery == 0 {
+		c.treeEvery = defaultTreeEvery
 	}
 	if c.Throttle == nil {
 		c.Throttle = yokozuna

@@ -16,11 +16,9 @@ type VisibleOptions struct {
 	Version int64
 	// Gone waits until the index does not show the document any more, or its filter does not. Not with Version.
 	Gone bool
-	// Pause is how long the first pause between two lookups is; each is half as long again as the one before.
-	// Defaults to 50 ms.
+	// Pause is how long the first pause between two lookups is; each is half as long again as the one before, up to
+	// 2 s, or Pause if that is more. Defaults to 50 ms.
 	Pause time.Duration
-	// MaxPause is how long the pauses get. Defaults to 2 s, or Pause if that is more.
-	MaxPause time.Duration
 }
 
 // NotVisibleError says what the index has shown last, when ctx ended.
@@ -63,7 +61,7 @@ func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOpti
 	}
 	began := time.Now()
 	e := &NotVisibleError{Key: key, Want: o.want()}
-	for pause := o.Pause; ; pause = min(pause+pause/2+1, o.MaxPause) {
+	for pause := o.Pause; ; pause = min(pause+pause/2+1, max(o.Pause, 2*time.Second)) {
 		seen, fine, err := o.look(ctx, index, key)
 		switch {
 		case err == nil && fine:
@@ -95,14 +93,11 @@ func (o *VisibleOptions) check(index Index, key string) error {
 	if o.Gone && o.Version != 0 {
 		problems = append(problems, errors.New("what is gone has no Version: use one of Gone and Version"))
 	}
-	if o.Pause < 0 || o.MaxPause < 0 {
-		problems = append(problems, fmt.Errorf("a pause is negative: Pause is %v and MaxPause %v", o.Pause, o.MaxPause))
+	if o.Pause < 0 {
+		problems = append(problems, fmt.Errorf("the Pause is negative: %v", o.Pause))
 	}
 	if o.Pause == 0 {
 		o.Pause = 50 * time.Millisecond
-	}
-	if o.MaxPause == 0 {
-		o.MaxPause = max(o.Pause, 2*time.Second)
 	}
 	return errors.Join(problems...)
 }

@@ -14,7 +14,7 @@ import (
 // also of one that the end of ctx has ended; if it is nil, Logger gets the error. A pass with an error is followed by
 // the next in its time. AllowDeletes counts for the first pass alone.
 //
-// With Options.Tree it calls RunTree each TreeEvery as well, never while a pass goes on, and each gets that too:
+// With Options.Tree it calls RunTree each ten minutes as well, never while a pass goes on, and each gets that too:
 // Report.Tree is not nil then. What is due of the tree is built at the first time, and no more often than passes are
 // made.
 func Watch(ctx context.Context, every time.Duration, source Source, index Index, to Sender, opts *Options, each func(Report, error)) error {
@@ -32,7 +32,7 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 
 	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // what is due next
 	if checked.Tree != nil {
-		byTree = time.Now().Add(rand.N(checked.TreeEvery))
+		byTree = time.Now().Add(rand.N(checked.treeEvery))
 	}
 	var built time.Time // when the tree could be
 	for {
@@ -50,7 +50,7 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 			if err := w.said(ctx, report, err); err != nil {
 				return err
 			}
-			byTree = time.Now().Add(around(checked.TreeEvery))
+			byTree = time.Now().Add(around(checked.treeEvery))
 			continue
 		}
 		if err := sleep(ctx, time.Until(pass)); err != nil {
