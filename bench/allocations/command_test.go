@@ -1,4 +1,4 @@
-package main
+package allocations
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
 // module is a module with a benchmark that a test can change.
@@ -59,11 +61,8 @@ func (m *module) write(source string) {
 func (m *module) command(name string, args ...string) (int, string) {
 	m.t.Helper()
 	var out bytes.Buffer
-	c := check{
-		root: m.dir, file: filepath.Join(m.dir, "allocations.txt"), stdout: &out, stderr: &out,
-		plan: []suite{{"thing", []benchmark{{name, 10}}}},
-	}
-	code := c.command(m.t.Context(), args)
+	c := check{root: m.dir, file: filepath.Join(m.dir, "allocations.txt"), plan: []suite{{"thing", []benchmark{{name, 10}}}}}
+	code := c.command().Main(m.t.Context(), args, cli.Streams{Out: &out, Err: &out})
 	return code, out.String()
 }
 
@@ -85,7 +84,7 @@ func TestTheCheckFindsWhatGotWorse(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, out, "worse: example.test/thing BenchmarkThing/two allocs/op was 2 and is 3 (+1, +50.0 %)")
 	assert.NotContains(t, out, "BenchmarkThing/one allocs/op")
-	assert.Contains(t, out, "go run ./allocations -update")
+	assert.Contains(t, out, "go run . allocations -update")
 
 	m.write(strings.Replace(source, "sink = make([]byte, 16)", "", 1))
 	code, out = m.command("BenchmarkThing")

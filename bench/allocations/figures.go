@@ -1,4 +1,4 @@
-package main
+package allocations
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func readFile(name string) ([]*benchfmt.Result, error) {
 	return read(file, name)
 }
 
-const head = "# Allocations of the benchmarks at this commit. Written by: go run ./allocations -update\n\n"
+const head = "# Allocations of the benchmarks at this commit. Written by: go run . allocations -update\n\n"
 
 func writeFile(name string, results []*benchfmt.Result) error {
 	out := bytes.NewBufferString(head)

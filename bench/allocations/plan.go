@@ -1,4 +1,4 @@
-package main
+package allocations
 
 // suite is a package and what is measured in it.
 type suite struct {

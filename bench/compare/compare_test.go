@@ -1,8 +1,9 @@
-package main
+package compare
 
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
@@ -13,17 +14,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bench/sink"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
 // TestMain lets the binary of the tests stand in for the command.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == child.TaskCommand {
-		main()
-	}
+	cli.StandIn(Command, sink.Command)
 	os.Exit(m.Run())
 }
 
@@ -33,12 +33,12 @@ var lastLineForm = regexp.MustCompile(`^ratio_fastest_peer=(-|[\d.]+) ratio_floo
 // documents.
 func TestCompareMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("starts many processes")
 	}
 	var stdout, stderr bytes.Buffer
-	code := command(t.Context(), []string{
+	code := Command.Main(t.Context(), []string{
 		"-docs", "3000", "-rounds", "2", "-only", "^ours, 1 producer, 1 in flight$|^esutil, 1|^Java|^floor B", "-js", t.TempDir(), "-profile", t.TempDir(),
-	}, &stdout, &stderr)
+	}, cli.Streams{Out: &stdout, Err: &stderr})
 	require.Zero(t, code, "%s", &stderr)
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
 	last := lines[len(lines)-1]
@@ -51,7 +51,7 @@ func TestCompareMeasuresInProcessesOfTheirOwn(t *testing.T) {
 
 func TestMistakesInTheFlagsAreAllNamed(t *testing.T) {
 	var stderr bytes.Buffer
-	code := command(t.Context(), []string{"-docs", "0", "-rounds", "0", "-latency", "soon", "-shapes", "round", "-only", "("}, &bytes.Buffer{}, &stderr)
+	code := Command.Main(t.Context(), []string{"-docs", "0", "-rounds", "0", "-latency", "soon", "-shapes", "round", "-only", "("}, cli.Streams{Out: io.Discard, Err: &stderr})
 	assert.Equal(t, 2, code)
 	for _, flag := range []string{"-docs", "-rounds", "-latency", "-shapes", "-only"} {
 		assert.Contains(t, stderr.String(), flag)

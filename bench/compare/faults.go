@@ -1,4 +1,4 @@
-package main
+package compare
 
 // fault is something that goes wrong.
 type fault struct {

@@ -1,16 +1,10 @@
-package main
+package compare
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/pprof"
 
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
@@ -45,25 +39,17 @@ type measurement struct {
 	Version          string  `json:"version,omitempty"`
 }
 
-// executeTask is the command "compare task".
-func executeTask(text string, stdout io.Writer) error {
-	var t task
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return fmt.Errorf("the task: %w", err)
-	}
+// executeTask is the task of a process.
+func executeTask(ctx context.Context, t task) (*measurement, error) {
 	s, err := shapeNamed(t.Shape)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m, err := s.measure(t)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(stdout).Encode(m)
+	return s.measure(ctx, t)
 }
 
 // carryOut lets the contestant of a task send the documents.
-func carryOut[T any](w *corpus.Workload[T], t task) (*measurement, error) {
+func carryOut[T any](ctx context.Context, w *corpus.Workload[T], t task) (*measurement, error) {
 	c, err := contestantNamed(t.Contestant)
 	if err != nil {
 		return nil, err
@@ -72,40 +58,18 @@ func carryOut[T any](w *corpus.Workload[T], t task) (*measurement, error) {
 	if m.BytesPerDocument, err = w.BytesPerDocument(); err != nil {
 		return nil, err
 	}
-	stop, err := startProfile(t)
-	if err != nil {
-		return nil, err
+	profile := ""
+	if t.Profile != "" {
+		runtime.MemProfileRate = 64 << 10 // many samples of little, at little cost
+		profile = filepath.Join(t.Profile, notInNames.ReplaceAllString(t.Contestant+" "+t.Shape, "-"))
 	}
-	t.clock = new(measure.Clock)
-	t.clock.Start()
-	m.Reported, err = send(context.Background(), w, c, t)
-	m.Usage = t.clock.Stop()
-	return m, errors.Join(err, stop())
+	return m, measure.Profiled(profile, func() (err error) {
+		t.clock = new(measure.Clock)
+		t.clock.Start()
+		m.Reported, err = send(ctx, w, c, t)
+		m.Usage = t.clock.Stop()
+		return err
+	})
 }
 
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9]+`)
-
-// startProfile starts the CPU profile of a task, and the closer look at
-// allocations. The function that it returns writes both.
-func startProfile(t task) (stop func() error, err error) {
-	if t.Profile == "" {
-		return func() error { return nil }, nil
-	}
-	runtime.MemProfileRate = 64 << 10 // many samples of little, at little cost
-	base := filepath.Join(t.Profile, notInNames.ReplaceAllString(t.Contestant+" "+t.Shape, "-"))
-	cpu, err := os.Create(base + ".cpu.prof")
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(cpu); err != nil {
-		return nil, errors.Join(err, cpu.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		memory, err := os.Create(base + ".mem.prof")
-		if err != nil {
-			return errors.Join(err, cpu.Close())
-		}
-		return errors.Join(cpu.Close(), pprof.Lookup("allocs").WriteTo(memory, 0), memory.Close())
-	}, nil
-}

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 func sendOurs[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t task) (int64, error) {
-	sender, err := buffered.NewSender[T](t.Endpoint, t.BatchBytes, c.inFlight)
+	sender, err := buffered.NewByBytes[T](t.Endpoint, t.BatchBytes, c.inFlight)
 	if err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
@@ -30,12 +30,6 @@ func (c *commandLine) compare(ctx context.Context, stdout, stderr io.Writer) err
 	}
 	defer os.RemoveAll(temp)
 	p := &processes{timeout: c.timeout}
-	if p.self, err = os.Executable(); err != nil {
-		return err
-	}
-	if p.sink, err = child.BuildSink(ctx, temp); err != nil {
-		return err
-	}
 	var notes []string
 	var missing error
 	if p.javaScript, missing = findJavaScript(ctx, c.javaScript, temp); missing != nil && slices.ContainsFunc(c.chosen(true), isJavaScript) {
@@ -71,7 +65,7 @@ func (c *commandLine) compare(ctx context.Context, stdout, stderr io.Writer) err
 	}
 	r.Summary = summarize(r.Tables, r.Faults)
 	if c.json {
-		err = writeJSON(stdout, r)
+		err = cli.WriteJSON(stdout, r)
 	} else {
 		err = writeSummary(stdout, r.Summary)
 	}

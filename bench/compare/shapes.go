@@ -1,6 +1,7 @@
-package main
+package compare
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -15,7 +16,7 @@ type shape struct {
 	// bytes of that many hotels.
 	bytes int
 	// measure carries out a task with documents of the shape.
-	measure func(t task) (*measurement, error)
+	measure func(ctx context.Context, t task) (*measurement, error)
 	// contents returns their contents in JSON.
 	contents func() ([][]byte, error)
 }
@@ -33,8 +34,8 @@ var shapes = []shape{
 func newShape[T any](name, what string, bytes, contents int, content func(*rand.Rand) T, setKey func(*T, string)) shape {
 	return shape{
 		name: name, what: what, bytes: bytes,
-		measure: func(t task) (*measurement, error) {
-			return carryOut(corpus.New(t.Documents, contents, content, setKey), t)
+		measure: func(ctx context.Context, t task) (*measurement, error) {
+			return carryOut(ctx, corpus.New(t.Documents, contents, content, setKey), t)
 		},
 		contents: func() ([][]byte, error) {
 			return corpus.New(contents, contents, content, setKey).Encode()

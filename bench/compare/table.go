@@ -1,7 +1,6 @@
-package main
+package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -119,10 +118,4 @@ func writeSummary(w io.Writer, s summary) error {
 	}
 	_, err := fmt.Fprintln(w, s)
 	return err
-}
-
-func writeJSON(w io.Writer, r *report) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
 }

@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"bytes"
@@ -9,11 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
 func TestMistakesInTheArgumentsAreReportedAtOnce(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	code := command(t.Context(), []string{"-docs", "1", "-parallel", "0", "-only", "none,nonsense", "extra"}, nil, &stdout, &stderr)
+	code := Command.Main(t.Context(), []string{"-docs", "1", "-parallel", "0", "-only", "none,nonsense", "extra"}, cli.Streams{Out: &stdout, Err: &stderr})
 	assert.Equal(t, 2, code)
 	assert.Empty(t, stdout.String())
 	for _, part := range []string{"-docs 1", "-parallel 0", "-only nonsense", `"extra"`} {
@@ -24,7 +26,7 @@ func TestMistakesInTheArgumentsAreReportedAtOnce(t *testing.T) {
 
 func TestListNamesEveryRowOnce(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, command(t.Context(), []string{"-list"}, nil, &stdout, &stderr))
+	require.Zero(t, Command.Main(t.Context(), []string{"-list"}, cli.Streams{Out: &stdout, Err: &stderr}))
 	for _, r := range rows(setting{documents: 20_000}) {
 		assert.Equal(t, 1, strings.Count("\n"+stdout.String(), "\n"+r.name+" "), r.name)
 		assert.NotEmpty(t, r.what, r.name)

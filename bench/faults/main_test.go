@@ -1,17 +1,15 @@
-package main
+package faults
 
 import (
-	"os"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// TestMain lets the binary of the tests stand in for the command: rows and
-// services are processes of the same program.
+// TestMain lets the binary of the tests stand in for the program: rows and
+// services are processes of it.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && (os.Args[1] == "serve" || os.Args[1] == "row") {
-		main()
-	}
+	cli.StandIn(Command)
 	testkit.Main(m)
 }

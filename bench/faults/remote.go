@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/bench/internal/child"
@@ -24,15 +22,11 @@ type remote struct {
 
 // startProcess runs this program again as a service.
 func startProcess(ctx context.Context, c serviceConfig) (*remote, error) {
-	program, err := os.Executable()
+	command, err := child.Task(ctx, "faults", "serve", c)
 	if err != nil {
 		return nil, err
 	}
-	config, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	service, err := child.Start(exec.CommandContext(ctx, program, "serve", string(config)))
+	service, err := child.Start(command)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
@@ -128,7 +129,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 	c.letters(x.letters)
 	res := &result{
 		Row: r.name, What: r.what, tally: c.tally,
-		Requests: end.stats.Requests, MemoryBytes: watch.meter.above(), MemoryLimit: highWater(opts) + memoryAllowance, PeakRSS: peakRSS(),
+		Requests: end.stats.Requests, MemoryBytes: watch.meter.above(), MemoryLimit: highWater(opts) + memoryAllowance, PeakRSS: measure.PeakRSS(),
 		Seconds: took.Seconds(), Met: c.met, Failures: x.ledger.failures, Examples: x.ledger.examples, Problems: x.problems,
 	}
 	maps.Copy(res.Met, x.ledger.met)

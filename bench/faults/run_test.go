@@ -1,4 +1,4 @@
-package main
+package faults
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -24,7 +25,7 @@ var small = setting{documents: 2000, seed: 1, fast: true}
 // flight.
 func TestEveryRowHolds(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	code := command(t.Context(), []string{"-fast", "-docs", "2000", "-json"}, nil, &stdout, &stderr)
+	code := Command.Main(t.Context(), []string{"-fast", "-docs", "2000", "-json"}, cli.Streams{Out: &stdout, Err: &stderr})
 	var results []*result
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &results), "%s", stderr.String())
 	for _, r := range results {

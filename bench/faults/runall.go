@@ -1,25 +1,23 @@
-package main
+package faults
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/child"
 )
+
+// rowTimeout is for a row that hangs: each has a limit of its own, which is far shorter.
+const rowTimeout = 30 * time.Minute
 
 // runAll runs each row in a process of its own, at most parallel at once, and
 // returns the results in the order of the rows. Progress goes to stderr.
 func runAll(ctx context.Context, s setting, chosen []row, parallel int, stderr io.Writer) ([]*result, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make([]*result, len(chosen))
@@ -33,7 +31,10 @@ func runAll(ctx context.Context, s setting, chosen []row, parallel int, stderr i
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			res, err := runProcess(ctx, program, task{chosen[i].name, s.documents, s.seed, s.fast, s.inFlight, s.adaptive})
+			res := new(result)
+			err := child.Run(ctx, rowTimeout, func(ctx context.Context) (*exec.Cmd, error) {
+				return child.Task(ctx, "faults", "row", task{chosen[i].name, s.documents, s.seed, s.fast, s.inFlight, s.adaptive})
+			}, res)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -70,23 +71,4 @@ func longestFirst(chosen []row) []int {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return int(expected(&chosen[b]) - expected(&chosen[a])) })
 	return order
-}
-
-// runProcess runs one row in another process.
-func runProcess(ctx context.Context, program string, t task) (*result, error) {
-	text, err := json.Marshal(t)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, program, "row", string(text))
-	var stdout, messages bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &messages
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(messages.Bytes()))
-	}
-	res := new(result)
-	if err := json.Unmarshal(stdout.Bytes(), res); err != nil {
-		return nil, fmt.Errorf("its result: %w", err)
-	}
-	return res, nil
 }

@@ -1,6 +1,7 @@
-package main
+package faults
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -201,20 +203,19 @@ func (s *service) close() error {
 	return errors.Join(err, s.emulator.Close())
 }
 
-// serve is the command "faults serve": a service that lives as long as its
-// standard input is open.
-func serve(config string, stdin io.Reader, stdout io.Writer) error {
+// serve is a service that lives as long as its standard input is open.
+func serve(_ context.Context, config []byte, std cli.Streams) error {
 	var c serviceConfig
-	if err := json.Unmarshal([]byte(config), &c); err != nil {
+	if err := json.Unmarshal(config, &c); err != nil {
 		return fmt.Errorf("the configuration of the service: %w", err)
 	}
 	s, at, err := startService(c)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(stdout).Encode(at); err != nil {
+	if err := json.NewEncoder(std.Out).Encode(at); err != nil {
 		return errors.Join(err, s.close())
 	}
-	_, _ = io.Copy(io.Discard, stdin)
+	_, _ = io.Copy(io.Discard, std.In)
 	return s.close()
 }

@@ -1,7 +1,6 @@
-package main
+package faults
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -67,11 +66,4 @@ func counts(m map[string]int) string {
 		parts = append(parts, fmt.Sprintf("%s × %d", what, m[what]))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// writeJSON writes the results for programs.
-func writeJSON(w io.Writer, results []*result) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(results)
 }

@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func crowd(ctx context.Context, p *plan, t *figures.Table) error {
 }
 
 func loneSender(ctx context.Context, p *plan) (c crowded, err error) {
-	before := heap()
+	before := measure.Heap()
 	s := newService()
 	x := s.index("lone")
 	o := senderOptions()
@@ -70,7 +70,7 @@ func loneSender(ctx context.Context, p *plan) (c crowded, err error) {
 }
 
 func fleetOfForty(ctx context.Context, p *plan) (c crowded, err error) {
-	before := heap()
+	before := measure.Heap()
 	s := newService()
 	f, err := newFleet(s, slots, 1)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -38,11 +38,11 @@ func busy(ctx context.Context, p *plan, t *figures.Table, indexes int) (cpu floa
 	if err != nil {
 		return 0, err
 	}
-	before := heap()
+	before := measure.Heap()
 	if _, err := f.Discover(ctx); err != nil {
 		return 0, err
 	}
-	known := heap()
+	known := measure.Heap()
 	s.hurry.Store(true)
 	producers, err := useAll(ctx, s, f)
 	s.hurry.Store(false)
@@ -52,7 +52,7 @@ func busy(ctx context.Context, p *plan, t *figures.Table, indexes int) (cpu floa
 	for i := range producers {
 		producers[i].docs = nil
 	}
-	used := heap() - float64(len(producers))*producerBytes
+	used := measure.Heap() - float64(len(producers))*producerBytes
 	if indexes > busyIndexes {
 		t.Add("bytes of an index that is known", figures.AtMost(2000), (known-before)/float64(indexes))
 		t.Add("bytes of an index that was used", figures.AtMost(20_000), (used-before)/float64(indexes))

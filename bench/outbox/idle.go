@@ -1,4 +1,4 @@
-package main
+package outbox
 
 import (
 	"context"
@@ -23,9 +23,9 @@ const (
 )
 
 var idlers = []contestant{
-	{name: "PostgreSQL, woken", measure: idleNotified},
-	{name: "PostgreSQL, polled each 250 ms", measure: idlePolled},
-	{name: "SQLite, polled each 250 ms", measure: idleSQLite},
+	{Name: "PostgreSQL, woken", Measure: idleNotified},
+	{Name: "PostgreSQL, polled each 250 ms", Measure: idlePolled},
+	{Name: "SQLite, polled each 250 ms", Measure: idleSQLite},
 }
 
 // counting is a database that counts the calls for its statements. A call may have several of them.
@@ -124,15 +124,15 @@ func watch(ctx context.Context, p *plan, from driver.Connector, table *outbox.Ta
 		if err != nil {
 			return nil, err
 		}
-		figures = append(figures, figure{"calls in the minute after it was woken", n})
+		figures = append(figures, figure{Name: "calls in the minute after it was woken", Value: n})
 	}
 	n, err := count(ctx, p, c, idleFor)
-	return append(figures, figure{"calls a second", n / idleFor.Seconds()}), err
+	return append(figures, figure{Name: "calls a second", Value: n / idleFor.Seconds()}), err
 }
 
 // count returns how many calls there are for so long.
 func count(ctx context.Context, p *plan, c *counting, during time.Duration) (float64, error) {
-	share := min(p.scale, 1)
+	share := min(p.Scale, 1)
 	c.calls.Store(0)
 	select {
 	case <-time.After(time.Duration(share * float64(during))):

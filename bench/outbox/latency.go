@@ -1,4 +1,4 @@
-package main
+package outbox
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 )
 
 var latencies = []contestant{
-	{name: "PostgreSQL, NOTIFY", measure: latencyNotified},
-	{name: "SQLite, polled each 100 ms", measure: latencyPolled},
+	{Name: "PostgreSQL, NOTIFY", Measure: latencyNotified},
+	{Name: "SQLite, polled each 100 ms", Measure: latencyPolled},
 }
 
 const serviceTakes = 50 * time.Millisecond
@@ -93,7 +93,7 @@ func lone(ctx context.Context, p *plan, db *sql.DB, table *outbox.Table, opts ou
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	var took []float64
-	for _, d := range documents(0, p.scaled(200, 5)) {
+	for _, d := range documents(0, p.Scaled(200, 5)) {
 		select {
 		case <-time.After(50*time.Millisecond + time.Duration(random.Int64N(int64(400*time.Millisecond)))):
 		case <-ctx.Done():
@@ -114,7 +114,7 @@ func lone(ctx context.Context, p *plan, db *sql.DB, table *outbox.Table, opts ou
 	}
 	slices.Sort(took)
 	at := func(share float64) float64 { return took[int(share*float64(len(took)-1)+0.5)] }
-	return []figure{{"p50 ms", at(0.5)}, {"p99 ms", at(0.99)}, {"at the most, ms", took[len(took)-1]}}, nil
+	return []figure{{Name: "p50 ms", Value: at(0.5)}, {Name: "p99 ms", Value: at(0.99)}, {Name: "at the most, ms", Value: took[len(took)-1]}}, nil
 }
 
 // listening is an outbox in PostgreSQL whose relay is woken.

@@ -1,4 +1,4 @@
-package main
+package outbox
 
 import (
 	"context"
@@ -26,17 +26,17 @@ const (
 // statements are one. Each is measured in turns with the same one without what it adds, which changes an entity in
 // another table.
 var prices = []contestant{
-	{name: "batch, outboxpgx.Queue", measure: inPgx(noTrigger, batched(queued), batched(nil))},
-	{name: "batch, naive INSERT", measure: inPgx(noTrigger, batched(naiveQueued), batched(nil))},
-	{name: "batch, trigger", measure: inPgx(trigger(false), batched(nil), batched(nil))},
-	{name: "batch, trigger that notifies", measure: inPgx(trigger(true), batched(nil), batched(nil))},
+	{Name: "batch, outboxpgx.Queue", Measure: inPgx(noTrigger, batched(queued), batched(nil))},
+	{Name: "batch, naive INSERT", Measure: inPgx(noTrigger, batched(naiveQueued), batched(nil))},
+	{Name: "batch, trigger", Measure: inPgx(trigger(false), batched(nil), batched(nil))},
+	{Name: "batch, trigger that notifies", Measure: inPgx(trigger(true), batched(nil), batched(nil))},
 
-	{name: "statement, outboxpgx.Write", measure: inPgx(noTrigger, written, always(change))},
-	{name: "statement, naive INSERT", measure: inPgx(noTrigger, always(naive), always(change))},
-	{name: "statement, River InsertTx", measure: inPgx(noTrigger, riverInserts, always(change))},
+	{Name: "statement, outboxpgx.Write", Measure: inPgx(noTrigger, written, always(change))},
+	{Name: "statement, naive INSERT", Measure: inPgx(noTrigger, always(naive), always(change))},
+	{Name: "statement, River InsertTx", Measure: inPgx(noTrigger, riverInserts, always(change))},
 
-	{name: "database/sql, outbox.Write", measure: inSQL(sqlWritten)},
-	{name: "database/sql, naive INSERT", measure: inSQL(sqlNaive)},
+	{Name: "database/sql, outbox.Write", Measure: inSQL(sqlWritten)},
+	{Name: "database/sql, naive INSERT", Measure: inSQL(sqlNaive)},
 }
 
 const insertNaive = `INSERT INTO naive (key, op, body) VALUES ($1, $2, $3)`
@@ -198,19 +198,19 @@ func (l *place) trade(ctx context.Context, n int, with, without func(d document)
 			sums[i%2] = make([]figure, len(figures))
 		}
 		for j, f := range figures {
-			sums[i%2][j] = figure{f.name, sums[i%2][j].value + f.value/turns}
+			sums[i%2][j] = figure{Name: f.Name, Value: sums[i%2][j].Value + f.Value/turns}
 		}
 	}
 	figures := sums[1]
 	for i, f := range sums[0] {
-		if f.name == cpuFigure {
-			figures = append(figures, figure{f.name + ", without", f.value}, figure{f.name + ", more", figures[i].value - f.value}, figure{f.name + ", to that without", figures[i].value / f.value})
+		if f.Name == cpuFigure {
+			figures = append(figures, figure{Name: f.Name + ", without", Value: f.Value}, figure{Name: f.Name + ", more", Value: figures[i].Value - f.Value}, figure{Name: f.Name + ", to that without", Value: figures[i].Value / f.Value})
 		}
 	}
 	return figures, nil
 }
 
-func transactions(p *plan) int { return p.scaled(4000, 20) * callers }
+func transactions(p *plan) int { return p.Scaled(4000, 20) * callers }
 
 func inPgx(prepare func(ctx context.Context, l *place) error, with, without pgxWay) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {

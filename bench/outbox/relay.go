@@ -1,4 +1,4 @@
-package main
+package outbox
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 const queue = "hotels"
 
 var relays = []contestant{
-	{name: "outbox", measure: relayWritten},
-	{name: "River", anchor: "outbox", measure: riverWorks},
+	{Name: "outbox", Measure: relayWritten},
+	{Name: "River", Anchor: "outbox", Measure: riverWorks},
 }
 
 var held = []contestant{
-	{name: "outbox", measure: relayWhileWritten(false)},
-	{name: "outbox, REPEATABLE READ", anchor: "outbox", measure: relayWhileWritten(true)},
+	{Name: "outbox", Measure: relayWhileWritten(false)},
+	{Name: "outbox, REPEATABLE READ", Anchor: "outbox", Measure: relayWhileWritten(true)},
 }
 
 // sink is a sender that does nothing but to say that all was applied, on a goroutine of its own.
@@ -135,7 +135,7 @@ func outboxIn(ctx context.Context, l *place) (*sql.DB, *outbox.Table, error) {
 }
 
 func relayWritten(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
-	n := p.scaled(200_000, 1000)
+	n := p.Scaled(200_000, 1000)
 	l, err := p.postgres(ctx)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (l *place) relay(ctx context.Context, db *sql.DB, from *outbox.Table, n int
 func relayWhileWritten(reads bool) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		const rows = 1000
-		transactions := p.scaled(250, 1)
+		transactions := p.Scaled(250, 1)
 		l, err := p.postgres(ctx)
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package main
+package outbox
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func riverSettings(said *complaints) *river.Config {
 // riverWorks inserts jobs, a part of the rows of the others because it takes so long, and has them worked.
 func riverWorks(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 	const perInsert = 1000
-	n := p.scaled(50, 1) * perInsert
+	n := p.Scaled(50, 1) * perInsert
 	l, err := p.postgres(ctx)
 	if err != nil {
 		return nil, err

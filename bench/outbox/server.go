@@ -1,14 +1,9 @@
-package main
+package outbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -95,7 +90,7 @@ func (l *place) start(ctx context.Context) (*meter, error) {
 			}
 		}
 		var err error
-		if m.before, err = familyCPU(l.p.server.PID()); err != nil {
+		if m.before, err = measure.FamilyCPU(l.p.server.PID()); err != nil {
 			return nil, err
 		}
 	}
@@ -107,11 +102,11 @@ func (l *place) start(ctx context.Context) (*meter, error) {
 func (m *meter) stop(ctx context.Context, n int) ([]figure, error) {
 	u := m.clock.Stop()
 	per := 1e6 / float64(n)
-	rate := figure{rateFigure, float64(n) / u.Seconds}
+	rate := figure{Name: rateFigure, Value: float64(n) / u.Seconds}
 	if m.l == nil {
-		return []figure{{cpuFigure, u.CPUSeconds * per}, rate}, nil
+		return []figure{{Name: cpuFigure, Value: u.CPUSeconds * per}, rate}, nil
 	}
-	after, err := familyCPU(m.l.p.server.PID())
+	after, err := measure.FamilyCPU(m.l.p.server.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +115,7 @@ func (m *meter) stop(ctx context.Context, n int) ([]figure, error) {
 			return nil, err
 		}
 	}
-	return []figure{{cpuFigure, (u.CPUSeconds + after - m.before) * per}, {"of these the server", (after - m.before) * per}, rate}, nil
+	return []figure{{Name: cpuFigure, Value: (u.CPUSeconds + after - m.before) * per}, {Name: "of these the server", Value: (after - m.before) * per}, rate}, nil
 }
 
 // tell writes what the server has run.
@@ -144,60 +139,4 @@ func (l *place) tell(ctx context.Context) error {
 		return nil
 	})
 	return err
-}
-
-// familyCPU returns how many seconds of processor time a process and its children have used, those
-// that have ended too, in steps of a hundredth. It needs a /proc.
-func familyCPU(pid int) (float64, error) {
-	for {
-		_, before, err := ticksOf(pid)
-		if err != nil {
-			return 0, err
-		}
-		stats, err := filepath.Glob("/proc/[0-9]*/stat")
-		if err != nil {
-			return 0, err
-		}
-		sum := 0
-		for _, path := range stats {
-			of, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // all digits
-			parent, t, err := ticksOf(of)
-			if err != nil || of != pid && parent != pid {
-				continue // it has ended, or belongs to others
-			}
-			sum += t.own
-			if of == pid {
-				sum += t.ended
-			}
-		}
-		_, after, err := ticksOf(pid)
-		if err != nil {
-			return 0, err
-		}
-		if before.ended == after.ended { // otherwise one may count twice, or not at all
-			return float64(sum) / 100, nil
-		}
-	}
-}
-
-// ticks is what a process has used, and what its children that have ended.
-type ticks struct{ own, ended int }
-
-func ticksOf(pid int) (parent int, t ticks, err error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, t, err
-	}
-	// Behind the name, which is in parentheses and may hold any: state, parent, then numbers.
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(fields) < 15 {
-		return 0, t, fmt.Errorf("/proc/%d/stat makes no sense: %q", pid, b)
-	}
-	var n [15]int
-	for _, i := range []int{1, 11, 12, 13, 14} {
-		if n[i], err = strconv.Atoi(fields[i]); err != nil {
-			return 0, t, fmt.Errorf("/proc/%d/stat makes no sense: %w", pid, err)
-		}
-	}
-	return n[1], ticks{n[11] + n[12], n[13] + n[14]}, nil
 }

@@ -1,4 +1,4 @@
-package main
+package outbox
 
 import (
 	"context"
@@ -23,16 +23,16 @@ const (
 
 var (
 	trips = []contestant{
-		{name: "modernc alone", measure: throughSQLite("sqlite", openPlain, false)},
-		{name: "outbox", anchor: "modernc alone", measure: throughSQLite("sqlite", openOutbox, false)},
-		{name: "modernc alone, in and out at once", measure: throughSQLite("sqlite", openPlain, true)},
-		{name: "outbox, in and out at once", anchor: "modernc alone, in and out at once", measure: throughSQLite("sqlite", openOutbox, true)},
+		{Name: "modernc alone", Measure: throughSQLite("sqlite", openPlain, false)},
+		{Name: "outbox", Anchor: "modernc alone", Measure: throughSQLite("sqlite", openOutbox, false)},
+		{Name: "modernc alone, in and out at once", Measure: throughSQLite("sqlite", openPlain, true)},
+		{Name: "outbox, in and out at once", Anchor: "modernc alone, in and out at once", Measure: throughSQLite("sqlite", openOutbox, true)},
 	}
 	drivers = []contestant{
-		{name: "modernc, outbox", measure: throughSQLite("sqlite", openOutbox, false)},
-		{name: "ncruces, outbox", anchor: "modernc, outbox", measure: throughSQLite("sqlite3", openOutbox, false)},
-		{name: "modernc, plain", measure: throughSQLite("sqlite", openPlain, false)},
-		{name: "ncruces, plain", anchor: "modernc, plain", measure: throughSQLite("sqlite3", openPlain, false)},
+		{Name: "modernc, outbox", Measure: throughSQLite("sqlite", openOutbox, false)},
+		{Name: "ncruces, outbox", Anchor: "modernc, outbox", Measure: throughSQLite("sqlite3", openOutbox, false)},
+		{Name: "modernc, plain", Measure: throughSQLite("sqlite", openPlain, false)},
+		{Name: "ncruces, plain", Anchor: "modernc, plain", Measure: throughSQLite("sqlite3", openPlain, false)},
 	}
 )
 
@@ -56,7 +56,7 @@ type file interface {
 // throughSQLite writes rows and takes them out, one after the other or at once.
 func throughSQLite(driver string, open func(ctx context.Context, db *sql.DB) (file, error), atOnce bool) func(ctx context.Context, p *plan, dir string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, dir string) (figures []figure, err error) {
-		n := p.scaled(500, 5) * perTransaction
+		n := p.Scaled(500, 5) * perTransaction
 		db, err := openSQLite(driver, dir)
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func throughSQLite(driver string, open func(ctx context.Context, db *sql.DB) (fi
 			if err := write(); err != nil {
 				return nil, err
 			}
-			figures = append(figures, figure{"in, " + rateFigure, float64(n) / time.Since(begun).Seconds()})
+			figures = append(figures, figure{Name: "in, " + rateFigure, Value: float64(n) / time.Since(begun).Seconds()})
 		}
 		begun := time.Now()
 		wait, err := f.begin(ctx, n)
@@ -105,7 +105,7 @@ func throughSQLite(driver string, open func(ctx context.Context, db *sql.DB) (fi
 			return nil, err
 		}
 		if !atOnce {
-			figures = append(figures, figure{"out, " + rateFigure, float64(n) / time.Since(begun).Seconds()})
+			figures = append(figures, figure{Name: "out, " + rateFigure, Value: float64(n) / time.Since(begun).Seconds()})
 		}
 		whole, err := m.stop(ctx, n)
 		return append(whole, figures...), err

@@ -1,4 +1,4 @@
-package main
+package queue
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"go.etcd.io/bbolt"
 
-	"github.com/go-azsearch/azsearch/bench/internal/child"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/models"
@@ -39,19 +38,27 @@ type reserved struct {
 
 func (r *reserved) len() int { return max(len(r.leases), len(r.seqs)) }
 
-// contestant has what the rows need that it is in.
-type contestant struct {
+// kind is a kind of store.
+type kind struct {
 	name string
 	open func(dir string) (store, error)
-	trip func(ctx context.Context, p *plan) ([]figure, error)
-	send func(ctx context.Context, sink *child.Sink, dir string, producers, each int) error
 }
 
 var (
-	ours   = contestant{name: "filequeue", open: openOurs}
-	bolt   = contestant{name: "bbolt", open: openBolt}
-	pebbly = contestant{name: "pebble", open: openPebble}
+	ours   = kind{"filequeue", openOurs}
+	bolt   = kind{"bbolt", openBolt}
+	pebbly = kind{"pebble", openPebble}
 )
+
+// inTurns makes a contestant of each kind of store.
+func inTurns(do func(ctx context.Context, p *plan, dir string, k kind) ([]figure, error), kinds ...kind) (all []contestant) {
+	for _, k := range kinds {
+		all = append(all, contestant{Name: k.name, Measure: func(ctx context.Context, p *plan, dir string) ([]figure, error) {
+			return do(ctx, p, dir, k)
+		}})
+	}
+	return all
+}
 
 type fileQueue struct {
 	q       *filequeue.Queue

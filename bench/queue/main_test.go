@@ -1,20 +1,30 @@
-package main
+package queue
 
 import (
 	"bytes"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
+	"github.com/go-azsearch/azsearch/bench/sink"
 )
+
+// TestMain lets the binary of the tests stand in for the program, whose sink is a process of it.
+func TestMain(m *testing.M) {
+	cli.StandIn(sink.Command)
+	os.Exit(m.Run())
+}
 
 func TestEveryRowIsMeasuredForAllOfItsContestants(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Zero(t, command(t.Context(), []string{"-scale", "0.001", "-rounds", "1", "-dir", t.TempDir()}, &out, &errs), errs.String())
-	for _, r := range rows {
-		assert.Contains(t, out.String(), "### "+r.name)
-		for _, c := range r.contestants {
-			assert.Contains(t, out.String(), "| "+c.name+" |")
+	require.Zero(t, Command.Main(t.Context(), []string{"-scale", "0.001", "-rounds", "1", "-dir", t.TempDir()}, cli.Streams{Out: &out, Err: &errs}), errs.String())
+	for _, r := range table.Rows {
+		assert.Contains(t, out.String(), "### "+r.Name)
+		for _, c := range r.Contestants {
+			assert.Contains(t, out.String(), "| "+c.Name+" |")
 		}
 	}
 }
@@ -22,7 +32,7 @@ func TestEveryRowIsMeasuredForAllOfItsContestants(t *testing.T) {
 func TestAMistakeInTheArgumentsIsNamed(t *testing.T) {
 	for args, want := range map[string]string{"-only=none": `"none"`, "-rounds=0": "-rounds", "-scale=0": "-scale"} {
 		var out, errs bytes.Buffer
-		assert.Equal(t, 2, command(t.Context(), []string{args}, &out, &errs))
+		assert.Equal(t, 2, Command.Main(t.Context(), []string{args}, cli.Streams{Out: &out, Err: &errs}))
 		assert.Contains(t, errs.String(), want)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package queue
 
 import (
 	"context"
@@ -21,22 +21,17 @@ import (
 // What goes through Redis: documents are added, taken and acknowledged, by several workers at once.
 var (
 	keepsUp = []contestant{
-		{name: "redisqueue", trip: redisTrip(onServer, keepingUp, 1, 200)},
-		{name: "redisqueue, 4 workers", trip: redisTrip(onServer, keepingUp, 4, 200)},
-		{name: "redisqueue, cluster", trip: redisTrip(onCluster, keepingUp, 1, 200)},
+		{Name: "redisqueue", Measure: redisTrip(onServer, keepingUp, 1, 200)},
+		{Name: "redisqueue, 4 workers", Measure: redisTrip(onServer, keepingUp, 4, 200)},
+		{Name: "redisqueue, cluster", Measure: redisTrip(onCluster, keepingUp, 1, 200)},
 	}
 	isBehind = []contestant{
-		{name: "redisqueue", trip: redisTrip(onServer, behind, 1, 200)},
-		{name: "redisqueue, 4 workers", trip: redisTrip(onServer, behind, 4, 200)},
-		{name: "redisqueue, cluster", trip: redisTrip(onCluster, behind, 1, 200)},
-		{name: "asynq, 4 workers", trip: redisTrip(onServer, asynqThrough, 4, 20)},
+		{Name: "redisqueue", Measure: redisTrip(onServer, behind, 1, 200)},
+		{Name: "redisqueue, 4 workers", Measure: redisTrip(onServer, behind, 4, 200)},
+		{Name: "redisqueue, cluster", Measure: redisTrip(onCluster, behind, 1, 200)},
+		{Name: "asynq, 4 workers", Measure: redisTrip(onServer, asynqThrough, 4, 20)},
 	}
 )
-
-// throughRedis measures a whole trip, of client and server.
-func throughRedis(ctx context.Context, p *plan, _ string, c contestant) ([]figure, error) {
-	return c.trip(ctx, p)
-}
 
 // place is where a queue is.
 type place struct {
@@ -74,15 +69,15 @@ func (l *place) cpu() (sum float64, err error) {
 
 type through func(ctx context.Context, l *place, workers, documents int, clock func() error) error
 
-// redisTrip makes a contestant: where it runs, what it does, and how many thousands of documents.
-func redisTrip(where func() (*place, error), do through, workers, thousands int) func(ctx context.Context, p *plan) ([]figure, error) {
-	return func(ctx context.Context, p *plan) (figures []figure, err error) {
+// redisTrip measures a whole trip, of client and server: where it runs, what it does, and how many thousands of documents.
+func redisTrip(where func() (*place, error), do through, workers, thousands int) func(ctx context.Context, p *plan, dir string) ([]figure, error) {
+	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		l, err := where()
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, l.close()) }()
-		documents := p.scaled(thousands/workers, 1) * workers * perCall
+		documents := p.Scaled(thousands/workers, 1) * workers * perCall
 		var clock measure.Clock
 		before := 0.0
 		// What it has used before, to connect and to send its scripts, is not counted.
@@ -101,9 +96,9 @@ func redisTrip(where func() (*place, error), do through, workers, thousands int)
 		}
 		per := 1e6 / float64(documents)
 		return []figure{
-			{"CPU s per 10⁶", (u.CPUSeconds + after - before) * per},
-			{"of these the server", (after - before) * per},
-			{"documents/s", float64(documents) / u.Seconds},
+			{Name: "CPU s per 10⁶", Value: (u.CPUSeconds + after - before) * per},
+			{Name: "of these the server", Value: (after - before) * per},
+			{Name: "documents/s", Value: float64(documents) / u.Seconds},
 		}, nil
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package queue
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
@@ -16,19 +15,6 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 )
 
-// row is one question.
-type row struct {
-	name, what  string
-	contestants []contestant
-	measure     func(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error)
-}
-
-// figure is one answer.
-type figure struct {
-	name  string
-	value float64
-}
-
 const (
 	perCall   = 1000
 	bodyBytes = 650
@@ -36,24 +22,6 @@ const (
 )
 
 var body = bytes.Repeat([]byte("x"), bodyBytes)
-
-var rows = []row{
-	{"calls", "1000 documents a call of 650 bytes: Append, Reserve and Settle, one after the other", []contestant{ours, bolt, pebbly}, throughCalls},
-	{"lone", "64 callers with one document a call", []contestant{ours, bolt, pebbly}, loneCallers},
-	{"recovery", "opening a queue in which 10⁶ keys wait", []contestant{ours}, recovery},
-	{"through", "after 10⁷ documents have gone through and it is empty", []contestant{ours}, throughAndEmpty},
-	{"hot", "10⁶ appends on 10⁴ keys while nothing is sent", []contestant{ours}, hotKeys},
-	{"redis", "1000 documents a call through a server on this machine, appendfsync everysec: Append, then Exchange, which commits what was taken before", keepsUp, throughRedis},
-	{"behind", "the same, but all is appended before anything is taken", isBehind, throughRedis},
-	{"sender", "100 documents a call, all of which arrive at a sink, another process, before the clock stops", []contestant{withoutQueue, withQueue, queueAlone}, throughSender},
-}
-
-func rowNames() (names []string) {
-	for _, r := range rows {
-		names = append(names, r.name)
-	}
-	return names
-}
 
 func keysFrom(first, n int) []string {
 	keys := make([]string, n)
@@ -64,8 +32,8 @@ func keysFrom(first, n int) []string {
 }
 
 // used opens a store, does something with it on the clock, and closes it.
-func used(dir string, c contestant, do func(s store) error) (u measure.Usage, err error) {
-	s, err := c.open(dir)
+func used(dir string, k kind, do func(s store) error) (u measure.Usage, err error) {
+	s, err := k.open(dir)
 	if err != nil {
 		return u, err
 	}
@@ -78,8 +46,8 @@ func used(dir string, c contestant, do func(s store) error) (u measure.Usage, er
 
 func costs(u measure.Usage, documents int) []figure {
 	return []figure{
-		{"CPU s per 10⁶", u.CPUSeconds / float64(documents) * 1e6},
-		{"documents/s", float64(documents) / u.Seconds},
+		{Name: "CPU s per 10⁶", Value: u.CPUSeconds / float64(documents) * 1e6},
+		{Name: "documents/s", Value: float64(documents) / u.Seconds},
 	}
 }
 
@@ -98,9 +66,9 @@ func round(ctx context.Context, s store, first int) error {
 	return s.settle(ctx, r)
 }
 
-func throughCalls(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
-	documents := p.scaled(200, 2) * perCall
-	u, err := used(dir, c, func(s store) error {
+func throughCalls(ctx context.Context, p *plan, dir string, k kind) ([]figure, error) {
+	documents := p.Scaled(200, 2) * perCall
+	u, err := used(dir, k, func(s store) error {
 		for first := 0; first < documents; first += perCall {
 			if err := round(ctx, s, first); err != nil {
 				return err
@@ -111,9 +79,9 @@ func throughCalls(ctx context.Context, p *plan, dir string, c contestant) ([]fig
 	return costs(u, documents), err
 }
 
-func loneCallers(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
-	each := p.scaled(2000, 20)
-	u, err := used(dir, c, func(s store) error {
+func loneCallers(ctx context.Context, p *plan, dir string, k kind) ([]figure, error) {
+	each := p.Scaled(2000, 20)
+	u, err := used(dir, k, func(s store) error {
 		var wg sync.WaitGroup
 		errs := make([]error, lone)
 		for caller := range lone {
@@ -129,17 +97,9 @@ func loneCallers(ctx context.Context, p *plan, dir string, c contestant) ([]figu
 	return costs(u, lone*each), err
 }
 
-func heap() float64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return float64(m.HeapAlloc)
-}
-
-func recovery(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
-	keys := p.scaled(1000, 2) * perCall
-	_, err := used(dir, c, func(s store) error {
+func recovery(ctx context.Context, p *plan, dir string, k kind) ([]figure, error) {
+	keys := p.Scaled(1000, 2) * perCall
+	_, err := used(dir, k, func(s store) error {
 		for first := 0; first < keys; first += perCall {
 			if err := s.append(ctx, 0, keysFrom(first, perCall), body); err != nil {
 				return err
@@ -150,22 +110,22 @@ func recovery(ctx context.Context, p *plan, dir string, c contestant) ([]figure,
 	if err != nil {
 		return nil, err
 	}
-	before, begun := heap(), time.Now()
-	s, err := c.open(dir)
+	before, begun := measure.Heap(), time.Now()
+	s, err := k.open(dir)
 	if err != nil {
 		return nil, err
 	}
 	took := time.Since(begun)
-	figures := []figure{{"s", took.Seconds()}, {"bytes a key", (heap() - before) / float64(keys)}}
+	figures := []figure{{Name: "s", Value: took.Seconds()}, {Name: "bytes a key", Value: (measure.Heap() - before) / float64(keys)}}
 	return figures, s.close()
 }
 
-func throughAndEmpty(ctx context.Context, p *plan, dir string, c contestant) ([]figure, error) {
-	s, err := c.open(dir)
+func throughAndEmpty(ctx context.Context, p *plan, dir string, k kind) ([]figure, error) {
+	s, err := k.open(dir)
 	if err != nil {
 		return nil, err
 	}
-	calls := p.scaled(10_000, 3)
+	calls := p.Scaled(10_000, 3)
 	side := max(calls/20, 1) // calls whose cost is compared
 	some := func(first, n int) (u measure.Usage, err error) {
 		var clock measure.Clock
@@ -194,14 +154,14 @@ func throughAndEmpty(ctx context.Context, p *plan, dir string, c contestant) ([]
 		size += info.Size()
 	}
 	return []figure{
-		{"files", float64(len(files))}, {"MB", float64(size) / 1e6},
-		{"CPU of the last call to the first", late.CPUSeconds / early.CPUSeconds},
+		{Name: "files", Value: float64(len(files))}, {Name: "MB", Value: float64(size) / 1e6},
+		{Name: "CPU of the last call to the first", Value: late.CPUSeconds / early.CPUSeconds},
 	}, nil
 }
 
-func hotKeys(ctx context.Context, p *plan, dir string, _ contestant) ([]figure, error) {
-	appends, keys := p.scaled(1000, 20)*perCall, p.scaled(10, 1)*perCall
-	before := heap()
+func hotKeys(ctx context.Context, p *plan, dir string) ([]figure, error) {
+	appends, keys := p.Scaled(1000, 20)*perCall, p.Scaled(10, 1)*perCall
+	before := measure.Heap()
 	q, err := filequeue.Open(filepath.Join(dir, "queue"), nil)
 	if err != nil {
 		return nil, err
@@ -213,7 +173,7 @@ func hotKeys(ctx context.Context, p *plan, dir string, _ contestant) ([]figure, 
 			return nil, err
 		}
 	}
-	grown := heap() - before
+	grown := measure.Heap() - before
 	sent, last := 0, fmt.Sprint((appends-1)/keys)
 	for {
 		r, err := s.reserve(ctx, perCall)
@@ -237,5 +197,5 @@ func hotKeys(ctx context.Context, p *plan, dir string, _ contestant) ([]figure, 
 	if sent != keys {
 		return nil, fmt.Errorf("%d of %d keys were sent", sent, keys)
 	}
-	return []figure{{"documents sent", float64(sent)}, {"bytes of memory a key", grown / float64(keys)}}, q.Close()
+	return []figure{{Name: "documents sent", Value: float64(sent)}, {Name: "bytes of memory a key", Value: grown / float64(keys)}}, q.Close()
 }

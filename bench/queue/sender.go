@@ -1,4 +1,4 @@
-package main
+package queue
 
 import (
 	"context"
@@ -9,25 +9,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
+	"github.com/go-azsearch/azsearch/bench/internal/buffered"
 	"github.com/go-azsearch/azsearch/bench/internal/child"
-	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/search"
 )
 
 // What a sender pays for a queue: producers add documents, and all of them arrive at the sink of the other
 // benchmarks, another process on loopback that answers at once.
-var (
-	withoutQueue = contestant{name: "sender without a queue", send: sendWithout}
-	withQueue    = contestant{name: "sender with a filequeue", send: sendWith}
-	queueAlone   = contestant{name: "filequeue without a sender", send: sendAlone}
-)
+var senders = []contestant{
+	{Name: "sender without a queue", Measure: throughSender(sendWithout)},
+	{Name: "sender with a filequeue", Measure: throughSender(sendWith)},
+	{Name: "filequeue without a sender", Measure: throughSender(sendAlone)},
+}
 
 const perAdd = 100 // documents an adding call
 
@@ -38,33 +35,31 @@ type document struct {
 }
 
 // throughSender measures one producer and eight.
-func throughSender(ctx context.Context, p *plan, dir string, c contestant) (figures []figure, err error) {
-	program, err := child.BuildSink(ctx, dir)
-	if err != nil {
-		return nil, err
+func throughSender(send func(ctx context.Context, sink *child.Sink, dir string, producers, each int) error) func(context.Context, *plan, string) ([]figure, error) {
+	return func(ctx context.Context, p *plan, dir string) (figures []figure, err error) {
+		for _, producers := range []int{1, 8} {
+			each := p.Scaled(2000/producers, 2) * perAdd
+			sink, err := child.StartSink(ctx)
+			if err != nil {
+				return nil, err
+			}
+			var clock measure.Clock
+			clock.Start()
+			err = send(ctx, sink, filepath.Join(dir, fmt.Sprint(producers)), producers, each)
+			u := clock.Stop()
+			if err := errors.Join(err, sink.Stop()); err != nil {
+				return nil, err
+			}
+			name := "1 producer, "
+			if producers > 1 {
+				name = fmt.Sprint(producers, " producers, ")
+			}
+			for _, f := range costs(u, producers*each) {
+				figures = append(figures, figure{Name: name + f.Name, Value: f.Value})
+			}
+		}
+		return figures, nil
 	}
-	for _, producers := range []int{1, 8} {
-		each := p.scaled(2000/producers, 2) * perAdd
-		sink, err := child.StartSink(ctx, program)
-		if err != nil {
-			return nil, err
-		}
-		var clock measure.Clock
-		clock.Start()
-		err = c.send(ctx, sink, filepath.Join(dir, fmt.Sprint(producers)), producers, each)
-		u := clock.Stop()
-		if err := errors.Join(err, sink.Stop()); err != nil {
-			return nil, err
-		}
-		name := "1 producer, "
-		if producers > 1 {
-			name = fmt.Sprint(producers, " producers, ")
-		}
-		for _, f := range costs(u, producers*each) {
-			figures = append(figures, figure{name + f.name, f.value})
-		}
-	}
-	return figures, nil
 }
 
 // produce has producers add documents, perAdd a call.
@@ -95,11 +90,7 @@ func sendWith(ctx context.Context, sink *child.Sink, dir string, producers, each
 }
 
 func throughSink(ctx context.Context, sink *child.Sink, q queue.Queue, producers, each int) error {
-	client, err := search.NewClientWithKey(sink.Address, corpus.IndexName, azcore.NewKeyCredential("bench"), nil)
-	if err != nil {
-		return err
-	}
-	sender, err := bufferedsender.New(client, &bufferedsender.Options[document]{Queue: q})
+	sender, err := buffered.New(sink.Address, &bufferedsender.Options[document]{Queue: q})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package repair
 
 import (
 	"context"
@@ -9,16 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-
+	"github.com/go-azsearch/azsearch/bench/internal/buffered"
 	"github.com/go-azsearch/azsearch/bench/internal/child"
-	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 	"github.com/go-azsearch/azsearch/events"
-	"github.com/go-azsearch/azsearch/search"
 )
 
 // keepTree sends all documents in turns through a sender without handlers of events, one with a handler that does
@@ -30,11 +27,7 @@ func keepTree(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	program, err := child.BuildSink(ctx, dir)
-	if err != nil {
-		return err
-	}
-	sink, err := child.StartSink(ctx, program)
+	sink, err := child.StartSink(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,12 +96,8 @@ func folded(ctx context.Context, tree *digesttree.Tree) error {
 }
 
 func sendAll(ctx context.Context, sink *child.Sink, keys []string, opts bufferedsender.Options[item]) error {
-	client, err := search.NewClientWithKey(sink.Address, corpus.IndexName, azcore.NewKeyCredential("bench"), nil)
-	if err != nil {
-		return err
-	}
 	opts.Logger = quiet
-	sender, err := bufferedsender.New(client, &opts)
+	sender, err := buffered.New(sink.Address, &opts)
 	if err != nil {
 		return err
 	}

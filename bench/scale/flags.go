@@ -1,15 +1,16 @@
-package main
+package scale
 
 import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
 // commandLine is what the flags say.
@@ -33,9 +34,8 @@ const (
 // flight one sends more than that.
 const maxDocuments = 50_000_000
 
-func (c *commandLine) parse(args []string, stderr io.Writer) error {
-	set := flag.NewFlagSet("scale", flag.ContinueOnError)
-	set.SetOutput(stderr)
+func (c *commandLine) parse(args []string, s cli.Streams) error {
+	set := cli.Flags("scale", s)
 	documents := set.String("docs", "1e5,1e6,1e7", "how many documents to send: `numbers`, separated by commas")
 	producers := set.String("producers", "1,4,16", "goroutines that add documents: `numbers`, separated by commas")
 	inFlight := set.String("in-flight", "1,2,4,8,16", "requests at once: `numbers`, separated by commas")
@@ -44,37 +44,38 @@ func (c *commandLine) parse(args []string, stderr io.Writer) error {
 	fast := set.Bool("fast", false, "-docs "+fastDocuments+" -rounds "+strconv.Itoa(fastRounds)+", unless these are set: a few seconds, and figures that mean little")
 	set.StringVar(&c.svg, "svg", "", "draw the chart into this `file`")
 	set.DurationVar(&c.timeout, "timeout", 15*time.Minute, "of one run")
-	if err := set.Parse(args); err != nil {
-		return err
-	}
-	given := map[string]bool{}
-	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if *fast && !given["docs"] {
-		*documents = fastDocuments
-	}
-	if *fast && !given["rounds"] {
-		c.rounds = fastRounds
-	}
+	return cli.Parse(set, args, func() error {
+		given := map[string]bool{}
+		set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		if *fast && !given["docs"] {
+			*documents = fastDocuments
+		}
+		if *fast && !given["rounds"] {
+			c.rounds = fastRounds
+		}
+		return c.check(*documents, *producers, *inFlight, *latencies)
+	})
+}
+
+// check completes what the flags say, and names every mistake.
+func (c *commandLine) check(documents, producers, inFlight, latencies string) error {
 	var errs []error
-	if set.NArg() > 0 {
-		errs = append(errs, fmt.Errorf("unexpected argument %q", set.Arg(0)))
-	}
 	for _, list := range []struct {
 		flag string
 		text string
 		most int
 		into *[]int
 	}{
-		{"-docs", *documents, maxDocuments, &c.documents},
-		{"-producers", *producers, 1000, &c.producers},
-		{"-in-flight", *inFlight, 16, &c.inFlight},
+		{"-docs", documents, maxDocuments, &c.documents},
+		{"-producers", producers, 1000, &c.producers},
+		{"-in-flight", inFlight, 16, &c.inFlight},
 	} {
 		var err error
 		if *list.into, err = numbers(list.text, list.most); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", list.flag, err))
 		}
 	}
-	for text := range strings.SplitSeq(*latencies, ",") {
+	for text := range strings.SplitSeq(latencies, ",") {
 		d, err := time.ParseDuration(strings.TrimSpace(text))
 		if err != nil || d < 0 {
 			errs = append(errs, fmt.Errorf("-latency %s: use durations such as 0,100ms", text))

@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"fmt"
@@ -6,13 +6,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
 // parsed returns the command line with these arguments.
 func parsed(t *testing.T, args ...string) *commandLine {
 	t.Helper()
 	c := new(commandLine)
-	require.NoError(t, c.parse(args, t.Output()))
+	require.NoError(t, c.parse(args, cli.Streams{Err: t.Output()}))
 	return c
 }
 

@@ -1,65 +1,39 @@
-package main
+package scale
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"time"
 
 	"github.com/go-azsearch/azsearch/bench/internal/child"
 )
 
 // measure runs what the command line asks for.
 func (c *commandLine) measure(ctx context.Context, stdout, stderr io.Writer) error {
-	temp, err := os.MkdirTemp("", "scale")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temp)
-	p := &processes{timeout: c.timeout}
-	if p.self, err = os.Executable(); err != nil {
-		return err
-	}
-	if p.sink, err = child.BuildSink(ctx, temp); err != nil {
-		return err
-	}
 	r := newReport(c.plan())
-	if err := r.fill(ctx, c.rounds, p.run, stderr); err != nil {
+	if err := r.fill(ctx, c.rounds, c.run, stderr); err != nil {
 		return err
 	}
 	if err := r.write(stdout); err != nil {
 		return err
 	}
+	var err error
 	if c.svg != "" {
 		err = r.draw(c.svg)
 	}
 	return errors.Join(err, r.problem())
 }
 
-// processes starts the sinks and the senders, each in a process of its own.
-type processes struct {
-	self    string // this program
-	sink    string // the program
-	timeout time.Duration
-}
-
 // run carries out a step once, against a sink of its own.
-func (p *processes) run(ctx context.Context, s step) (*outcome, error) {
-	sink, err := child.StartSink(ctx, p.sink, "-latency", s.latency.String())
-	if err != nil {
-		return nil, err
-	}
+func (c *commandLine) run(ctx context.Context, s step) (*outcome, error) {
 	o := new(outcome)
-	err = child.Run(ctx, p.timeout, func(ctx context.Context) (*exec.Cmd, error) {
-		return child.Task(ctx, p.self, task{Documents: s.documents, Producers: s.producers, InFlight: s.inFlight, Endpoint: sink.Address})
-	}, &o.measurement)
-	if err == nil {
-		o.sink, err = sink.Counts(ctx)
-	}
-	if err := errors.Join(err, sink.Stop()); err != nil {
+	var err error
+	o.sink, err = child.AgainstSink(ctx, c.timeout, func(ctx context.Context, address string) (*exec.Cmd, error) {
+		return child.Task(ctx, "scale", "task", task{Documents: s.documents, Producers: s.producers, InFlight: s.inFlight, Endpoint: address})
+	}, &o.measurement, "-latency", s.latency.String())
+	if err != nil {
 		return nil, err
 	}
 	return o, nil

@@ -1,11 +1,8 @@
-package main
+package scale
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/go-azsearch/azsearch/bench/internal/buffered"
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
@@ -42,27 +39,14 @@ const (
 	keysAtOnce = 1000
 )
 
-// executeTask is the command "scale task".
-func executeTask(ctx context.Context, text string, stdout io.Writer) error {
-	var t task
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return fmt.Errorf("the task: %w", err)
-	}
-	m, err := t.send(ctx)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(stdout).Encode(m)
-}
-
 // send sends the documents, and returns when they are all settled.
-func (t *task) send(ctx context.Context) (*measurement, error) {
+func (t task) send(ctx context.Context) (*measurement, error) {
 	w := corpus.New(contents, contents, corpus.NewHotel, func(d *corpus.Hotel, key string) { d.ID = key })
 	atOnce := min(keysAtOnce, max(1, t.Documents/sampleCount)) // so that no sample is late
 	var clock measure.Clock
 	clock.Start()
 	samples := newSampler(t.Documents)
-	sender, err := buffered.NewSender[corpus.Hotel](t.Endpoint, batchBytes, t.InFlight)
+	sender, err := buffered.NewByBytes[corpus.Hotel](t.Endpoint, batchBytes, t.InFlight)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package simulate
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/events"
 )
 
@@ -120,7 +121,7 @@ func TestWhatIsMissingIsLost(t *testing.T) {
 
 func TestAPlanThatCannotBeIsRefused(t *testing.T) {
 	for _, args := range [][]string{{"-policy", "none"}, {"-processes", "1"}, {"-minute", "10ms"}, {"more"}} {
-		_, err := parse(args)
+		_, err := parse(args, cli.Streams{Err: t.Output()})
 		assert.Error(t, err, "%v", args)
 	}
 }

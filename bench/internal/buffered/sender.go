@@ -12,14 +12,19 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// NewSender returns a sender with default options but these, and so many
-// actions in a batch that it is the bytes that decide.
-func NewSender[T any](endpoint string, batchBytes, inFlight int) (*bufferedsender.BufferedSender[T], error) {
+// New returns a sender to the index of the benchmarks at an endpoint.
+func New[T any](endpoint string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
 	client, err := search.NewClientWithKey(endpoint, corpus.IndexName, azcore.NewKeyCredential("bench"), nil)
 	if err != nil {
 		return nil, err
 	}
-	return bufferedsender.New(client, &bufferedsender.Options[T]{
+	return bufferedsender.New(client, opts)
+}
+
+// NewByBytes returns one with default options but these, and so many actions in a batch that it is the bytes that
+// decide.
+func NewByBytes[T any](endpoint string, batchBytes, inFlight int) (*bufferedsender.BufferedSender[T], error) {
+	return New(endpoint, &bufferedsender.Options[T]{
 		Limits: bufferedsender.Limits{MaxBatchActions: bufferedsender.ServiceMaxBatchActions, MaxBatchBytes: batchBytes, MaxInFlight: inFlight},
 	})
 }

@@ -8,22 +8,11 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
-
-// BuildSink builds the sink in a folder. It needs the module of the benchmark as
-// the working directory, or a folder of it.
-func BuildSink(ctx context.Context, folder string) (string, error) {
-	name := filepath.Join(folder, "sink.exe") // Windows needs the ending
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", name, "github.com/go-azsearch/azsearch/bench/sink").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the sink, which works in the folder bench only: %w\n%s", err, out)
-	}
-	return name, nil
-}
 
 // Sink is a sink in another process.
 type Sink struct {
@@ -32,10 +21,13 @@ type Sink struct {
 	process *Process
 }
 
-// StartSink starts the program that BuildSink has built. Whoever starts it calls
-// Stop.
-func StartSink(ctx context.Context, program string, flags ...string) (*Sink, error) {
-	process, err := Start(exec.CommandContext(ctx, program, flags...))
+// StartSink runs the command sink. Whoever starts it calls Stop.
+func StartSink(ctx context.Context, flags ...string) (*Sink, error) {
+	command, err := Command(ctx, append([]string{"sink"}, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	process, err := Start(command)
 	if err != nil {
 		return nil, err
 	}
@@ -65,3 +57,17 @@ func (s *Sink) Counts(ctx context.Context) (server.Counts, error) {
 
 // Stop waits until the sink has ended.
 func (s *Sink) Stop() error { return s.process.Stop() }
+
+// AgainstSink carries out a task against a sink of its own, for at most so long, and returns what the sink has counted.
+// command is told where the sink is.
+func AgainstSink(ctx context.Context, timeout time.Duration, command func(ctx context.Context, address string) (*exec.Cmd, error), into any, flags ...string) (c server.Counts, err error) {
+	sink, err := StartSink(ctx, flags...)
+	if err != nil {
+		return c, err
+	}
+	err = Run(ctx, timeout, func(ctx context.Context) (*exec.Cmd, error) { return command(ctx, sink.Address) }, into)
+	if err == nil {
+		c, err = sink.Counts(ctx)
+	}
+	return c, errors.Join(err, sink.Stop())
+}

@@ -1,20 +1,27 @@
-// Package figures has tables of what was measured and what it should be.
+// Package figures has tables of what was measured, and what it should be: medians of the rounds, with the range.
 package figures
 
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// Table collects figures and what they should be.
+// Figure is something that was measured once.
+type Figure struct {
+	Name  string
+	Value float64
+}
+
+// Table collects the figures of a row.
 type Table struct{ lines []*line }
 
 type line struct {
-	what   string
-	target Target
-	values []float64
+	contestant, what string
+	target           Target
+	values           []float64
 }
 
 // Target is what the median of a figure should be.
@@ -37,26 +44,49 @@ func AtMost(n float64) Target {
 var Informs = Target{words: "–"}
 
 // Add adds what was measured in a round.
-func (t *Table) Add(what string, wanted Target, value float64) {
+func (t *Table) Add(what string, wanted Target, value float64) { t.add("", what, wanted, value) }
+
+// AddOf adds what was measured of one contestant in a round. A table is of contestants, or of targets.
+func (t *Table) AddOf(contestant string, f Figure) { t.add(contestant, f.Name, Informs, f.Value) }
+
+func (t *Table) add(contestant, what string, wanted Target, value float64) {
 	for _, l := range t.lines {
-		if l.what == what {
+		if l.contestant == contestant && l.what == what {
 			l.values = append(l.values, value)
 			return
 		}
 	}
-	t.lines = append(t.lines, &line{what, wanted, []float64{value}})
+	t.lines = append(t.lines, &line{contestant, what, wanted, []float64{value}})
 }
 
-// Write writes the lines of a row.
+// Write writes the table of a row, of which what says what it is. A figure that contestants have in common has a bar
+// that compares them, and one that misses its target is marked.
 func (t *Table) Write(w io.Writer, name, what string) {
-	fmt.Fprintf(w, "### %s: %s\n\n| | target | got | range | |\n|---|---|---|---|---|\n", name, what)
+	fmt.Fprintf(w, "### %s: %s\n\n", name, what)
+	contest, several := len(t.lines) > 0 && t.lines[0].contestant != "", false
+	most := map[string]float64{}
+	for _, l := range t.lines {
+		most[l.what] = max(most[l.what], measure.Median(l.values))
+		several = several || l.contestant != t.lines[0].contestant
+	}
+	head := "| | target | got | range | |"
+	if contest {
+		head = "| | | median | range | |"
+	}
+	fmt.Fprintln(w, head+"\n|---|---|---|---|---|")
 	for _, l := range t.lines {
 		s := measure.SpreadOf(l.values)
-		missed := ""
-		if l.target.holds != nil && !l.target.holds(s.Median) {
-			missed = "**missed**"
+		before, after := l.what+" | "+l.target.words, ""
+		if contest {
+			before = l.contestant + " | " + l.what
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s–%s | %s |\n", l.what, l.target.words, short(s.Median), short(s.Min), short(s.Max), missed)
+		switch {
+		case several && most[l.what] > 0:
+			after = strings.Repeat("█", max(1, int(20*s.Median/most[l.what])))
+		case l.target.holds != nil && !l.target.holds(s.Median):
+			after = "**missed**"
+		}
+		fmt.Fprintf(w, "| %s | %s | %s–%s | %s |\n", before, short(s.Median), short(s.Min), short(s.Max), after)
 	}
 	fmt.Fprintln(w)
 }

@@ -26,3 +26,21 @@ func TestATargetThatIsMissedIsMarked(t *testing.T) {
 
 `, out.String())
 }
+
+func TestContestantsAreComparedByBars(t *testing.T) {
+	var all Table
+	for _, v := range []float64{100, 300, 200} {
+		all.AddOf("ours", Figure{"a second", v})
+		all.AddOf("theirs", Figure{"a second", v / 2})
+	}
+	var out bytes.Buffer
+	all.Write(&out, "name", "words")
+	assert.Equal(t, `### name: words
+
+| | | median | range | |
+|---|---|---|---|---|
+| ours | a second | 200 | 100–300 | ████████████████████ |
+| theirs | a second | 100 | 50–150 | ██████████ |
+
+`, out.String())
+}

@@ -13,7 +13,7 @@ type Usage struct {
 	Allocations    int64 `json:"allocations"`
 	AllocatedBytes int64 `json:"allocatedBytes"`
 	// PeakRSS is of the whole life of the process, in bytes; 0: not known.
-	PeakRSS int64 `json:"peakRSS"`
+	PeakRSS int64 `json:"PeakRSS"`
 }
 
 // Clock remembers what had been used up when it was started.
@@ -41,6 +41,15 @@ func (c *Clock) Stop() Usage {
 	runtime.ReadMemStats(&memory)
 	u.Allocations = int64(memory.Mallocs - c.memory.Mallocs)
 	u.AllocatedBytes = int64(memory.TotalAlloc - c.memory.TotalAlloc)
-	u.PeakRSS = peakRSS()
+	u.PeakRSS = PeakRSS()
 	return u
+}
+
+// Heap is what is alive on the heap, in bytes.
+func Heap() float64 {
+	runtime.GC()
+	runtime.GC() // empties the pools
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
 }

@@ -6,13 +6,14 @@ import (
 	"os"
 )
 
-// RSS returns how much memory the process has now, in bytes; 0: not known.
-func RSS() int64 { return memoryStatus("VmRSS:") }
+// RSS returns how much memory the process has now, in bytes; 0: not known. The pages of the program's file, which the
+// kernel maps by the megabyte and takes back when it wants, are left out: they are those of all commands.
+func RSS() int64 { return memoryStatus("RssAnon:") }
 
-// peakRSS returns the most memory that the process has had at once, in bytes.
+// PeakRSS returns the most memory that the process has had at once, in bytes, without those pages.
 // It asks the kernel for that of this program: the Maxrss of getrusage begins
 // with what the process that started it had.
-func peakRSS() int64 { return memoryStatus("VmHWM:") }
+func PeakRSS() int64 { return max(0, memoryStatus("VmHWM:")-memoryStatus("RssFile:")) }
 
 func memoryStatus(name string) int64 {
 	status, err := os.ReadFile("/proc/self/status")

@@ -1,66 +1,43 @@
-// Command faults is for whoever wants to know what the sender does when the
+// Package faults is for whoever wants to know what the sender does when the
 // service is slow, throttling, sick or gone: it breaks an emulated service in
 // every way that a row of its table names, under load, and compares what the
 // sender said about each document with what the service has seen.
 //
-//	go run ./faults                 # the table; exit code 1 if a row does not hold
-//	go run ./faults -only hung,giants -json
-//	go run ./faults -fast           # everything ten times shorter, options too
+//	go run . faults                 # the table; exit code 1 if a row does not hold
+//	go run . faults -only hung,giants -json
+//	go run . faults -fast           # everything ten times shorter, options too
 //
 // Each row is a process with a sender, and the emulator is another one: memory
 // is the sender's alone, and broken connections are real.
-package main
+package faults
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(command(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+// Command fails if a row does not hold or could not be run.
+var Command = cli.Command{
+	Name:  "faults",
+	About: "every kind of trouble under load: what the sender says of each document, compared with what the service has seen",
+	Run: func(ctx context.Context, args []string, s cli.Streams) error {
+		var c commandLine
+		if err := c.parse(args, s); err != nil {
+			return err
+		}
+		return c.run(ctx, s.Out, s.Err)
+	},
+	Tasks: map[string]cli.Task{"row": cli.TaskOf(executeRow), "serve": serve},
 }
 
 // errRows says that a row does not hold; the table says which.
-var errRows = errors.New("not every row holds")
-
-// command returns the exit code: 0, 1 if a row does not hold or could not be
-// run, 2 for a mistake in the arguments.
-func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	var err error
-	switch {
-	case len(args) == 2 && args[0] == "serve":
-		err = serve(args[1], stdin, stdout)
-	case len(args) == 2 && args[0] == "row":
-		err = executeRow(ctx, args[1], stdout)
-	default:
-		var c commandLine
-		if err := c.parse(args, stderr); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return 0
-			}
-			fmt.Fprintln(stderr, "faults:", err)
-			return 2
-		}
-		err = c.run(ctx, stdout, stderr)
-	}
-	if err == nil {
-		return 0
-	}
-	if !errors.Is(err, errRows) {
-		fmt.Fprintln(stderr, "faults:", err)
-	}
-	return 1
-}
+var errRows = fmt.Errorf("not every row holds: %w", cli.ErrFailed)
 
 // commandLine is what the flags say.
 type commandLine struct {
@@ -71,9 +48,8 @@ type commandLine struct {
 	parallel int
 }
 
-func (c *commandLine) parse(args []string, stderr io.Writer) error {
-	set := flag.NewFlagSet("faults", flag.ContinueOnError)
-	set.SetOutput(stderr)
+func (c *commandLine) parse(args []string, s cli.Streams) error {
+	set := cli.Flags("faults", s)
 	set.IntVar(&c.documents, "docs", 20_000, "`actions` a row sends; some send a multiple")
 	set.Uint64Var(&c.seed, "seed", 1, "of the documents and the faults")
 	only := set.String("only", "", "run only these `rows`, separated by commas")
@@ -83,13 +59,12 @@ func (c *commandLine) parse(args []string, stderr io.Writer) error {
 	set.BoolVar(&c.adaptive, "adaptive", false, "let tuning.Adaptive choose the limits instead of the sender's default")
 	set.BoolVar(&c.list, "list", false, "list the rows and what goes wrong in them")
 	set.IntVar(&c.parallel, "parallel", 10, "`rows` to run at once; most of their time is waiting")
-	if err := set.Parse(args); err != nil {
-		return err
-	}
+	return cli.Parse(set, args, func() error { return c.check(*only) })
+}
+
+// check completes what the flags say, and names every mistake.
+func (c *commandLine) check(only string) error {
 	var errs []error
-	if set.NArg() > 0 {
-		errs = append(errs, fmt.Errorf("unexpected argument %q", set.Arg(0)))
-	}
 	if c.documents < 400 {
 		errs = append(errs, fmt.Errorf("-docs %d: use at least 400, or some faults have no chance to happen", c.documents))
 	}
@@ -99,8 +74,8 @@ func (c *commandLine) parse(args []string, stderr io.Writer) error {
 	if c.parallel < 1 {
 		errs = append(errs, fmt.Errorf("-parallel %d: use at least 1", c.parallel))
 	}
-	if *only != "" {
-		c.only = strings.Split(*only, ",")
+	if only != "" {
+		c.only = strings.Split(only, ",")
 	}
 	all := rows(c.setting)
 	for _, name := range c.only {
@@ -136,7 +111,7 @@ func (c *commandLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 func (c *commandLine) conclude(w io.Writer, results []*result) error {
 	write := writeTable
 	if c.json {
-		write = writeJSON
+		write = func(w io.Writer, results []*result) error { return cli.WriteJSON(w, results) }
 	}
 	if err := write(w, results); err != nil {
 		return err
@@ -157,26 +132,21 @@ type task struct {
 	Adaptive  bool   `json:"adaptive"`
 }
 
-// executeRow is the command "faults row": it starts a service and runs the row
-// against it.
-func executeRow(ctx context.Context, text string, stdout io.Writer) error {
-	var t task
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return fmt.Errorf("the task: %w", err)
-	}
+// executeRow starts a service and runs the row against it.
+func executeRow(ctx context.Context, t task) (*result, error) {
 	s := setting{documents: t.Documents, seed: t.Seed, fast: t.Fast, inFlight: t.InFlight, adaptive: t.Adaptive}
 	all := rows(s)
 	at := slices.IndexFunc(all, func(r row) bool { return r.name == t.Row })
 	if at < 0 {
-		return fmt.Errorf("there is no row %q", t.Row)
+		return nil, fmt.Errorf("there is no row %q", t.Row)
 	}
 	service, err := startProcess(ctx, all[at].service)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	res, err := all[at].execute(ctx, s, service, nil)
 	if err := errors.Join(err, service.stop()); err != nil {
-		return fmt.Errorf("row %s: %w", t.Row, err)
+		return nil, fmt.Errorf("row %s: %w", t.Row, err)
 	}
-	return json.NewEncoder(stdout).Encode(res)
+	return res, nil
 }

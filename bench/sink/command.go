@@ -1,39 +1,36 @@
-// Command sink is what the contestants of a comparison send to: a server on
+// Package sink is what the contestants of a comparison send to: a server on
 // loopback, in a process of its own, that answers batches and counts them.
 //
-//	go run ./sink -latency 100ms
+//	go run . sink -latency 100ms
 //
 // It prints its address as the first line, answers GET /_sink/stats with what it
 // has counted, and exits when its standard input is closed.
-package main
+package sink
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
-func main() {
-	err := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "sink:", err)
-		os.Exit(1)
-	}
+// Command is what the others start.
+var Command = cli.Command{
+	Name:  "sink",
+	About: "a server that answers batches and counts them, which the others send to; it lives as long as its standard input",
+	Run:   run,
 }
 
 // run serves until stdin ends.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, std cli.Streams) error {
 	var c server.Config
-	set := flag.NewFlagSet("sink", flag.ContinueOnError)
-	set.SetOutput(stderr)
+	set := cli.Flags("sink", std)
 	set.DurationVar(&c.Latency, "latency", 0, "how long a request takes at least")
 	set.IntVar(&c.RefuseStatus, "refuse", http.StatusServiceUnavailable, "`status` of refused requests")
 	set.IntVar(&c.RefuseFirst, "refuse-first", 0, "refuse the first `n` requests")
@@ -41,11 +38,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	set.Int64Var(&c.MaxBody, "max-body", 0, "answer 413 to bodies of more `bytes`")
 	set.IntVar(&c.ItemStatus, "item", http.StatusTooManyRequests, "`status` of refused documents")
 	set.Float64Var(&c.ItemRate, "item-rate", 0, "refuse this `share` of the documents once each, 0 to 1")
-	if err := set.Parse(args); err != nil {
+	if err := cli.Parse(set, args, c.Validate); err != nil {
 		return err
-	}
-	if set.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", set.Arg(0))
 	}
 	s, err := server.New(c)
 	if err != nil {
@@ -55,7 +49,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(stdout, "http://%s\n", socket.Addr()); err != nil {
+	if _, err := fmt.Fprintf(std.Out, "http://%s\n", socket.Addr()); err != nil {
 		return errors.Join(err, socket.Close())
 	}
 	up := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
@@ -63,14 +57,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	go func() { served <- up.Serve(socket) }()
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin)
+		_, _ = io.Copy(io.Discard, std.In)
 		close(ended)
 	}()
 	select {
 	case err := <-served:
 		return err
 	case <-ended:
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if up.Shutdown(ctx) != nil {
 			return up.Close()

@@ -1,4 +1,4 @@
-package main
+package sink
 
 import (
 	"bufio"
@@ -10,13 +10,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
 func TestSinkPrintsItsAddressAndEndsWithItsInput(t *testing.T) {
 	stdin, closeStdin := io.Pipe()
 	out, stdout := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- run([]string{"-latency", "1ms"}, stdin, stdout, io.Discard) }()
+	go func() {
+		ended <- run(t.Context(), []string{"-latency", "1ms"}, cli.Streams{In: stdin, Out: stdout, Err: io.Discard})
+	}()
 	address, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	address = strings.TrimSpace(address)
@@ -38,6 +42,6 @@ func TestSinkPrintsItsAddressAndEndsWithItsInput(t *testing.T) {
 
 func TestSinkRefusesFlagsItCannotUse(t *testing.T) {
 	for _, args := range [][]string{{"-item-rate", "3"}, {"-latency", "soon"}, {"more"}} {
-		require.Error(t, run(args, strings.NewReader(""), io.Discard, io.Discard), args)
+		require.Error(t, run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}), args)
 	}
 }

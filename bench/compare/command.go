@@ -1,59 +1,40 @@
-// Command compare is for whoever wants to know what the sender costs: it sends
+// Package compare is for whoever wants to know what the sender costs: it sends
 // the same documents with it, with the bulk indexers of Elasticsearch and
 // OpenSearch, with the official JavaScript library where that is installed, and
 // with nothing but net/http, to a sink on loopback.
 //
-//	go run ./compare                              # five rounds
-//	go run ./compare -only '^ours|floor' -rounds 1
-//	go run ./compare -latency 0,10ms,100ms -shapes small,default,vector,html -faults
+//	go run . compare                              # five rounds
+//	go run . compare -only '^ours|floor' -rounds 1
+//	go run . compare -latency 0,10ms,100ms -shapes small,default,vector,html -faults
 //
 // Each run is a process of its own, and its sink another one: processor time,
 // allocations and memory are those of the contestant.
-package main
+package compare
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"strings"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// command returns the exit code: 0, 1 if a run gave no figures, 2 for a mistake
-// in the arguments.
-func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var err error
-	if len(args) == 2 && args[0] == child.TaskCommand {
-		err = executeTask(args[1], stdout)
-	} else {
+// Command fails if a run gave no figures.
+var Command = cli.Command{
+	Name:  "compare",
+	About: "what a document costs with the sender, with others' bulk indexers and with nothing but net/http",
+	Run: func(ctx context.Context, args []string, s cli.Streams) error {
 		var c commandLine
-		if err := c.parse(args, stderr); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return 0
-			}
-			fmt.Fprintln(stderr, "compare:", err)
-			return 2
+		if err := c.parse(args, s); err != nil {
+			return err
 		}
-		err = c.compare(ctx, stdout, stderr)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "compare:", err)
-		return 1
-	}
-	return 0
+		return c.compare(ctx, s.Out, s.Err)
+	},
+	Tasks: map[string]cli.Task{"task": cli.TaskOf(executeTask)},
 }
 
 // commandLine is what the flags say.
@@ -71,10 +52,9 @@ type commandLine struct {
 	batchBytes int
 }
 
-func (c *commandLine) parse(args []string, stderr io.Writer) error {
+func (c *commandLine) parse(args []string, s cli.Streams) error {
 	c.batchBytes = 1_000_000
-	set := flag.NewFlagSet("compare", flag.ContinueOnError)
-	set.SetOutput(stderr)
+	set := cli.Flags("compare", s)
 	set.IntVar(&c.documents, "docs", 300_000, "`documents` of the default shape to send; of others as many as make the same bytes")
 	set.IntVar(&c.rounds, "rounds", 5, "`rounds` in which everybody has a turn")
 	latencies := set.String("latency", "0", "how long a request takes at least: `durations`, separated by commas, one table each")
@@ -85,27 +65,26 @@ func (c *commandLine) parse(args []string, stderr io.Writer) error {
 	set.StringVar(&c.javaScript, "js", ".", "`folder` in which @azure/search-documents is installed with npm")
 	set.StringVar(&c.profile, "profile", "", "write a CPU and an allocation profile of each contestant's last round to this `folder`; the figures then include the profiling")
 	set.DurationVar(&c.timeout, "timeout", 10*time.Minute, "of one run")
-	if err := set.Parse(args); err != nil {
-		return err
-	}
+	return cli.Parse(set, args, func() error { return c.check(*latencies, *names, *only) })
+}
+
+// check completes what the flags say, and names every mistake.
+func (c *commandLine) check(latencies, names, only string) error {
 	var errs []error
-	if set.NArg() > 0 {
-		errs = append(errs, fmt.Errorf("unexpected argument %q", set.Arg(0)))
-	}
 	if c.documents < 1 || c.documents > 10_000_000 {
 		errs = append(errs, fmt.Errorf("-docs %d: use a number from 1 to 10,000,000", c.documents))
 	}
 	if c.rounds < 1 {
 		errs = append(errs, fmt.Errorf("-rounds %d: use at least 1", c.rounds))
 	}
-	for text := range strings.SplitSeq(*latencies, ",") {
+	for text := range strings.SplitSeq(latencies, ",") {
 		d, err := time.ParseDuration(strings.TrimSpace(text))
 		if err != nil || d < 0 {
 			errs = append(errs, fmt.Errorf("-latency %s: use durations such as 0,10ms", text))
 		}
 		c.latencies = append(c.latencies, d)
 	}
-	for name := range strings.SplitSeq(*names, ",") {
+	for name := range strings.SplitSeq(names, ",") {
 		s, err := shapeNamed(strings.TrimSpace(name))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("-shapes: %w", err))
@@ -113,7 +92,7 @@ func (c *commandLine) parse(args []string, stderr io.Writer) error {
 		c.shapes = append(c.shapes, s)
 	}
 	var err error
-	if c.only, err = regexp.Compile(*only); err != nil {
+	if c.only, err = regexp.Compile(only); err != nil {
 		errs = append(errs, fmt.Errorf("-only: %w", err))
 	}
 	if c.profile != "" {

@@ -1,12 +1,12 @@
-// Command scale is for whoever wants to know whether the sender stays as cheap
+// Package scale is for whoever wants to know whether the sender stays as cheap
 // as it is when there is more of everything: it shows that the processor time of
 // a document and the memory of the process do not grow with the number of
 // documents, of producers and of requests in flight.
 //
-//	go run ./scale                                 # six to ten minutes
-//	go run ./scale -svg scale.svg                  # and a chart of it
-//	go run ./scale -fast                           # few documents: does it run at all?
-//	go run ./scale -docs 1e5,1e6 -latency 0 -rounds 1
+//	go run . scale                                 # six to ten minutes
+//	go run . scale -svg scale.svg                  # and a chart of it
+//	go run . scale -fast                           # few documents: does it run at all?
+//	go run . scale -docs 1e5,1e6 -latency 0 -rounds 1
 //
 // A step is a number of documents, of producers and of requests in flight, and
 // how long a request takes. Not every combination is a step: in each table one
@@ -30,46 +30,24 @@
 // processor time, allocations and memory are those of the sender and of making
 // the documents. All runs send the same documents, of 650 bytes, one a call, in
 // batches of 1 MB.
-package main
+package scale
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
 
-	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// command returns the exit code: 0, 1 if a run gave no figures or a document was
-// lost, 2 for a mistake in the arguments.
-func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var err error
-	if len(args) == 2 && args[0] == child.TaskCommand {
-		err = executeTask(ctx, args[1], stdout)
-	} else {
+// Command fails if a run gave no figures or a document was lost.
+var Command = cli.Command{
+	Name:  "scale",
+	About: "whether processor time and memory grow with documents, producers and requests in flight",
+	Run: func(ctx context.Context, args []string, s cli.Streams) error {
 		var c commandLine
-		if err := c.parse(args, stderr); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return 0
-			}
-			fmt.Fprintln(stderr, "scale:", err)
-			return 2
+		if err := c.parse(args, s); err != nil {
+			return err
 		}
-		err = c.measure(ctx, stdout, stderr)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "scale:", err)
-		return 1
-	}
-	return 0
+		return c.measure(ctx, s.Out, s.Err)
+	},
+	Tasks: map[string]cli.Task{"task": cli.TaskOf(func(ctx context.Context, t task) (*measurement, error) { return t.send(ctx) })},
 }

@@ -1,8 +1,9 @@
-package main
+package scale
 
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,15 +17,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
+	"github.com/go-azsearch/azsearch/bench/sink"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
 // TestMain lets the binary of the tests stand in for the command.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == child.TaskCommand {
-		main()
-	}
+	cli.StandIn(Command, sink.Command)
 	os.Exit(m.Run())
 }
 
@@ -34,11 +34,11 @@ var lastLineForm = regexp.MustCompile(`^flat_cpu=[\d.]+ rss_growth=(-|-?\d+) doc
 // documents.
 func TestScaleMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("starts many processes")
 	}
 	var stdout, stderr bytes.Buffer
 	svg := filepath.Join(t.TempDir(), "chart.svg")
-	code := command(t.Context(), []string{"-fast", "-svg", svg}, &stdout, &stderr)
+	code := Command.Main(t.Context(), []string{"-fast", "-svg", svg}, cli.Streams{Out: &stdout, Err: &stderr})
 	require.Zero(t, code, "%s", &stderr)
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
 	assert.Regexp(t, lastLineForm, lines[len(lines)-1])
@@ -48,10 +48,10 @@ func TestScaleMeasuresInProcessesOfTheirOwn(t *testing.T) {
 
 func TestRunsWithoutFiguresFailTheCommand(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("starts many processes")
 	}
 	var stdout, stderr bytes.Buffer
-	code := command(t.Context(), []string{"-fast", "-latency", "0", "-timeout", "1ns"}, &stdout, &stderr)
+	code := Command.Main(t.Context(), []string{"-fast", "-latency", "0", "-timeout", "1ns"}, cli.Streams{Out: &stdout, Err: &stderr})
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr.String(), "runs gave no figures")
 	assert.Contains(t, stdout.String(), "flat_cpu=- ")
@@ -59,7 +59,7 @@ func TestRunsWithoutFiguresFailTheCommand(t *testing.T) {
 
 func TestMistakesInTheFlagsAreAllNamed(t *testing.T) {
 	var stderr bytes.Buffer
-	code := command(t.Context(), []string{"-docs", "0", "-producers", "few", "-in-flight", "17", "-rounds", "0", "-latency", "soon", "more"}, &bytes.Buffer{}, &stderr)
+	code := Command.Main(t.Context(), []string{"-docs", "0", "-producers", "few", "-in-flight", "17", "-rounds", "0", "-latency", "soon", "more"}, cli.Streams{Out: io.Discard, Err: &stderr})
 	assert.Equal(t, 2, code)
 	for _, mistake := range []string{"-docs", "-producers", "-in-flight", "-rounds", "-latency", `"more"`} {
 		assert.Contains(t, stderr.String(), mistake)
@@ -106,7 +106,7 @@ func TestRefusedDocumentsAreNotCompleted(t *testing.T) {
 	require.NoError(t, err)
 	up := httptest.NewServer(sink)
 	defer up.Close()
-	m, err := (&task{Documents: 1000, Producers: 2, InFlight: 1, Endpoint: up.URL}).send(t.Context())
+	m, err := (task{Documents: 1000, Producers: 2, InFlight: 1, Endpoint: up.URL}).send(t.Context())
 	require.NoError(t, err)
 	refused := sink.Counts().RefusedDocuments
 	require.Positive(t, refused)
@@ -134,7 +134,7 @@ func TestAsManyRequestsAreInFlightAsTheStepSays(t *testing.T) {
 	defer up.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // reached only if the test fails
 	defer cancel()
-	_, err = (&task{Documents: 6000, Producers: 1, InFlight: 3, Endpoint: up.URL}).send(ctx)
+	_, err = (task{Documents: 6000, Producers: 1, InFlight: 3, Endpoint: up.URL}).send(ctx)
 	require.NoError(t, err)
 	assert.EqualValues(t, 6000, sink.Counts().Distinct)
 }

@@ -1,0 +1,33 @@
+package measure
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+)
+
+// Profiled does something under the profiler, unless name is empty: the profile of the processor is then the file
+// name.cpu.prof, and that of the allocations name.mem.prof.
+func Profiled(name string, do func() error) error {
+	if name == "" {
+		return do()
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	cpu, err := os.Create(name + ".cpu.prof")
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(cpu); err != nil {
+		return errors.Join(err, cpu.Close())
+	}
+	err = do()
+	pprof.StopCPUProfile()
+	memory, err2 := os.Create(name + ".mem.prof")
+	if err2 != nil {
+		return errors.Join(err, err2, cpu.Close())
+	}
+	return errors.Join(err, cpu.Close(), pprof.Lookup("allocs").WriteTo(memory, 0), memory.Close())
+}

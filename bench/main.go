@@ -1,0 +1,38 @@
+// Command bench measures, compares and breaks the SDK. Without arguments it lists its commands, which README.md has the
+// tables of.
+//
+//	go run . compare -rounds 3
+//	go run . faults -only hung,giants -json
+//	go run . queue -h
+//
+// To add a command write a package with a cli.Command, and a line into the table below.
+package main
+
+import (
+	"github.com/go-azsearch/azsearch/bench/allocations"
+	"github.com/go-azsearch/azsearch/bench/compare"
+	"github.com/go-azsearch/azsearch/bench/faults"
+	"github.com/go-azsearch/azsearch/bench/fleet"
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
+	"github.com/go-azsearch/azsearch/bench/outbox"
+	"github.com/go-azsearch/azsearch/bench/queue"
+	"github.com/go-azsearch/azsearch/bench/repair"
+	"github.com/go-azsearch/azsearch/bench/scale"
+	"github.com/go-azsearch/azsearch/bench/simulate"
+	"github.com/go-azsearch/azsearch/bench/sink"
+)
+
+func main() {
+	cli.Main(
+		compare.Command,
+		faults.Command,
+		scale.Command,
+		allocations.Command,
+		simulate.Command,
+		queue.Command,
+		outbox.Command,
+		fleet.Command,
+		repair.Command,
+		sink.Command,
+	)
+}
