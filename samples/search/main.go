@@ -55,8 +55,7 @@ otherwise demonstrates what it can. Without -endpoint it brings an emulated sear
 service of its own and fills it first, which takes some seconds.
 
 Exit code 0: the service has answered, if only that there is nothing. 1: something
-went wrong. 2: the command line. 130: Ctrl-C, which on a terminal ends a query first
-if one is under way.
+went wrong. 2: the command line. 130: Ctrl-C.
 
 `, true
 	var kind string
@@ -89,10 +88,7 @@ if one is under way.
 		}
 		defer service.Close()
 		err = answerAll(ctx, c, client, p.In, p.Out, os.Getenv("NO_COLOR") == "")
-		switch {
-		case errors.Is(err, errInterrupted):
-			return stage.Exit(stage.ExitInterrupted)
-		case errors.Is(err, search.ErrIndexNotFound):
+		if errors.Is(err, search.ErrIndexNotFound) {
 			return fmt.Errorf("there is no index %s at %s; fill it: go run ./samples/quickstart -endpoint %s -index %s", c.Index, c.Endpoint, c.Endpoint, c.Index)
 		}
 		return err
@@ -175,7 +171,7 @@ func fill(ctx context.Context, service *stage.Service, root, index string) (int,
 func answerAll(ctx context.Context, c *config, client *search.Client, stdin io.Reader, stdout io.Writer, mayColor bool) error {
 	out := &page{w: stdout, color: mayColor && stage.IsTerminal(stdout)}
 	if c.question.words == "" && stage.IsTerminal(stdin) && stage.IsTerminal(stdout) {
-		return converse(ctx, client, c.question, stdin.(*os.File), out)
+		return converse(ctx, client, c.question, stdin, out)
 	}
 	buffered := bufio.NewWriter(stdout) // which remembers if the disk is full
 	out.w = buffered
@@ -223,10 +219,6 @@ func demonstrate(ctx context.Context, client *search.Client, like question, out 
 	}
 	q := like
 	q.words = "newre"
-	completions, err := q.complete(ctx, client)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out.w, "search> newre and the Tab key\n%s\n", strings.Join(lines(completions), "  "))
-	return nil
+	fmt.Fprintln(out.w, "search> newre and the Tab key")
+	return out.printCompletions(q.complete(ctx, client))
 }

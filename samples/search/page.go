@@ -50,6 +50,14 @@ func (p *page) print(a answer) {
 	}
 }
 
+// printCompletions shows what complete has returned.
+func (p *page) printCompletions(texts []string, err error) error {
+	if err == nil {
+		fmt.Fprintln(p.w, strings.Join(lines(texts), "  "))
+	}
+	return err
+}
+
 func (p *page) printResult(r *models.SearchResult[declarations.Declaration]) {
 	d := &r.Document
 	fmt.Fprintf(p.w, "%s  %s  %s\n", p.paint(marked(r.Highlights["name"], d.Name)), p.faint(d.Package), p.faint(fmt.Sprintf("%s:%d", d.File, d.Line)))

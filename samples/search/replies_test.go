@@ -33,8 +33,8 @@ func served(t *testing.T, service transport) *search.Client {
 	return client
 }
 
-// reply is a service that always says the same.
-func reply(status int, body string) transport {
+// replying is a service that always says the same.
+func replying(status int, body string) transport {
 	return func(r *http.Request) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: status, Status: http.StatusText(status), Request: r,
@@ -58,7 +58,7 @@ func hostile(r *http.Request) (*http.Response, error) {
 	answer := `{"@odata.count": 0, "value": []}`
 	switch {
 	case strings.Contains(string(body), "refused"):
-		return reply(http.StatusForbidden, strings.ReplaceAll(`{"error": {"code": "EVIL", "message": "EVIL"}}`, "EVIL", inJSON(evil)))(r)
+		return replying(http.StatusForbidden, strings.ReplaceAll(`{"error": {"code": "EVIL", "message": "EVIL"}}`, "EVIL", inJSON(evil)))(r)
 	case strings.HasSuffix(r.URL.Path, "autocomplete"):
 		answer = `{"value": [{"text": "EVIL", "queryPlusText": "readEVIL"}, {"text": "EVIL", "queryPlusText": "readEVILEVIL"}]}`
 	case strings.HasSuffix(r.URL.Path, "suggest"):
@@ -67,7 +67,7 @@ func hostile(r *http.Request) (*http.Response, error) {
 		answer = `{"@odata.count": 1, "@search.facets": {"kind": [{"value": "EVIL", "count": 1}], "package": [{"value": "EVIL", "count": 1}]},
 			"value": [{"@search.score": 1, "@search.highlights": {"doc": ["EVIL"]}, "key": "1", "name": "EVIL", "package": "EVIL", "file": "EVIL", "signature": "EVIL", "doc": "EVIL"}]}`
 	}
-	return reply(http.StatusOK, strings.ReplaceAll(answer, "EVIL", inJSON(evil)))(r)
+	return replying(http.StatusOK, strings.ReplaceAll(answer, "EVIL", inJSON(evil)))(r)
 }
 
 func inJSON(text string) string {
@@ -111,14 +111,7 @@ func TestNoTextOfTheServiceCommandsTheTerminal(t *testing.T) {
 	require.Equal(t, 0, o.Code, o.Err)
 	harmless(o.Out)
 
-	// x/term commands the terminal as well, but not so.
-	var screen bytes.Buffer
-	c := newConversation(served(t, hostile), question{top: 1, page: 1}, typing{strings.NewReader("read\r\x15read\t\r\x15refused\r\x15refused\t\r"), &screen}, false)
-	require.NoError(t, c.run(t.Context()))
-	require.GreaterOrEqual(t, strings.Count(screen.String(), "evil"), 8+3+8+2)
-	for _, sequence := range []string{"\x1b]", "\x1b[2J", "\a", "\u009b", "\u202e", "\x7f"} {
-		require.NotContains(t, screen.String(), sequence)
-	}
+	harmless(talk(t, served(t, hostile), "read\nread\t\nrefused\nrefused\t\n"))
 }
 
 func TestJSONLosesNothingAndHarmsNobody(t *testing.T) {
@@ -135,7 +128,7 @@ func TestJSONLosesNothingAndHarmsNobody(t *testing.T) {
 }
 
 func TestReplyWithoutACountIsAnError(t *testing.T) {
-	o := start(t.Context(), t, append(listenAs(t, reply(http.StatusOK, `{"value": []}`)), "read")...)
+	o := start(t.Context(), t, append(listenAs(t, replying(http.StatusOK, `{"value": []}`)), "read")...)
 	require.Equal(t, stage.ExitProblem, o.Code)
 	require.Equal(t, "sample: the service does not say how many results there are\n", o.Err)
 }
@@ -144,7 +137,7 @@ func TestPagesThatTheServiceHasNotAreRefusedUnasked(t *testing.T) {
 	asked := 0
 	client := served(t, func(r *http.Request) (*http.Response, error) {
 		asked++
-		return reply(http.StatusOK, `{"@odata.count": 200000, "value": []}`)(r)
+		return replying(http.StatusOK, `{"@odata.count": 200000, "value": []}`)(r)
 	})
 	for name, c := range map[string]struct {
 		top, page int
