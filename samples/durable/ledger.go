@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
-	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // keyOf is the key of write n of an adder. A few keys change all the time. The others change for
@@ -70,33 +68,20 @@ func (l *ledger) died() {
 }
 
 // compare returns what is wrong with an index.
-func compare(ledgers []*ledger, documents map[string]json.RawMessage) (problems []string) {
+func compare(ledgers []*ledger, documents map[string]Doc) (problems []string) {
 	documents = maps.Clone(documents)
 	for _, l := range ledgers {
-		keys := slices.Collect(maps.Keys(l.last))
-		for key := range l.maybe {
-			if _, ok := l.last[key]; !ok {
-				keys = append(keys, key)
-			}
+		keys := maps.Clone(l.maybe)
+		for key := range l.last {
+			keys[key] = nil
 		}
-		slices.Sort(keys)
-		for _, key := range keys {
-			content, there := documents[key]
-			delete(documents, key)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			got, there := documents[key]
 			want, acked := l.last[key]
-			switch {
-			case !there && acked:
+			delete(documents, key)
+			if !there && acked {
 				problems = append(problems, fmt.Sprintf("%s: write %d was acknowledged, and the index does not have the document", key, want))
-				continue
-			case !there:
-				continue
-			}
-			var got Doc
-			if err := json.Unmarshal(content, &got); err != nil {
-				problems = append(problems, fmt.Sprintf("%s: %v", key, err))
-				continue
-			}
-			if got.Version != want && !slices.Contains(l.maybe[key], got.Version) {
+			} else if there && got.Version != want && !slices.Contains(l.maybe[key], got.Version) {
 				problems = append(problems, fmt.Sprintf("%s: write %d was the last one that was acknowledged, and the index has write %d", key, want, got.Version))
 			}
 		}
@@ -121,13 +106,7 @@ func (t *theatre) verify() error {
 		unsure += l.unsure
 		keys += int64(len(l.last))
 	}
-	var requests, sent int64
-	for _, r := range t.service.Requests() {
-		if r.Operation == searchtest.OpIndexDocuments {
-			requests++
-			sent += int64(r.Actions)
-		}
-	}
+	requests, sent := t.service.Sent()
 	took := time.Since(t.beginning).Seconds()
 	fmt.Fprintf(t.out, "added     %d writes of %d keys in %.1f s; of %d it is not known, the process was killed meanwhile\n", added, keys, took, unsure)
 	if t.kill {
@@ -136,14 +115,17 @@ func (t *theatre) verify() error {
 		fmt.Fprintf(t.out, "restarted %d times\n", t.restarts)
 	}
 	fmt.Fprintf(t.out, "sent      %d documents in %d requests", sent, requests)
-	if saved := added - sent; saved > 0 {
+	if saved := added - int64(sent); saved > 0 {
 		fmt.Fprintf(t.out, ": folding saved %d writes (%d %%)", saved, 100*saved/added)
 	}
 	fmt.Fprintln(t.out)
 	if t.released > 0 {
 		fmt.Fprintf(t.out, "released  %d keys that were parked because three processes had died with them\n", t.released)
 	}
-	documents := t.service.Documents(indexName)
+	documents, err := stage.Documents[Doc](t.service, indexName)
+	if err != nil {
+		return err
+	}
 	if err := stage.Problems(compare(ledgers, documents)); err != nil {
 		return fmt.Errorf("the index is wrong: %w", err)
 	}

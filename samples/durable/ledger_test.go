@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -10,13 +9,11 @@ import (
 )
 
 // index has the documents of some writes.
-func index(t *testing.T, adder int, writes ...int64) map[string]json.RawMessage {
+func index(t *testing.T, adder int, writes ...int64) map[string]Doc {
 	t.Helper()
-	documents := map[string]json.RawMessage{}
+	documents := map[string]Doc{}
 	for _, n := range writes {
-		content, err := json.Marshal(Doc{ID: keyOf(adder, n), Version: n})
-		require.NoError(t, err)
-		documents[keyOf(adder, n)] = content
+		documents[keyOf(adder, n)] = Doc{ID: keyOf(adder, n), Version: n}
 	}
 	return documents
 }
@@ -59,7 +56,7 @@ func TestLastAcknowledgedWriteOfEachKeyMustBeInTheIndex(t *testing.T) {
 	assert.Contains(t, problems[0], "does not have the document")
 
 	documents = index(t, 1, all...)
-	documents["another"] = json.RawMessage(`{}`)
+	documents["another"] = Doc{}
 	assert.Equal(t, []string{"another: nobody has added it"}, compare([]*ledger{l}, documents))
 }
 
@@ -85,8 +82,8 @@ func TestWriteWhoseProcessDiedMayBeInTheIndexOrNot(t *testing.T) {
 	l.died()
 	for _, wrong := range []int64{older, newer} {
 		documents := index(t, 1, upTo(last)...)
-		for key, content := range index(t, 1, wrong) {
-			documents[key] = content
+		for key, doc := range index(t, 1, wrong) {
+			documents[key] = doc
 		}
 		problems := compare([]*ledger{l}, documents)
 		require.Len(t, problems, 1, "write %d is older than one that was acknowledged", wrong)

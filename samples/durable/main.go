@@ -81,7 +81,7 @@ type theatre struct {
 	*config
 
 	out       io.Writer
-	service   *searchtest.Server
+	service   *stage.Service
 	posts     []*post
 	kills     int
 	freezes   int
@@ -104,16 +104,13 @@ type post struct {
 // play starts the processes, lets them work, ends them, and compares.
 func play(ctx context.Context, c *config, p *stage.Program) (err error) {
 	// What it is asked is counted at the end.
-	service := stage.Emulate(&searchtest.Options{KeepRequests: 1_000_000, KeepChanges: -1})
+	service, err := stage.Serve[Doc](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: -1})
+	if err != nil {
+		return err
+	}
 	defer service.Close()
-	if _, err := stage.Open[Doc](ctx, service, indexName); err != nil {
-		return err
-	}
-	t := &theatre{config: c, out: p.Out, service: service.Emulator}
-	if err := t.service.Listen("127.0.0.1:0"); err != nil {
-		return err
-	}
-	c.endpoint = t.service.URL()
+	t := &theatre{config: c, out: p.Out, service: service}
+	c.endpoint = service.Emulator.URL()
 	roles := []string{"both"}
 	if c.redis == "" {
 		dir, err := os.MkdirTemp("", "durable")
@@ -214,38 +211,19 @@ func (p *post) finished() error {
 
 // disturb kills and freezes processes, in turn, at random moments until ctx ends.
 func (t *theatre) disturb(ctx context.Context) error {
-	for {
-		if !stage.Wait(ctx, time.Duration(100+rand.IntN(400))*time.Millisecond) {
-			return nil
-		}
-		p := t.posts[rand.IntN(len(t.posts))]
-		ready, err := p.Alive()
-		switch {
-		case err != nil:
-			return err
-		case !ready:
-			continue // it has not begun yet
-		case t.kills <= t.freezes:
+	pick := func() *stage.Worker { return &t.posts[rand.IntN(len(t.posts))].Worker }
+	return stage.Disturb(ctx, 450*time.Millisecond, pick, func(w *stage.Worker) error {
+		if t.kills <= t.freezes {
 			t.kills++
-			err = p.Kill()
-		default:
-			t.freezes++
-			err = freeze(p)
+			return w.Kill()
 		}
-		if err != nil {
+		t.freezes++
+		if err := w.Freeze(); err != nil {
 			return err
 		}
-	}
-}
-
-// freeze stops a process for longer than its leases last, and lets it go on as if nothing
-// had happened.
-func freeze(p *post) error {
-	if err := p.Freeze(); err != nil {
-		return err
-	}
-	time.Sleep(time.Duration(350+rand.IntN(500)) * time.Millisecond)
-	return p.Thaw()
+		time.Sleep(time.Duration(350+rand.IntN(500)) * time.Millisecond) // longer than its leases last
+		return w.Thaw()
+	})
 }
 
 // restart ends the processes that send half-way, as a new release of a program would, and starts

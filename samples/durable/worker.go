@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -110,11 +109,7 @@ func (j *job) work(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ended := make(chan string, 1) // one place: the reader does not wait for us
-	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n')
-		ended <- line // "" if the parent has died
-	}()
+	ended := stage.Orders(in)
 	if _, err = fmt.Fprintln(out, "ready"); err != nil {
 		return err
 	}

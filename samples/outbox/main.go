@@ -88,7 +88,7 @@ type story struct {
 	*config
 
 	out       io.Writer
-	service   *searchtest.Server
+	service   *stage.Service
 	store     *store
 	posts     []*post
 	kills     map[string]int // by role
@@ -110,16 +110,13 @@ type post struct {
 // sent, and compared.
 func tell(ctx context.Context, c *config, p *stage.Program) (err error) {
 	// What it was asked is looked through at the end.
-	service := stage.Emulate(&searchtest.Options{KeepRequests: 1_000_000, KeepChanges: 1_000_000, KeepContents: true})
+	service, err := stage.Serve[Booking](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: 1_000_000, KeepContents: true})
+	if err != nil {
+		return err
+	}
 	defer service.Close()
-	if _, err := stage.Open[Booking](ctx, service, indexName); err != nil {
-		return err
-	}
-	s := &story{config: c, out: p.Out, service: service.Emulator, kills: make(map[string]int)}
-	if err := s.service.Listen("127.0.0.1:0"); err != nil {
-		return err
-	}
-	c.endpoint = s.service.URL()
+	s := &story{config: c, out: p.Out, service: service, kills: make(map[string]int)}
+	c.endpoint = service.Emulator.URL()
 	where := ""
 	if c.dsn == "" {
 		dir, err := os.MkdirTemp("", "outbox")
@@ -222,30 +219,20 @@ func add(sum *outbox.Stats, s outbox.Stats) {
 // machine is, it does not end before one of each was killed.
 func (s *story) disturb(ctx context.Context) error {
 	nextRelay := s.beginning.Add(time.Second)
-	for time.Since(s.beginning) < s.lasts || s.kills[roleWrite] == 0 || s.kills[roleRelay] == 0 {
-		if !stage.Wait(ctx, time.Duration(50+rand.IntN(300))*time.Millisecond) {
+	return stage.Disturb(ctx, 300*time.Millisecond, func() *stage.Worker {
+		switch {
+		case time.Since(s.beginning) >= s.lasts && s.kills[roleWrite] > 0 && s.kills[roleRelay] > 0:
 			return nil
+		case time.Now().After(nextRelay):
+			return &s.posts[writers+rand.IntN(relays)].Worker
 		}
-		p := s.posts[rand.IntN(writers)]
-		if time.Now().After(nextRelay) {
-			p = s.posts[writers+rand.IntN(relays)]
-		}
-		ready, err := p.Alive()
-		if err != nil {
-			return err
-		}
-		if !ready {
-			continue // it has not begun yet
-		}
-		if p.Role == roleRelay {
+		return &s.posts[rand.IntN(writers)].Worker
+	}, func(w *stage.Worker) error {
+		if s.kills[w.Role]++; w.Role == roleRelay {
 			nextRelay = time.Now().Add(time.Duration(1+rand.IntN(4)) * time.Second)
 		}
-		s.kills[p.Role]++
-		if err := p.Kill(); err != nil {
-			return err
-		}
-	}
-	return nil
+		return w.Kill()
+	})
 }
 
 // release ends a relay half-way, as a new release of a program does, and starts another one. Its keys go
@@ -256,10 +243,7 @@ func (s *story) release(ctx context.Context) error {
 	if _, err := p.Alive(); err != nil {
 		return err
 	}
-	if err := p.End(); err != nil {
-		return err
-	}
-	if err := p.Start(); err != nil {
+	if err := errors.Join(p.End(), p.Start()); err != nil {
 		return err
 	}
 	stage.Wait(ctx, s.lasts/2)
@@ -268,10 +252,8 @@ func (s *story) release(ctx context.Context) error {
 
 // catchUp ends the writers, waits until the outbox is empty, and ends the relays.
 func (s *story) catchUp(ctx context.Context) error {
-	for _, p := range s.posts[:writers] {
-		if err := p.End(); err != nil {
-			return err
-		}
+	if err := end(s.posts[:writers]); err != nil {
+		return err
 	}
 	s.wrote = time.Since(s.beginning)
 	began := time.Now()
@@ -295,10 +277,13 @@ func (s *story) catchUp(ctx context.Context) error {
 		return fmt.Errorf("relays have not sent all rows: %w", err)
 	}
 	s.caughtUp = time.Since(began)
-	for _, p := range s.posts[writers:] {
-		if err := p.End(); err != nil {
-			return err
-		}
+	return end(s.posts[writers:])
+}
+
+// end has workers end, and waits for them.
+func end(posts []*post) (err error) {
+	for _, p := range posts {
+		err = errors.Join(err, p.End())
 	}
-	return nil
+	return err
 }

@@ -19,13 +19,7 @@ func (s *story) verify(ctx context.Context, interrupted bool) error {
 	if s.kill {
 		fmt.Fprintf(s.out, "killed    %d writers, %d relays\n", s.kills[roleWrite], s.kills[roleRelay])
 	}
-	var requests, sent int
-	for _, r := range s.service.Requests() {
-		if r.Operation == searchtest.OpIndexDocuments {
-			requests++
-			sent += r.Actions
-		}
-	}
+	requests, sent := s.service.Sent()
 	lag, err := s.store.outbox.Lag(ctx, s.store.db)
 	if err != nil {
 		return err
@@ -38,8 +32,11 @@ func (s *story) verify(ctx context.Context, interrupted bool) error {
 	if err != nil {
 		return err
 	}
-	changes := s.service.Changes(indexName)
-	index := s.service.Documents(indexName)
+	index, err := stage.Documents[Booking](s.service, indexName)
+	if err != nil {
+		return err
+	}
+	changes := s.service.Emulator.Changes(indexName)
 	problems := append(stage.Differences(table, index), haunted(changes)...)
 	if lag.Dead > 0 {
 		problems = append(problems, fmt.Sprintf("%d rows have become dead letters", lag.Dead))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"database/sql"
@@ -34,8 +33,9 @@ func (c *config) work(ctx context.Context, role string, in io.Reader, out io.Wri
 	defer func() { err = errors.Join(err, s.db.Close()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	told := stage.Orders(in)
 	go func() {
-		_, _ = io.Copy(io.Discard, bufio.NewReader(in))
+		<-told
 		cancel()
 	}()
 	if role == roleRelay {

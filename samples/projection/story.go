@@ -10,13 +10,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
-	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // patience is how long the index may be behind.
@@ -27,7 +27,7 @@ type story struct {
 	out     io.Writer
 	db      *sql.DB
 	outbox  *outbox.Table
-	service *searchtest.Server
+	service *stage.Service
 	client  *search.Client
 	loader  *loader
 	relay   *projection
@@ -49,7 +49,7 @@ func tell(ctx context.Context, hotels int, logger *slog.Logger, out io.Writer) (
 	defer db.Close()
 	service := stage.Emulate(nil)
 	defer service.Close()
-	s := &story{out: out, db: db, outbox: newOutbox(), service: service.Emulator, loader: &loader{db: db}}
+	s := &story{out: out, db: db, outbox: newOutbox(), service: service, loader: &loader{db: db}}
 	if s.client, err = stage.Open[Hotel](ctx, service, indexName); err != nil {
 		return err
 	}
@@ -64,26 +64,12 @@ func tell(ctx context.Context, hotels int, logger *slog.Logger, out io.Writer) (
 
 // fill fills the tables as they are before anybody thinks of an index, and then has the outbox follow them.
 func (s *story) fill(ctx context.Context, hotels int) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing, after Commit
-	numbers := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) `
-	for _, statement := range append(append([]string{}, schema...),
+	numbers := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + strconv.Itoa(hotels) + `) `
+	tables := append(slices.Clone(schema),
 		`INSERT INTO hotels (id, name, city) `+numbers+`SELECT i, 'Hotel ' || i, json_extract('["Rome","Oslo","Lima"]', '$[' || (i % 3) || ']') FROM n`,
 		`INSERT INTO rooms (hotel_id, kind, price) `+numbers+`SELECT i, k.value, 60 + i * 7 % 50 + 40 * k.key FROM n, json_each('["single","double","suite"]') k WHERE k.key <= i % 4`,
-		`INSERT INTO reviews (hotel_id, stars, words) `+numbers+`SELECT i, 1 + (i * 3 + k.value) % 5, 'as expected' FROM n, json_each('[1,2,3,4,5]') k WHERE k.value <= i % 6`,
-	) {
-		var args []any
-		if strings.Contains(statement, "$1") {
-			args = []any{hotels}
-		}
-		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
-	}
-	if err := tx.Commit(); err != nil {
+		`INSERT INTO reviews (hotel_id, stars, words) `+numbers+`SELECT i, 1 + (i * 3 + k.value) % 5, 'as expected' FROM n, json_each('[1,2,3,4,5]') k WHERE k.value <= i % 6`)
+	if err := s.transaction(ctx, statements(tables...)); err != nil {
 		return err
 	}
 	// In this order: what changes after the triggers are there is written down by them, and all else is older.
@@ -127,7 +113,7 @@ func (s *story) repair(ctx context.Context) error {
 	if _, err := search.DeleteDocumentsByKey(ctx, s.client, "id", []string{"7"}, nil); err != nil {
 		return err
 	}
-	if _, there := s.service.Document(indexName, "7"); there {
+	if _, there := s.service.Emulator.Document(indexName, "7"); there {
 		return errors.New("the document was deleted, and is still there")
 	}
 	err := s.transaction(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -148,7 +134,7 @@ func (s *story) follows(ctx context.Context, what string, documents int, show ..
 	loaded, queries := s.relay.relay.Stats().Loaded, s.loader.queries.Load()
 	fmt.Fprintf(s.out, "\n%s\n", what)
 	for _, id := range show {
-		content, there := s.service.Document(indexName, keyOf(id))
+		content, there := s.service.Emulator.Document(indexName, keyOf(id))
 		if !there {
 			content = []byte("none")
 		}
@@ -158,7 +144,11 @@ func (s *story) follows(ctx context.Context, what string, documents int, show ..
 	if err != nil {
 		return err
 	}
-	if err := stage.Problems(stage.Differences(want, s.service.Documents(indexName))); err != nil {
+	has, err := stage.Documents[Hotel](s.service, indexName)
+	if err != nil {
+		return err
+	}
+	if err := stage.Problems(stage.Differences(want, has)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	made := loaded - s.loaded

@@ -64,6 +64,27 @@ func Open[T any](ctx context.Context, s *Service, name string) (*search.Client, 
 	return s.Open(ctx, models.SearchIndex{Name: name, Fields: fields})
 }
 
+// Serve returns an emulated service with an index of documents T that other processes reach, at its URL.
+func Serve[T any](ctx context.Context, index string, opts *searchtest.Options) (*Service, error) {
+	s := Emulate(opts)
+	_, err := Open[T](ctx, s, index)
+	if err = errors.Join(err, s.Emulator.Listen("127.0.0.1:0")); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Sent counts the requests to index documents that an emulator has kept, and their actions.
+func (s *Service) Sent() (requests, actions int) {
+	for _, r := range s.Emulator.Requests() {
+		if r.Operation == searchtest.OpIndexDocuments {
+			requests++
+			actions += r.Actions
+		}
+	}
+	return requests, actions
+}
+
 // Address is the place of an index as flags and environment say it.
 type Address struct {
 	Endpoint string // "" for an emulator

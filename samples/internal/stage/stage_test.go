@@ -2,7 +2,6 @@ package stage_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,12 +95,10 @@ func TestServiceOpensAnIndexOnceAndAgain(t *testing.T) {
 
 func TestDifferencesNameEachDocumentOnce(t *testing.T) {
 	type doc struct{ Name string }
-	want := map[string]doc{"same": {"A"}, "other": {"B"}, "missing": {"C"}, "broken": {"D"}}
-	problems := stage.Differences(want, map[string]json.RawMessage{
-		"same": []byte(`{"Name":"A"}`), "other": []byte(`{"Name":"X"}`), "broken": []byte(`{`), "left": []byte(`{}`),
-	})
-	require.Len(t, problems, 4)
-	assert.ErrorContains(t, stage.Problems(problems), "4 problems: broken: unexpected end of JSON input; missing: the index does not have it; "+
+	want := map[string]doc{"same": {"A"}, "other": {"B"}, "missing": {"C"}}
+	problems := stage.Differences(want, map[string]doc{"same": {"A"}, "other": {"X"}, "left": {}})
+	require.Len(t, problems, 3)
+	assert.ErrorContains(t, stage.Problems(problems), "3 problems: missing: the index does not have it; "+
 		"other: the index should have {Name:B}, and has {Name:X}; left: only the index has it")
 	assert.NoError(t, stage.Problems(nil))
 	assert.ErrorContains(t, stage.Problems(make([]string, 11)), "11 problems: ; ; ; ; ; ; ; ; ; ; …")

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search"
 )
 
 // Wait waits, and reports whether ctx has not ended.
@@ -46,22 +48,55 @@ func Soon(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 }
 
-// Differences compares an index with what it has to hold, document by document.
-func Differences[T any](want map[string]T, index map[string]json.RawMessage) (problems []string) {
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		content, there := index[key]
-		if !there {
-			problems = append(problems, key+": the index does not have it")
-			continue
+// Documents returns what an index of an emulator holds.
+func Documents[T any](s *Service, index string) (map[string]T, error) {
+	all := map[string]T{}
+	for key, content := range s.Emulator.Documents(index) {
+		var doc T
+		if err := json.Unmarshal(content, &doc); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		var got T
-		if err := json.Unmarshal(content, &got); err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", key, err))
+		all[key] = doc
+	}
+	return all, nil
+}
+
+// visibility is how long a real service may take to show what it has accepted.
+const visibility = 60 * time.Second
+
+// UntilShown reads an index, again and again while done does not find in it what it should, as long as a real service
+// may take to show it. An emulator shows it at once.
+func UntilShown[T any](ctx context.Context, s *Service, client *search.Client, key func(T) string, done func(has map[string]T) bool) error {
+	patience := visibility
+	if s.Emulator != nil {
+		patience = 0
+	}
+	err := Until(ctx, patience, 2*time.Second, func() (bool, error) {
+		has := map[string]T{}
+		for doc, err := range search.Scan[T](ctx, client, nil) {
+			if err != nil {
+				return false, fmt.Errorf("reading the index: %w", err)
+			}
+			has[key(doc)] = doc
+		}
+		return done(has), nil
+	})
+	if errors.Is(err, ErrPatience) {
+		return nil // done knows better what is missing
+	}
+	return err
+}
+
+// Differences compares an index with what it has to hold, document by document.
+func Differences[T any](want, has map[string]T) (problems []string) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if got, there := has[key]; !there {
+			problems = append(problems, key+": the index does not have it")
 		} else if !reflect.DeepEqual(got, want[key]) {
 			problems = append(problems, fmt.Sprintf("%s: the index should have %+v, and has %+v", key, want[key], got))
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(index)) {
+	for _, key := range slices.Sorted(maps.Keys(has)) {
 		if _, there := want[key]; !there {
 			problems = append(problems, key+": only the index has it")
 		}

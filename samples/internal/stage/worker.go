@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // Worker is a place where one worker after the other works, to be ended at any moment: a process of this program, or a
@@ -29,6 +31,36 @@ type Worker struct {
 	ready   chan struct{} // closed when it works
 	ended   chan struct{} // closed when all that it has reported was noted
 	exit    error
+}
+
+// Orders returns what a worker is told on its standard input: the line with which it is to end, "" if whoever has
+// started it has died.
+func Orders(in io.Reader) <-chan string {
+	told := make(chan string, 1) // one place: the reader does not wait for anybody
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		told <- line
+	}()
+	return told
+}
+
+// Disturb does harm to workers that have begun to work, one after the other at random moments, until pick returns nil or
+// ctx ends.
+func Disturb(ctx context.Context, atMost time.Duration, pick func() *Worker, harm func(w *Worker) error) error {
+	for Wait(ctx, 50*time.Millisecond+rand.N(atMost)) {
+		w := pick()
+		if w == nil {
+			return nil
+		}
+		ready, err := w.Alive()
+		if err == nil && ready {
+			err = harm(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Start starts a worker.
