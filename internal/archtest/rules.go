@@ -96,7 +96,7 @@ var Rules = []Rule{
 	{
 		Folder: "bufferedsender",
 		May: append([]string{
-			"./models/...", "./retry/...", "./events", "./internal/publisher", "./bufferedsender/internal/fold",
+			"./models/...", "./retry/...", "./events", "./internal/publisher", "./internal/relay", "./bufferedsender/internal/fold",
 			"./bufferedsender/tuning", "./bufferedsender/deadletter", "./bufferedsender/queue", "./bufferedsender/pool", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
@@ -145,7 +145,7 @@ var Rules = []Rule{
 
 	// Any driver will do: those of PostgreSQL and SQLite are for tests and samples.
 	{
-		Folder: "bufferedsender/outbox", May: append([]string{"./models/...", "./bufferedsender/internal/fold", "./internal/sqlkit"}, otelAPI...),
+		Folder: "bufferedsender/outbox", May: append([]string{"./models/...", "./bufferedsender/internal/fold", "./internal/relay", "./internal/sqlkit"}, otelAPI...),
 		Not: []string{http},
 	},
 	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", pgx}, Not: []string{http}},
@@ -171,6 +171,8 @@ var Rules = []Rule{
 	// Data below everything: the client and its emulator share no other code, so a row
 	// of it is compared with the specifications, not with either of them.
 	{Folder: "internal/apiversion", Not: []string{http, sql}},
+	// The rules of those who send leased records, for a queue and for an outbox: neither a back end nor a sender.
+	{Folder: "internal/relay", Not: []string{http, sql}},
 	// What the stores in databases have in common: any driver will do, so it knows none.
 	{Folder: "internal/sqlkit", Not: []string{http}},
 	// The black-box tests of the sender, by subject: no package but its tests.
