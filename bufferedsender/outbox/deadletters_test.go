@@ -201,16 +201,6 @@ func TestAKeyThatFailsWaitsEverLongerWhileOthersGoOn(t *testing.T) {
 	})
 }
 
-func TestBackOffGrowsFromASecondToFiveMinutes(t *testing.T) {
-	for tries, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, 1 << 30: 5 * time.Minute} {
-		for range 100 {
-			d := backOff(tries)
-			require.GreaterOrEqual(t, d, most/2, tries)
-			require.LessOrEqual(t, d, most, tries)
-		}
-	}
-}
-
 func TestSeqFieldIsInDocumentsAndGrowsPerKeyAndDeletesLeaveTombstones(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		sender, service := realSender(t)

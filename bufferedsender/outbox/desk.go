@@ -45,11 +45,9 @@ type desk struct {
 	ready   [classes][]*entry
 	aside   asides
 	asides  int   // rows of these
-	bytes   int64 // of bodies
+	bytes   int64 // of bodies of entries
 
-	done  []row // confirmed, to be deleted
-	dead  []letter
-	tried []row // whose attempts are to be counted
+	settling settling // rows of groups that have ended
 }
 
 // entry is a key in hand.
@@ -74,29 +72,8 @@ type letter struct {
 	message string
 }
 
-// step is what is to be done next about a flight.
-type step uint8
-
-const (
-	stepSend   step = iota
-	stepFetch       // the bodies of its rows
-	stepLoad        // the truth about its key
-	stepExport      // what its row means for other keys
-)
-
-// flight is a group of rows of a key that become one action, or those of an export.
-type flight struct {
-	entry   *entry
-	rows    []row
-	step    step
-	seq     int64 // of the last row
-	actions []models.RawAction
-	left    int // actions without an outcome
-	worst   models.Outcome
-	lease   *lease // under which it is sent
-	made    int64  // bytes of actions that are not bodies of rows
-	loop    *loop  // that has sent it
-}
+// size is how many bytes of bodies there are.
+func (d *desk) size() int64 { return d.bytes + d.settling.bytes() }
 
 // inHand is how many rows there are, with or without a body and also if they are about to be deleted, but for
 // those of keys that are aside.
@@ -289,30 +266,15 @@ func (d *desk) drop(part uint8) {
 		e.queued = false
 		delete(d.entries, key)
 	}
-	mine := func(r row) bool {
+	d.settling.keep(func(r row) bool {
 		if r.part == part {
 			delete(d.seqs, r.seq)
 		}
-		return r.part == part
-	}
-	d.done = slices.DeleteFunc(d.done, mine)
-	d.dead = slices.DeleteFunc(d.dead, func(l letter) bool {
-		if mine(l.row) {
-			d.bytes -= int64(len(l.body))
-			return true
-		}
-		return false
+		return r.part != part
 	})
-	d.tried = slices.DeleteFunc(d.tried, func(r row) bool { return r.part == part })
 	for c := range d.ready {
 		d.ready[c] = slices.DeleteFunc(d.ready[c], func(e *entry) bool { return e.part == part })
 	}
-}
-
-// busy reports whether something of a range waits for being deleted.
-func (d *desk) busy(part uint8) bool {
-	of := func(r row) bool { return r.part == part }
-	return slices.ContainsFunc(d.done, of) || slices.ContainsFunc(d.dead, func(l letter) bool { return of(l.row) })
 }
 
 // public returns a row as users see it.

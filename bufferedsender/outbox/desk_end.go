@@ -2,64 +2,54 @@ package outbox
 
 import (
 	"container/heap"
-	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// verdict is what is to become of a flight.
-type verdict uint8
-
-const (
-	confirmed verdict = iota
-	refused           // for good
-	failed            // it may succeed later
-	returned          // nothing has happened to it
-)
-
-func verdictOf(o models.Outcome) verdict {
+// verdictOf is what an outcome means for the rows of an action.
+func verdictOf(o models.Outcome) relay.Verdict {
 	switch {
 	case o.Completed():
-		return confirmed
+		return relay.Confirmed
 	case o.Rejected():
-		return refused
+		return relay.Refused
 	case o.Reason == models.ReasonClosed:
-		return returned
+		return relay.Returned
 	default:
-		return failed
+		return relay.Failed
 	}
 }
 
 // end notes how a flight has ended.
-func (d *desk) end(f *flight, v verdict, why models.Outcome, now time.Time) {
+func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time) {
 	if !d.land(f) {
 		return
 	}
 	e := f.entry
 	group := e.rows[:len(f.rows)]
 	switch {
-	case v == refused && len(group) > 1 && f.rows[0].seq > e.apart && !loadOnly(group):
+	case v == relay.Refused && len(group) > 1 && f.rows[0].seq > e.apart && !loadOnly(group):
 		e.apart = f.seq // one by one: it is one of them
-	case v == refused:
+	case v == relay.Refused:
 		l := letter{row: group[len(group)-1], status: why.Status, reason: why.Reason}
 		if why.Err != nil {
 			l.message = why.Err.Error()
 		}
-		d.dead = append(d.dead, l)
-		d.bytes += int64(len(l.body)) // which finish takes off
+		d.settling.dead = append(d.settling.dead, l)
 		d.finish(e, len(group), len(group)-1)
-	case v == confirmed:
+	case v == relay.Confirmed:
 		group[len(group)-1].gone = !d.exports && len(f.actions) == 1 && f.actions[0].Type == models.ActionTypeDelete
 		d.finish(e, len(group), len(group))
-	case v == failed:
+	case v == relay.Failed:
 		for _, r := range group {
 			r.body = nil // its number is all that is needed
-			d.tried = append(d.tried, r)
+			d.settling.tried = append(d.settling.tried, r)
 		}
 		e.tries++
-		d.putAside(e, now.Add(backOff(e.tries)))
+		d.putAside(e, now.Add(relay.BackOff(e.tries, backOffFirst, backOffLast)))
 		return
 	}
 	d.goOn(e)
@@ -79,7 +69,7 @@ func (d *desk) finish(e *entry, all, n int) {
 		d.bytes -= int64(len(r.body))
 		r.body = nil
 		if i < n {
-			d.done = append(d.done, r)
+			d.settling.done = append(d.settling.done, r)
 		}
 	}
 	e.rows = slices.Delete(e.rows, 0, all)
@@ -130,19 +120,11 @@ func (d *desk) nextDue() time.Time {
 	return d.aside[0].due
 }
 
-// Back-off of a key that fails: half of it at least, and the rest at random.
+// Back-off of a key that fails.
 const (
 	backOffFirst = time.Second
 	backOffLast  = 5 * time.Minute
 )
-
-func backOff(tries int) time.Duration {
-	d := backOffLast
-	if tries < 10 {
-		d = min(backOffFirst<<max(tries-1, 0), backOffLast)
-	}
-	return d/2 + rand.N(d/2+1)
-}
 
 // asides are keys that wait, the one that is due first in front.
 type asides []*entry

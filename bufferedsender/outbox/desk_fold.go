@@ -9,24 +9,24 @@ import (
 
 // plan makes a flight of the first rows of a key.
 func (d *desk) plan(e *entry) *flight {
-	f := &flight{entry: e, step: stepSend}
+	f := &flight{entry: e, step: kindOffer}
 	n := 1
 	switch loads := slices.IndexFunc(e.rows, func(r row) bool { return r.op == "" }); {
 	case d.exports:
-		f.step = stepExport
+		f.step = kindExport
 	case e.rows[0].seq <= e.apart:
 		if e.rows[0].op == "" {
-			f.step = stepLoad
+			f.step = kindLoad
 		}
 	case loads >= 0:
-		n, f.step = len(e.rows), stepLoad
+		n, f.step = len(e.rows), kindLoad
 	default:
 		n = foldable(e.rows)
 	}
 	f.rows = slices.Clone(e.rows[:n])
 	f.seq = f.rows[n-1].seq
-	if f.step != stepLoad && slices.ContainsFunc(f.needed(), func(r row) bool { return r.light }) {
-		f.step = stepFetch
+	if f.step != kindLoad && slices.ContainsFunc(f.needed(), func(r row) bool { return r.light }) {
+		f.step = kindFetch
 	}
 	e.flight = f
 	return f

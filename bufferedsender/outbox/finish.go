@@ -29,12 +29,6 @@ type finishing struct {
 	buried  map[int64]bool // the numbers of those that have become dead letters
 }
 
-// has reports whether something of a range is in it.
-func (f *finishing) has(part uint8) bool {
-	of := func(r row) bool { return r.part == part }
-	return f != nil && (slices.ContainsFunc(f.done, of) || slices.ContainsFunc(f.dead, func(l letter) bool { return of(l.row) }))
-}
-
 // finishes are the statements of a relay that deletes.
 type finishes struct {
 	table                           *Table

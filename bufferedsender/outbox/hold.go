@@ -1,37 +1,22 @@
 package outbox
 
 import (
-	"sync/atomic"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
-// lease is the time for which this relay has a range: from the acquisition until it ends, is
-// lost or given away. It never comes back: an action that was made under a lease is not sent
-// under a later one, when another relay may have sent what is newer. Senders read it.
+// lease is the time for which this relay has a range. Senders read it.
 type lease struct {
-	part   uint8
-	epoch  int64
-	margin time.Duration
-	span   atomic.Pointer[span]
-	// revoked has what is not in a request taken back: the lease is about to end, or to be
-	// given away.
-	revoked atomic.Bool
-}
+	relay.Lease
 
-// span is how long a lease lasts, by both clocks: a machine that sleeps stops the monotonic
-// one, and somebody who sets the time moves the other.
-type span struct{ end time.Time }
-
-// left is how much of it is left, by the clock that says less.
-func (s *span) left(now time.Time) time.Duration {
-	if s == nil {
-		return 0
-	}
-	return min(s.end.Sub(now), s.end.Round(0).Sub(now.Round(0)))
+	part  uint8
+	epoch int64
+	terms *relay.Terms
 }
 
 // until is for how much longer a request may go on.
-func (l *lease) until() time.Duration { return l.span.Load().left(time.Now()) - l.margin }
+func (l *lease) until() time.Duration { return l.terms.Until(&l.Lease, time.Now()) }
 
 // hold is a range, and the lease on it if this relay has one. The loop owns it.
 type hold struct {
@@ -39,14 +24,18 @@ type hold struct {
 	gen      uint32 // which lease of this relay it is; 0: none
 	draining bool
 	cut      time.Time // when a request of the range was cut off last
+	sent     int       // actions that the sender has, also under earlier leases
 }
 
 // holds are all ranges.
 type holds struct {
-	parts  [ranges]hold
-	gens   [ranges]uint32 // of parts, for the desk
-	last   uint32
-	margin time.Duration
+	parts       [ranges]hold
+	gens        [ranges]uint32 // of parts, for the desk
+	last        uint32
+	terms       *relay.Terms
+	unknownWait time.Duration
+	withdraw    bool // leases were revoked of which the sender may have actions
+	gifts       []gift
 }
 
 // extend notes that a lease lasts until end. One that is new gets a generation.
@@ -54,26 +43,59 @@ func (h *holds) extend(part int, epoch int64, end time.Time) {
 	p := &h.parts[part]
 	if p.lease == nil || p.lease.epoch != epoch {
 		h.last++
-		*p = hold{lease: &lease{part: uint8(part), epoch: epoch, margin: h.margin}, gen: h.last}
+		*p = hold{lease: &lease{part: uint8(part), epoch: epoch, terms: h.terms}, gen: h.last, sent: p.sent}
 		h.gens[part] = p.gen
 	}
-	p.lease.span.Store(&span{end})
-	p.lease.revoked.Store(p.draining)
+	p.lease.Extend(&end)
+	if !p.draining {
+		p.lease.Keep()
+	}
 }
 
 // lose notes that a lease has ended.
 func (h *holds) lose(part int) {
 	p := &h.parts[part]
-	p.lease.span.Store(nil)
-	p.lease.revoked.Store(true)
-	*p, h.gens[part] = hold{}, 0
+	p.lease.End()
+	*p, h.gens[part] = hold{sent: p.sent}, 0
 }
 
 // drain begins to give a range away.
 func (h *holds) drain(part int) {
 	p := &h.parts[part]
-	p.draining = true
-	p.lease.revoked.Store(true)
+	p.draining, h.withdraw = true, true
+	p.lease.GiveBack()
+}
+
+// give ends the lease on a range of which the sender has nothing.
+func (h *holds) give(part int, now time.Time) {
+	p := &h.parts[part]
+	h.gifts = append(h.gifts, gift{part, p.lease.epoch, relay.Uncertain(p.cut, h.unknownWait, now)})
+	h.lose(part)
+}
+
+// cut notes that a request with an action of a lease was cut off.
+func (h *holds) cut(of *lease, now time.Time) {
+	if p := &h.parts[of.part]; p.lease == of {
+		p.cut = now
+	}
+}
+
+// next is when a lease ends, or does not last for another request, and the loop has to know.
+func (h *holds) next(now time.Time) (next time.Time) {
+	for i := range h.parts {
+		p := &h.parts[i]
+		if p.lease == nil {
+			continue
+		}
+		left := p.lease.Left(now)
+		if low := left - h.terms.Margin - h.terms.Shortest; low >= 0 {
+			left = low + 1
+		}
+		if at := now.Add(left); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
 }
 
 // count is how many ranges are held, and how many of them are being given away.
@@ -99,10 +121,10 @@ func (h *holds) mask() (m int64) {
 	return m
 }
 
-// open reports whether a request that takes so long may still be made for a range.
-func (h *holds) open(part uint8, takes time.Duration) bool {
+// open reports whether another request may be made for a range.
+func (h *holds) open(part uint8, now time.Time) bool {
 	p := &h.parts[part]
-	return p.lease != nil && !p.draining && p.lease.until() >= takes
+	return p.lease != nil && !p.draining && h.terms.Lasts(&p.lease.Lease, now)
 }
 
 // share is how many ranges belong to the relay that is the rank-th of so many.

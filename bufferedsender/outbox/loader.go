@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -83,31 +84,27 @@ func (l Loader) ask(ctx context.Context, t *Table, raw []string) (found map[stri
 			found, err = nil, fmt.Errorf("the Loader panicked: %v", v)
 		}
 	}()
-	rawOf := make(map[string][]string, len(raw)) // Table.Key may make one of two
-	for _, k := range raw {
-		rawOf[t.key(k)] = append(rawOf[t.key(k)], k)
-	}
 	all, err := l.load(ctx, t, raw)
 	if err != nil {
 		return nil, err
 	}
-	found = make(map[string]loaded, len(raw))
-	for _, a := range all {
-		of := rawOf[a.action.Key]
-		if len(of) == 0 {
-			return nil, fmt.Errorf("the Loader returned an action about the key %q, which was not asked for", a.action.Key)
-		}
-		if _, twice := found[of[0]]; twice {
-			return nil, fmt.Errorf("the Loader returned two actions about the key %q", a.action.Key)
-		}
-		for _, k := range of {
-			found[k] = a
-		}
+	asked, answered, answers := make([]string, len(raw)), make([]string, len(all)), make(map[string]loaded, len(all))
+	for i, k := range raw {
+		asked[i] = t.key(k) // which Table.Key may make of several
 	}
-	for _, k := range raw {
-		if _, ok := found[k]; !ok {
-			found[k] = loaded{action: models.RawAction{Key: t.key(k), Type: models.ActionTypeDelete}}
+	for i, a := range all {
+		answered[i], answers[a.action.Key] = a.action.Key, a
+	}
+	if err := relay.Answered(asked, answered); err != nil {
+		return nil, err
+	}
+	found = make(map[string]loaded, len(raw))
+	for i, k := range raw {
+		a, ok := answers[asked[i]]
+		if !ok {
+			a.action = models.RawAction{Key: asked[i], Type: models.ActionTypeDelete}
 		}
+		found[k] = a
 	}
 	return found, nil
 }

@@ -7,19 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 )
 
 // beginLoad asks the Loader.
-func (l *loop) beginLoad(now time.Time) {
-	if l.busy[kindLoad] || len(l.toLoad) == 0 || now.Before(l.loadAt) || l.closing {
-		return
-	}
-	room := l.r.opts.MaxBytes - l.madeBytes
-	if room <= 0 && l.underway+len(l.toOffer) > 0 { // documents that were read wait for the sender
-		return
-	}
-	flights := l.some(&l.toLoad, int(min(int64(l.loadMost), max(1, room/max(1, l.loadedSize)))))
+func (l *loop) beginLoad(time.Time) {
+	flights := l.flights.cut(kindLoad, l.loads.Most(l.r.opts.MaxBytes-l.flights.made))
 	if len(flights) == 0 {
 		return
 	}
@@ -40,76 +34,59 @@ func (l *loop) loadDone(flights []*flight, keys []string, found map[string]loade
 		return
 	}
 	l.works(kindLoad)
-	l.loadMost = min(2*l.loadMost, maxLoad)
-	l.loadsFailed = 0
-	l.r.stats.loaded.Add(int64(len(keys)))
+	l.stats.Loaded += int64(len(keys))
 	size := int64(0)
 	for _, a := range found {
 		size += int64(len(a.action.Document))
 	}
-	l.loadedSize = max(l.loadedSize/2, size/int64(len(flights)))
+	l.loads.Loaded(len(flights), size)
 	for i, f := range flights {
 		if f.entry == nil {
 			continue
 		}
 		a := found[keys[i]]
 		if a.err != nil {
-			l.desk.end(f, refused, models.Outcome{Reason: models.ReasonDocument, Err: a.err}, now)
+			l.desk.end(f, relay.Refused, models.Outcome{Reason: models.ReasonDocument, Err: a.err}, now)
 			continue
 		}
 		l.made(f, a.action)
 	}
 }
 
-// probes is how often a Loader can fail, asked for half as many keys each time, before it is not the keys but the
-// Loader.
-const probes = 12
-
-// loadFailed finds out which keys a Loader fails for, by asking for half of them: one that is alone waits alone.
-// If it fails whatever it is asked for, it is asked for one key a second: a database that is down is not asked for
-// each.
+// loadFailed has a key wait that the Loader fails for alone, and all keys while it fails for each: a database that is
+// down is asked for one key a second.
 func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 	if l.asking.Err() != nil { // it has been stopped
 		for _, f := range flights {
-			l.desk.end(f, returned, models.Outcome{}, now)
+			l.desk.end(f, relay.Returned, models.Outcome{}, now)
 		}
 		return
 	}
-	l.loadsFailed++
-	l.loadMost = max(1, len(flights)/2)
+	down := l.loads.Failed(len(flights))
 	what := "the Loader has failed: it is asked for fewer keys"
 	if len(flights) == 1 && flights[0].entry != nil {
 		what = fmt.Sprintf("the Loader has failed for the key of row %d alone, which waits", flights[0].seq)
-		l.r.stats.failed.Add(1)
-		l.desk.end(flights[0], failed, models.Outcome{}, now)
+		l.stats.Failed++
+		l.desk.end(flights[0], relay.Failed, models.Outcome{}, now)
 		flights = nil
 	}
-	flights = append(flights, l.toLoad...)
-	if l.loadsFailed <= probes {
-		l.toLoad = flights
-		l.fails(kindLoad, slog.LevelError, what, err)
-		return
+	l.flights.putBack(kindLoad, flights)
+	if down {
+		what = "the Loader has failed again and again: it is asked for one key a second"
 	}
-	l.toLoad = nil
-	l.loadAt = now.Add(time.Second)
-	l.fails(kindLoad, slog.LevelError, "the Loader has failed again and again: it is asked for one key a second", err)
-	for _, f := range flights { // others may go on
-		l.desk.wait(f, l.loadAt)
+	l.fails(kindLoad, slog.LevelError, what, err)
+	if l.jobs[kindLoad].retry.At = now; down {
+		at := now.Add(time.Second)
+		l.jobs[kindLoad].retry.At = at
+		for _, f := range cut(&l.flights.next[kindLoad], l.r.opts.MaxRows) { // others may go on
+			l.desk.wait(f, at)
+		}
 	}
 }
 
 // beginExport asks Export.
-func (l *loop) beginExport() {
-	if l.busy[kindExport] || len(l.toExport) == 0 || l.closing {
-		return
-	}
-	waiting := 0 // a row may become any number of actions
-	for _, f := range l.toOffer {
-		if waiting += len(f.actions); waiting >= l.r.opts.MaxRows {
-			return // an Offer is under way, or comes
-		}
-	}
-	flights := l.some(&l.toExport, maxExport)
+func (l *loop) beginExport(time.Time) {
+	flights := l.flights.cut(kindExport, maxExport)
 	if len(flights) == 0 {
 		return
 	}
@@ -129,11 +106,11 @@ func (l *loop) beginExport() {
 				switch {
 				case f.entry == nil:
 				case l.closing:
-					l.desk.end(f, returned, models.Outcome{}, time.Now())
+					l.desk.end(f, relay.Returned, models.Outcome{}, time.Now())
 				case errs[i] != nil:
-					l.r.stats.failed.Add(1)
+					l.stats.Failed++
 					l.r.log(slog.LevelError, fmt.Sprintf("Export has failed for row %d: it waits", rows[i].Seq), errs[i])
-					l.desk.end(f, failed, models.Outcome{}, time.Now())
+					l.desk.end(f, relay.Failed, models.Outcome{}, time.Now())
 				default:
 					l.made(f, actions[i]...)
 				}

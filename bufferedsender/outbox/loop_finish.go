@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -12,88 +11,35 @@ import (
 
 // beginFinish deletes what was confirmed and moves what was refused.
 func (l *loop) beginFinish(now time.Time) {
-	d := l.desk
-	if l.busy[kindFinish] || now.Before(l.finishAt) || len(d.done)+len(d.dead)+len(d.tried) == 0 {
-		return
-	}
-	f := &finishing{marks: l.letters || len(d.dead) > 0, dead: cut(&d.dead, maxBury), tried: cut(&d.tried, maxDelete)}
-	if len(d.dead) == 0 { // the deletion of a later row marks letters that are there
-		f.done = cut(&d.done, maxDelete)
-	}
-	for _, x := range f.dead {
-		d.bytes -= int64(len(x.body))
-	}
-	var parts [ranges]bool
-	for _, r := range f.done {
-		parts[r.part] = true
-	}
-	for _, r := range f.dead {
-		parts[r.part] = true
-	}
-	for _, r := range f.tried {
-		parts[r.part] = true
-	}
-	for i := range parts {
-		if p := l.holds.parts[i].lease; parts[i] && p != nil {
-			f.parts, f.epochs = append(f.parts, int64(i)), append(f.epochs, p.epoch)
-		}
-	}
-	f.gens = l.holds.gens
-	if len(f.dead) > 0 {
-		l.letters, l.buriedAt = true, now
-	}
-	l.now = f
+	f := l.desk.settling.begin(l.holds, now)
 	l.beginWork(l.work, kindFinish, statement, func(ctx context.Context) func() {
 		err := l.finish.run(ctx, l.r.db, l.r.owner, f)
 		return func() { l.finishDone(f, err) }
 	})
 }
 
-func cut[T any](from *[]T, n int) []T {
-	n = min(n, len(*from))
-	taken := slices.Clone((*from)[:n])
-	*from = slices.Delete(*from, 0, n)
-	return taken
-}
-
 func (l *loop) finishDone(f *finishing, err error) {
 	d := l.desk
-	l.now = nil
 	if err != nil {
+		d.settling.failed(l.holds)
 		l.fails(kindFinish, slog.LevelWarn, "confirmed rows cannot be deleted: they wait", err)
-		held := func(r row) bool { return l.holds.gens[r.part] == f.gens[r.part] && f.gens[r.part] != 0 }
-		d.done = append(slices.DeleteFunc(f.done, func(r row) bool { return !held(r) }), d.done...)
-		f.dead = slices.DeleteFunc(f.dead, func(x letter) bool { return !held(x.row) })
-		for _, x := range f.dead {
-			d.bytes += int64(len(x.body))
-		}
-		d.dead = append(f.dead, d.dead...)
-		if len(d.tried) < maxAside {
-			d.tried = append(slices.DeleteFunc(f.tried, func(r row) bool { return !held(r) }), d.tried...)
-		}
-		l.finishAt = time.Now().Add(retryAfter(l.finishFailed, 5*time.Second))
-		l.finishFailed++
 		return
 	}
-	l.finishFailed = 0
+	d.settling.ended(time.Now())
 	l.works(kindFinish)
-	if len(f.dead) > 0 {
-		l.buriedAt = time.Now()
-	}
 	d.deleted(f.done, &f.gens)
 	for _, x := range f.dead {
 		d.deleted([]row{x.row}, &f.gens)
 	}
 	if f.gens != l.holds.gens { // what was to be deleted has been in hand until now, and may have to be read again
-		l.restart = true
+		l.readAgain()
 	}
-	c := &l.r.stats
-	c.deleted.Add(f.deleted)
+	l.stats.Deleted += f.deleted
 	l.untidy += f.deleted
-	c.dead.Add(int64(len(f.buried)))
+	l.stats.Dead += int64(len(f.buried))
 	if missing := int64(len(f.done)+len(f.dead)-len(f.buried)) - f.deleted; missing > 0 {
-		c.stale.Add(missing)
-		l.tickAt = time.Now() // was a lease lost? Or were they purged?
+		l.stats.Stale += missing
+		l.jobs[kindTick].retry.At = time.Time{} // was a lease lost? Or were they purged?
 	}
 	for _, x := range f.dead {
 		if f.buried[x.seq] { // else the lease was lost, or somebody has purged it
@@ -102,35 +48,19 @@ func (l *loop) finishDone(f *finishing, err error) {
 	}
 }
 
-// beginWithdraw takes back what the sender has not sent of leases that are revoked.
-func (l *loop) beginWithdraw() {
-	if !l.withdraw || l.busy[kindWithdraw] {
-		return
-	}
-	l.withdraw = false
-	l.beginWork(l.work, kindWithdraw, 0, func(context.Context) func() {
-		l.r.to.Withdraw(func(_ string, tag any) bool {
-			f, ours := tag.(*flight)
-			return ours && f.loop == l && f.lease.revoked.Load()
-		})
-		return func() {}
-	})
-}
-
 // tidyRows is after how many deleted rows the database is tidied although there is work.
 const tidyRows = 20_000
 
+// untidied reports whether old tombstones are to be deleted, and whether the database is to be tidied.
+func (l *loop) untidied(now time.Time) (forget, tidy bool) {
+	return l.r.opts.SeqField != "" && !now.Before(l.forgetAt),
+		l.untidy > 0 && (len(l.desk.seqs) == 0 || l.untidy >= tidyRows) && l.r.table.data.tidy != nil
+}
+
 // beginTidy does what the database wants to have done now and then, and forgets tombstones.
 func (l *loop) beginTidy(now time.Time) {
-	if l.busy[kindTidy] || now.Before(l.tidyAt) || l.closing {
-		return
-	}
-	forget := l.r.opts.SeqField != "" && !now.Before(l.forgetAt)
-	tidy := l.untidy > 0 && (len(l.desk.seqs) == 0 || l.untidy >= tidyRows) && l.r.table.data.tidy != nil
-	if !forget && !tidy {
-		return
-	}
-	l.tidyAt = now.Add(max(l.r.table.data.tidyEvery, time.Second))
+	forget, tidy := l.untidied(now)
+	l.jobs[kindTidy].retry.At = now.Add(max(l.r.table.data.tidyEvery, time.Second))
 	if forget {
 		l.forgetAt = now.Add(l.r.opts.TombstonesFor / 24)
 	}

@@ -6,45 +6,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
 // plan makes flights of what is ready, as long as there is room for their actions.
-func (l *loop) plan() {
+func (l *loop) plan(now time.Time) {
 	if l.closing {
 		return
 	}
-	most := l.r.opts.MaxRows
-	shortest := l.shortest()
 	var state [ranges]int8
 	open := func(part uint8) bool {
 		if state[part] == 0 {
-			if state[part] = -1; l.holds.open(part, shortest) {
+			if state[part] = -1; l.holds.open(part, now) {
 				state[part] = 1
 			}
 		}
 		return state[part] > 0
 	}
-	for l.underway+len(l.toOffer)+len(l.toLoad)+len(l.toFetch)+len(l.toExport) < most {
+	for l.flights.planned() < l.r.opts.MaxRows {
 		f := l.desk.next(open)
 		if f == nil {
 			return
 		}
-		f.lease = l.holds.parts[f.entry.part].lease
-		switch f.step {
-		case stepSend:
+		if f.lease = l.holds.parts[f.entry.part].lease; f.step == kindOffer {
 			l.made(f, l.desk.make(f, l.r.table.key(f.entry.key)))
-		case stepFetch:
-			l.toFetch = append(l.toFetch, f)
-		case stepLoad:
-			l.toLoad = append(l.toLoad, f)
-		case stepExport:
-			l.toExport = append(l.toExport, f)
+		} else {
+			l.flights.next[f.step] = append(l.flights.next[f.step], f)
 		}
 	}
 }
@@ -52,11 +44,11 @@ func (l *loop) plan() {
 // made has an action of a flight sent.
 func (l *loop) made(f *flight, actions ...models.RawAction) {
 	f.actions, f.left = actions, len(actions)
-	if f.step == stepLoad || f.step == stepExport {
+	if f.step != kindOffer {
 		for i := range actions {
 			f.made += int64(len(actions[i].Document))
 		}
-		l.madeBytes += f.made
+		l.flights.made += f.made
 	}
 	if field := l.r.opts.SeqField; field != "" {
 		for i := range actions {
@@ -64,10 +56,10 @@ func (l *loop) made(f *flight, actions ...models.RawAction) {
 		}
 	}
 	if len(actions) == 0 {
-		l.desk.end(f, confirmed, models.Outcome{}, time.Now())
+		l.desk.end(f, relay.Confirmed, models.Outcome{}, time.Now())
 		return
 	}
-	l.toOffer = append(l.toOffer, f)
+	l.flights.next[kindOffer] = append(l.flights.next[kindOffer], f)
 }
 
 // withNumber sets a field in the document of an action, which may have it already. A delete has
@@ -84,44 +76,18 @@ func withNumber(a models.RawAction, field string, n int64) json.RawMessage {
 	return a.Document // it is refused for what is wrong with it
 }
 
-// alive drops flights that were forgotten.
-func (l *loop) alive(flights []*flight) []*flight {
-	return slices.DeleteFunc(flights, func(f *flight) bool {
-		if f.entry == nil {
-			l.madeBytes -= f.made
-			f.made = 0
-		}
-		return f.entry == nil
-	})
-}
-
-// some cuts the first so many off, and copies them.
-func (l *loop) some(flights *[]*flight, n int) []*flight {
-	*flights = l.alive(*flights)
-	n = min(n, len(*flights))
-	taken := slices.Clone((*flights)[:n])
-	*flights = slices.Delete(*flights, 0, n)
-	return taken
-}
-
 // beginFetch reads bodies that were dropped.
-func (l *loop) beginFetch(now time.Time) {
-	if l.busy[kindFetch] || len(l.toFetch) == 0 || now.Before(l.fetchAt) || l.closing {
-		return
-	}
-	l.toFetch = l.alive(l.toFetch)
-	room := min(maxReadBytes, l.r.opts.MaxBytes-l.desk.bytes)
-	if len(l.toFetch) == 0 || room <= 0 && l.underway+len(l.toOffer) > 0 {
-		return
-	}
+func (l *loop) beginFetch(time.Time) {
+	room := min(maxReadBytes, l.r.opts.MaxBytes-l.desk.size())
 	var rows []row
+	flights := l.flights.cut(kindFetch, relay.MaxLoad)
 	n := 0
-	for _, f := range l.toFetch {
+	for _, f := range flights {
 		size := int64(0)
 		for _, r := range f.needed() {
 			size += int64(r.size)
 		}
-		if n > 0 && (size > room || len(rows) >= maxLoad) {
+		if n > 0 && (size > room || len(rows) >= relay.MaxLoad) {
 			break
 		}
 		room -= size
@@ -132,7 +98,10 @@ func (l *loop) beginFetch(now time.Time) {
 			}
 		}
 	}
-	flights := l.some(&l.toFetch, n)
+	if l.flights.putBack(kindFetch, flights[n:]); n == 0 {
+		return
+	}
+	flights = flights[:n]
 	l.beginWork(l.work, kindFetch, statement, func(ctx context.Context) func() {
 		var bodies map[int64][]byte
 		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) (err error) {
@@ -141,8 +110,7 @@ func (l *loop) beginFetch(now time.Time) {
 		})
 		return func() {
 			if err != nil {
-				l.toFetch = append(flights, l.toFetch...)
-				l.fetchAt = time.Now().Add(time.Second)
+				l.flights.putBack(kindFetch, flights)
 				l.fails(kindFetch, slog.LevelWarn, "rows cannot be read again", err)
 				return
 			}

@@ -38,7 +38,7 @@ func still(t *testing.T, to Sender, o RelayOptions) *loop {
 	l := newLoop(relay)
 	l.work, l.cancel = context.WithCancel(t.Context())
 	l.asking, l.stop = context.WithCancel(l.work)
-	l.tickAt = time.Now().Add(time.Hour)
+	l.jobs[kindTick].retry.At = time.Now().Add(time.Hour)
 	t.Cleanup(func() { l.cancel(); l.beside.Wait() })
 	got := make(map[int]int64)
 	for i := range ranges {
@@ -74,15 +74,15 @@ func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testi
 	l := still(t, &accepting{}, RelayOptions{})
 	old := l.holds.parts[0].lease
 	l.give(rowsWith("k"))
-	l.plan()
-	require.Len(t, l.toOffer, 1)
+	l.plan(time.Now())
+	require.Len(t, l.flights.next[kindOffer], 1)
 	l.ticked(map[int]int64{0: 3})
 	require.NotSame(t, old, l.holds.parts[0].lease)
 	require.Negative(t, old.until(), "its actions are not sent any more")
-	require.True(t, old.revoked.Load())
-	require.True(t, l.withdraw)
+	require.True(t, old.GoesBack())
+	require.True(t, l.holds.withdraw)
 	require.Empty(t, l.desk.entries, "what was read under it may have been sent by others, and newer rows too")
-	require.Empty(t, l.alive(l.toOffer))
+	require.Empty(t, l.flights.cut(kindOffer, 1))
 }
 
 // A letter that is written after a later row of its key was deleted would not be marked, and Retry would
@@ -90,17 +90,17 @@ func TestARangeThatIsTakenAgainBeforeItsLeaseHasEndedHereIsAnotherLease(t *testi
 func TestDeadLettersAreWrittenBeforeLaterRowsAreDeleted(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	for i := range maxBury + 1 {
-		l.desk.dead = append(l.desk.dead, letter{row: row{seq: int64(i + 1), key: "k"}})
+		l.desk.settling.dead = append(l.desk.settling.dead, letter{row: row{seq: int64(i + 1), key: "k"}})
 	}
-	l.desk.done = []row{{seq: 1000, key: "k"}}
-	l.beginFinish(time.Now())
-	require.Len(t, l.now.dead, maxBury)
-	require.Empty(t, l.now.done)
+	l.desk.settling.done = []row{{seq: 1000, key: "k"}}
+	l.begin(kindFinish, time.Now())
+	require.Len(t, l.desk.settling.now.dead, maxBury)
+	require.Empty(t, l.desk.settling.now.done)
 	l.settle()
-	l.beginFinish(time.Now())
-	require.Len(t, l.now.dead, 1)
-	require.Len(t, l.now.done, 1)
-	require.True(t, l.now.marks)
+	l.begin(kindFinish, time.Now())
+	require.Len(t, l.desk.settling.now.dead, 1)
+	require.Len(t, l.desk.settling.now.done, 1)
+	require.True(t, l.desk.settling.now.marks)
 	l.settle()
 }
 
@@ -108,17 +108,17 @@ func TestDeadLettersAreWrittenBeforeLaterRowsAreDeleted(t *testing.T) {
 func TestATickThatIsOlderThanADeadLetterDoesNotDenyIt(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	began := time.Now()
-	l.desk.dead = []letter{{row: row{seq: 1, key: "k"}}}
-	l.beginFinish(time.Now())
+	l.desk.settling.dead = []letter{{row: row{seq: 1, key: "k"}}}
+	l.begin(kindFinish, time.Now())
 	l.settle()
 	renewed := make(map[int]int64)
 	for i := range ranges {
 		renewed[i] = 1
 	}
 	l.tickedOff(tally{began: began, renewed: renewed, members: 1}, [ranges]int64{}, nil)
-	require.True(t, l.letters)
+	require.True(t, l.desk.settling.letters)
 	l.tickedOff(tally{began: time.Now().Add(time.Millisecond), renewed: renewed, members: 1}, [ranges]int64{}, nil)
-	require.False(t, l.letters)
+	require.False(t, l.desk.settling.letters)
 }
 
 // draining has a tick find that most ranges belong to others.
@@ -137,12 +137,12 @@ func TestALoaderThatFailsDoesNotHoldARangeThatIsToBeGivenAway(t *testing.T) {
 		return nil, errors.New("not here")
 	})})
 	l.give([]row{{seq: 1, key: "k"}})
-	l.plan()
-	l.beginLoad(time.Now())
+	l.plan(time.Now())
+	l.begin(kindLoad, time.Now())
 	l.settle()
 	l.draining(t)
 	l.guardLeases(time.Now())
-	require.Len(t, l.gifts, ranges, "another relay may have one that works")
+	require.Len(t, l.holds.gifts, ranges, "another relay may have one that works")
 	require.Empty(t, l.desk.entries)
 }
 
@@ -157,15 +157,15 @@ func (f *full) Offer(ctx context.Context, _ []models.RawAction) (int, error) {
 func TestASenderWithoutRoomDoesNotHoldARangeThatIsToBeGivenAway(t *testing.T) {
 	l := still(t, &full{}, RelayOptions{})
 	l.give(rowsWith("k"))
-	l.plan()
-	l.beginOffer(time.Now())
+	l.plan(time.Now())
+	l.begin(kindOffer, time.Now())
 	l.draining(t)
 	l.settle()
-	l.beginOffer(time.Now())
+	l.begin(kindOffer, time.Now())
 	l.guardLeases(time.Now())
-	require.Len(t, l.gifts, ranges)
-	require.Zero(t, l.underway)
-	require.Zero(t, l.offersFailed)
+	require.Len(t, l.holds.gifts, ranges)
+	require.Zero(t, l.flights.offered)
+	require.Zero(t, l.jobs[kindOffer].retry.Failures)
 }
 
 // A sender that is paused keeps what it has accepted after Withdraw was called.
@@ -173,22 +173,22 @@ func TestWhatIsAcceptedWhileARangeIsBeingGivenAwayIsWithdrawn(t *testing.T) {
 	to := &accepting{}
 	l := still(t, to, RelayOptions{})
 	l.give(rowsWith("a", "b"))
-	l.plan()
-	second := l.toOffer[1]
-	l.toOffer = l.toOffer[:1]
-	l.beginOffer(time.Now())
+	l.plan(time.Now())
+	second := l.flights.next[kindOffer][1]
+	l.flights.next[kindOffer] = l.flights.next[kindOffer][:1]
+	l.begin(kindOffer, time.Now())
 	l.draining(t)
-	l.withdraw = false // it has run
+	l.holds.withdraw = false // it has run
 	l.settle()
-	require.True(t, l.withdraw, "once more")
-	l.toOffer = append(l.toOffer, second)
-	l.beginOffer(time.Now())
-	require.False(t, l.busy[kindOffer], "nothing more is offered")
+	require.True(t, l.holds.withdraw, "once more")
+	l.flights.next[kindOffer] = append(l.flights.next[kindOffer], second)
+	l.begin(kindOffer, time.Now())
+	require.False(t, l.jobs[kindOffer].busy, "nothing more is offered")
 	l.guardLeases(time.Now())
-	require.Len(t, l.gifts, ranges-1, "one is in the sender")
+	require.Len(t, l.holds.gifts, ranges-1, "one is in the sender")
 	to.got[0].OnOutcome(models.Outcome{})
 	l.takeInbox()
-	require.Len(t, l.desk.done, 1)
+	require.Len(t, l.desk.settling.done, 1)
 }
 
 // The first request of a row may be applied after the one that was answered: a relay that has the range then would
@@ -198,17 +198,17 @@ func TestARangeIsGivenAwayWhenARequestOfItThatWasCutCanHaveNoEffectAnyMore(t *te
 		to := &accepting{unknownWait: 2 * time.Second}
 		l := still(t, to, RelayOptions{})
 		l.give(rowsWith("k"))
-		l.plan()
-		l.beginOffer(time.Now())
+		l.plan(time.Now())
+		l.begin(kindOffer, time.Now())
 		l.settle()
 		to.got[0].OnOutcome(outcome)
 		l.takeInbox()
 		l.draining(t)
-		l.beginFinish(time.Now())
+		l.begin(kindFinish, time.Now())
 		l.settle()
 		l.guardLeases(time.Now())
-		require.Len(t, l.gifts, ranges)
-		for _, g := range l.gifts {
+		require.Len(t, l.holds.gifts, ranges)
+		for _, g := range l.holds.gifts {
 			require.Equal(t, waits && g.part == 0, g.wait > time.Second, "range %d after %+v", g.part, outcome)
 		}
 	}
@@ -218,13 +218,13 @@ func TestARangeIsGivenAwayWhenARequestOfItThatWasCutCanHaveNoEffectAnyMore(t *te
 func TestARelayThatEndsSleepsWhileItWaits(t *testing.T) {
 	l := still(t, &accepting{}, RelayOptions{})
 	now := time.Now()
-	l.offerAt, l.loadAt, l.tickAt = now.Add(-time.Second), now.Add(-time.Second), now.Add(time.Hour)
+	l.jobs[kindOffer].retry.At, l.jobs[kindLoad].retry.At = now.Add(-time.Second), now.Add(-time.Second)
 	l.give(rowsWith("k"))
-	l.plan()
-	f := l.toOffer[0]
+	l.plan(time.Now())
+	f := l.flights.next[kindOffer][0]
 	l.close(now)
 	require.Positive(t, l.wait(now))
-	l.toOffer, l.toLoad = nil, []*flight{f}
+	l.flights.next[kindOffer], l.flights.next[kindLoad] = nil, []*flight{f}
 	require.Positive(t, l.wait(now))
 }
 
@@ -236,17 +236,17 @@ func TestADeleteThatTheLoaderFindsLeavesATombstone(t *testing.T) {
 	a, err := l.read.read(t.Context(), db, -1, [classes]int64{}, [classes]int64{}, 10, maxReadBytes)
 	require.NoError(t, err)
 	l.give(a.rows)
-	l.plan()
-	l.beginLoad(time.Now())
+	l.plan(time.Now())
+	l.begin(kindLoad, time.Now())
 	l.settle()
-	l.beginOffer(time.Now())
+	l.begin(kindOffer, time.Now())
 	l.settle()
 	sent := l.r.to.(*accepting).got
 	require.Len(t, sent, 1)
 	require.Equal(t, models.ActionTypeDelete, sent[0].Type)
 	sent[0].OnOutcome(models.Outcome{})
 	l.takeInbox()
-	l.beginFinish(time.Now())
+	l.begin(kindFinish, time.Now())
 	l.settle()
 	tombs, err := table.Tombstones(t.Context(), db, "k")
 	require.NoError(t, err)
@@ -256,8 +256,8 @@ func TestADeleteThatTheLoaderFindsLeavesATombstone(t *testing.T) {
 func TestDeadIsCalledForNoRowThatHasNotBecomeALetter(t *testing.T) {
 	var dead []DeadLetter
 	l := still(t, &accepting{}, RelayOptions{Dead: func(d DeadLetter) { dead = append(dead, d) }})
-	l.desk.dead = []letter{{row: row{seq: 1, key: "k"}}} // somebody has purged it
-	l.beginFinish(time.Now())
+	l.desk.settling.dead = []letter{{row: row{seq: 1, key: "k"}}} // somebody has purged it
+	l.begin(kindFinish, time.Now())
 	l.settle()
 	require.Empty(t, dead)
 	require.Zero(t, l.r.Stats().Dead)
@@ -288,10 +288,10 @@ func TestExportsWaitForASenderWithoutRoom(t *testing.T) {
 		keys = append(keys, fmt.Sprint("k", i))
 	}
 	l.give(rowsWith(keys...))
-	l.plan()
+	l.plan(time.Now())
 	for range 4 {
-		l.beginExport()
+		l.begin(kindExport, time.Now())
 		l.settle()
 	}
-	require.Len(t, l.toOffer, maxExport, "each row has become ten actions")
+	require.Len(t, l.flights.next[kindOffer], maxExport, "each row has become ten actions")
 }

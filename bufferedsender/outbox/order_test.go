@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -71,18 +72,18 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	require.Equal(t, int64(1), first.seq)
 	d.take([]row{upload(2), upload(3)}, &parts, [classes]int64{})
 	require.Nil(t, d.next(everywhere), "the first one is under way")
-	d.end(first, failed, models.Outcome{}, now)
+	d.end(first, relay.Failed, models.Outcome{}, now)
 	require.Nil(t, d.next(everywhere), "the key waits")
 	d.wake(now.Add(time.Minute))
 	again := d.next(everywhere)
 	require.Len(t, again.rows, 3, "what has come meanwhile is folded in")
-	require.Equal(t, stepFetch, again.step)
+	require.Equal(t, kindFetch, again.step)
 	d.fetched(again, map[int64][]byte{3: []byte(`{"id":"k"}`)}, map[int64]bool{3: true})
 	again = d.next(everywhere)
-	require.Equal(t, stepSend, again.step)
-	d.end(again, confirmed, models.Outcome{}, now)
-	require.Len(t, d.done, 3)
-	d.deleted(d.done, &parts)
+	require.Equal(t, kindOffer, again.step)
+	d.end(again, relay.Confirmed, models.Outcome{}, now)
+	require.Len(t, d.settling.done, 3)
+	d.deleted(d.settling.done, &parts)
 	require.Empty(t, d.seqs)
 	require.Empty(t, d.entries)
 	require.Zero(t, d.inHand())
@@ -98,8 +99,8 @@ func TestARowThatWasDeletedWhileARowWasReadIsNotTakenAgain(t *testing.T) {
 	d.take([]row{r}, &parts, [classes]int64{})
 	f := d.next(everywhere)
 	d.reading = true
-	d.end(f, confirmed, models.Outcome{}, time.Now())
-	d.deleted(d.done, &parts)
+	d.end(f, relay.Confirmed, models.Outcome{}, time.Now())
+	d.deleted(d.settling.done, &parts)
 	fresh, _ := d.take([]row{r}, &parts, [classes]int64{})
 	require.Zero(t, fresh)
 	require.Nil(t, d.next(everywhere))

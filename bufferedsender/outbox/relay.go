@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 	"go.opentelemetry.io/otel"
@@ -107,9 +108,9 @@ type Relay struct {
 	info    models.SenderInfo
 	owner   string
 	slot    int64 // of the relay itself in the table of leases
-	margin  time.Duration
+	terms   relay.Terms
 	running atomic.Bool
-	stats   counters
+	stats   atomic.Pointer[Stats]
 	state   atomic.Pointer[state]
 	trouble atomic.Pointer[troubled]
 }
@@ -155,15 +156,16 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	if r.info.RequestTimeout <= 0 {
 		bad("the sender's RequestTimeout is off: a request without an end may be applied after the lease on its keys. Set it")
 	}
-	r.margin = max(5*time.Second, r.info.UnknownWait+time.Second)
+	margin := max(5*time.Second, r.info.UnknownWait+time.Second)
+	r.terms = relay.Terms{Margin: margin, Shortest: max(r.info.RequestTimeout/10, 1)}
 	timeout := max(r.info.RequestTimeout, 0)
-	positive("Lease", &o.Lease, timeout+6*r.margin)
-	spare := o.Lease - timeout - r.margin
+	positive("Lease", &o.Lease, timeout+6*margin)
+	spare := o.Lease - timeout - margin
 	positive("Renew", &o.Renew, min(10*time.Second, spare/2))
 	if spare < 2*o.Renew || o.Renew <= 0 {
 		renew := max(o.Renew, time.Second)
 		bad("Lease is %v: it has to outlast the sender's RequestTimeout of %v, a margin of %v and two renewals of %v each: use at least %v",
-			o.Lease, r.info.RequestTimeout, r.margin, renew, timeout+r.margin+2*renew)
+			o.Lease, r.info.RequestTimeout, margin, renew, timeout+margin+2*renew)
 	}
 	positive("Poll", &o.Poll, DefaultPoll)
 	positive("IdlePoll", &o.IdlePoll, DefaultIdlePoll)
@@ -211,6 +213,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	for _, b := range random[:6] {
 		r.slot = r.slot<<8 | int64(b)
 	}
+	r.stats.Store(new(Stats))
 	r.state.Store(&state{err: errNotRunning})
 	return r, nil
 }
@@ -269,19 +272,8 @@ type Stats struct {
 	Ranges, InHand, Aside int64
 }
 
-type counters struct {
-	read, late, sent, loaded, deleted, folded, dead, failed, stale, lost, ranges, inHand, aside atomic.Int64
-}
-
 // Stats returns the counts. It never blocks.
-func (r *Relay) Stats() Stats {
-	c := &r.stats
-	return Stats{
-		Read: c.read.Load(), Late: c.late.Load(), Sent: c.sent.Load(), Loaded: c.loaded.Load(), Deleted: c.deleted.Load(), Folded: c.folded.Load(),
-		Dead: c.dead.Load(), Failed: c.failed.Load(), Stale: c.stale.Load(), LeasesLost: c.lost.Load(),
-		Ranges: c.ranges.Load(), InHand: c.inHand.Load(), Aside: c.aside.Load(),
-	}
-}
+func (r *Relay) Stats() Stats { return *r.stats.Load() }
 
 // Run sends rows until ctx ends, and returns nil then. Before it returns it takes back what was not sent, waits for
 // requests that are under way (the sender's RequestTimeout at the most; and for the database, which has half a minute

@@ -27,6 +27,9 @@ func (t *Table) pause(ctx context.Context, db Execer, paused bool) (err error) {
 	return err
 }
 
+// atOnce is how many keys one statement has.
+const atOnce = 1000
+
 // Contains says of each raw key whether there are rows of it. It reads the rows of the queue, so
 // it costs as much as there is waiting.
 func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found []bool, err error) {
@@ -35,8 +38,8 @@ func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found
 		return nil, err
 	}
 	found = make([]bool, len(keys))
-	for from := 0; from < len(keys); from += maxLoad {
-		part := keys[from:min(from+maxLoad, len(keys))]
+	for from := 0; from < len(keys); from += atOnce {
+		part := keys[from:min(from+atOnce, len(keys))]
 		have, err := sqlkit.Texts(ctx, db, t.text(`SELECT DISTINCT key FROM {t} WHERE queue = ?1 AND key `+t.data.In("?2", "text")), append([]any{t.Queue}, t.data.Values(sqlkit.Anys(part))...)...)
 		if err != nil {
 			return nil, err
@@ -95,7 +98,7 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 	if err := t.ready(); err != nil {
 		return 0, err
 	}
-	keys := make([]string, 0, maxLoad)
+	keys := make([]string, 0, atOnce)
 	flush := func() error {
 		b, err := keysOnly(t, keys)
 		if bad := (*WriteError)(nil); errors.As(err, &bad) {
@@ -118,7 +121,7 @@ func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, 
 		if err != nil {
 			return n, err
 		}
-		if keys = append(keys, key); len(keys) == maxLoad {
+		if keys = append(keys, key); len(keys) == atOnce {
 			if err := flush(); err != nil {
 				return n, err
 			}
