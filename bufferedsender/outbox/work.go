@@ -92,8 +92,12 @@ type inbox struct {
 
 func (b *inbox) post(f func()) {
 	b.mu.Lock()
+	first := len(b.events) == 0
 	b.events = append(b.events, f)
 	b.mu.Unlock()
+	if !first {
+		return
+	}
 	select {
 	case b.signal <- struct{}{}:
 	default:
