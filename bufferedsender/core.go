@@ -62,10 +62,6 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
 		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
 	}
-	sending.lasts = untilOf
-	if s.feed != nil {
-		sending.lasts = s.feed.lasts // whose actions have no Until
-	}
 	s.publisher = publisher.New(publisher.Config[payload, models.IndexingResult]{
 		Transport:      sending,
 		Recycle:        sending.recycle,
@@ -127,10 +123,9 @@ func (s *sender) goesBack(v *payload) bool { return s.feed != nil && s.feed.goes
 
 // leave says of an action that is about to travel whether it may.
 func (s *sender) leave(it *item) bool {
-	if s.feed != nil && !s.feed.mayTravel(it) {
-		return false
-	}
-	if !lasting(it, s.options.RequestTimeout/10) {
+	var b bound
+	if b.see(it); it.Value.goesBack() || b.limited && b.left < max(s.options.RequestTimeout/10, 1) {
+		it.Value.giveBack()
 		return false
 	}
 	if leave(it) {

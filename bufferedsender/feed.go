@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
 // feed stands between a sender and its queue: it keeps the buffer filled with what it
@@ -21,45 +22,32 @@ import (
 //
 // Its goroutine runs while there is something to settle or to reserve, and ends when the
 // queue has nothing: an idle sender has none. Whoever may have changed that calls wake.
-//
-//archtest:long owed: a relay kit takes the line of a key, the leases and the load
 type feed struct {
 	s        *sender
 	queue    queue.Queue
 	exchange func(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error)
 	appender appender
 	locals   locals
-	sends    bool // it reserves; false: there is no client
-
-	lease, margin, shortest time.Duration // see Options.QueueLease
-	holder                  queue.ID
-	name                    string
+	sends    bool       // it reserves; false: there is no client
+	wanted   queue.Want // what all reservations have in common; For is Options.QueueLease
+	terms    relay.Terms
 
 	ctx    context.Context // of all calls of the queue; ends when Close gives up
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	held     map[*holding]struct{}
-	records  int // of them, in the buffer
-	bytes    int
+	held     holdings
 	ends     []queue.End
 	running  bool
 	again    bool // somebody has called wake
 	flushing int  // calls of Flush that wait
 	extender *time.Timer
-	poller   *time.Timer     // of locals that others may have settled
-	asked    map[*local]bool // that the poller asks about, kept until askedAt
-	askedAt  queue.Position
-	repeat   *queue.Want // of a reservation whose answer was lost, since repeatOf
-	repeatOf time.Time
+	unwatch  func()
+	adding   context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
 
-	loadsFailed int       // of the goroutine: calls of the Loader since one has worked
-	loadAfter   time.Time // of the goroutine: it is not asked before
-	unwatch     func()
-	adding      context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
-	probes      int                // that have failed, since sending is held
-	others      []other            // that are to be told, see endOthers
-	closed      bool               // whoever is to be told something is told at once
+	// Of the goroutine.
+	repeat  *reservation // whose answer was lost
+	loading loading
 
 	unobserve func() // ends the metrics of the queue
 
@@ -70,22 +58,29 @@ type feed struct {
 	stats   atomic.Pointer[queue.Stats]
 }
 
+// reservation is one that was asked for, and when.
+type reservation struct {
+	want  queue.Want
+	began time.Time
+}
+
 func newFeed(s *sender, sends bool) *feed {
 	o := &s.options
 	host, _ := os.Hostname()
 	f := &feed{
-		s: s, queue: o.Queue, sends: sends, lease: o.QueueLease, margin: o.QueueLease / leaseMargin, shortest: o.RequestTimeout / 10,
-		holder: queue.NewID(), name: fmt.Sprintf("process %d on %s", os.Getpid(), host), held: make(map[*holding]struct{}),
+		s: s, queue: o.Queue, sends: sends, terms: relay.Terms{Margin: o.QueueLease / leaseMargin},
+		wanted: queue.Want{Holder: queue.NewID(), Name: fmt.Sprintf("process %d on %s", os.Getpid(), host), For: o.QueueLease, Uncertain: max(o.UnknownWait, 0)},
+		held:   holdings{all: make(map[*holding]struct{})},
 	}
-	f.locals.most, f.locals.mostBytes = o.Limits.MaxBufferedActions, o.Limits.MaxBufferedBytes
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.locals = locals{s: s, ctx: f.ctx, most: o.Limits.MaxBufferedActions, mostBytes: o.Limits.MaxBufferedBytes}
 	f.exchange = f.settleThenReserve
 	if both, ok := o.Queue.(queue.Exchanger); ok {
 		f.exchange = both.Exchange
 	}
 	f.appender = appender{
 		queue: o.Queue, ctx: f.ctx, adder: queue.NewID(), room: make(chan struct{}, 1),
-		keep: f.keep, drop: f.drop, kept: f.kept,
+		keep: f.locals.keep, drop: f.locals.drop, kept: f.locals.appended,
 	}
 	return f
 }
@@ -111,45 +106,6 @@ func (f *feed) settleThenReserve(ctx context.Context, want queue.Want, ends ...q
 	return leases, stale, nil, err
 }
 
-// keep remembers what belongs to the records of an adding call that is about to be
-// appended: the answer may come after they were reserved.
-func (f *feed) keep(c *appending, from int, number uint64, places []int) {
-	for i, at := range places {
-		if l := c.locals[from+i]; l != nil {
-			l.number, l.index = number, at
-			f.locals.add(c.records[from+i].Key, l)
-		}
-	}
-}
-
-func (f *feed) drop(c *appending, from, to int) {
-	for i := from; c.locals != nil && i < to; i++ {
-		if l := c.locals[i]; l != nil {
-			f.locals.remove(c.records[i].Key, l)
-		}
-	}
-}
-
-// kept notes that what belongs to these adding calls is in the queue.
-func (f *feed) kept(calls []*appending, receipt *queue.Receipt) {
-	any := false
-	f.locals.mu.Lock()
-	for _, c := range calls {
-		from, to := c.next()
-		for i := from; c.locals != nil && i < to; i++ {
-			if l := c.locals[i]; l != nil {
-				l.kept, any = receipt.Position, true
-			}
-		}
-	}
-	f.locals.mu.Unlock()
-	if any {
-		f.mu.Lock()
-		f.pollLater(pollFirst)
-		f.mu.Unlock()
-	}
-}
-
 // wake has the feed look what there is to do. It never blocks.
 func (f *feed) wake() {
 	f.mu.Lock()
@@ -163,7 +119,7 @@ func (f *feed) wake() {
 
 // run settles and reserves until there is nothing to do.
 func (f *feed) run() {
-	wait := 50 * time.Millisecond
+	var retry relay.Retry
 	for {
 		f.mu.Lock()
 		ends := f.ends
@@ -193,14 +149,14 @@ func (f *feed) run() {
 				continue
 			}
 			f.log("the queue does not answer", err)
-			sleep(f.ctx, wait)
-			wait = min(2*wait, 2*time.Second)
+			retry.Failed(time.Now(), 2*time.Second)
+			sleep(f.ctx, time.Until(retry.At))
 			f.mu.Lock()
 			f.again = true
 			f.mu.Unlock()
 			continue
 		}
-		wait = 50 * time.Millisecond
+		retry.Failures = 0
 		f.changed.send()
 	}
 }
@@ -212,7 +168,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	var leases, stale, failed []queue.Lease
 	began := time.Now()
 	if f.repeat != nil {
-		want, began = *f.repeat, f.repeatOf
+		want, began = f.repeat.want, f.repeat.began
 	}
 	switch {
 	case want.Keys > 0 && len(ends) > 0:
@@ -228,7 +184,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	if err != nil {
 		f.unsettled(ends, failed, want.Keys > 0)
 		if want.Keys > 0 && len(leases) == 0 && time.Since(began) < want.For { // later there is nothing left of it
-			f.repeat, f.repeatOf = &want, began
+			f.repeat = &reservation{want, began}
 		}
 	}
 	f.settledEnds(ends, stale, err == nil)
@@ -279,7 +235,8 @@ func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, reserving bool)
 // the probe. Otherwise as much as two requests for each that may be in flight: what stays
 // in the queue can still be folded, and others can have it. Called with the lock.
 func (f *feed) want() queue.Want { //nolint:cyclop // one decision
-	w := queue.Want{Token: queue.NewID(), Holder: f.holder, Name: f.name, For: f.lease, Uncertain: max(f.s.options.UnknownWait, 0)}
+	w := f.wanted
+	w.Token = queue.NewID()
 	if f.stopped.Load() || !f.sends {
 		return w
 	}
@@ -292,25 +249,20 @@ func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 	case c.State == publisher.Ready || f.isHeld(c):
 		// The next probe is to be another key, if there is one: what fails alone again and
 		// again looks like a bad document.
-		if !f.untried() {
+		if !f.held.untried() {
 			w.Keys, w.Bytes = 1, bytes
 		}
 		return w
 	}
 	// What is held apart lets the others pass.
-	if apart := f.s.publisher.Stats().Apart; apart > 0 {
+	apart := f.s.publisher.Stats().Apart
+	if apart > 0 {
 		records, bytes = min(limits.Items, records+apart), int(limits.Bytes)
-		if f.records-apart > (records-apart)/2 || f.bytes > bytes/2 || records <= f.records {
-			return w
-		}
-		w.Keys, w.Bytes = min(records-f.records, queue.MaxCall), bytes-f.bytes
-		return w
 	}
 	// In pieces that are worth a round trip.
-	if f.records > records/2 || f.bytes > bytes/2 {
-		return w
+	if room := records - f.held.records; room > 0 && f.held.records-apart <= (records-apart)/2 && f.held.bytes <= bytes/2 {
+		w.Keys, w.Bytes = min(room, queue.MaxCall), bytes-f.held.bytes
 	}
-	w.Keys, w.Bytes = min(records-f.records, queue.MaxCall), bytes-f.bytes
 	return w
 }
 
@@ -318,20 +270,6 @@ func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 // held apart from the others.
 func (f *feed) isHeld(c publisher.Condition) bool {
 	return c.Held() != nil && (c.State != publisher.Held || !f.s.gate.closed())
-}
-
-// untried reports whether something is held that could be the next probe, or is on its way
-// back. Called with the lock.
-func (f *feed) untried() bool {
-	if len(f.held) > 1 {
-		return true
-	}
-	for h := range f.held {
-		if !h.sent {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *feed) log(what string, err error, more ...slog.Attr) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
 // reported notes the end of a record that was in the buffer, after the handlers have run. It
@@ -25,9 +26,9 @@ func (f *feed) reported(s *settlement, err error) {
 	h.sent = h.sent || s.Item.Attempt > 0
 	f.mu.Unlock()
 	defer f.ended(v, end, s.Unknown || s.Cut, reason) // also if a callback ends the goroutine
-	if end == recordRefused && h.left > 1 {
+	if end == relay.Refused && h.left > 1 {
 		// What is behind it waits behind it, for people, and is not sent.
-		h.back.Store(true)
+		h.lasts.GiveBack()
 		f.s.publisher.Sweep(f.s.gone)
 	}
 	if s.Outcome != publisher.Returned { // also of what Close has given up: it was notified
@@ -65,9 +66,9 @@ func eachOnce(from, n int, do func(i int)) {
 
 // ended notes what became of a record. When it was the last one of its key the lease can be
 // settled, which the next round does.
-func (f *feed) ended(v *payload, end recordEnd, unknown bool, reason string) {
+func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string) {
 	h := v.from.holding
-	if end == recordBack {
+	if end == relay.Returned {
 		var late []item
 		for _, l := range h.locals[v.from.record] {
 			if w := l.value.waiter; w != nil {
@@ -77,29 +78,27 @@ func (f *feed) ended(v *payload, end recordEnd, unknown bool, reason string) {
 				late = append(late, item{Key: h.lease.Key, Value: l.value})
 			}
 		}
-		defer f.tell(late, errKept)
+		defer f.locals.tell(late, errKept)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if end == recordBack && len(h.locals[v.from.record]) > 0 {
-		f.pollLater(pollFirst) // another may send it now
-	}
 	h.ends[v.from.record] = end
-	h.unknown = h.unknown || unknown
-	if end == recordRefused {
+	if unknown {
+		h.cut = time.Now()
+	}
+	if end == relay.Refused {
 		h.reason = reason
 	}
-	f.records--
+	f.held.records--
 	if h.left--; h.left > 0 {
 		return
 	}
-	f.bytes -= h.bytes
-	delete(f.held, h)
-	if !h.lost.Load() {
+	f.held.remove(h)
+	if !h.lasts.Ended() {
 		if cap(f.ends) == 0 {
-			f.ends = make([]queue.End, 0, min(len(f.held)+1, queue.MaxCall))
+			f.ends = make([]queue.End, 0, min(len(f.held.all)+1, queue.MaxCall))
 		}
-		f.ends = append(f.ends, h.end(max(f.s.options.UnknownWait, 0), min(afterProbe<<min(f.probes, 10), afterProbes)))
+		f.ends = append(f.ends, h.end(f.wanted.Uncertain, min(afterProbe<<min(f.held.probes, 10), afterProbes)))
 	}
 	f.again = true
 }
@@ -131,7 +130,7 @@ func (f *feed) conditionChanged(to publisher.Condition) {
 		f.giveBack()
 	case !f.isHeld(to):
 		f.mu.Lock()
-		f.probes = 0
+		f.held.probes = 0
 		f.mu.Unlock()
 	}
 	f.wake()
@@ -142,7 +141,7 @@ func (f *feed) cameBack(v *payload) {
 	h := v.from.holding
 	f.mu.Lock()
 	h.sent = true
-	probe := len(f.held) == 1
+	probe := len(f.held.all) == 1
 	f.mu.Unlock()
 	if probe && f.isHeld(f.s.publisher.Condition()) {
 		f.wake() // another key is to be the next probe
@@ -152,14 +151,8 @@ func (f *feed) cameBack(v *payload) {
 // giveBackTried gives back what has been a probe, but for these.
 func (f *feed) giveBackTried(not []*holding) {
 	f.mu.Lock()
-	n := 0
-	for h := range f.held {
-		if h.sent && !slices.Contains(not, h) {
-			h.back.Store(true)
-			n++
-		}
-	}
-	f.probes += n
+	n := f.held.giveBack(func(h *holding) bool { return h.sent && !slices.Contains(not, h) })
+	f.held.probes += n
 	f.mu.Unlock()
 	if n > 0 {
 		f.s.publisher.Sweep(f.s.gone)
@@ -169,10 +162,7 @@ func (f *feed) giveBackTried(not []*holding) {
 // giveBack has everything go back to the queue that is not in a request.
 func (f *feed) giveBack() {
 	f.mu.Lock()
-	for h := range f.held {
-		h.back.Store(true)
-	}
-	n := len(f.held)
+	n := f.held.giveBack(func(*holding) bool { return true })
 	if f.adding != nil {
 		f.adding()
 	}

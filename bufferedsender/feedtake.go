@@ -7,27 +7,22 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 )
 
 // take puts what was reserved into the buffer.
 func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
-	lasts := &span{began.Add(f.lease)}
+	end := began.Add(f.wanted.For)
 	f.mu.Lock()
 	holdings := make([]*holding, 0, len(leases))
 	for i := range leases {
-		h := newHolding(leases[i])
-		h.span.Store(lasts)
-		for j := range h.lease.Records {
-			h.bytes += len(h.lease.Records[j].Body)
-		}
-		f.held[h] = struct{}{}
-		f.records += h.left
-		f.bytes += h.bytes
+		h := newHolding(leases[i], &f.terms, &end)
+		f.held.add(h)
 		holdings = append(holdings, h)
 	}
 	if f.extender == nil {
-		f.extender = time.AfterFunc(f.lease/leaseExtends, f.extend)
+		f.extender = time.AfterFunc(f.wanted.For/leaseExtends, f.extend)
 	}
 	f.again = true // there may be more
 	flushing := f.flushing > 0
@@ -44,7 +39,7 @@ func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 			continue
 		}
 		for i := range items { // the sender is being closed, or what it holds goes back
-			f.ended(&items[i].Value, recordBack, false, "")
+			f.ended(&items[i].Value, relay.Returned, false, "")
 		}
 		break
 	}
@@ -56,7 +51,7 @@ func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 		f.giveBackTried(holdings)
 	case f.isHeld(c):
 		f.giveBack() // sending has come to be held in the meantime
-	case slices.ContainsFunc(holdings, func(h *holding) bool { return h.back.Load() }):
+	case slices.ContainsFunc(holdings, func(h *holding) bool { return h.lasts.GoesBack() }):
 		f.s.publisher.Sweep(f.s.gone) // that was so for a while
 	}
 	switch {
@@ -97,7 +92,7 @@ func (f *feed) items(holdings []*holding) (items []item) {
 				it.Body, it.Value = l.body, payload{typ: l.typ}
 			}
 			var own *local
-			h.locals[j], own = f.claim(r)
+			h.locals[j], own = f.locals.claim(r, f.appender.adder)
 			if own != nil {
 				typ := it.Value.typ
 				it.Value = own.value
@@ -114,28 +109,4 @@ func (f *feed) items(holdings []*holding) (items []item) {
 		}
 	}
 	return items
-}
-
-// claim takes what this process knows of a record: its own waiter, and those of the
-// records that it has replaced, which end like it. Earlier ones that it has not replaced were
-// dealt with by another process, or are part of it: nobody here can tell.
-func (f *feed) claim(r *queue.Record) (all []*local, own *local) {
-	all = f.locals.take(r.Key, f.appender.adder, &r.From)
-	if n := len(all); n > 0 && all[n-1].number == r.From.Number && all[n-1].index == r.From.Index {
-		own = all[n-1]
-	}
-	if r.Replaces() {
-		return all, own
-	}
-	var others []item
-	for _, l := range all {
-		if l != own {
-			others = append(others, item{Key: r.Key, Value: l.value})
-		}
-	}
-	f.tell(others, ErrElsewhere)
-	if own == nil {
-		return nil, nil
-	}
-	return []*local{own}, own
 }

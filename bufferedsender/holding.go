@@ -1,79 +1,62 @@
 package bufferedsender
 
 import (
-	"sync/atomic"
+	"context"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
 // holding is a key that is reserved, while its records are in the buffer.
 type holding struct {
 	lease queue.Lease
-	span  atomic.Pointer[span]
-	// back says that the records go back to the queue if they are not in a request; lost
-	// that the lease has ended, so that there is nothing to give back.
-	back, lost atomic.Bool
+	lasts relay.Lease
+	terms *relay.Terms
 
 	// Of the feed's lock.
-	left    int // records that have not ended
-	ends    []recordEnd
-	bytes   int
-	locals  [][]*local // by record; the last of each is the record's own if it has one
-	sent    bool       // a record has been in a request
-	reason  string     // why one was refused
-	unknown bool       // the last one that was cut may still be applied
+	left   int // records that have not ended
+	ends   []relay.Verdict
+	bytes  int
+	locals [][]*local // by record; the last of each is the record's own if it has one
+	sent   bool       // a record has been in a request
+	reason string     // why one was refused
+	cut    time.Time  // when a request was cut last that may still be applied
 
 	// What ends and locals are of a key with one record, which is most of them.
-	oneEnd   [1]recordEnd
+	oneEnd   [1]relay.Verdict
 	oneLocal [1][]*local
 }
 
-func newHolding(l queue.Lease) *holding {
-	h := &holding{lease: l, left: len(l.Records)}
+func newHolding(l queue.Lease, terms *relay.Terms, end *time.Time) *holding {
+	h := &holding{lease: l, terms: terms, left: len(l.Records)}
 	if h.ends, h.locals = h.oneEnd[:], h.oneLocal[:]; len(l.Records) != 1 {
-		h.ends, h.locals = make([]recordEnd, len(l.Records)), make([][]*local, len(l.Records))
+		h.ends, h.locals = make([]relay.Verdict, len(l.Records)), make([][]*local, len(l.Records))
 	}
+	for i := range l.Records {
+		h.bytes += len(l.Records[i].Body)
+	}
+	h.lasts.Extend(end)
 	return h
 }
 
-// recordEnd is what became of a record.
-type recordEnd uint8
-
-const (
-	recordOpen recordEnd = iota
-	recordDone
-	recordRefused
-	recordBack
-)
-
-// span is how long leases last, by both clocks: a machine that sleeps stops the
-// monotonic one, and somebody who sets the time moves the other.
-type span struct{ until time.Time }
-
-// left is how much of it is left, by the clock that says less.
-func (s *span) left(now time.Time) time.Duration {
-	return min(s.until.Sub(now), s.until.Round(0).Sub(now.Round(0)))
-}
+// name is the lease without its records.
+func (h *holding) name() queue.Lease { return queue.Lease{Key: h.lease.Key, Token: h.lease.Token} }
 
 // end says what is to become of the lease when all records have ended.
-func (h *holding) end(uncertain time.Duration, again time.Duration) queue.End {
-	e := queue.End{Lease: queue.Lease{Key: h.lease.Key, Token: h.lease.Token}, Fate: queue.Commit}
-	if h.unknown {
-		e.Uncertain = uncertain
-	}
-	for i, end := range h.ends {
-		if end == recordDone {
-			continue
-		}
-		e.Done, e.Fate = i, queue.Release
-		if end == recordRefused {
-			e.Fate, e.Reason = queue.Park, h.reason
-		} else if h.sent {
+func (h *holding) end(unknownWait, again time.Duration) queue.End {
+	done, v := relay.Settle(h.ends)
+	e := queue.End{Lease: h.name(), Fate: queue.Commit, Uncertain: relay.Uncertain(h.cut, unknownWait, time.Now())}
+	switch v {
+	case relay.Confirmed:
+		return e
+	case relay.Refused:
+		e.Done, e.Fate, e.Reason = done, queue.Park, h.reason
+	default:
+		if e.Done, e.Fate = done, queue.Release; h.sent {
 			e.After = again
 		}
-		break
 	}
 	return e
 }
@@ -88,12 +71,18 @@ type reserved struct {
 // goesBack says of an item that is taken back, or given up by Close, whether it returns to
 // the queue.
 func (f *feed) goesBack(v *payload) bool {
-	h := v.from.holding
-	return h != nil && (h.back.Load() || f.stopped.Load())
+	return v.goesBack() || v.from.holding != nil && f.stopped.Load()
 }
 
 // goesBack says of an item whether its lease is given back.
-func (v *payload) goesBack() bool { return v.from.holding != nil && v.from.holding.back.Load() }
+func (v *payload) goesBack() bool { return v.from.holding != nil && v.from.holding.lasts.GoesBack() }
+
+// giveBack has the lease of an item given back, if it has one.
+func (v *payload) giveBack() {
+	if v.from.holding != nil {
+		v.from.holding.lasts.GiveBack()
+	}
+}
 
 // detach has an action of the queue travel although who waited for it has gone, and reports
 // whether it is one. It may have replaced others that nobody has taken back, so it cannot be
@@ -106,51 +95,128 @@ func (v *payload) detach() bool {
 	return true
 }
 
-// mayTravel says of an item whether its lease lasts for another request.
-func (f *feed) mayTravel(it *item) bool {
-	h := it.Value.from.holding
-	if h == nil {
-		return true
-	}
-	if h.back.Load() || h.span.Load().left(time.Now()) < f.margin+f.shortest {
-		h.back.Store(true)
-		return false
-	}
-	return true
-}
-
-// lasts returns how long a request with these items may take: nobody waits for one when
-// its leases end, but for a margin.
-func (f *feed) lasts(batch *batch) (time.Duration, bool) {
-	now, limit, reserved := time.Now(), time.Duration(0), false
-	see := func(v *payload) {
-		h := v.from.holding
-		if h == nil {
-			return
-		}
-		if left := h.span.Load().left(now) - f.margin; !reserved || left < limit {
-			limit, reserved = left, true
-		}
-	}
-	for i := range batch.Items {
-		see(&batch.Items[i].Value)
-		for j := range batch.Items[i].Parts {
-			see(&batch.Items[i].Parts[j].Value)
-		}
-	}
-	return limit, reserved
-}
-
-// settledFor notes what became of a record.
-func fateOf(s *settlement, lettersTaken bool) recordEnd {
+// fateOf is what became of a record.
+func fateOf(s *settlement, lettersTaken bool) relay.Verdict {
 	switch {
 	case s.Outcome == publisher.Completed:
-		return recordDone
+		return relay.Confirmed
 	case s.Outcome == publisher.Returned || s.Outcome == publisher.Unsent:
-		return recordBack
+		return relay.Returned
 	case s.Withdrawn || lettersTaken:
-		return recordDone // the program wants it so, or a dead letter has it
+		return relay.Confirmed // the program wants it so, or a dead letter has it
 	default:
-		return recordRefused
+		return relay.Refused
+	}
+}
+
+// holdings are what is in the buffer. The feed's lock guards them.
+type holdings struct {
+	all     map[*holding]struct{}
+	records int
+	bytes   int
+	probes  int // that have failed, since sending is held
+}
+
+func (hs *holdings) add(h *holding) {
+	hs.all[h] = struct{}{}
+	hs.records += h.left
+	hs.bytes += h.bytes
+}
+
+func (hs *holdings) remove(h *holding) {
+	delete(hs.all, h)
+	hs.records -= h.left
+	hs.bytes -= h.bytes
+}
+
+// untried reports whether something is held that could be the next probe, or is on its way
+// back.
+func (hs *holdings) untried() bool {
+	for h := range hs.all {
+		if !h.sent {
+			return true
+		}
+	}
+	return len(hs.all) > 1
+}
+
+// giveBack has holdings given back, and returns how many.
+func (hs *holdings) giveBack(which func(*holding) bool) (n int) {
+	for h := range hs.all {
+		if which(h) {
+			h.lasts.GiveBack()
+			n++
+		}
+	}
+	return n
+}
+
+// A lease is extended at each third of its length, and again soon if that fails. Its last
+// tenth is a margin for clocks: nobody waits for a request then.
+const (
+	leaseExtends = 3
+	leaseMargin  = 10
+)
+
+// extend makes the leases of what is held last longer. It runs on the goroutine of a timer.
+func (f *feed) extend() {
+	f.mu.Lock()
+	if len(f.held.all)+len(f.ends) == 0 || f.unwatch == nil {
+		f.extender = nil
+		f.mu.Unlock()
+		return
+	}
+	holdings := make([]*holding, 0, len(f.held.all))
+	leases := make([]queue.Lease, 0, len(f.held.all)+len(f.ends))
+	for h := range f.held.all {
+		if !h.lasts.Ended() {
+			holdings, leases = append(holdings, h), append(leases, h.name())
+		}
+	}
+	for i := range f.ends { // until they are settled
+		leases = append(leases, f.ends[i].Lease)
+	}
+	f.mu.Unlock()
+	length := f.wanted.For
+	ctx, cancel := context.WithTimeout(f.ctx, length/leaseExtends)
+	defer cancel()
+	end := time.Now().Add(length)
+	lost, err := f.queue.Extend(ctx, length, leases...)
+	next := length / leaseExtends
+	if err != nil {
+		f.log("leases could not be extended", err)
+		next = length / (4 * leaseExtends)
+	} else {
+		f.extended(holdings, lost, &end)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.extender = nil; f.unwatch != nil {
+		f.extender = time.AfterFunc(next, f.extend)
+	}
+}
+
+func (f *feed) extended(holdings []*holding, lost []queue.Lease, end *time.Time) {
+	type one struct {
+		key   string
+		token queue.ID
+	}
+	gone := make(map[one]bool, len(lost))
+	for i := range lost {
+		gone[one{lost[i].Key, lost[i].Token}] = true
+	}
+	f.mu.Lock()
+	for _, h := range holdings {
+		if _, held := f.held.all[h]; held && gone[one{h.lease.Key, h.lease.Token}] {
+			h.lasts.End()
+			f.stale.Add(1)
+			continue
+		}
+		h.lasts.Extend(end)
+	}
+	f.mu.Unlock()
+	if len(lost) > 0 {
+		// What has ended meanwhile was settled by us, and is not lost.
+		f.s.publisher.Sweep(f.s.gone)
 	}
 }

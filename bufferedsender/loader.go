@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -26,76 +27,88 @@ type loaded struct {
 	body []byte
 }
 
+// loading is what the feed's goroutine knows of the Loader.
+type loading struct {
+	relay.Loads
+	after time.Time // it is not asked before
+}
+
+// slowLoad is how long the Loader may have failed before outcomes do not wait for it any more.
+const slowLoad = 5 * time.Second
+
 // load asks the Loader for the truth about keys of which only it is known that they have
-// changed. What it says nothing about is released, or deleted if Options.DeleteMissing says
-// so; after an error all are released.
-//
-// After an error it is left alone for a while, whatever else is reserved meanwhile.
+// changed. After an error it is asked for fewer keys; the one that it fails for alone is released, and all are if it
+// fails for each: then it is left alone for a while, whatever else is reserved meanwhile.
 func (f *feed) load(holdings []*holding) map[*holding]loaded {
-	if len(holdings) == 0 {
-		return nil
+	found := make(map[*holding]loaded, len(holdings))
+	began, wait := time.Now(), time.Until(f.loading.after)
+	for len(holdings) > 0 && wait <= 0 {
+		n := min(f.loading.Most(math.MaxInt64), len(holdings))
+		err := f.loadSome(holdings[:n], found)
+		if err == nil {
+			f.loading.Loaded(n, 0)
+			holdings = holdings[n:]
+			continue
+		}
+		down := f.loading.Failed(n) || time.Since(began) > slowLoad
+		after := relay.BackOff(f.loading.Failures, unknownFirst, time.Minute)
+		if !down && n > 1 {
+			continue
+		}
+		f.log("the Loader has failed: its keys wait in the queue", err)
+		if f.release(holdings[0], queue.End{Fate: queue.Release, After: after}); down {
+			wait, f.loading.after = after, time.Now().Add(after)
+		}
+		holdings = holdings[1:]
 	}
-	byKey := make(map[string]*holding, len(holdings))
+	for _, h := range holdings {
+		f.release(h, queue.End{Fate: queue.Release, After: wait})
+	}
+	return found
+}
+
+// loadSome adds what the Loader says about some keys. What it says nothing about is released, or deleted if
+// Options.DeleteMissing says so.
+func (f *feed) loadSome(holdings []*holding, found map[*holding]loaded) error {
 	keys := make([]string, len(holdings))
 	for i, h := range holdings {
 		keys[i] = h.lease.Key
-		byKey[h.lease.Key] = h
-	}
-	if wait := time.Until(f.loadAfter); wait > 0 {
-		for _, h := range holdings {
-			f.release(h, queue.End{Fate: queue.Release, After: wait})
-		}
-		return nil
 	}
 	n, put, err := f.askLoader(keys)
-	found := make(map[*holding]loaded, n)
-	bad := make(map[*holding]error)
+	if err != nil {
+		return err
+	}
 	c := f.s.newChunk(f.ctx, 1)
 	defer c.free()
-	for i := 0; err == nil && i < n; i++ {
+	answered := make([]string, n)
+	said, bad := make(map[string]loaded, n), make(map[string]error)
+	for i := range n {
 		put(i, c)
 		key, l, wrong := encodeLoaded(c)
-		h := byKey[key]
-		switch {
-		case h == nil && wrong != nil:
-			err = fmt.Errorf("action %d: %w", i, wrong)
-		case h == nil:
-			err = fmt.Errorf("action %d is about the key %q, which was not asked for", i, key)
-		case wrong != nil:
-			bad[h] = wrong // its own business, and not that of its neighbours
-		case found[h].body != nil:
-			err = fmt.Errorf("there are two actions about the key %q", key)
-		default:
-			found[h] = l
+		if answered[i] = key; wrong == nil {
+			said[key] = l
+		} else if bad[key] = wrong; key == "" {
+			return fmt.Errorf("action %d: %w", i, wrong)
 		}
 	}
-	if err != nil {
-		// All together and ever later: a database that is down is not asked for each key.
-		after := backOff(f.loadsFailed, unknownFirst, time.Minute)
-		f.loadsFailed++
-		f.loadAfter = time.Now().Add(after)
-		f.log("the Loader has failed: its keys wait in the queue", err)
-		for _, h := range holdings {
-			f.release(h, queue.End{Fate: queue.Release, After: after})
-		}
-		return nil
+	if err := relay.Answered(keys, answered); err != nil {
+		return err
 	}
-	f.loadsFailed = 0
+	field := f.s.keyField.name()
 	for _, h := range holdings {
-		if _, ok := found[h]; ok {
-			continue
-		}
-		field := f.s.keyField.name()
-		switch tries := h.lease.Tries; {
-		case f.s.options.DeleteMissing && field != "" && bad[h] == nil:
+		l, ok := said[h.lease.Key]
+		switch tries, wrong := h.lease.Tries+1, bad[h.lease.Key]; {
+		case ok:
+			found[h] = l
+		case f.s.options.DeleteMissing && field != "" && wrong == nil:
 			found[h] = loaded{models.ActionTypeDelete, models.AppendDelete(nil, field, h.lease.Key)}
-		case tries+1 >= unknownTries:
-			f.release(h, queue.End{Fate: queue.Park, Reason: parkedBecause(tries+1, bad[h])})
-		default:
-			f.release(h, queue.End{Fate: queue.Release, Again: true, After: backOff(tries, unknownFirst, unknownLast)})
+		case tries >= unknownTries:
+			f.release(h, queue.End{Fate: queue.Park, Reason: parkedBecause(tries, wrong)})
+		default: // what cannot be sent is its own business, and not that of its neighbours
+			f.release(h, queue.End{Fate: queue.Release, Again: true, After: relay.BackOff(tries, unknownFirst, unknownLast)})
 		}
 	}
-	return found
+	return nil
 }
 
 // askLoader calls the function of the program, whose panic is an error.
@@ -158,23 +171,12 @@ func encodeLoaded(c *chunk) (key string, l loaded, err error) {
 
 // release ends a lease of which nothing was put into the buffer.
 func (f *feed) release(h *holding, end queue.End) {
-	end.Lease = queue.Lease{Key: h.lease.Key, Token: h.lease.Token}
+	end.Lease = h.name()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.held, h)
-	f.records -= h.left
-	f.bytes -= h.bytes
+	f.held.remove(h)
 	f.ends = append(f.ends, end)
 	f.again = true
-}
-
-// backOff doubles with each try, and is drawn from the upper half.
-func backOff(tries int, first, last time.Duration) time.Duration {
-	d := last
-	if tries < 30 {
-		d = min(first<<tries, last)
-	}
-	return d/2 + rand.N(d/2+1)
 }
 
 // IndexKeys adds keys of which only it is known that they have changed: what the documents are

@@ -1,8 +1,11 @@
 package bufferedsender
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -17,6 +20,7 @@ type local struct {
 	index  int    // in that call
 	kept   queue.Position
 	size   int64 // encoded
+	asked  bool  // poll asks what has become of it
 }
 
 // bare reports whether nobody waits for its end: it is only for handlers and Withdraw.
@@ -29,17 +33,58 @@ func (l *local) before(o *queue.Origin) bool {
 	return l.number < o.Number || l.number == o.Number && l.index <= o.Index
 }
 
-// locals are those of the records that this process has appended and does not hold.
+// locals are those of the records that this process has appended and does not hold. What another process, or people,
+// or nobody has done with them is asked of the queue.
 type locals struct {
-	mu    sync.Mutex
-	byKey map[string][]*local // in the order in which they were appended
-	n     int
-	ended bool // all was called
+	s   *sender
+	ctx context.Context // of the calls of the queue
+
+	mu     sync.Mutex
+	byKey  map[string][]*local // in the order in which they were appended
+	n      int
+	ended  bool           // those who wait are told something at once
+	poller *time.Timer    // of those that others may have settled
+	until  queue.Position // of those that the poller asks about; "": of none
+	others []other        // that are to be told, see endOthers
 
 	// Of the bare ones, which are not kept beyond these: handlers are given the zero document
 	// then.
 	bare, most           int
 	bareBytes, mostBytes int64
+}
+
+// keep remembers what belongs to the records of an adding call that is about to be
+// appended: the answer may come after they were reserved.
+func (ls *locals) keep(c *appending, from int, number uint64, places []int) {
+	for i, at := range places {
+		if l := c.locals[from+i]; l != nil {
+			l.number, l.index = number, at
+			ls.add(c.records[from+i].Key, l)
+		}
+	}
+}
+
+func (ls *locals) drop(c *appending, from, to int) {
+	for i := from; c.locals != nil && i < to; i++ {
+		if l := c.locals[i]; l != nil {
+			ls.remove(c.records[i].Key, l)
+		}
+	}
+}
+
+// appended notes that what belongs to these adding calls is in the queue.
+func (ls *locals) appended(calls []*appending, receipt *queue.Receipt) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	for _, c := range calls {
+		from, to := c.next()
+		for i := from; c.locals != nil && i < to; i++ {
+			if l := c.locals[i]; l != nil {
+				l.kept = receipt.Position
+				ls.pollLater(pollFirst)
+			}
+		}
+	}
 }
 
 // note notes one more, or with -1 one less.
@@ -133,60 +178,166 @@ func (ls *locals) take(key string, adder queue.ID, from *queue.Origin) []*local 
 	return taken
 }
 
-// all takes all of them.
-func (ls *locals) all() (ended []item) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	for key, all := range ls.byKey {
-		for _, l := range all {
-			ended = append(ended, item{Key: key, Value: l.value})
+// claim takes what this process knows of a record: its own waiter, and those of the
+// records that it has replaced, which end like it. Earlier ones that it has not replaced were
+// dealt with by another process, or are part of it: nobody here can tell.
+func (ls *locals) claim(r *queue.Record, adder queue.ID) (all []*local, own *local) {
+	all = ls.take(r.Key, adder, &r.From)
+	if n := len(all); n > 0 && all[n-1].number == r.From.Number && all[n-1].index == r.From.Index {
+		own = all[n-1]
+	}
+	if r.Replaces() {
+		return all, own
+	}
+	var others []item
+	for _, l := range all {
+		if l != own {
+			others = append(others, item{Key: r.Key, Value: l.value})
 		}
 	}
-	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.ended = nil, 0, 0, 0, true
-	return ended
-}
-
-// settled takes those that were kept until a position.
-func (ls *locals) settled(until map[*local]bool) (ended []item) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	for key, all := range ls.byKey {
-		left := slices.DeleteFunc(slices.Clone(all), func(l *local) bool {
-			if until[l] {
-				ended = append(ended, item{Key: key, Value: l.value})
-			}
-			return until[l]
-		})
-		ls.set(key, left)
+	ls.tell(others, ErrElsewhere)
+	if own == nil {
+		return nil, nil
 	}
-	return ended
+	return []*local{own}, own
 }
 
-// kept returns those whose append is known to have been kept, and the last position of
-// them.
-func (ls *locals) kept() (all map[*local]bool, last queue.Position) {
+const (
+	pollFirst = 500 * time.Millisecond
+	pollLast  = 5 * time.Second
+)
+
+// pollLater asks after a while what became of the records that somebody here waits for. Called
+// with the lock.
+func (ls *locals) pollLater(after time.Duration) {
+	if ls.poller == nil && ls.ctx.Err() == nil {
+		ls.poller = time.AfterFunc(after, func() { ls.poll(after) })
+	}
+}
+
+// poll ends what others have settled. It runs on the goroutine of a timer. It asks about the
+// same records until they are settled: about the newest ones the answer would always be no
+// while more are added.
+func (ls *locals) poll(after time.Duration) {
+	if until := ls.ask(); until != "" && ls.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(ls.ctx, pollLast)
+		switch settled, err := ls.s.options.Queue.Settled(ctx, until); {
+		case err == nil && settled:
+			ls.settled(ErrElsewhere)
+			after = pollFirst
+		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process will never know
+			ls.settled(err)
+			after = pollFirst
+		}
+		cancel()
+	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	all = make(map[*local]bool, ls.n)
+	if ls.poller = nil; ls.n > 0 {
+		ls.pollLater(min(2*after, pollLast))
+	}
+}
+
+// ask returns the last position of those that are asked about: those whose append is known to have been kept.
+func (ls *locals) ask() queue.Position {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if ls.until != "" {
+		return ls.until
+	}
 	number := uint64(0)
 	for _, some := range ls.byKey {
 		for _, l := range some {
-			if l.kept == "" {
-				continue
-			}
-			all[l] = true
-			if l.number >= number {
-				number, last = l.number, l.kept
+			if l.asked = l.kept != ""; l.asked && l.number >= number {
+				number, ls.until = l.number, l.kept
 			}
 		}
 	}
-	return all, last
+	return ls.until
 }
 
-func (ls *locals) count() int {
+// settled ends those that were asked about.
+func (ls *locals) settled(err error) {
+	var ended []item
 	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	return ls.n
+	ls.until = ""
+	for key, all := range ls.byKey {
+		ls.set(key, slices.DeleteFunc(slices.Clone(all), func(l *local) bool {
+			if l.asked {
+				ended = append(ended, item{Key: key, Value: l.value})
+			}
+			return l.asked
+		}))
+	}
+	ls.mu.Unlock()
+	ls.tell(ended, err)
+}
+
+// other is a record that this process has appended, and another one, or people, have dealt
+// with, or nobody; with what is told about it.
+type other struct {
+	item item
+	err  error
+}
+
+// tell ends such records for those who wait for them, soon, on the publisher goroutine.
+// Events are of the process that held them.
+func (ls *locals) tell(items []item, err error) {
+	if len(items) == 0 {
+		return
+	}
+	ls.mu.Lock()
+	for i := range items {
+		ls.others = append(ls.others, other{items[i], err})
+	}
+	ended := ls.ended
+	ls.mu.Unlock()
+	if ended { // the publisher does not run it any more
+		ls.endOthers()
+		return
+	}
+	ls.s.publisher.Do(ls.endOthers) // else Close does it
+}
+
+func (ls *locals) endOthers() {
+	ls.mu.Lock()
+	all := ls.others
+	ls.others = nil
+	ls.mu.Unlock()
+	observer := ls.s.observer
+	eachOnce(0, len(all), func(i int) {
+		end := elsewhere(&all[i].item, all[i].err)
+		err := observer.explain(end)
+		defer observer.endWaiter(end, err)
+		observer.callBack(end, err)
+	})
+}
+
+// end tells those who still wait for what they have appended that the queue keeps it.
+// A callback that does not return is left behind.
+func (ls *locals) end(patience time.Duration) {
+	ls.mu.Lock()
+	if ls.poller != nil {
+		ls.poller.Stop()
+	}
+	for key, all := range ls.byKey {
+		for _, l := range all {
+			ls.others = append(ls.others, other{item{Key: key, Value: l.value}, errKept})
+		}
+	}
+	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.ended = nil, 0, 0, 0, true
+	ls.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ls.endOthers()
+	}()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
 }
 
 // localOf returns what is to be kept of an action that is appended, nil if nothing.

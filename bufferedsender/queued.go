@@ -192,9 +192,6 @@ func (f *feed) close(ctx context.Context) {
 	if f.extender != nil {
 		f.extender.Stop()
 	}
-	if f.poller != nil {
-		f.poller.Stop()
-	}
 	f.mu.Unlock()
 	if unwatch != nil {
 		unwatch()
@@ -203,34 +200,11 @@ func (f *feed) close(ctx context.Context) {
 	// A queue, or a Loader, that does not return although its context has ended is left behind.
 	deadline.Reset(patience)
 	f.untilIdle(deadline.C)
-	f.endLocals(patience)
+	f.locals.end(patience)
 }
 
 // errKept is the end of what Close leaves in the queue.
 var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
-
-// endLocals tells those who still wait for what they have appended that the queue keeps it.
-// A callback that does not return is left behind.
-func (f *feed) endLocals(patience time.Duration) {
-	all := f.locals.all()
-	f.mu.Lock()
-	f.closed = true
-	for i := range all {
-		f.others = append(f.others, other{all[i], errKept})
-	}
-	f.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.endOthers()
-	}()
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
-}
 
 // untilIdle waits until the goroutine has ended, or something comes from enough.
 func (f *feed) untilIdle(enough <-chan time.Time) {

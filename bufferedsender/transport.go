@@ -25,10 +25,6 @@ type transport struct {
 	spare        sync.Pool            // of *[]result, to be filled again
 	contain      func(handler string) // to be deferred around the code of others
 	holds        bool                 // what does not work for now waits, and uses no attempt
-
-	// lasts says how long a request may take because of the leases of its actions, if
-	// they have any.
-	lasts func(batch *batch) (time.Duration, bool)
 }
 
 type result = publisher.Result[models.IndexingResult]
@@ -52,14 +48,16 @@ type reply = publisher.Reply[models.IndexingResult]
 // Send implements publisher.Transport. It runs on the goroutine of a request.
 func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	ctx = models.WithClientRequestID(ctx, batch.ID)
-	if t.lasts != nil {
-		if longest, limited := t.lasts(batch); limited && longest <= 0 {
-			return notSent(len(batch.Items))
-		} else if limited {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, longest)
-			defer cancel()
-		}
+	var b bound
+	for i := range batch.Items {
+		b.see(&batch.Items[i])
+	}
+	if b.limited && b.left <= 0 {
+		return notSent(len(batch.Items))
+	} else if b.limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.left)
+		defer cancel()
 	}
 	ctx, span := t.startSpan(ctx, batch)
 	answer, err := t.index(ctx, batch)

@@ -2,42 +2,33 @@ package bufferedsender
 
 import "time"
 
-// lasting reports whether an action, and what was folded into it, may still be in a request
-// that takes at least so long: whoever has leased its key may have said until when.
-func lasting(it *item, atLeast time.Duration) bool {
-	atLeast = max(atLeast, 1)
+// until returns how much longer a request with an action may last, if there is a bound: its key is leased, by the feed
+// or by whoever has added it.
+func (v *payload) until() (left time.Duration, limited bool) {
+	switch h := v.from.holding; {
+	case h != nil:
+		return h.terms.Until(&h.lasts, time.Now()), true
+	case v.own != nil && v.own.until != nil:
+		return v.own.until(), true
+	}
+	return 0, false
+}
+
+// bound is how much longer a request may last because of its actions, if they have bounds.
+type bound struct {
+	left    time.Duration
+	limited bool
+}
+
+// see takes an action in, with what was folded into it.
+func (b *bound) see(it *item) {
+	one := func(v *payload) {
+		if left, limited := v.until(); limited && (!b.limited || left < b.left) {
+			*b = bound{left, true}
+		}
+	}
+	one(&it.Value)
 	for i := range it.Parts {
-		if until := it.Parts[i].Value.until(); until != nil && until() < atLeast {
-			return false
-		}
+		one(&it.Parts[i].Value)
 	}
-	until := it.Value.until()
-	return until == nil || until() >= atLeast
-}
-
-// untilOf returns how long a request with these actions may take, if there is a bound.
-func untilOf(b *batch) (limit time.Duration, limited bool) {
-	see := func(v *payload) {
-		until := v.until()
-		if until == nil {
-			return
-		}
-		if left := until(); !limited || left < limit {
-			limit, limited = left, true
-		}
-	}
-	for i := range b.Items {
-		see(&b.Items[i].Value)
-		for j := range b.Items[i].Parts {
-			see(&b.Items[i].Parts[j].Value)
-		}
-	}
-	return limit, limited
-}
-
-func (p *payload) until() func() time.Duration {
-	if p.own == nil {
-		return nil
-	}
-	return p.own.until
 }

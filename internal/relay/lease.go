@@ -30,6 +30,9 @@ func (l *Lease) End() {
 	l.back.Store(true)
 }
 
+// Ended reports whether the lease was ended, and has not only expired.
+func (l *Lease) Ended() bool { return l.end.Load() == nil }
+
 // Left is how much of the lease is left, by the clock that says less: a machine that sleeps stops the monotonic
 // clock, and setting the time moves the other.
 func (l *Lease) Left(now time.Time) time.Duration {

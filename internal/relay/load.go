@@ -16,9 +16,10 @@ const (
 // Loads decides for how many keys a Loader is asked. After an error it is asked for half of the keys, until the
 // key that it fails for is alone and waits alone. While it fails for every key, all keys wait.
 type Loads struct {
-	most     int   // keys, 0: MaxLoad
-	size     int64 // of a document, about
-	failures int   // in a row
+	Failures int // in a row
+
+	most int   // keys, 0: MaxLoad
+	size int64 // of a document, about
 }
 
 func (l *Loads) limit() int { return cmp.Or(l.most, MaxLoad) }
@@ -30,15 +31,15 @@ func (l *Loads) Most(room int64) int {
 
 // Loaded notes that the Loader has answered for n keys with documents of so many bytes in all.
 func (l *Loads) Loaded(n int, bytes int64) {
-	l.most, l.failures = min(2*l.limit(), MaxLoad), 0
+	l.most, l.Failures = min(2*l.limit(), MaxLoad), 0
 	l.size = max(l.size/2, bytes/int64(n))
 }
 
 // Failed notes an error about n keys. down reports that the Loader fails whatever it is asked for.
 func (l *Loads) Failed(n int) (down bool) {
 	l.most = max(1, n/2)
-	l.failures++
-	return l.failures > halvings
+	l.Failures++
+	return l.Failures > halvings
 }
 
 // Answered checks the keys of what a Loader has returned: each was asked for, and comes once.
