@@ -69,7 +69,8 @@ func (l *place) cpu() (sum float64, err error) {
 
 type through func(ctx context.Context, l *place, workers, documents int, clock func() error) error
 
-// redisTrip measures a whole trip, of client and server: where it runs, what it does, and how many thousands of documents.
+// redisTrip measures a whole trip, of client and server: where it runs, what it does, and how many thousands of
+// documents.
 func redisTrip(where func() (*place, error), do through, workers, thousands int) func(ctx context.Context, p *plan, dir string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		l, err := where()

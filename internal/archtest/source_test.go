@@ -19,7 +19,7 @@ func TestSourceIsEasyToTakeIn(t *testing.T) {
 }
 
 // mostOwed is how many declarations may be long because nobody has divided them yet. It only falls.
-const mostOwed = 13
+const mostOwed = 12
 
 func TestWhatIsOwedOnlyShrinks(t *testing.T) {
 	owed, err := Owed(os.DirFS(root))

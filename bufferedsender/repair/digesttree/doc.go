@@ -10,12 +10,12 @@
 //	…
 //	report, err := repair.RunTree(ctx, tree, source, index, sender.Raw(), nil)
 //
-// It is for little that got lost: a round of repair.RunTree finds 128 keys at most and takes some three times its Pause,
-// six seconds by default, so thousands of differences are repaired faster by repair.Run. RunTree does all that there is
-// to do: at first, once a week, and after a crash it builds the tree from a scan of the index ([Tree.Rebuild]); it
-// compares it with the source ([Tree.Compare]), looks the keys that differ up in the index, repairs them, and tells the
-// tree what the index has ([Tree.Look]). A program without such a source or index calls these. `go run ./samples/repair`
-// shows it.
+// It is for little that got lost: a round of repair.RunTree finds 128 keys at most and takes some three times its
+// Pause, six seconds by default, so thousands of differences are repaired faster by repair.Run. RunTree does all that
+// there is to do: at first, once a week, and after a crash it builds the tree from a scan of the index
+// ([Tree.Rebuild]); it compares it with the source ([Tree.Compare]), looks the keys that differ up in the index,
+// repairs them, and tells the tree what the index has ([Tree.Look]). A program without such a source or index calls
+// these. `go run ./samples/repair` shows it.
 //
 // # Guarantees
 //
@@ -23,18 +23,18 @@
 //     whatever a crash leaves of its files.
 //   - Telling it never waits for a disk. A goroutine writes and syncs it within a second; the end of the process or of
 //     the machine loses what came later. [Tree.Sync] returns when all is durable.
-//   - What was lost that way shows as a difference, which a look into the index settles. Where a deletion was lost, or a
-//     version that has been replaced since, the tree may agree with a source that has the older state. So after such an
-//     end all segments are due for [Tree.Rebuild]: [Stats].Unclean.
+//   - What was lost that way shows as a difference, which a look into the index settles. Where a deletion was lost,
+//     or a version that has been replaced since, the tree may agree with a source that has the older state. So after
+//     such an end all segments are due for [Tree.Rebuild]: [Stats].Unclean.
 //   - [Tree.Compare] returns at most 128 keys, each of which differed at two moments with a pause between, and was the
 //     same both times. The next call begins behind them. It says which side is behind.
 //   - A segment that differs twice although none of its keys does is not compared until it is built again:
 //     [Stats].Fruitless.
 //   - What cannot be read is never an error of [Open]: it becomes unknown, and is built again. One process has the
 //     folder; Open of another one fails and names the first.
-//   - A key takes itself and 10 bytes on the disk, twice while it is folded. In memory is what has changed since, at most
-//     as much as on the disk, and 128 MiB: twice while it is folded or compared, or up to three times where all changes
-//     are of few keys.
+//   - A key takes itself and 10 bytes on the disk, twice while it is folded. In memory is what has changed since, at
+//     most as much as on the disk, and 128 MiB: twice while it is folded or compared, or up to three times where all
+//     changes are of few keys.
 //
 // # Limits
 //

@@ -44,8 +44,8 @@ func Orders(in io.Reader) <-chan string {
 	return told
 }
 
-// Disturb does harm to workers that have begun to work, one after the other at random moments, until pick returns nil or
-// ctx ends.
+// Disturb does harm to workers that have begun to work, one after the other at random moments, until pick returns nil
+// or ctx ends.
 func Disturb(ctx context.Context, atMost time.Duration, pick func() *Worker, harm func(w *Worker) error) error {
 	for Wait(ctx, 50*time.Millisecond+rand.N(atMost)) {
 		w := pick()
