@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 
 	"github.com/go-azsearch/azsearch/retry"
 )
@@ -34,7 +34,7 @@ type authentication struct {
 // and an API key that no service has given out.
 func (a authentication) check() error {
 	if !a.withKey {
-		if isNil(a.token) {
+		if nilcheck.IsNil(a.token) {
 			return errors.New("the credential is nil: pass an azcore.TokenCredential, for example of azidentity.NewDefaultAzureCredential")
 		}
 		return nil
@@ -47,17 +47,6 @@ func (a authentication) check() error {
 		return errors.New("the credential holds no API key: make it with azcore.NewKeyCredential(key)")
 	}
 	return keyProblem(key)
-}
-
-// isNil reports whether v is nil, or a nil inside an interface.
-func isNil(v any) bool {
-	switch value := reflect.ValueOf(v); value.Kind() {
-	case reflect.Invalid:
-		return true
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return value.IsNil()
-	}
-	return false
 }
 
 // keyIn returns the key in a credential. azcore has no function for that, but a

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
 // ServiceName is the name under which a cloud.Configuration may hold the
@@ -108,15 +109,15 @@ func (o *ClientOptions) version() (v apiversion.Version, err error) {
 // check reports what could only panic later.
 func (o *ClientOptions) check() error {
 	var errs []error
-	if o.Transport != nil && isNil(o.Transport) {
+	if o.Transport != nil && nilcheck.IsNil(o.Transport) {
 		errs = append(errs, fmt.Errorf("the option Transport is a nil %T: leave it out for the default", o.Transport))
 	}
-	if o.MeterProvider != nil && isNil(o.MeterProvider) {
+	if o.MeterProvider != nil && nilcheck.IsNil(o.MeterProvider) {
 		errs = append(errs, fmt.Errorf("the option MeterProvider is a nil %T: leave it out for the global one", o.MeterProvider))
 	}
 	notNil := func(name string, policies []policy.Policy) {
 		for i, p := range policies {
-			if isNil(p) {
+			if nilcheck.IsNil(p) {
 				errs = append(errs, fmt.Errorf("%s[%d] is nil", name, i))
 			}
 		}

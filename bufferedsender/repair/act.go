@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -197,13 +198,13 @@ func (p *pass) ready(ctx context.Context, n int) error {
 		case n == 0:
 			return ctx.Err()
 		case info.Held == nil || p.Mark != nil: // for one key, because it may have less to do then
-			if err := sleep(ctx, waitFor(p.Throttle, info.Pending-int(p.own.Load()))); err != nil {
+			if err := sleep.For(ctx, waitFor(p.Throttle, info.Pending-int(p.own.Load()))); err != nil {
 				return err
 			}
 			n--
 			continue
 		}
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := sleep.For(ctx, time.Second); err != nil {
 			return fmt.Errorf("%w while the sender sent nothing: %w", err, info.Held)
 		}
 	}
@@ -383,7 +384,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		if len(wrote) == 0 || p.Mark != nil {
 			return nil
 		}
-		if err := sleep(ctx, time.Until(t.at.Add(p.pause()))); err != nil { // what waited for others has waited enough
+		if err := sleep.For(ctx, time.Until(t.at.Add(p.pause()))); err != nil { // what waited for others has waited enough
 			return err
 		}
 		var again []difference

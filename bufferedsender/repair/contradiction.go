@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -57,7 +58,7 @@ func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	case !any && !more:
 		return fmt.Errorf("%w: Scan has no row, and Lookup finds %q. %s", ErrContradiction, asked[known], notText)
 	case any && still >= 0:
-		if err := sleep(ctx, p.pause()); err != nil { // rows may come and go
+		if err := sleep.For(ctx, p.pause()); err != nil { // rows may come and go
 			return err
 		}
 		if found, err = lookup(ctx, p.source, asked); err != nil {

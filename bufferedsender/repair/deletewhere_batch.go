@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -63,7 +64,7 @@ func (b *deleteBatch) work(ctx, run context.Context, index Index, to Sender, pau
 		}
 		err = to.HoldKeys(run, b.keys, func(_ context.Context, add func(actions ...models.RawAction) error) error {
 			// What this sender has written of the keys is confirmed by now, and after the pause the index shows it.
-			if err := sleep(run, pause); err != nil {
+			if err := sleep.For(run, pause); err != nil {
 				return err
 			}
 			if turn, err = b.takeTurn(run, to, turns, probe); err != nil {
@@ -99,7 +100,7 @@ func (b *deleteBatch) mayBegin(ctx context.Context, to Sender, turns chan struct
 		case len(turns) > 0 && time.Since(began) >= probeAfter:
 			return true, ctx.Err()
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleep.For(ctx, wait); err != nil {
 			return false, fmt.Errorf("%w, while the sender was held back: %w", err, info.Held)
 		}
 	}

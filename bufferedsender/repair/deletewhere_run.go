@@ -7,6 +7,8 @@ import (
 	"hash"
 	"io"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
 // deletion is one DeleteWhere. digest and receipt belong to the goroutine that called it; what else there is does not
@@ -89,7 +91,7 @@ func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) erro
 	r := &d.receipt
 	pause := d.options.Pause
 	for range checksAtMost {
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep.For(ctx, pause); err != nil {
 			return fmt.Errorf("whether any is left is not known: %w", err)
 		}
 		began := time.Now()

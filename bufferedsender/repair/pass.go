@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -56,21 +57,6 @@ func (p *pass) learn(rejected map[string]rejection) {
 
 // pause returns how long a difference has to last: a little longer by chance, so that processes do not go in step.
 func (p *pass) pause() time.Duration { return p.Pause + rand.N(p.Pause/2+1) }
-
-// sleep waits, and returns why ctx has ended if that is first.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 || ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // task is a page, or some keys, on its way through the steps.
 type task struct {
@@ -353,7 +339,7 @@ func (s *section) act(ctx context.Context, t *task) error {
 	if len(t.found) == 0 {
 		return nil
 	}
-	if err := sleep(ctx, time.Until(t.at.Add(s.pause()))); err != nil {
+	if err := sleep.For(ctx, time.Until(t.at.Add(s.pause()))); err != nil {
 		return err
 	}
 	confirmed, err := s.confirm(ctx, t, t.found)

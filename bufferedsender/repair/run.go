@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -86,13 +86,13 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	o, err := opts.withDefaults()
 	errs := []error{err}
 	to = orNone(to)
-	if isNil(source) {
+	if nilcheck.IsNil(source) {
 		errs = append(errs, errors.New("source is nil: use a *SQLSource, a *JSONL or a Functions"))
 	}
-	if isNil(index) {
+	if nilcheck.IsNil(index) {
 		errs = append(errs, errors.New("index is nil: use a *search.Rows"))
 	}
-	if !isNil(source) && !isNil(index) {
+	if !nilcheck.IsNil(source) && !nilcheck.IsNil(index) {
 		errs = append(errs, checkVersions(source, index))
 	}
 	switch {
@@ -129,16 +129,10 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 
 // orNone returns nil for a nil pointer to a sender, which a dry run may be given, and otherwise the sender.
 func orNone(to Sender) Sender {
-	if isNil(to) {
+	if nilcheck.IsNil(to) {
 		return nil
 	}
 	return to
-}
-
-// isNil reports whether a value is nil, or a nil pointer.
-func isNil(of any) bool {
-	v := reflect.ValueOf(of)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // otherIndex says that the sender names another index than the one that is read, by which every key there would be
@@ -146,7 +140,7 @@ func isNil(of any) bool {
 func otherIndex(index Index, to Sender, same bool) error {
 	named, can := index.(models.IndexNamer)
 	at, also := index.(models.EndpointNamer)
-	if !can || !also || isNil(index) || to == nil {
+	if !can || !also || nilcheck.IsNil(index) || to == nil {
 		return nil
 	}
 	info := to.Info()

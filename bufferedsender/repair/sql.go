@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -83,7 +84,7 @@ func AtP(n int) string { return "@p" + strconv.Itoa(n) }
 // check names all problems of the fields.
 func (s *SQLSource) check() error {
 	var errs []error
-	if isNil(s.DB) {
+	if nilcheck.IsNil(s.DB) {
 		errs = append(errs, errors.New("DB is nil"))
 	}
 	if s.Table == "" || s.Key == "" {

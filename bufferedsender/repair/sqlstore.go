@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
@@ -119,7 +120,7 @@ func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, 
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	group.Go(func() {
-		for sleep(beating, s.beat) == nil {
+		for sleep.For(beating, s.beat) == nil {
 			_, _ = s.change(beating, `UPDATE {t} SET beat = beat + 1 WHERE name = {1} AND owner = {2}`, name, owner) // Save fails if that was so for too long
 		}
 	})
@@ -169,7 +170,7 @@ func (s *SQLStore) take(ctx context.Context, name, owner string) (bool, error) {
 		case time.Since(since) >= s.dead:
 			return s.change(ctx, `UPDATE {t} SET owner = {1}, beat = beat + 1 WHERE name = {2} AND owner = {3} AND beat = {4}`, owner, name, has, beat)
 		}
-		if err := sleep(ctx, s.beat/4); err != nil {
+		if err := sleep.For(ctx, s.beat/4); err != nil {
 			return false, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -184,7 +185,7 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 	r.total.Tree.Lost += int64(len(keys) - len(found))
 	r.meters.found(len(keys)-len(found), len(found))
 	t := newTask(page{})
-	if err := sleep(ctx, r.pause()); err != nil { // also for the tree: what was confirmed before the Look is seen from here on
+	if err := sleep.For(ctx, r.pause()); err != nil { // also for the tree: what was confirmed before the Look is seen from here on
 		return err
 	}
 	confirmed, err := r.confirm(ctx, t, found)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -72,7 +74,7 @@ func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOpti
 		case ctx.Err() == nil:
 			return fmt.Errorf("repair: WaitVisible: the document %q: %w", key, err)
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep.For(ctx, pause); err != nil {
 			e.Err, e.Waited = err, time.Since(began)
 			return e
 		}
@@ -81,7 +83,7 @@ func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOpti
 
 func (o *VisibleOptions) check(index Index, key string) error {
 	var problems []error
-	if isNil(index) {
+	if nilcheck.IsNil(index) {
 		problems = append(problems, errors.New("there is no index"))
 	}
 	if key == "" {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
 // Watch makes a pass every so often, until ctx ends, which is its error: at first after a part of that time, which is
@@ -37,7 +39,7 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 	var built time.Time // when the tree could be
 	for {
 		if checked.Tree != nil && byTree.Before(pass) {
-			if err := sleep(ctx, time.Until(byTree)); err != nil {
+			if err := sleep.For(ctx, time.Until(byTree)); err != nil {
 				return err
 			}
 			build := built.IsZero() || time.Since(built) >= every
@@ -53,7 +55,7 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 			byTree = time.Now().Add(around(checked.treeEvery))
 			continue
 		}
-		if err := sleep(ctx, time.Until(pass)); err != nil {
+		if err := sleep.For(ctx, time.Until(pass)); err != nil {
 			return err
 		}
 		report, err := run(ctx, source, index, to, &w.options, time.Now().Add(-every/2))

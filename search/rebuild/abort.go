@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -171,7 +172,7 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 	x := r.now()
 	if drop {
 		if wait {
-			if err := sleep(ctx, r.opts.Settle); err != nil {
+			if err := sleep.For(ctx, r.opts.Settle); err != nil {
 				return err
 			}
 		}

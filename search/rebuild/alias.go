@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -85,7 +86,7 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 			return false, err
 		}
 		r.opts.Logger.Warn("rebuild: the writers are kept waiting, because nobody can say where the alias is", "alias", x.Alias, "err", err)
-		if ended := sleep(ctx, 200*time.Millisecond); ended != nil {
+		if ended := sleep.For(ctx, 200*time.Millisecond); ended != nil {
 			return false, fmt.Errorf("%w: %w", ended, err)
 		}
 	}
@@ -160,7 +161,7 @@ func (r *runner) settle(ctx context.Context, long time.Duration) error {
 			if !r.bears(ctx, err, &r.failing) {
 				return err
 			}
-			if err := sleep(ctx, time.Second); err != nil {
+			if err := sleep.For(ctx, time.Second); err != nil {
 				return err
 			}
 			continue
@@ -169,7 +170,7 @@ func (r *runner) settle(ctx context.Context, long time.Duration) error {
 		if shown() && r.rests() == 0 {
 			return nil
 		}
-		if err := sleep(ctx, replayEvery); err != nil {
+		if err := sleep.For(ctx, replayEvery); err != nil {
 			return err
 		}
 	}

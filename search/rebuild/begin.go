@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search"
@@ -131,7 +132,7 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	r.namesNoAlias(ctx, old)
 	if at, known := found.Dropped[r.next.Name]; known && time.Since(at) < dropsKnown {
 		r.opts.Logger.Info("rebuild: waits before it begins, because what was sent to the index of that name which was deleted may still come", "index", r.next.Name, "deleted", at, "wait", nameRests)
-		if err := sleep(ctx, nameRests); err != nil {
+		if err := sleep.For(ctx, nameRests); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,7 +33,7 @@ func TestTooMuchToBringOverInASecondGivesUpWithTheTapsOpen(t *testing.T) {
 		}
 		m.r.fill.Keys = func(ctx context.Context, keys []string) ([]models.RawAction, error) {
 			if m.r.now().Phase == PhaseClosed {
-				if err := sleep(ctx, took); err != nil {
+				if err := sleep.For(ctx, took); err != nil {
 					return nil, err
 				}
 			}

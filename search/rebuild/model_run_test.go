@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -126,7 +127,7 @@ func (m *model) run(s modelStep) *modelRun {
 			return err
 		}
 		if err != nil && s.lives && !p.dead.Load() {
-			_ = sleep(ctx, 2*time.Minute)
+			_ = sleep.For(ctx, 2*time.Minute)
 		}
 		gone, cancel := context.WithCancel(context.Background())
 		if cancel(); err == nil {

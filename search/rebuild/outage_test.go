@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -234,7 +235,7 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 			m.r.fill.Keys = func(ctx context.Context, all []string) ([]models.RawAction, error) {
 				if m.r.now().Step == stepMoving && n < 8 {
 					n++
-					if err := sleep(ctx, time.Second); err != nil {
+					if err := sleep.For(ctx, time.Second); err != nil {
 						return nil, err
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -97,7 +98,7 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 		if n == 1 {
 			r.opts.Logger.Warn("rebuild: the store, or the truth, does not answer; tries again", "err", err, "for", total)
 		}
-		if ended := sleep(ctx, wait); ended != nil {
+		if ended := sleep.For(ctx, wait); ended != nil {
 			return fmt.Errorf("%w: %w", ended, err)
 		}
 		wait = min(2*wait, time.Second)
@@ -109,7 +110,7 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 func insisting(ctx context.Context, more time.Duration) (context.Context, func()) {
 	insisting, cancel := context.WithTimeout(context.WithoutCancel(ctx), bearable)
 	stop := context.AfterFunc(ctx, func() {
-		if sleep(insisting, more) == nil {
+		if sleep.For(insisting, more) == nil {
 			cancel()
 		}
 	})
@@ -230,7 +231,7 @@ func (r *runner) own(ctx context.Context, found Record) error {
 	if found.Owner != "" {
 		r.opts.Logger.Info("rebuild: waits up to a minute for the Run before, which may be at work, or have left something in its sender", "owner", found.Owner)
 		for range int(takeOver / time.Second) {
-			if err := sleep(ctx, time.Second); err != nil {
+			if err := sleep.For(ctx, time.Second); err != nil {
 				return err
 			}
 			now, err := r.load(ctx)
@@ -271,7 +272,7 @@ func (r *runner) take(ctx context.Context, found Record, change func(*Record)) e
 // beat shows others that the owner is there, until ctx ends. When somebody else is the owner
 // it ends the run.
 func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
-	for sleep(ctx, beatEvery) == nil {
+	for sleep.For(ctx, beatEvery) == nil {
 		if err := r.swap(ctx, func(x *Record) { x.Beat++ }); errors.Is(err, ErrTakenOver) {
 			end(err)
 			return

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -147,7 +148,7 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 	err := r.swap(limited, func(x *Record) { x.Step, x.Phase, x.Round = step, PhaseClosed, last+1 })
 	if err == nil {
 		if err = r.line("drain " + string(step)); err == nil {
-			err = sleep(limited, routeValid+margin)
+			err = sleep.For(limited, routeValid+margin)
 		}
 		if err == nil {
 			_, err = r.drain(limited, models.ClassExpedited, last)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -99,7 +100,7 @@ func (r *runner) steps(ctx context.Context) error {
 		case stepCreating:
 			err = r.create(ctx)
 		case stepMarking:
-			if err = sleep(ctx, x.idleValid()+time.Second); err == nil {
+			if err = sleep.For(ctx, x.idleValid()+time.Second); err == nil {
 				err = r.swap(ctx, func(x *Record) { x.Step = StepFilling })
 			}
 		case StepFilling:
@@ -187,7 +188,7 @@ func (r *runner) catchUpWith(ctx context.Context) error {
 		if err == nil || n == countings {
 			return err
 		}
-		if ended := sleep(ctx, time.Second); ended != nil {
+		if ended := sleep.For(ctx, time.Second); ended != nil {
 			return fmt.Errorf("%w: %v", ended, err) //nolint:errorlint // that it has too few is not decided yet
 		}
 	}
@@ -197,7 +198,7 @@ func (r *runner) catchUpWith(ctx context.Context) error {
 // there is none. nil and the same step mean: once more.
 func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 	if r.opts.Alias == "" { // the writers come over next
-		if err := sleep(ctx, r.rests()); err != nil {
+		if err := sleep.For(ctx, r.rests()); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -244,7 +245,7 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 	}
 	if err != nil && !errors.Is(err, ErrClosed) && r.bears(ctx, err, &r.failing) { // they are open again, and served
 		*tries++
-		return sleep(ctx, time.Second)
+		return sleep.For(ctx, time.Second)
 	}
 	if err != nil {
 		return err
@@ -264,7 +265,7 @@ func (r *runner) again(ctx context.Context, tries *int, err error) error {
 		return err
 	}
 	r.opts.Logger.Warn("rebuild: the last writes are not over within a second; once more", "err", err)
-	return sleep(ctx, time.Second<<*tries)
+	return sleep.For(ctx, time.Second<<*tries)
 }
 
 // moved lets the writers go on at the new index.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -113,7 +114,7 @@ func (x *table) fill() Fill {
 					if len(page) == 0 {
 						return
 					}
-					if err := sleep(ctx, 10*time.Millisecond); err != nil { // as if there were many more
+					if err := sleep.For(ctx, 10*time.Millisecond); err != nil { // as if there were many more
 						yield(models.RawAction{}, err)
 						return
 					}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -181,7 +182,7 @@ func (t *Tap) drained(ctx context.Context, epoch, round int64) error {
 		case r.Version != last: // Run is at work, and has much to bring over
 			last, quiet = r.Version, 0
 		}
-		if err := sleep(ctx, look); err != nil {
+		if err := sleep.For(ctx, look); err != nil {
 			return err
 		}
 	}
@@ -197,7 +198,7 @@ func (t *Tap) until(ctx context.Context, act func(Record) (done bool, err error)
 			return err
 		}
 		if r.Phase == PhaseClosed {
-			if err := sleep(ctx, look); err != nil {
+			if err := sleep.For(ctx, look); err != nil {
 				return err
 			}
 		} else if done, err := act(r); done || err != nil && !errors.Is(err, ErrStale) {
@@ -284,17 +285,5 @@ func (t *Tap) forget(keys []string) {
 	for _, key := range keys {
 		delete(t.notes, key)
 		delete(t.older, key)
-	}
-}
-
-// sleep waits, or returns the error of ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -132,7 +133,7 @@ type dialling struct {
 
 func (d *dialling) Swap(ctx context.Context, next Record) (Record, error) {
 	if d.gone.Load() {
-		if err := sleep(ctx, d.takes); err != nil {
+		if err := sleep.For(ctx, d.takes); err != nil {
 			return Record{}, err
 		}
 		d.gone.Store(false)
@@ -164,7 +165,7 @@ type slowly struct{ Sender }
 
 func (s slowly) AddAndWait(ctx context.Context, actions []models.RawAction) (results []models.IndexingResult, err error) {
 	for i := range actions {
-		if err := sleep(ctx, stuckLimit/10); err != nil {
+		if err := sleep.For(ctx, stuckLimit/10); err != nil {
 			return results, err
 		}
 		r, err := s.Sender.AddAndWait(ctx, actions[i:i+1])

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
 // Queue is what is needed of both queues.
@@ -90,7 +91,7 @@ func (m *mover) run(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("reserving: %w", err)
 		case len(b.leases) == 0:
-			if err := sleep(ctx, m.o.Poll); err != nil {
+			if err := sleep.For(ctx, m.o.Poll); err != nil {
 				return err
 			}
 			continue
@@ -210,7 +211,7 @@ func (m *mover) append(ctx context.Context, b *batch, records []queue.Record) er
 		if err == nil || !errors.Is(err, queue.ErrUnknown) || ctx.Err() != nil {
 			return err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep.For(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -234,15 +235,4 @@ func (m *mover) compare(ctx context.Context, r *queue.Record) error {
 	}
 	m.compared = true
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
