@@ -360,7 +360,7 @@ func ExampleGetDocument() {
 	ctx := context.Background()
 	srv, client := emulatedClient()
 	defer srv.Close()
-	hotel, err := search.GetDocument[Hotel](ctx, client, "1", &search.GetDocumentOptions{SelectedFields: []string{"name"}})
+	hotel, err := search.GetDocument[Hotel](ctx, client, "1", &search.GetDocumentOptions{Select: []string{"name"}})
 	fmt.Printf("%+v %v\n", hotel, err)
 	_, err = search.GetDocument[Hotel](ctx, client, "77", nil)
 	fmt.Println(errors.Is(err, search.ErrDocumentNotFound), errors.Is(err, search.ErrIndexNotFound))

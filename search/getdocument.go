@@ -21,9 +21,9 @@ const opGetDocument = "GetDocument"
 // GetDocumentOptions are the options of GetDocument. nil and the zero value are
 // ready to use.
 type GetDocumentOptions struct {
-	// SelectedFields names the fields to return; sub-fields are written with a
+	// Select names the fields to return; sub-fields are written with a
 	// slash, "address/city". Defaults to all retrievable fields.
-	SelectedFields []string
+	Select []string
 }
 
 // GetDocument returns the document with the given key, decoded into a T with
@@ -60,8 +60,8 @@ func (c *Client) getDocument(ctx context.Context, call call, key string, opts *G
 		return nil, call.wrap(errors.New("the key is empty"))
 	}
 	var query []string
-	if opts != nil && len(opts.SelectedFields) > 0 {
-		query = []string{"$select", strings.Join(opts.SelectedFields, ",")}
+	if opts != nil && len(opts.Select) > 0 {
+		query = []string{"$select", strings.Join(opts.Select, ",")}
 	}
 	req, err := c.conn.newRequest(ctx, http.MethodGet, c.conn.url(c.docs+quoted(key), query...), acceptNone)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestRequestsAreWhatTheServiceExpects(t *testing.T) {
 		},
 		"lookup with select": {
 			reply(200, `{"hotelId":"1"}`), func(ctx context.Context, c *search.Client, _ *search.IndexClient) error {
-				_, err := search.GetDocument[hotel](ctx, c, "1", &search.GetDocumentOptions{SelectedFields: []string{"hotelId", "address/city"}})
+				_, err := search.GetDocument[hotel](ctx, c, "1", &search.GetDocumentOptions{Select: []string{"hotelId", "address/city"}})
 				return err
 			}, "GET", docs + "('1')" + version + "&%24select=hotelId%2Caddress%2Fcity", none, "", nil,
 		},
