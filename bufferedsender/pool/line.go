@@ -33,10 +33,9 @@ func (l *line) push(s *Seat) {
 	p := &s.member.places[l.lane]
 	l.waiting++
 	l.bounded += s.bounded
-	switch {
-	case p.first == nil:
+	if p.first == nil {
 		p.first, p.last = s, s
-	default:
+	} else {
 		s.prev, p.last.next, p.last = p.last, s, s
 	}
 	if p.at == 0 {

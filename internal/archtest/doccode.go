@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -90,12 +91,12 @@ func (u *Usage) checkBlock(code string) (problems []string) {
 		return []string{err.Error()}
 	}
 	config := types.Config{Importer: u.importer, Error: func(err error) {
-		problem := err.(types.Error).Msg //nolint:errcheck,forcetypeassert // as Config documents
-		if !ofExcerpts.MatchString(problem) {
-			problems = append(problems, problem)
+		var mistake types.Error
+		if errors.As(err, &mistake) && !ofExcerpts.MatchString(mistake.Msg) {
+			problems = append(problems, mistake.Msg)
 		}
 	}}
-	_, _ = config.Check("p", u.fset, []*ast.File{file}, nil) //nolint:errcheck // it calls Error
+	_, _ = config.Check("p", u.fset, []*ast.File{file}, nil) // it calls Error
 	return problems
 }
 

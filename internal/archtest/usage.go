@@ -142,7 +142,7 @@ func (u *Usage) read(folder string, paths []string) error {
 	}
 	// Errors are those of packages that Import has made up.
 	config := types.Config{Importer: u, Error: func(error) {}}
-	p, _ := config.Check(Module+"/"+folder, u.fset, files, info) //nolint:errcheck // see above
+	p, _ := config.Check(Module+"/"+folder, u.fset, files, info)
 	for _, obj := range info.Uses {
 		if f, ok := obj.(*types.Func); ok {
 			obj = f.Origin()
