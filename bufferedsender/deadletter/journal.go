@@ -131,13 +131,5 @@ func appendEntry(dir disk.Folder, stem string, e entry) error {
 	if size > 0 && last != '\n' { // torn: this entry must not become a part of it
 		encoded = append([]byte("\n"), encoded...)
 	}
-	h, err := dir.Append(name)
-	if err != nil {
-		return err
-	}
-	_, err = h.Write(append(encoded, '\n'))
-	if err == nil {
-		err = h.Sync()
-	}
-	return errors.Join(err, h.Close())
+	return disk.Append(dir, name, append(encoded, '\n'))
 }

@@ -1,8 +1,6 @@
 package deadletter
 
 import (
-	"errors"
-	"io"
 	"io/fs"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -25,21 +23,11 @@ func repair(dir disk.Folder, name string) (int64, error) {
 	}
 	switch {
 	case letter: // which only lacks its line feed
-		return size + 1, endLine(dir, name)
+		return size + 1, disk.Append(dir, name, []byte("\n"))
 	case begin == 0:
 		return 0, dir.Remove(name)
 	}
 	return begin, dir.Cut(name, begin)
-}
-
-// endLine appends a line feed.
-func endLine(dir disk.Folder, name string) error {
-	h, err := dir.Append(name)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(h, "\n")
-	return errors.Join(err, h.Sync(), h.Close())
 }
 
 // tornEnd returns where the last line of a file begins, which has no line feed,

@@ -47,6 +47,19 @@ func WriteNew(folder Folder, name string, write func(w *bufio.Writer) error) err
 	return nil
 }
 
+// Append writes at the end of a file, which it makes if there is none, and syncs it, but not its name.
+func Append(folder Folder, name string, b []byte) error {
+	h, err := folder.Append(name)
+	if err != nil {
+		return err
+	}
+	_, err = h.Write(b)
+	if err == nil {
+		err = h.Sync()
+	}
+	return errors.Join(err, h.Close())
+}
+
 // Remove removes a file, if there is one.
 func Remove(folder Folder, name string) error {
 	if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
