@@ -222,7 +222,7 @@ func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 		require.Error(t, err)
 		for _, complaint := range []string{
 			`that of "missing" at 0 is not settled`, `that of "bad key" at 1 is not settled`, "3 records are not committed",
-			"not among the dead letters", "missing is missing",
+			"not among the dead letters", "missing: the index does not have it",
 		} {
 			assert.ErrorContains(t, err, complaint)
 		}

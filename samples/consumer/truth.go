@@ -17,10 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-const (
-	keys       = 400
-	visibility = 60 * time.Second // how long a real service may take to show what it has accepted
-)
+const keys = 400
 
 // truth produces the records, knows what the index has to hold in the end, and
 // finds commits that come too early.
@@ -30,8 +27,8 @@ type truth struct {
 	client  *search.Client
 	aside   *deadLetters
 
-	mu       sync.Mutex // guards the fields below
-	latest   map[string]*Value
+	mu       sync.Mutex         // guards the fields below
+	latest   map[string]Product // what the index has to hold
 	poison   []Record
 	produced int
 	audited  int
@@ -44,7 +41,7 @@ func newTruth(ctx context.Context, at *stage.Address, partitions int) (*truth, e
 	if err != nil {
 		return nil, err
 	}
-	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{}, latest: map[string]*Value{}}
+	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{}, latest: map[string]Product{}}
 	t.group.OnCommit = t.audit
 	t.client, err = stage.Open[Product](ctx, service, at.Index)
 	return t, err
@@ -86,7 +83,10 @@ func (t *truth) append(key string, value *Value, poison bool) {
 		t.poison = append(t.poison, r)
 		return
 	}
-	t.latest[key] = value
+	delete(t.latest, key)
+	if value != nil {
+		t.latest[key] = Product{ID: key, Title: value.Title, Category: value.Category, Offset: r.Offset}
+	}
 }
 
 // audit is called for each commit, before it counts: everything below it must be in
@@ -146,40 +146,12 @@ func (t *truth) check(ctx context.Context) error {
 	if n := t.aside.count(); n > len(t.poison) {
 		errs = append(errs, fmt.Errorf("%d dead letters of %d bad records", n, len(t.poison)))
 	}
-	patience := time.Duration(0)
-	if t.service.Emulator == nil {
-		patience = visibility
-	}
-	var wrong []error
-	err := stage.Until(ctx, patience, 2*time.Second, func() (_ bool, err error) {
-		wrong, err = t.differences(ctx)
-		return len(wrong) == 0, err
+	var problems []string
+	err := stage.UntilShown(ctx, t.service, t.client, func(p Product) string { return p.ID }, func(has map[string]Product) bool {
+		problems = stage.Differences(t.latest, has)
+		return len(problems) == 0
 	})
-	return errors.Join(append(append(errs, wrong...), err)...)
-}
-
-// differences says where the index differs from the last value of each key. The
-// lock is held.
-func (t *truth) differences(ctx context.Context) (wrong []error, err error) {
-	has := map[string]Product{}
-	for p, err := range search.Scan[Product](ctx, t.client, nil) {
-		if err != nil {
-			return nil, fmt.Errorf("reading the index: %w", err)
-		}
-		has[p.ID] = p
-	}
-	for key, value := range t.latest {
-		p, there := has[key]
-		switch {
-		case value == nil && there:
-			wrong = append(wrong, fmt.Errorf("%s was deleted and is there", key))
-		case value != nil && !there:
-			wrong = append(wrong, fmt.Errorf("%s is missing", key))
-		case value != nil && (p.Title != value.Title || p.Category != value.Category):
-			wrong = append(wrong, fmt.Errorf("%s is %q, its last value %q", key, p.Title, value.Title))
-		}
-	}
-	return wrong, nil
+	return errors.Join(append(errs, err, stage.Problems(problems))...)
 }
 
 // deadLetters is where records go that the index will never take. A real one is

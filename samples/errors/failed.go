@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// actionStories are about documents that were accepted and then refused by the
+// failedActions are about documents that were accepted and then refused by the
 // service. ActionFailed tells of each, once; so does the next Flush or Close.
 var failedActions = []story{
 	{
@@ -104,7 +104,7 @@ func describe(p *page, err error) {
 	}
 }
 
-// endStories are about the calls that wait for everything.
+// failedCalls are about the calls that wait for everything.
 var failedCalls = []story{
 	{
 		title:   "Flush after something has failed",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
-	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -41,7 +39,7 @@ func play(ctx context.Context, lasts time.Duration, logger *slog.Logger, out io.
 		return err
 	}
 	defer service.Close()
-	x, err := newIndexes(service.indexes, logger)
+	x, err := newIndexes(service.Indexes, logger)
 	if err != nil {
 		return err
 	}
@@ -163,13 +161,13 @@ func (s *story) failed(err error) {
 
 // service is the emulated service with its forty indexes.
 type service struct {
-	*searchtest.Server
+	*stage.Service
 
-	indexes *search.IndexClient
-	names   []string
+	names []string
 
-	writing sync.RWMutex // held by requests to the index that is deleted; the deletion has it alone
-	last    map[string]json.RawMessage
+	writing sync.RWMutex    // held by requests to the index that is deleted; the deletion has it alone
+	last    map[string]Item // what it held then
+	failed  error
 }
 
 // The indexes that have a part of their own.
@@ -183,17 +181,16 @@ const howMany = 40
 
 // newService starts a service.
 func newService() (*service, error) {
-	emulated := stage.Emulate(&searchtest.Options{Latency: 25 * time.Millisecond, KeepRequests: -1, KeepChanges: -1})
-	s := &service{Server: emulated.Emulator, indexes: emulated.Indexes}
+	s := &service{Service: stage.Emulate(&searchtest.Options{Latency: 25 * time.Millisecond, KeepRequests: -1, KeepChanges: -1})}
 	s.names = []string{products, sick, doomed}
 	for len(s.names) < howMany {
 		s.names = append(s.names, fmt.Sprintf("tenant-%02d", len(s.names)))
 	}
 	fields, err := models.FieldsOf[Item]()
 	for _, name := range s.names {
-		err = errors.Join(err, s.CreateIndex(models.SearchIndex{Name: name, Fields: fields}))
+		err = errors.Join(err, s.Emulator.CreateIndex(models.SearchIndex{Name: name, Fields: fields}))
 	}
-	s.Intercept(s.remember)
+	s.Emulator.Intercept(s.remember)
 	return s, err
 }
 
@@ -209,23 +206,23 @@ func (s *service) remember(r *http.Request, next func(*http.Request) (*http.Resp
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.last = s.Documents(doomed)
+	s.last, s.failed = stage.Documents[Item](s.Service, doomed)
 	return next(r)
 }
 
 // breakDown has the sick index answer 503.
 func (s *service) breakDown(d time.Duration) {
-	s.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+	s.Emulator.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
 		Operation: searchtest.OpIndexDocuments, Index: sick, Status: http.StatusServiceUnavailable, For: searchtest.Duration(d),
 	}}})
 }
 
 // held returns what an index holds, or held when it was deleted.
-func (s *service) held(index string) map[string]json.RawMessage {
+func (s *service) held(index string) (map[string]Item, error) {
 	if index != doomed {
-		return s.Documents(index)
+		return stage.Documents[Item](s.Service, index)
 	}
 	s.writing.RLock()
 	defer s.writing.RUnlock()
-	return s.last
+	return s.last, s.failed
 }

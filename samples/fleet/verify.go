@@ -1,15 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
@@ -104,22 +100,18 @@ func percentile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
-// report prints how long everything took, and what was lost.
+// report prints how long live updates took, and what was lost.
 func (s *story) report() {
-	all, unwell := s.allWrites(), s.ledger.writes(sick)
-	fmt.Fprintf(s.out, "\n%-12s %9s %23s   %s\n", "class", "documents", "from adding to outcome", "waiting for a slot of the pool")
-	for _, class := range []models.Class{live, steady, backfill} {
-		took := times(all, func(w *write) bool { return w.class == class })
-		queued := s.fleet.Pool().QueueTimes(class)
-		fmt.Fprintf(s.out, "%-12v %9d   p50 %6s, p99 %6s   p50 %6s, p99 %6s\n",
-			class, len(took), ms(percentile(took, 50)), ms(percentile(took, 99)), ms(queued.Quantile(0.5)), ms(queued.Quantile(0.99)))
-	}
-	fmt.Fprintf(s.out, "(documents of the indexes that were well)\n\n")
+	fmt.Fprintln(s.out)
+	all := s.allWrites()
 	for i, word := range []string{"without", "with   "} {
 		took := times(all, func(w *write) bool { return w.class == live && w.backfilling == (i == 1) })
 		fmt.Fprintf(s.out, "live updates %s the backfill: p50 %6s, p99 %6s\n", word, ms(percentile(took, 50)), ms(percentile(took, 99)))
 	}
-	longest := times(unwell, func(*write) bool { return true })
+	waited := s.fleet.Pool().QueueTimes(backfill)
+	fmt.Fprintf(s.out, "%d documents were backfilled, whose requests waited for a slot: p50 %s, p99 %s\n",
+		len(times(all, func(w *write) bool { return w.class == backfill })), ms(waited.Quantile(0.5)), ms(waited.Quantile(0.99)))
+	longest := times(s.ledger.writes(sick), func(*write) bool { return true })
 	fmt.Fprintf(s.out, "%q, which answered 503, was at most %s late\n\n", sick, ms(percentile(longest, 100)))
 	s.reportLost()
 }
@@ -134,7 +126,7 @@ func (s *story) allWrites() (all []*write) {
 	return all
 }
 
-// reportLost says of each index what was accepted and is not in it, one by one.
+// reportLost says of each index how many documents were accepted and are not in it, and why.
 func (s *story) reportLost() {
 	whole := 0
 	for _, name := range s.service.names {
@@ -148,23 +140,11 @@ func (s *story) reportLost() {
 		if drop := s.dropped[name]; drop != nil {
 			fmt.Fprintf(s.out, "  Drop has reported %d unsent, %d unknown and %d failed\n", drop.Unsent, drop.Unknown, drop.Failed)
 		}
-		for _, w := range lost {
-			fmt.Fprintf(s.out, "  %s, version %d: %s\n", w.item.ID, w.item.Version, w.fate())
+		if first := lost[0]; len(first.outcomes) > 0 {
+			fmt.Fprintf(s.out, "  %s, version %d, the first of them: %v: %v\n", first.item.ID, first.item.Version, first.outcomes[0].Reason, first.outcomes[0].Err)
 		}
 	}
 	fmt.Fprintf(s.out, "%d of %d indexes have lost nothing\n", whole, len(s.service.names))
-}
-
-// fate says how a write that was not completed has ended.
-func (w *write) fate() string {
-	if len(w.outcomes) == 0 {
-		return "NO OUTCOME"
-	}
-	o := w.outcomes[0]
-	if answer, ok := errors.AsType[*azcore.ResponseError](o.Err); ok { // why nothing was sent to the index
-		return fmt.Sprintf("%v, while the index answered %d", o.Reason, answer.StatusCode)
-	}
-	return fmt.Sprintf("%v: %v", o.Reason, o.Err)
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond)) }
@@ -176,13 +156,13 @@ func (s *story) verify() error {
 	for _, name := range s.service.names {
 		writes := s.ledger.writes(name)
 		accepted += len(writes)
-		problems = append(problems, compare(name, writes, s.service.held(name), name == doomed)...)
+		held, err := s.service.held(name)
+		if err != nil {
+			return err
+		}
+		problems = append(problems, compare(name, writes, held, name == doomed)...)
 		if name == doomed {
-			for _, w := range writes {
-				if !w.completed() {
-					lost++
-				}
-			}
+			lost = len(slices.DeleteFunc(writes, (*write).completed))
 		}
 	}
 	if given := s.dropped[doomed]; given == nil {
@@ -199,7 +179,7 @@ func (s *story) verify() error {
 
 // compare returns what is wrong with an index. Only of one that was deleted may something be lost: then documents are
 // what it held at that moment.
-func compare(index string, writes []*write, documents map[string]json.RawMessage, deleted bool) (problems []string) {
+func compare(index string, writes []*write, documents map[string]Item, deleted bool) (problems []string) {
 	problem := func(format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("%q: ", index)+fmt.Sprintf(format, args...))
 	}
@@ -220,11 +200,10 @@ func compare(index string, writes []*write, documents map[string]json.RawMessage
 		}
 	}
 	for key, version := range last {
-		switch has, err := versionOf(documents[key]); {
-		case err != nil:
-			problem("%s: %v", key, err)
-		case has != version:
-			problem("%s has version %d, and version %d was completed last", key, has, version)
+		if doc, there := documents[key]; !there {
+			problem("%s was completed, and is missing", key)
+		} else if doc.Version != version {
+			problem("%s has version %d, and version %d was completed last", key, doc.Version, version)
 		}
 	}
 	for key := range documents {
@@ -233,13 +212,4 @@ func compare(index string, writes []*write, documents map[string]json.RawMessage
 		}
 	}
 	return problems
-}
-
-func versionOf(document json.RawMessage) (int64, error) {
-	if document == nil {
-		return 0, errors.New("it was completed, and is missing")
-	}
-	var item Item
-	err := json.Unmarshal(document, &item)
-	return item.Version, err
 }

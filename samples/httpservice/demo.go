@@ -87,7 +87,7 @@ func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, st
 	}
 	fmt.Fprintln(stdout, "The service has stopped. What was reported to callers:")
 	reported.print(stdout)
-	return errors.Join(err, reported.compare(ctx, client, backend.Emulator != nil, stdout), reported.complete(backend.Emulator != nil))
+	return errors.Join(err, reported.compare(ctx, backend, client, stdout), reported.complete(backend.Emulator != nil))
 }
 
 // story is what happens to the search service.

@@ -62,15 +62,15 @@ func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
 	notes := []Note{{ID: "indexed", Text: "x"}, {ID: "rejected"}, {ID: "not"}, {ID: "perhaps"}}
 	l.add(422, notes, answer{Notes: []outcome{{ID: "indexed", Outcome: indexed}, {ID: "rejected", Outcome: rejected}, {ID: "not", Outcome: notApplied}, {ID: "perhaps", Outcome: unknown}}})
 	for name, c := range map[string]struct {
-		has            map[string]string
+		has            map[string]Note
 		missing, wrong int
 	}{
-		"all is as it was reported":   {map[string]string{"indexed": "x", "another": ""}, 0, 0},
-		"unknown may be there":        {map[string]string{"indexed": "x", "perhaps": ""}, 0, 0},
+		"all is as it was reported":   {map[string]Note{"indexed": {Text: "x"}, "another": {}}, 0, 0},
+		"unknown may be there":        {map[string]Note{"indexed": {Text: "x"}, "perhaps": {}}, 0, 0},
 		"indexed is missing":          {nil, 1, 0},
-		"indexed is another text":     {map[string]string{"indexed": "y"}, 1, 0},
-		"rejected is there":           {map[string]string{"indexed": "x", "rejected": ""}, 0, 1},
-		"what was not applied is too": {map[string]string{"indexed": "x", "rejected": "", "not": ""}, 0, 2},
+		"indexed is another text":     {map[string]Note{"indexed": {Text: "y"}}, 1, 0},
+		"rejected is there":           {map[string]Note{"indexed": {Text: "x"}, "rejected": {}}, 0, 1},
+		"what was not applied is too": {map[string]Note{"indexed": {Text: "x"}, "rejected": {}, "not": {}}, 0, 2},
 	} {
 		missing, wrong := l.differences(c.has)
 		assert.Equal(t, []int{c.missing, c.wrong}, []int{missing, wrong}, name)

@@ -8,14 +8,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 )
-
-// visibility is how long a real service may take to show what it has accepted.
-const visibility = 60 * time.Second
 
 // ledger is what was reported to callers. The zero value is ready.
 type ledger struct {
@@ -73,24 +69,13 @@ func (l *ledger) print(w io.Writer) {
 
 // compare reads the index, again and again while it shows too little, and says
 // where it differs from what was reported to callers.
-func (l *ledger) compare(ctx context.Context, client *search.Client, atOnce bool, w io.Writer) error {
-	patience := visibility
-	if atOnce {
-		patience = 0
-	}
+func (l *ledger) compare(ctx context.Context, s *stage.Service, client *search.Client, w io.Writer) error {
 	var missing, wrong int
-	err := stage.Until(ctx, patience, 2*time.Second, func() (bool, error) {
-		has := map[string]string{}
-		for n, err := range search.Scan[Note](ctx, client, nil) {
-			if err != nil {
-				return false, fmt.Errorf("reading the index: %w", err)
-			}
-			has[n.ID] = n.Text
-		}
+	err := stage.UntilShown(ctx, s, client, func(n Note) string { return n.ID }, func(has map[string]Note) bool {
 		missing, wrong = l.differences(has)
-		return missing == 0, nil
+		return missing == 0
 	})
-	if err != nil && !errors.Is(err, stage.ErrPatience) {
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "Told \"indexed\" and missing: %d. Told \"rejected\" or \"not applied\" and there: %d.\n", missing, wrong)
@@ -100,15 +85,15 @@ func (l *ledger) compare(ctx context.Context, client *search.Client, atOnce bool
 	return errors.Join(l.problems...)
 }
 
-// differences counts the notes that an index with these ids and texts should have
+// differences counts the notes that an index with these should have
 // and has not, and those that it should not have.
-func (l *ledger) differences(has map[string]string) (missing, wrong int) {
+func (l *ledger) differences(has map[string]Note) (missing, wrong int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, reported := range l.outcomes {
-		text, there := has[id]
+		note, there := has[id]
 		switch {
-		case reported == indexed && (!there || text != l.texts[id]):
+		case reported == indexed && (!there || note.Text != l.texts[id]):
 			missing++
 		case there && (reported == rejected || reported == notApplied):
 			wrong++

@@ -32,6 +32,7 @@ const (
 // story is what happens.
 type story struct {
 	db       *sql.DB
+	service  *stage.Service
 	indexes  *search.IndexClient
 	readers  *search.Client // by the alias
 	store    *rebuild.SQL
@@ -93,9 +94,9 @@ func (s *story) begin(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, schema); err != nil {
 		return err
 	}
-	service := stage.Emulate(nil)
-	s.cleanUps = append(s.cleanUps, service.Close)
-	s.indexes = service.Indexes
+	s.service = stage.Emulate(nil)
+	s.cleanUps = append(s.cleanUps, s.service.Close)
+	s.indexes = s.service.Indexes
 	first, err := definition(oldIndex, "standard.lucene")
 	if err != nil {
 		return err
@@ -200,22 +201,17 @@ func (s *story) compare(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	documents := make(map[string]Hotel)
-	for h, err := range search.Scan[Hotel](ctx, s.readers, nil) {
-		if err != nil {
-			return err
-		}
-		documents[h.ID] = h
-	}
-	differ := 0
+	table := make(map[string]Hotel, len(all))
 	for _, h := range all {
-		if documents[h.ID] != h {
-			differ++
-		}
-		delete(documents, h.ID)
+		table[h.ID] = h
 	}
-	if differ += len(documents); differ > 0 {
-		return fmt.Errorf("the new index and the table differ in %d documents", differ)
+	var problems []string
+	err = stage.UntilShown(ctx, s.service, s.readers, func(h Hotel) string { return h.ID }, func(has map[string]Hotel) bool {
+		problems = stage.Differences(table, has)
+		return len(problems) == 0
+	})
+	if err = errors.Join(err, stage.Problems(problems)); err != nil {
+		return err
 	}
 	fmt.Fprintln(out, "new index == table: yes")
 	return nil
