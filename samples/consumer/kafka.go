@@ -106,13 +106,6 @@ func (g *Group) Lag() (lag int) {
 	return lag
 }
 
-// Committed returns the next offset to be read of each partition.
-func (g *Group) Committed() []int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.committed)
-}
-
 // commit stores offsets for a member, all or none.
 func (g *Group) commit(c *Client, offsets map[int32]int64) error {
 	g.mu.Lock()
@@ -260,15 +253,6 @@ func (c *Client) Kill() {
 	c.group.leave(c)
 	c.group.mu.Unlock()
 	c.ended.Wait()
-}
-
-// Expire is what the group does to a member from which it has not heard for too
-// long: the partitions are gone, and may be assigned to it again later.
-func (c *Client) Expire() {
-	c.group.mu.Lock()
-	defer c.group.mu.Unlock()
-	c.free(c.held())
-	c.group.notify()
 }
 
 // manage hands over what others are to have, and takes what this member is to have.

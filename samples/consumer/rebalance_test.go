@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -162,4 +163,20 @@ func TestOffsetsHaveGapsAndRecordsAreFoundAllTheSame(t *testing.T) {
 	assert.Len(t, g.Records(0, 49, 1<<30), 71)
 	assert.Len(t, g.Records(0, 0, 49), 49)
 	assert.Equal(t, 120, g.Lag())
+}
+
+// Committed returns the next offset to be read of each partition.
+func (g *Group) Committed() []int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.committed)
+}
+
+// Expire is what the group does to a member from which it has not heard for too
+// long: the partitions are gone, and may be assigned to it again later.
+func (c *Client) Expire() {
+	c.group.mu.Lock()
+	defer c.group.mu.Unlock()
+	c.free(c.held())
+	c.group.notify()
 }

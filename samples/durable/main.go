@@ -86,7 +86,6 @@ type theatre struct {
 	kills     int
 	freezes   int
 	restarts  int
-	stale     int64
 	released  int64
 	beginning time.Time
 }
@@ -98,7 +97,7 @@ type post struct {
 	ledger *ledger // nil if it does not add
 	said   bool    // the process has reported its end, with the numbers below
 
-	kept, stale, released int64
+	kept, released int64
 }
 
 // play starts the processes, lets them work, ends them, and compares.
@@ -183,7 +182,7 @@ func (p *post) note(line string) (err error) {
 	word, rest, _ := strings.Cut(line, " ")
 	if word == "end" {
 		p.said = true
-		_, err = fmt.Sscan(rest, &p.kept, &p.stale, &p.released)
+		_, err = fmt.Sscan(rest, &p.kept, &p.released)
 		return err
 	}
 	var first, last int64
@@ -267,7 +266,6 @@ func (t *theatre) drain() error {
 			if err := p.finished(); err != nil {
 				return err
 			}
-			t.stale += p.stale
 			t.released += p.released
 		}
 	}

@@ -131,8 +131,7 @@ func (j *job) work(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := sender.Close(ctx); err != nil {
 		return err
 	}
-	s := sender.Stats()
-	_, err = fmt.Fprintln(out, "end", s.Kept, s.Stale, released)
+	_, err = fmt.Fprintln(out, "end", sender.Stats().Kept, released)
 	return err
 }
 

@@ -75,10 +75,9 @@ func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, st
 		all.Go(func() { c.write(calling) })
 	}
 	err = story.tell(ctx)
-	metricsErr := story.metrics(ctx)
 
 	// The callers are still at work: some will be answered, some will find nobody.
-	err = errors.Join(err, metricsErr, s.stop())
+	err = errors.Join(err, s.stop())
 	stopCalling()
 	all.Wait()
 	transport.CloseIdleConnections()
@@ -133,7 +132,7 @@ func (s *story) await(ctx context.Context, want int, title string) error {
 	var status int
 	var body string
 	err := stage.Until(ctx, 10*time.Second, 20*time.Millisecond, func() (_ bool, err error) {
-		status, body, err = get(ctx, s.service.url+"/healthz")
+		status, body, err = stage.Get(ctx, s.service.url+"/healthz")
 		return status == want, err
 	})
 	if err != nil {
@@ -142,40 +141,6 @@ func (s *story) await(ctx context.Context, want int, title string) error {
 	condition, _, _ := strings.Cut(strings.TrimSpace(body), ":")
 	fmt.Fprintf(s.w, "%-36s /healthz: %d %s\n", title, status, condition)
 	return nil
-}
-
-// metrics checks that /metrics has the numbers of the sender.
-func (s *story) metrics(ctx context.Context) error {
-	before := s.service.sender.Stats().Accepted
-	_, page, err := get(ctx, s.service.url+"/metrics")
-	if err != nil {
-		return err
-	}
-	after := s.service.sender.Stats().Accepted
-	for line := range strings.Lines(page) {
-		if strings.HasPrefix(line, "azsearch_sender_items_added") {
-			n, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]), 64)
-			if err != nil || int64(n) < before || int64(n) > after {
-				return fmt.Errorf("/metrics says %q, the sender has accepted %d", line, after)
-			}
-			return nil
-		}
-	}
-	return errors.New("/metrics does not say how many notes the sender has accepted")
-}
-
-func get(ctx context.Context, url string) (status int, body string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	content, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(content), err
 }
 
 // caller is one of the clients of the demonstration. Each note has an id of its

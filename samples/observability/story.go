@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -48,10 +47,7 @@ func (s *story) tell(ctx context.Context, again bool) error {
 }
 
 func (s *story) calm(ctx context.Context) error {
-	if err := s.add(ctx, 2000); err != nil {
-		return err
-	}
-	if err := s.sender.Flush(ctx, nil); err != nil {
+	if err := s.send(ctx, 2000); err != nil {
 		return err
 	}
 	return s.look(ctx, "all is well", http.StatusOK)
@@ -62,10 +58,7 @@ func (s *story) busy(ctx context.Context) error {
 		Operation: searchtest.OpIndexDocuments,
 		Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: http.StatusServiceUnavailable, Nth: 1}, {Ratio: 0.1, Status: http.StatusConflict, Nth: 1}},
 	}}})
-	if err := s.add(ctx, 1000); err != nil {
-		return err
-	}
-	if err := s.sender.Flush(ctx, nil); err != nil {
+	if err := s.send(ctx, 1000); err != nil {
 		return err
 	}
 	if s.sender.Stats().Throttled == 0 {
@@ -115,18 +108,18 @@ func (s *story) paused(ctx context.Context) error {
 // that the metrics tell what has happened.
 func (s *story) end(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	_, metrics, err := s.get(ctx, "/metrics")
+	_, metrics, err := stage.Get(ctx, s.url+"/metrics")
 	if err != nil {
-		return errors.Join(err, closeSoon(s.sender))
+		return errors.Join(err, closeSoon(ctx, s.sender))
 	}
-	if err := closeSoon(s.sender); err != nil {
+	if err := closeSoon(ctx, s.sender); err != nil {
 		return err
 	}
 	if err := s.look(ctx, "the sender is closed", http.StatusServiceUnavailable); err != nil {
 		return err
 	}
 	fmt.Fprint(s.w, "\n", inShort(metrics))
-	if _, metrics, err = s.get(ctx, "/metrics"); err != nil {
+	if _, metrics, err = stage.Get(ctx, s.url+"/metrics"); err != nil {
 		return err
 	}
 	accepted := total(metrics, "azsearch_sender_items_added_total", "")
@@ -147,6 +140,14 @@ func (s *story) add(ctx context.Context, n int) error {
 	return s.sender.UploadDocuments(ctx, readings...)
 }
 
+// send adds readings, and waits until they are in the index.
+func (s *story) send(ctx context.Context, n int) error {
+	if err := s.add(ctx, n); err != nil {
+		return err
+	}
+	return s.sender.Flush(ctx, nil)
+}
+
 // until waits until the sender is in a state.
 func (s *story) until(ctx context.Context, state events.HealthState) error {
 	err := stage.Until(ctx, 30*time.Second, time.Millisecond, func() (bool, error) { return s.sender.Health().State == state, nil })
@@ -158,7 +159,7 @@ func (s *story) until(ctx context.Context, state events.HealthState) error {
 
 // look asks /health, as a load balancer would, and says what it answers.
 func (s *story) look(ctx context.Context, when string, want int) error {
-	status, body, err := s.get(ctx, "/health")
+	status, body, err := stage.Get(ctx, s.url+"/health")
 	if err != nil {
 		return err
 	}
@@ -177,24 +178,9 @@ func (s *story) look(ctx context.Context, when string, want int) error {
 	return nil
 }
 
-// get returns the status and the body of a page of this program.
-func (s *story) get(ctx context.Context, path string) (status int, body string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(raw), err
-}
-
 // closeSoon closes the sender, also when the program was interrupted.
-func closeSoon(s *sender) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+func closeSoon(ctx context.Context, s *sender) error {
+	ctx, cancel := stage.Soon(ctx)
 	defer cancel()
 	return s.Close(ctx)
 }
@@ -223,24 +209,4 @@ func total(metrics, name, label string) (sum int) {
 		}
 	}
 	return sum
-}
-
-// serve starts a server at addr and returns its URL and what ends it.
-func serve(handler http.Handler, addr string) (url string, stop func() error, err error) {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return "", nil, err
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	return "http://" + listener.Addr().String(), func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		err := server.Shutdown(ctx)
-		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
-			err = errors.Join(err, served)
-		}
-		return err
-	}, nil
 }

@@ -17,7 +17,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,10 +24,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -103,7 +100,6 @@ type post struct {
 	stage.Worker
 
 	transactions, bookings map[string]int // by their end
-	relayed, stats         outbox.Stats   // of all workers, and of the one that is there
 }
 
 // tell starts workers, lets them work, ends them, and compares. Ctrl-C ends the writing early: what was written is
@@ -174,10 +170,6 @@ func tell(ctx context.Context, c *config, p *stage.Program) (err error) {
 func (s *story) newPost(role string, stderr io.Writer) *post {
 	p := &post{Worker: stage.Worker{Role: role, Err: stderr}, transactions: make(map[string]int), bookings: make(map[string]int)}
 	p.Note = p.note
-	p.Ended = func() {
-		add(&p.relayed, p.stats)
-		p.stats = outbox.Stats{}
-	}
 	if s.kill {
 		verbose := s.logger.Enabled(context.Background(), slog.LevelInfo)
 		p.Args = func() []string {
@@ -194,24 +186,14 @@ func (s *story) newPost(role string, stderr io.Writer) *post {
 
 // note takes a line that a worker reports.
 func (p *post) note(line string) error {
-	word, rest, _ := strings.Cut(line, " ")
-	if word == "stats" {
-		return json.Unmarshal([]byte(rest), &p.stats)
-	}
+	var end string
 	var n int
-	if _, err := fmt.Sscan(rest, &n); err != nil {
+	if _, err := fmt.Sscan(line, &end, &n); err != nil {
 		return err
 	}
-	p.transactions[word]++
-	p.bookings[word] += n
+	p.transactions[end]++
+	p.bookings[end] += n
 	return nil
-}
-
-// add adds what a relay has done to what others have.
-func add(sum *outbox.Stats, s outbox.Stats) {
-	sum.Folded += s.Folded
-	sum.Failed += s.Failed
-	sum.Late += s.Late
 }
 
 // disturb kills processes at random moments while they write: most often writers, because a relay's keys wait until

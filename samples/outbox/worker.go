@@ -5,12 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
@@ -65,42 +65,20 @@ func write(ctx context.Context, s *store, out io.Writer) error {
 	}
 }
 
-// relay sends until ctx ends, and reports its Stats now and then.
+// relay sends until ctx ends, and reports when it is ready.
 func (c *config) relay(ctx context.Context, s *store, out io.Writer) error {
-	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
-	watched := make(chan error, 1)
-	started := false
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
 	err := s.sendUntil(ctx, c.endpoint, c.logger, func(r *outbox.Relay) {
-		started = true
-		go func() { watched <- watch(watching, r, out) }()
-	})
-	stop()
-	if started {
-		err = errors.Join(err, <-watched)
-	}
-	return err
-}
-
-// watch reports that a relay is ready, and what it has done until ctx ends.
-func watch(ctx context.Context, r *outbox.Relay, out io.Writer) error {
-	ready := false
-	for ended := false; !ended; {
-		ended = !stage.Wait(ctx, 50*time.Millisecond)
-		if !ready && r.Ready() == nil {
-			ready = true
-			if _, err := fmt.Fprintln(out, "ready"); err != nil {
-				return err
+		watching.Go(func() {
+			if stage.Until(ctx, time.Hour, 50*time.Millisecond, func() (bool, error) { return r.Ready() == nil, nil }) == nil {
+				fmt.Fprintln(out, "ready")
 			}
-		}
-		stats, err := json.Marshal(r.Stats())
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out, "stats %s\n", stats); err != nil {
-			return err
-		}
-	}
-	return nil
+		})
+	})
+	cancel()
+	watching.Wait()
+	return err
 }
 
 // How transactions end.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,30 +112,12 @@ feeding:
 	parsers.Wait()
 }
 
-// loadFolder parses a folder and hands its declarations over.
+// loadFolder parses a folder and hands its declarations over. A call can be as large as one likes: some folders declare
+// a hundred thousand names.
 func (l *loader) loadFolder(ctx context.Context, f declarations.Folder) error {
 	found := f.Parse()
-	var (
-		accepted int
-		refused  []error
-		counted  int64 // of f.Bytes
-		err      error
-	)
-	// A call can be as large as one likes. These are small for the sake of the
-	// display: some folders declare a hundred thousand names.
-	for some := range slices.Chunk(found.Declarations, 1000) {
-		n, no, failed := addAll(ctx, l.sender, some)
-		accepted += n
-		refused = append(refused, no...)
-		l.accepted.Add(int64(n))
-		if err = failed; err != nil {
-			break
-		}
-		share := f.Bytes * int64(len(some)) / int64(len(found.Declarations))
-		counted += share
-		l.sourceBytes.Add(share)
-	}
-
+	accepted, refused, err := addAll(ctx, l.sender, found.Declarations)
+	l.accepted.Add(int64(accepted))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.files += len(f.Files)
@@ -145,7 +126,7 @@ func (l *loader) loadFolder(ctx context.Context, f declarations.Folder) error {
 	l.notAdded += len(found.Declarations) - accepted - len(refused)
 	if err == nil {
 		l.packages++
-		l.sourceBytes.Add(f.Bytes - counted) // rounding, and folders that declare nothing
+		l.sourceBytes.Add(f.Bytes)
 	}
 	return err
 }

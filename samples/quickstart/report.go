@@ -210,6 +210,8 @@ func newSurvived() *survived {
 	return &survived{requests: map[string]int{}, documents: map[string]int{}}
 }
 
+const connectionBroken = "connection broken"
+
 // batch is a BatchCompleted handler.
 func (s *survived) batch(_ context.Context, b *events.Batch) {
 	if b.Err == nil {
@@ -222,7 +224,7 @@ func (s *survived) batch(_ context.Context, b *events.Batch) {
 	case errors.Is(b.Err, context.DeadlineExceeded):
 		kind = "no reply in time"
 	case b.StatusCode == 0:
-		kind = "connection broken"
+		kind = connectionBroken
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,28 +257,22 @@ func (l *listening) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekClose
 	return result, err
 }
 
-// emulatorSaw adds what only the other end knows: whether a batch whose answer
+// emulatorSaw says what only the other end knows: whether a batch whose answer
 // was lost had been carried out.
 func (s *survived) emulatorSaw(records []searchtest.RequestRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.requests, connectionBroken)
 	for i := range records {
 		rec := &records[i]
 		switch {
 		case !rec.Fault || rec.Operation != searchtest.OpIndexDocuments:
 		case rec.Err != nil && rec.Actions > 0: // it got as far as reading the batch
-			s.move("connection broken", "connection broken after the batch was applied")
+			s.requests[connectionBroken+" after the batch was applied"]++
 		case rec.Err != nil:
-			s.move("connection broken", "connection broken before the batch was applied")
+			s.requests[connectionBroken+" before the batch was applied"]++
 		case rec.Duration >= slowReply:
 			s.requests["slow reply"]++
 		}
 	}
-}
-
-func (s *survived) move(from, to string) {
-	if s.requests[from]--; s.requests[from] <= 0 {
-		delete(s.requests, from)
-	}
-	s.requests[to]++
 }
