@@ -1,13 +1,13 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
@@ -52,52 +52,32 @@ func hang(ctx context.Context, _ []string) (models.IndexDocumentsResult, error) 
 	return models.IndexDocumentsResult{}, ctx.Err()
 }
 
-// statusError is a reply that is no result.
-type statusError int
-
-func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
-
-// HTTPStatus returns the status.
-func (e statusError) HTTPStatus() int { return int(e) }
-
 func always(status int) func(context.Context, []string) (models.IndexDocumentsResult, error) {
 	return func(context.Context, []string) (models.IndexDocumentsResult, error) {
-		return models.IndexDocumentsResult{}, statusError(status)
+		return models.IndexDocumentsResult{}, slow.Refusal{Status: status}
 	}
 }
 
 // slowly accepts everything, after 20 ms.
 func slowly(ctx context.Context, keys []string) (models.IndexDocumentsResult, error) {
-	select {
-	case <-time.After(20 * time.Millisecond):
-	case <-ctx.Done():
-		return models.IndexDocumentsResult{}, ctx.Err()
+	if err := slow.Wait(ctx, 20*time.Millisecond); err != nil {
+		return models.IndexDocumentsResult{}, err
 	}
-	result := models.IndexDocumentsResult{StatusCode: 200}
-	for _, key := range keys {
-		result.Results = append(result.Results, models.IndexingResult{Key: key, Succeeded: true, StatusCode: 200})
-	}
-	return result, nil
+	return slow.Applied(keys), nil
 }
 
 // IndexDocumentsRaw implements bufferedsender.Indexer.
 func (n neighbour) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-	raw, err := io.ReadAll(body)
+	keys, err := slow.Keys(body)
 	if err != nil {
 		return models.IndexDocumentsResult{}, err
-	}
-	var keys []string
-	const before, after = `"key":"`, `"`
-	for _, part := range bytes.Split(raw, []byte(before))[1:] {
-		key, _, _ := bytes.Cut(part, []byte(after))
-		keys = append(keys, string(key))
 	}
 	return n.answer(ctx, keys)
 }
 
 // keyed is a document of a neighbour.
 type keyed struct {
-	Key  string `json:"key" search:"key"`
+	Key  string `json:"id" search:"key"`
 	Text string `json:"text"`
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
@@ -356,12 +357,5 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return slow.Wait(ctx, d) == nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 )
@@ -98,7 +99,7 @@ func full(ctx context.Context, p *plan, producers []*producer, indexes []*index,
 		if time.Since(began) > time.Minute {
 			return c, errors.Join(errors.New("the buffers were not full after a minute"), l.end())
 		}
-		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+		if err := slow.Wait(ctx, 10*time.Millisecond); err != nil {
 			return c, errors.Join(err, l.end())
 		}
 	}
@@ -108,7 +109,7 @@ func full(ctx context.Context, p *plan, producers []*producer, indexes []*index,
 	for i, x := range indexes {
 		counts[i] = x.applied.Load()
 	}
-	err = sleep(ctx, p.window)
+	err = slow.Wait(ctx, p.window)
 	var all, least int64
 	for i, x := range indexes {
 		n := x.applied.Load() - counts[i]

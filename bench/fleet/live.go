@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -65,12 +66,12 @@ func liveUpdates(ctx context.Context, p *plan, backfill, others bool) (ms, kept 
 	if others {
 		fill(other, motels, models.ClassAssured1)
 	}
-	err = sleep(ctx, p.window/2) // buffers are full
+	err = slow.Wait(ctx, p.window/2) // buffers are full
 	loads = append(loads, start(models.WithClass(ctx, models.ClassExpedited), []*producer{updates}, 10*time.Millisecond, true))
-	err = errors.Join(err, sleep(ctx, 4*takes))
+	err = errors.Join(err, slow.Wait(ctx, 4*takes))
 	_ = hotels.times()
 	before, began := hotels.applied.Load(), time.Now()
-	err = errors.Join(err, sleep(ctx, p.window))
+	err = errors.Join(err, slow.Wait(ctx, p.window))
 	took := hotels.times()
 	kept = float64(hotels.applied.Load()-before-int64(len(took))) / time.Since(began).Seconds() / perSlot
 	for _, l := range loads {

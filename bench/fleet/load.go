@@ -163,13 +163,3 @@ func p99(took []time.Duration) float64 {
 	slices.Sort(took)
 	return float64(took[min(len(took)*99/100, len(took)-1)]) / float64(time.Millisecond)
 }
-
-// sleep sleeps, unless ctx ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

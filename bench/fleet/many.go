@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 )
 
@@ -64,11 +65,11 @@ func busy(ctx context.Context, p *plan, t *figures.Table, indexes int) (cpu floa
 		x.added = 1
 	}
 	l := start(ctx, some, 0, false)
-	err = sleep(ctx, time.Second+p.window/2)
+	err = slow.Wait(ctx, time.Second+p.window/2)
 	var clock measure.Clock
 	clock.Start()
 	n := -appliedBy(s, indexes)
-	err = errors.Join(err, sleep(ctx, p.window))
+	err = errors.Join(err, slow.Wait(ctx, p.window))
 	n += appliedBy(s, indexes)
 	cpu = clock.Stop().CPUSeconds / float64(n) * 1e6
 	err = errors.Join(err, l.end())

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -126,21 +127,19 @@ func (x *index) answer(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if !x.service.hurry.Load() {
-		select {
-		case <-time.After(takes):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := slow.Wait(ctx, takes); err != nil {
+			return err
 		}
 	}
 	switch is {
 	case unavailable:
-		return refusal{http.StatusServiceUnavailable, "The service is temporarily unavailable."}
+		return slow.Refusal{Status: http.StatusServiceUnavailable, Text: "The service is temporarily unavailable."}
 	case unauthorized:
-		return refusal{http.StatusUnauthorized, "Access denied due to invalid subscription key."}
+		return slow.Refusal{Status: http.StatusUnauthorized, Text: "Access denied due to invalid subscription key."}
 	case deleted:
-		return refusal{http.StatusNotFound, "The index '" + x.name + "' for service 'bench' was not found."}
+		return slow.Refusal{Status: http.StatusNotFound, Text: "The index '" + x.name + "' for service 'bench' was not found."}
 	case drifted:
-		return refusal{http.StatusBadRequest, "The request is invalid. Details: actions : 0: The property 'rooms' does not exist on type 'search.documentFields'. " +
+		return slow.Refusal{Status: http.StatusBadRequest, Text: "The request is invalid. Details: actions : 0: The property 'rooms' does not exist on type 'search.documentFields'. " +
 			"Make sure to only use property names that are defined by the type."}
 	default:
 		return nil
@@ -197,14 +196,3 @@ func (x *index) times() []time.Duration {
 	x.took = nil
 	return took
 }
-
-// refusal is an error of the service.
-type refusal struct {
-	status int
-	text   string
-}
-
-func (e refusal) Error() string { return fmt.Sprintf("%d: %s", e.status, e.text) }
-
-// HTTPStatus implements retry.StatusError.
-func (e refusal) HTTPStatus() int { return e.status }

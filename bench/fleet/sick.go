@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
@@ -46,10 +47,10 @@ func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sick
 	flood := start(ctx, producers[:1], 0, false)
 	// 39 requests in half a second of the 80 that the slots take.
 	l := start(ctx, producers[1:], 500*time.Millisecond, true)
-	err = sleep(ctx, time.Second)
+	err = slow.Wait(ctx, time.Second)
 	before, p99Before := rate(ctx, p, others)
 	s.index(namesOf(1)[0]).is.Store(int32(is))
-	err = errors.Join(err, sleep(ctx, time.Second))
+	err = errors.Join(err, slow.Wait(ctx, time.Second))
 	after, p99After := rate(ctx, p, others)
 	err = errors.Join(err, l.end(), flood.end())
 	for _, one := range senders[1:] {
@@ -88,7 +89,7 @@ func rate(ctx context.Context, p *plan, indexes []*index) (perSecond, ms float64
 		_ = x.times()
 	}
 	began := time.Now()
-	_ = sleep(ctx, p.window) // whoever waits next returns the error
+	_ = slow.Wait(ctx, p.window) // whoever waits next returns the error
 	took := time.Since(began).Seconds()
 	var times []time.Duration
 	for _, x := range indexes {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
 
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 )
 
@@ -134,12 +135,8 @@ func watch(ctx context.Context, p *plan, from driver.Connector, table *outbox.Ta
 func count(ctx context.Context, p *plan, c *counting, during time.Duration) (float64, error) {
 	share := min(p.Scale, 1)
 	c.calls.Store(0)
-	select {
-	case <-time.After(time.Duration(share * float64(during))):
-		return float64(c.calls.Load()) / share, nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
+	err := slow.Wait(ctx, time.Duration(share*float64(during)))
+	return float64(c.calls.Load()) / share, err
 }
 
 func idleNotified(ctx context.Context, p *plan, _ string) (figures []figure, err error) {

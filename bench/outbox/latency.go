@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox/outboxpgx"
@@ -36,30 +36,23 @@ type service struct {
 
 // IndexDocumentsRaw implements bufferedsender.Indexer.
 func (s *service) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (result models.IndexDocumentsResult, err error) {
-	var request struct {
-		Value []struct {
-			ID string `json:"id"`
-		} `json:"value"`
-	}
-	if err := json.NewDecoder(body).Decode(&request); err != nil {
+	keys, err := slow.Keys(body)
+	if err != nil {
 		return result, err
 	}
-	select {
-	case <-time.After(serviceTakes):
-	case <-ctx.Done():
-		return result, ctx.Err()
+	if err := slow.Wait(ctx, serviceTakes); err != nil {
+		return result, err
 	}
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, d := range request.Value {
-		if s.waits[d.ID] != nil {
-			s.waits[d.ID] <- now
+	for _, key := range keys {
+		if s.waits[key] != nil {
+			s.waits[key] <- now
 		}
-		delete(s.waits, d.ID)
-		result.Results = append(result.Results, models.IndexingResult{Key: d.ID, Succeeded: true, StatusCode: 200})
+		delete(s.waits, key)
 	}
-	return result, nil
+	return slow.Applied(keys), nil
 }
 
 // expect returns where the time comes at which a key is applied.
@@ -94,10 +87,8 @@ func lone(ctx context.Context, p *plan, db *sql.DB, table *outbox.Table, opts ou
 	random := rand.New(rand.NewPCG(3, 4))
 	var took []float64
 	for _, d := range documents(0, p.Scaled(200, 5)) {
-		select {
-		case <-time.After(50*time.Millisecond + time.Duration(random.Int64N(int64(400*time.Millisecond)))):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := slow.Wait(ctx, 50*time.Millisecond+time.Duration(random.Int64N(int64(400*time.Millisecond)))); err != nil {
+			return nil, err
 		}
 		applied := s.expect(d.ID)
 		err := inTransaction(ctx, db, func(tx *sql.Tx) error { return outbox.Write(ctx, tx, table, models.UploadAction(d)) })

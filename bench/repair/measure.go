@@ -14,6 +14,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/models"
@@ -38,10 +40,8 @@ func (e *emulated) options() azcore.ClientOptions { return azcore.ClientOptions{
 // Do is the transport of the client.
 func (e *emulated) Do(r *http.Request) (*http.Response, error) {
 	if d := time.Duration(e.slow.Load()); d > 0 {
-		select {
-		case <-time.After(d):
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
+		if err := slow.Wait(r.Context(), d); err != nil {
+			return nil, err
 		}
 	}
 	return e.service.Do(r)
@@ -138,10 +138,8 @@ func compareIndex(ctx context.Context, p *plan, t *figures.Table) (err error) {
 
 // large compares many rows that cost nothing to read.
 func large(ctx context.Context, p *plan, t *figures.Table) error {
-	runtime.GC()
-	var before runtime.MemStats
-	runtime.ReadMemStats(&before)
-	most := before.HeapAlloc
+	before := measure.Heap()
+	most := before
 	done := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -152,7 +150,7 @@ func large(ctx context.Context, p *plan, t *figures.Table) error {
 			case <-time.After(20 * time.Millisecond):
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
-				most = max(most, m.HeapAlloc)
+				most = max(most, float64(m.HeapAlloc))
 			}
 		}
 	})
@@ -167,7 +165,7 @@ func large(ctx context.Context, p *plan, t *figures.Table) error {
 	if report.SourceRows != int64(p.rows) || !report.Agrees() {
 		return fmt.Errorf("the report is %+v", report)
 	}
-	t.Add("heap, at the most: MB", figures.AtMost(64), float64(most-before.HeapAlloc)/(1<<20))
+	t.Add("heap, at the most: MB", figures.AtMost(64), (most-before)/(1<<20))
 	t.Add("rows of both sides a second", figures.Informs, 2*float64(p.rows)/took.Seconds())
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -108,30 +109,25 @@ func (t *table) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (
 	if err := json.NewDecoder(body).Decode(&request); err != nil {
 		return result, err
 	}
-	select {
-	case <-time.After(t.takes):
-	case <-ctx.Done():
-		return result, ctx.Err()
+	if err := slow.Wait(ctx, t.takes); err != nil {
+		return result, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	result.StatusCode = 200
-	for _, i := range request.Value {
-		t.versions[i.ID] = i.Version
-		result.Results = append(result.Results, models.IndexingResult{Key: i.ID, Succeeded: true, StatusCode: 200})
+	keys := make([]string, len(request.Value))
+	for n, i := range request.Value {
+		keys[n], t.versions[i.ID] = i.ID, i.Version
 	}
-	t.written += len(request.Value)
-	return result, nil
+	t.written += len(keys)
+	return slow.Applied(keys), nil
 }
 
 func (t *table) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
 	return func(yield func(models.Row, error) bool) {
 		i, _ := slices.BinarySearch(t.sorted, after+"\x00")
 		for part := range slices.Chunk(t.sorted[i:], 1000) {
-			select {
-			case <-time.After(t.takes):
-			case <-ctx.Done():
-				yield(models.Row{}, ctx.Err())
+			if err := slow.Wait(ctx, t.takes); err != nil {
+				yield(models.Row{}, err)
 				return
 			}
 			rows, err := t.Lookup(ctx, part)

@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/slow"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -132,7 +132,7 @@ func (s *service) admit(n int) (taken int, done time.Time, cut chan struct{}, do
 
 // answer indexes what a request carries, for the sender that has the ledger.
 func (s *service) answer(ctx context.Context, l *ledger, body io.Reader) (models.IndexDocumentsResult, error) {
-	keys, err := keysOf(body)
+	keys, err := slow.Keys(body)
 	if err != nil {
 		return models.IndexDocumentsResult{}, err
 	}
@@ -163,13 +163,10 @@ func (s *service) answer(ctx context.Context, l *ledger, body io.Reader) (models
 		return models.IndexDocumentsResult{}, busyError{}
 	}
 	s.apply(l, keys[:taken])
-	result := models.IndexDocumentsResult{StatusCode: http.StatusOK, Results: make([]models.IndexingResult, len(keys))}
-	for i, key := range keys {
-		result.Results[i] = models.IndexingResult{Key: key, Succeeded: true, StatusCode: http.StatusCreated}
-		if i >= taken {
-			result.Results[i].Succeeded, result.Results[i].StatusCode = false, http.StatusServiceUnavailable
-			result.StatusCode = http.StatusMultiStatus
-		}
+	result := slow.Applied(keys)
+	for i := taken; i < len(keys); i++ {
+		result.Results[i].Succeeded, result.Results[i].StatusCode = false, http.StatusServiceUnavailable
+		result.StatusCode = http.StatusMultiStatus
 	}
 	return result, nil
 }
@@ -185,26 +182,4 @@ func (s *service) chance() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.IntN(2) == 0
-}
-
-// keysOf finds the keys in a body, as these senders write it.
-func keysOf(body io.Reader) ([]string, error) {
-	raw, err := io.ReadAll(body)
-	if err != nil {
-		return nil, err
-	}
-	const before = `"id":"`
-	rest := string(raw)
-	keys := make([]string, 0, strings.Count(rest, before))
-	for {
-		_, after, ok := strings.Cut(rest, before)
-		if !ok {
-			return keys, nil
-		}
-		var key string
-		if key, rest, ok = strings.Cut(after, `"`); !ok {
-			return nil, io.ErrUnexpectedEOF
-		}
-		keys = append(keys, key)
-	}
 }

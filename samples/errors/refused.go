@@ -77,7 +77,8 @@ var refusedByTheSender = []story{
 	},
 }
 
-// adding tells a story about a healthy service: add has to be refused, and show shows why, if it finds what it looks for.
+// adding tells a story about a healthy service: add has to be refused, and show shows why, if it finds what it looks
+// for.
 func adding(opts bufferedsender.Options[Hotel], add func(context.Context, *sender) error, show func(*page, error) (found bool)) func(context.Context, *page) error {
 	return func(ctx context.Context, p *page) error {
 		s, err := newSender(p.client, opts)
