@@ -25,7 +25,6 @@ import (
 type feed struct {
 	s        *sender
 	queue    queue.Queue
-	exchange func(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error)
 	appender appender
 	locals   locals
 	sends    bool       // it reserves; false: there is no client
@@ -53,9 +52,13 @@ type feed struct {
 
 	stopped atomic.Bool // nothing is reserved any more
 	changed signal      // sent when ends were settled, or the goroutine ends
-	stale   atomic.Int64
-	parked  atomic.Int64 // by this process
-	stats   atomic.Pointer[queue.Stats]
+	tally   tally
+}
+
+// tally is what Stats and metrics say of the queue.
+type tally struct {
+	stale, parked atomic.Int64                // leases, of this process
+	queue         atomic.Pointer[queue.Stats] // when it was asked last
 }
 
 // reservation is one that was asked for, and when.
@@ -74,10 +77,6 @@ func newFeed(s *sender, sends bool) *feed {
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.locals = locals{s: s, ctx: f.ctx, most: o.Limits.MaxBufferedActions, mostBytes: o.Limits.MaxBufferedBytes}
-	f.exchange = f.settleThenReserve
-	if both, ok := o.Queue.(queue.Exchanger); ok {
-		f.exchange = both.Exchange
-	}
 	f.appender = appender{
 		queue: o.Queue, ctx: f.ctx, adder: queue.NewID(), room: make(chan struct{}, 1),
 		keep: f.locals.keep, drop: f.locals.drop, kept: f.locals.appended,
@@ -95,15 +94,6 @@ func (f *feed) start() {
 	f.unwatch = unwatch
 	f.mu.Unlock()
 	f.wake()
-}
-
-// settleThenReserve is Exchange for queues that do not have it.
-func (f *feed) settleThenReserve(ctx context.Context, want queue.Want, ends ...queue.End) (leases, stale, failed []queue.Lease, err error) {
-	if stale, failed, err = f.queue.Settle(ctx, ends...); err != nil {
-		return nil, stale, failed, err
-	}
-	leases, err = f.queue.Reserve(ctx, want)
-	return leases, stale, nil, err
 }
 
 // wake has the feed look what there is to do. It never blocks.
@@ -139,25 +129,25 @@ func (f *feed) run() {
 		}
 		f.again = false
 		f.mu.Unlock()
-		if err := f.round(want, ends); err != nil {
-			if errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) {
-				f.stopped.Store(true) // what is held goes back when its leases end
-				f.log("the queue has ended: nothing more is sent from it", err)
-				f.mu.Lock()
-				f.ends, f.repeat, f.again = nil, nil, false
-				f.mu.Unlock()
-				continue
-			}
+		err := f.round(want, ends)
+		switch ended := errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed); {
+		case err == nil:
+			retry.Failures = 0
+			f.changed.send()
+		case ended:
+			f.stopped.Store(true) // what is held goes back when its leases end
+			f.log("the queue has ended: nothing more is sent from it", err)
+			f.mu.Lock()
+			f.ends, f.repeat, f.again = nil, nil, false
+			f.mu.Unlock()
+		default:
 			f.log("the queue does not answer", err)
 			retry.Failed(time.Now(), 2*time.Second)
 			sleep(f.ctx, time.Until(retry.At))
 			f.mu.Lock()
 			f.again = true
 			f.mu.Unlock()
-			continue
 		}
-		retry.Failures = 0
-		f.changed.send()
 	}
 }
 
@@ -170,15 +160,15 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	if f.repeat != nil {
 		want, began = f.repeat.want, f.repeat.began
 	}
-	switch {
-	case want.Keys > 0 && len(ends) > 0:
-		leases, stale, failed, err = f.exchange(f.ctx, want, ends...)
-	case want.Keys > 0:
-		leases, err = f.queue.Reserve(f.ctx, want)
-	case len(ends) > 0:
-		stale, failed, err = f.queue.Settle(f.ctx, ends...)
-	default:
-		return nil
+	if both, ok := f.queue.(queue.Exchanger); ok && want.Keys > 0 && len(ends) > 0 {
+		leases, stale, failed, err = both.Exchange(f.ctx, want, ends...)
+	} else {
+		if len(ends) > 0 {
+			stale, failed, err = f.queue.Settle(f.ctx, ends...)
+		}
+		if want.Keys > 0 && err == nil {
+			leases, err = f.queue.Reserve(f.ctx, want)
+		}
 	}
 	f.repeat = nil
 	if err != nil {
@@ -199,19 +189,15 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 // can tell.
 func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	if len(stale) > 0 {
-		f.stale.Add(int64(len(stale)))
+		f.tally.stale.Add(int64(len(stale)))
 		f.log("leases had ended when they were settled: others may send these keys again", nil, slog.Int("keys", len(stale)))
 	}
 	if !all || len(ends) == 0 {
 		return
 	}
-	late := make(map[string]bool, len(stale))
-	for i := range stale {
-		late[stale[i].Key] = true
-	}
-	for i := range ends {
-		if ends[i].Fate == queue.Park && !late[ends[i].Lease.Key] {
-			f.parked.Add(1)
+	for _, e := range ends {
+		if e.Fate == queue.Park && !slices.ContainsFunc(stale, func(l queue.Lease) bool { return l.Key == e.Lease.Key }) {
+			f.tally.parked.Add(1)
 		}
 	}
 	f.appender.makeRoom()

@@ -69,16 +69,7 @@ func eachOnce(from, n int, do func(i int)) {
 func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string) {
 	h := v.from.holding
 	if end == relay.Returned {
-		var late []item
-		for _, l := range h.locals[v.from.record] {
-			if w := l.value.waiter; w != nil {
-				w.state.CompareAndSwap(waiterQueued, waiterMaybe) // others may send it from now on
-			}
-			if !f.locals.add(h.lease.Key, l) {
-				late = append(late, item{Key: h.lease.Key, Value: l.value})
-			}
-		}
-		defer f.locals.tell(late, errKept)
+		defer f.locals.tell(f.locals.giveBack(h.lease.Key, h.locals[v.from.record]), errKept)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -209,7 +209,7 @@ func (f *feed) extended(holdings []*holding, lost []queue.Lease, end *time.Time)
 	for _, h := range holdings {
 		if _, held := f.held.all[h]; held && gone[one{h.lease.Key, h.lease.Token}] {
 			h.lasts.End()
-			f.stale.Add(1)
+			f.tally.stale.Add(1)
 			continue
 		}
 		h.lasts.Extend(end)

@@ -56,6 +56,8 @@ type locals struct {
 // keep remembers what belongs to the records of an adding call that is about to be
 // appended: the answer may come after they were reserved.
 func (ls *locals) keep(c *appending, from int, number uint64, places []int) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
 	for i, at := range places {
 		if l := c.locals[from+i]; l != nil {
 			l.number, l.index = number, at
@@ -65,9 +67,11 @@ func (ls *locals) keep(c *appending, from int, number uint64, places []int) {
 }
 
 func (ls *locals) drop(c *appending, from, to int) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
 	for i := from; c.locals != nil && i < to; i++ {
-		if l := c.locals[i]; l != nil {
-			ls.remove(c.records[i].Key, l)
+		if l, key := c.locals[i], c.records[i].Key; l != nil {
+			ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local) bool { return x == l }))
 		}
 	}
 }
@@ -114,10 +118,8 @@ func (ls *locals) room(key string, l *local) bool {
 }
 
 // add keeps one, and reports whether it could: not any more when all are told that the queue
-// keeps it.
+// keeps it. Called with the lock.
 func (ls *locals) add(key string, l *local) bool {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
 	if ls.ended {
 		return false
 	}
@@ -137,10 +139,19 @@ func (ls *locals) add(key string, l *local) bool {
 	return true
 }
 
-func (ls *locals) remove(key string, l *local) {
+// giveBack keeps those of a record that goes back to the queue, and returns the others: it is too late for them.
+func (ls *locals) giveBack(key string, all []*local) (late []item) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local) bool { return x == l }))
+	for _, l := range all {
+		if w := l.value.waiter; w != nil {
+			w.state.CompareAndSwap(waiterQueued, waiterMaybe) // others may send it from now on
+		}
+		if ls.pollLater(pollFirst); !ls.add(key, l) {
+			late = append(late, item{Key: key, Value: l.value})
+		}
+	}
+	return late
 }
 
 func (ls *locals) set(key string, left []*local) {
@@ -157,33 +168,23 @@ func (ls *locals) set(key string, left []*local) {
 	ls.byKey[key] = left
 }
 
-// take takes those that a reserved record is the end of: its own, last, and those of
-// earlier records that it has replaced, or that were folded into it.
-func (ls *locals) take(key string, adder queue.ID, from *queue.Origin) []*local {
-	if from.Adder != adder {
-		return nil
-	}
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	all := ls.byKey[key]
-	n := 0
-	for n < len(all) && all[n].before(from) {
-		n++
-	}
-	if n == 0 {
-		return nil
-	}
-	taken := slices.Clone(all[:n])
-	ls.set(key, slices.Clone(all[n:]))
-	return taken
-}
-
 // claim takes what this process knows of a record: its own waiter, and those of the
 // records that it has replaced, which end like it. Earlier ones that it has not replaced were
 // dealt with by another process, or are part of it: nobody here can tell.
 func (ls *locals) claim(r *queue.Record, adder queue.ID) (all []*local, own *local) {
-	all = ls.take(r.Key, adder, &r.From)
-	if n := len(all); n > 0 && all[n-1].number == r.From.Number && all[n-1].index == r.From.Index {
+	if r.From.Adder != adder {
+		return nil, nil
+	}
+	ls.mu.Lock()
+	some, n := ls.byKey[r.Key], 0
+	for n < len(some) && some[n].before(&r.From) {
+		n++
+	}
+	if all = slices.Clone(some[:n]); n > 0 {
+		ls.set(r.Key, slices.Clone(some[n:]))
+	}
+	ls.mu.Unlock()
+	if n > 0 && all[n-1].number == r.From.Number && all[n-1].index == r.From.Index {
 		own = all[n-1]
 	}
 	if r.Replaces() {

@@ -101,7 +101,7 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	own := f.parked.Load()
+	own := f.tally.parked.Load()
 	f.mu.Lock()
 	f.flushing++
 	f.mu.Unlock()
@@ -124,8 +124,8 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 			if err != nil {
 				return 0, err
 			}
-			f.stats.Store(&after)
-			return max(0, int(after.Parked-before.Parked-(f.parked.Load()-own))), nil
+			f.tally.queue.Store(&after)
+			return max(0, int(after.Parked-before.Parked-(f.tally.parked.Load()-own))), nil
 		}
 		if err := f.stalled(ctx, began); err != nil {
 			return 0, err
@@ -246,7 +246,7 @@ func (f *feed) look() (queue.Stats, error) {
 	defer cancel()
 	s, err := f.queue.Stats(ctx)
 	if err == nil {
-		f.stats.Store(&s)
+		f.tally.queue.Store(&s)
 	}
 	return s, err
 }

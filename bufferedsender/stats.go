@@ -88,8 +88,8 @@ func (s *sender) Stats() Stats {
 	var appended, kept, stale int64
 	if s.feed != nil {
 		_, appended = s.feed.appender.state()
-		stale = s.feed.stale.Load()
-		if last := s.feed.stats.Load(); last != nil {
+		stale = s.feed.tally.stale.Load()
+		if last := s.feed.tally.queue.Load(); last != nil {
 			kept = last.Waiting + last.Leased + last.Parked
 		}
 	}

@@ -380,6 +380,59 @@ func TestCallbackSaysWhenAnotherProcessHasSentIt(t *testing.T) {
 	})
 }
 
+func TestCallbackSaysWhenAnotherProcessHasSentWhatWasGivenBack(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		mine := q.sender(sendertest.Options{AutoFlushInterval: time.Hour})
+		var got []models.Outcome
+		require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x", Rooms: 3}).WithCallback(func(o models.Outcome) { got = append(got, o) })))
+		time.Sleep(time.Minute) // it is in the buffer
+		mine.Pause()
+		synctest.Wait()
+		other := q.sender(sendertest.Options{})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, 3, q.rooms("x"))
+		require.Len(t, got, 1)
+		require.ErrorIs(t, got[0].Err, bufferedsender.ErrElsewhere)
+		require.NoError(t, mine.Close(q.within(time.Minute)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+	})
+}
+
+// A document of which the Loader can make nothing, in the middle of others.
+func TestLoaderThatFailsForAKeyDoesNotHoldTheOthers(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var calls atomic.Int64
+		var broken atomic.Bool
+		broken.Store(true)
+		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
+			calls.Add(1)
+			for _, key := range keys {
+				if key == "k-500" && broken.Load() {
+					return nil, errors.New("a column of k-500 cannot be read")
+				}
+				all = append(all, models.UploadAction(sendertest.Hotel{ID: key, Rooms: 3}))
+			}
+			return all, nil
+		}})
+		var keys []string
+		for i := range 1000 {
+			keys = append(keys, fmt.Sprint("k-", i))
+		}
+		require.NoError(t, s.IndexKeys(q.within(time.Minute), keys...))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 1, q.stats().Waiting)
+		require.Equal(t, 3, q.rooms("k-999"))
+		time.Sleep(time.Hour)
+		require.Less(t, calls.Load(), int64(200), "it is asked about the key each minute at most")
+		broken.Store(false)
+		q.drained()
+		require.Equal(t, 3, q.rooms("k-500"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 // stopped is a queue as a process has it that was stopped: nothing of it reaches the queue.
 type stopped struct {
 	*memqueue.Queue
