@@ -100,9 +100,10 @@ type Options[T any] struct {
 	// less a tenth, have passed.
 	QueueLease time.Duration
 	// Loader is asked for the documents of keys that IndexKeys has added: for each key an
-	// action or nothing. What it returns for other keys is an error, and after an error all
-	// keys wait in the queue for a second or more. It is called by one goroutine of each
-	// sender.
+	// action or nothing. It is asked for at most 1000 keys at once. What it returns for other
+	// keys is an error. After an error it is asked for half of the keys, and so on: the key that
+	// it fails for alone waits in the queue, for a second to a minute, and all keys while it
+	// fails for each. It is called by one goroutine of each sender.
 	Loader func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)
 	// DeleteMissing deletes the documents of keys of which the Loader returns nothing. Defaults
 	// to asking again, with growing intervals of a second to an hour, and parking the key in

@@ -65,25 +65,12 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 	if db, ok := tx.(*sql.DB); ok {
 		return sqlkit.InTransaction(ctx, db, t.data.begin(), func(c *sql.Conn) error { return t.Retry(ctx, c, seq) })
 	}
-	letters, err := t.DeadLetters(ctx, tx, seq-1, 1)
+	l, err := t.deadLetter(ctx, tx, seq)
 	if err != nil {
 		return err
 	}
-	if len(letters) == 0 || letters[0].Seq != seq {
-		return fmt.Errorf("outbox: %q has no dead letter %d: %w", t.Queue, seq, ErrNoLetter)
-	}
-	l := letters[0]
-	if l.Op != "" {
-		var waiting int
-		if err := sqlkit.One(ctx, tx, &waiting, t.text(`SELECT count(*) FROM (SELECT 1 FROM {t} WHERE queue = ?1 AND key = ?2 AND seq > ?3 LIMIT 1) w`), t.Queue, l.Key, seq); err != nil {
-			return err
-		}
-		if waiting > 0 || l.Newer > 0 {
-			return fmt.Errorf("outbox: dead letter %d of %q: %w", seq, l.Key, ErrNewer)
-		}
-	}
-	// A row that was waiting when the letter was read may have been applied and marked in the letter since.
-	result, err := tx.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2 AND (newer = ?3 OR op = '')`), t.Queue, seq, l.Newer)
+	result, err := tx.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2 AND
+		(op = '' OR newer = 0 AND NOT EXISTS (SELECT 1 FROM {t} r WHERE r.queue = ?1 AND r.key = ?3 AND r.seq > ?2))`), t.Queue, seq, l.Key)
 	if err != nil {
 		return err
 	}
@@ -92,14 +79,10 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 		return err
 	}
 	if n == 0 {
-		again, err := t.DeadLetters(ctx, tx, seq-1, 1)
-		switch {
-		case err != nil:
+		if _, err := t.deadLetter(ctx, tx, seq); err != nil {
 			return err
-		case len(again) == 1 && again[0].Seq == seq:
-			return fmt.Errorf("outbox: dead letter %d of %q: %w", seq, l.Key, ErrNewer)
 		}
-		return fmt.Errorf("outbox: %q has no dead letter %d: %w", t.Queue, seq, ErrNoLetter)
+		return fmt.Errorf("outbox: dead letter %d of %q: %w", seq, l.Key, ErrNewer)
 	}
 	b := newBatch(1)
 	var body any
@@ -110,24 +93,21 @@ func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 	return t.write(ctx, tx, l.Class, b)
 }
 
+// deadLetter returns the dead letter with a number.
+func (t *Table) deadLetter(ctx context.Context, tx Queryer, seq int64) (DeadLetter, error) {
+	all, err := t.DeadLetters(ctx, tx, seq-1, 1)
+	if err == nil && (len(all) == 0 || all[0].Seq != seq) {
+		err = fmt.Errorf("outbox: %q has no dead letter %d: %w", t.Queue, seq, ErrNoLetter)
+	}
+	if err != nil {
+		return DeadLetter{}, err
+	}
+	return all[0], nil
+}
+
 // Discard deletes dead letters by their numbers, and returns how many there were.
-func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (n int64, err error) {
-	defer t.explain(&err)
-	if err := t.ready(); err != nil {
-		return 0, err
-	}
-	for _, seq := range seqs {
-		result, err := db.ExecContext(ctx, t.text(`DELETE FROM {t}_dead WHERE queue = ?1 AND seq = ?2`), t.Queue, seq)
-		if err != nil {
-			return n, err
-		}
-		affected, err := result.RowsAffected()
-		if err != nil {
-			return n, err
-		}
-		n += affected
-	}
-	return n, nil
+func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (int64, error) {
+	return t.remove(ctx, db, `{t}_dead`, "seq", "bigint", sqlkit.Anys(seqs))
 }
 
 // buried notifies of a row that has become a dead letter.

@@ -200,18 +200,17 @@ func (d *desk) next(open func(part uint8) bool) *flight {
 	return nil
 }
 
-// fetched gives the rows of a flight their bodies. Of those that were asked for and are not
-// there somebody has purged.
-func (d *desk) fetched(f *flight, bodies map[int64][]byte, asked map[int64]bool) {
+// fetched gives the rows of a flight their bodies: nil of those that somebody has purged, none of those that were not
+// asked for.
+func (d *desk) fetched(f *flight, bodies map[int64][]byte) {
 	if !d.land(f) {
 		return
 	}
 	e := f.entry
 	kept := e.rows[:0]
 	for i, r := range e.rows {
-		if i < len(f.rows) && r.light && asked[r.seq] {
-			body, there := bodies[r.seq]
-			if !there {
+		if body, asked := bodies[r.seq]; i < len(f.rows) && r.light && asked {
+			if body == nil {
 				d.forget(r)
 				continue
 			}

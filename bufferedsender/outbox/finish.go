@@ -76,8 +76,7 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 			// Only where nobody else deletes: who writes to a row moves it, and a delete that has found it
 			// before leaves it then, and takes the newer one that supersedes it.
 			class, seq := places(f.tried)
-			args := append([]any{q.table.Queue, owner}, d.Values(f.parts, f.epochs)...)
-			if _, err := c.ExecContext(ctx, q.tried, append(args, d.Values(class, seq)...)...); err != nil {
+			if _, err := c.ExecContext(ctx, q.tried, q.args(owner, f, d.Values(class, seq))...); err != nil {
 				return err
 			}
 		}
@@ -100,6 +99,11 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 	})
 }
 
+// args are those of a statement that begins with held, and more.
+func (q *finishes) args(owner string, f *finishing, more []any) []any {
+	return slices.Concat([]any{q.table.Queue, owner}, q.table.data.Values(f.parts, f.epochs), more)
+}
+
 // buryAll makes dead letters of rows, and deletes these.
 func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *finishing) error {
 	if len(f.dead) == 0 {
@@ -112,8 +116,7 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 		statuses, reasons, messages = append(statuses, int64(l.status)), append(reasons, l.reason.String()), append(messages, clean(l.message))
 	}
 	class, seq := places(rows)
-	args := append([]any{q.table.Queue, owner}, q.table.data.Values(f.parts, f.epochs)...)
-	args = append(args, q.table.data.Values(class, seq, writtenAt(rows), statuses, reasons, messages)...)
+	args := q.args(owner, f, q.table.data.Values(class, seq, writtenAt(rows), statuses, reasons, messages))
 	f.buried = make(map[int64]bool, len(rows))
 	err := sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 		var seq int64
@@ -130,8 +133,7 @@ func (q *finishes) buryAll(ctx context.Context, c *sql.Conn, owner string, f *fi
 
 // delete deletes exactly these rows, of ranges that are still held.
 func (q *finishes) delete(ctx context.Context, c *sql.Conn, owner string, f *finishing, rows []row) (int64, error) {
-	args := append([]any{q.table.Queue, owner}, q.table.data.Values(f.parts, f.epochs)...)
-	result, err := c.ExecContext(ctx, q.remove, append(args, q.table.data.exactly(rows)...)...)
+	result, err := c.ExecContext(ctx, q.remove, q.args(owner, f, q.table.data.exactly(rows))...)
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,6 @@ func (l *lease) until() time.Duration { return l.terms.Until(&l.Lease, time.Now(
 // hold is a range, and the lease on it if this relay has one. The loop owns it.
 type hold struct {
 	lease    *lease // nil: none
-	gen      uint32 // which lease of this relay it is; 0: none
 	draining bool
 	cut      time.Time // when a request of the range was cut off last
 	sent     int       // actions that the sender has, also under earlier leases
@@ -30,7 +29,7 @@ type hold struct {
 // holds are all ranges.
 type holds struct {
 	parts       [ranges]hold
-	gens        [ranges]uint32 // of parts, for the desk
+	gens        [ranges]uint32 // which lease of this relay each has; 0: none
 	last        uint32
 	terms       *relay.Terms
 	unknownWait time.Duration
@@ -43,8 +42,8 @@ func (h *holds) extend(part int, epoch int64, end time.Time) {
 	p := &h.parts[part]
 	if p.lease == nil || p.lease.epoch != epoch {
 		h.last++
-		*p = hold{lease: &lease{part: uint8(part), epoch: epoch, terms: h.terms}, gen: h.last, sent: p.sent}
-		h.gens[part] = p.gen
+		*p = hold{lease: &lease{part: uint8(part), epoch: epoch, terms: h.terms}, sent: p.sent}
+		h.gens[part] = h.last
 	}
 	p.lease.Extend(&end)
 	if !p.draining {

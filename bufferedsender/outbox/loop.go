@@ -138,20 +138,16 @@ func (l *loop) wants(k kind) bool {
 		return false
 	}
 	o := &l.r.opts
+	waits := !l.closing && k <= kindExport && len(l.flights.next[k]) > 0
 	switch k {
-	case kindOffer, kindFetch, kindLoad, kindExport:
-		if l.closing || len(l.flights.next[k]) == 0 {
-			return false
-		}
-		switch k {
-		case kindFetch:
-			return l.desk.size() < o.MaxBytes || !l.flights.sending()
-		case kindLoad: // documents that were read wait for the sender
-			return l.flights.made < o.MaxBytes || !l.flights.sending()
-		case kindExport: // a row may become any number of actions
-			return l.flights.unsent() < o.MaxRows
-		}
-		return true
+	case kindOffer:
+		return waits
+	case kindFetch:
+		return waits && (l.desk.size() < o.MaxBytes || !l.flights.sending())
+	case kindLoad: // documents that were read wait for the sender
+		return waits && (l.flights.made < o.MaxBytes || !l.flights.sending())
+	case kindExport: // a row may become any number of actions
+		return waits && l.flights.unsent() < o.MaxRows
 	case kindRead:
 		return !l.closing && !l.paused && l.holds.mask() != 0 && l.desk.asides < maxAside && l.room() > 0 && l.desk.size() < o.MaxBytes
 	case kindFinish:
@@ -195,7 +191,7 @@ func (l *loop) close(now time.Time) {
 	}
 	l.closing, l.closeBy = true, now.Add(l.r.info.RequestTimeout+l.r.terms.Margin)
 	l.stop()
-	l.r.state.Store(&state{err: errors.New("the relay ends")})
+	l.r.state.Store(&state{errors.New("the relay ends")})
 	for i := range l.holds.parts {
 		if l.holds.parts[i].lease != nil {
 			l.holds.drain(i)

@@ -115,12 +115,8 @@ func (l *loop) beginFetch(time.Time) {
 				return
 			}
 			l.works(kindFetch)
-			asked := make(map[int64]bool, len(rows))
-			for _, r := range rows {
-				asked[r.seq] = true
-			}
 			for _, f := range flights {
-				l.desk.fetched(f, bodies, asked)
+				l.desk.fetched(f, bodies)
 			}
 		}
 	})

@@ -97,7 +97,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	now := time.Now()
 	if err != nil {
 		l.fails(kindTick, slog.LevelWarn, "leases cannot be renewed", err)
-		l.r.state.Store(&state{err: err})
+		l.r.state.Store(&state{err})
 		return
 	}
 	l.works(kindTick)
@@ -141,5 +141,5 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	if held-draining < want { // others have yet to give some away
 		*at = now.Add(min(time.Second, l.r.opts.Renew))
 	}
-	l.r.state.Store(&state{held: held})
+	l.r.state.Store(new(state))
 }

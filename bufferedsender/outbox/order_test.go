@@ -78,7 +78,7 @@ func TestOneGroupOfAKeyIsUnderWayAtATime(t *testing.T) {
 	again := d.next(everywhere)
 	require.Len(t, again.rows, 3, "what has come meanwhile is folded in")
 	require.Equal(t, kindFetch, again.step)
-	d.fetched(again, map[int64][]byte{3: []byte(`{"id":"k"}`)}, map[int64]bool{3: true})
+	d.fetched(again, map[int64][]byte{3: []byte(`{"id":"k"}`)})
 	again = d.next(everywhere)
 	require.Equal(t, kindOffer, again.step)
 	d.end(again, relay.Confirmed, models.Outcome{}, now)

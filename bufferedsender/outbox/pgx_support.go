@@ -25,15 +25,13 @@ type Insert struct {
 
 // Len is how many rows there are.
 func (s Insert) Len() int {
-	switch len(s.Args) {
-	case 0:
+	if len(s.Args) == 0 {
 		return 0
-	default:
-		if keys, several := s.Args[2].([]string); several {
-			return len(keys)
-		}
-		return 1
 	}
+	if keys, several := s.Args[2].([]string); several {
+		return len(keys)
+	}
+	return 1
 }
 
 // Statement returns what to run with Args: SQL or, if Table.Notify is set and this process has not notified
@@ -50,51 +48,33 @@ func (s Insert) Statement() string {
 // every driver takes. Without actions it has no rows. The error is a *WriteError if an action is not fit to be
 // sent; others say what is wrong with the Table, such as a Dialect that is not PostgreSQL.
 func BuildInsert[T any](to *Table, actions ...models.IndexDocumentsAction[T]) (Insert, error) {
-	if err := to.onPostgres(); err != nil {
-		return Insert{}, err
-	}
-	rows, err := rowsFor(to, actions)
-	if err != nil {
-		return Insert{}, err
-	}
-	return to.insertion(rows), nil
+	return to.insertion(func() (*batch, error) { return rowsFor(to, actions) })
 }
 
 // BuildInsertKeys returns the statement that WriteKeys runs, and reports like BuildInsert. Without keys it
 // only checks the Table.
 func BuildInsertKeys(to *Table, changed ...string) (Insert, error) {
-	if err := to.onPostgres(); err != nil {
-		return Insert{}, err
-	}
-	rows, err := keysOnly(to, changed)
-	if err != nil {
-		return Insert{}, err
-	}
-	return to.insertion(rows), nil
-}
-
-// onPostgres checks the fields, of which Dialect must be PostgreSQL.
-func (t *Table) onPostgres() error {
-	if err := t.ready(); err != nil {
-		return err
-	}
-	if t.Dialect != PostgreSQL {
-		return fmt.Errorf("outbox: table %q: the Dialect is %s, and pgx is for PostgreSQL", t.Queue, t.Dialect)
-	}
-	return nil
+	return to.insertion(func() (*batch, error) { return keysOnly(to, changed) })
 }
 
 // insertion is what write runs, but for the arrays.
-func (t *Table) insertion(rows *batch) Insert {
+func (t *Table) insertion(made func() (*batch, error)) (Insert, error) {
+	if err := t.ready(); err != nil {
+		return Insert{}, err
+	}
+	if t.Dialect != PostgreSQL {
+		return Insert{}, fmt.Errorf("outbox: table %q: the Dialect is %s, and pgx is for PostgreSQL", t.Queue, t.Dialect)
+	}
+	rows, err := made()
+	if err != nil || len(rows.keys) == 0 {
+		return Insert{}, err
+	}
 	n := len(rows.keys)
-	switch n {
-	case 0:
-		return Insert{}
-	case 1:
+	if n == 1 {
 		return Insert{
 			SQL: t.sql.insert, notifying: t.sql.insertNotify, table: t,
 			Args: []any{t.Queue, int64(t.Class), rows.keys[0], rows.ops[0], rows.bodies[0]},
-		}
+		}, nil
 	}
 	texts := make([]string, 3*n)
 	keys, ops, contents := texts[:n:n], texts[n:2*n:2*n], texts[2*n:]
@@ -109,7 +89,7 @@ func (t *Table) insertion(rows *batch) Insert {
 	return Insert{
 		SQL: t.sql.insertArrays, notifying: t.sql.insertArraysNotify, table: t,
 		Args: []any{t.Queue, int64(t.Class), keys, ops, bodies},
-	}
+	}, nil
 }
 
 // native has a statement take arrays instead of their text.

@@ -140,14 +140,14 @@ func scanRow(rows *sql.Rows) (r row, several bool, err error) {
 	return r, several, err
 }
 
-// bodies reads the bodies of rows.
+// bodies reads the bodies of rows, nil of those that are not there.
 func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64][]byte, error) {
 	found := make(map[int64][]byte, len(rows))
 	byClass := make(map[uint8][]int64)
 	written := make(map[int64]int64, len(rows))
 	for _, r := range rows {
 		byClass[r.class] = append(byClass[r.class], r.seq)
-		written[r.seq] = r.written
+		written[r.seq], found[r.seq] = r.written, nil
 	}
 	for class, seqs := range byClass {
 		err := sqlkit.Each(ctx, db, func(rows *sql.Rows) error {

@@ -214,7 +214,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		r.slot = r.slot<<8 | int64(b)
 	}
 	r.stats.Store(new(Stats))
-	r.state.Store(&state{err: errNotRunning})
+	r.state.Store(&state{errNotRunning})
 	return r, nil
 }
 
@@ -222,10 +222,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 const memberSlots = 1
 
 // state is what Ready says.
-type state struct {
-	err  error
-	held int
-}
+type state struct{ err error }
 
 var errNotRunning = errors.New("the relay does not run")
 
@@ -300,7 +297,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	defer unobserve()
 	r.trouble.Store(nil)
-	defer r.state.Store(&state{err: errNotRunning})
+	defer r.state.Store(&state{errNotRunning})
 	return newLoop(r).run(ctx)
 }
 
@@ -319,7 +316,7 @@ func (r *Relay) await(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if r.state.Swap(&state{err: err}).err == errNotRunning { //nolint:errorlint // the very value that NewRelay has set
+		if r.state.Swap(&state{err}).err == errNotRunning { //nolint:errorlint // the very value that NewRelay has set
 			r.log(slog.LevelWarn, "the database does not answer", err)
 		}
 		select {

@@ -57,15 +57,17 @@ func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found
 
 // Purge deletes the rows of raw keys, which are then not sent, but for what a relay has in hand, and
 // returns how many there were.
-func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (n int64, err error) {
+func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (int64, error) {
+	return t.remove(ctx, db, `{t}`, "key", "text", sqlkit.Anys(keys))
+}
+
+// remove deletes what has one of these values, and returns how many there were.
+func (t *Table) remove(ctx context.Context, db Execer, from, column, typ string, values []any) (n int64, err error) {
 	defer t.explain(&err)
-	if err := t.ready(); err != nil {
+	if err := t.ready(); err != nil || len(values) == 0 {
 		return 0, err
 	}
-	if len(keys) == 0 {
-		return 0, nil
-	}
-	result, err := db.ExecContext(ctx, t.text(`DELETE FROM {t} WHERE queue = ?1 AND key `+t.data.In("?2", "text")), append([]any{t.Queue}, t.data.Values(sqlkit.Anys(keys))...)...)
+	result, err := db.ExecContext(ctx, t.text(`DELETE FROM `+from+` WHERE queue = ?1 AND `+column+` `+t.data.In("?2", typ)), append([]any{t.Queue}, t.data.Values(values)...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -81,11 +83,7 @@ func (t *Table) PurgeAll(ctx context.Context, db Execer, confirm string) (int64,
 	if confirm != t.Queue {
 		return 0, fmt.Errorf("outbox: PurgeAll deletes all rows of the queue %q: give its name to confirm that, not %q", t.Queue, confirm)
 	}
-	result, err := db.ExecContext(ctx, t.text(`DELETE FROM {t} WHERE queue = ?1`), t.Queue)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return t.remove(ctx, db, `{t}`, "queue", "text", []any{t.Queue})
 }
 
 // BackfillClass is the class of rows that Backfill adds: behind all others.

@@ -60,20 +60,22 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // nothing was written and the transaction can go on; otherwise it is that of the database.
 // Tags are not kept, and an action with OnOutcome is refused: what becomes of rows is known to the relay.
 func Write[T any](ctx context.Context, tx Execer, to *Table, actions ...models.IndexDocumentsAction[T]) error {
-	if err := to.ready(); err != nil {
+	return to.add(ctx, tx, len(actions), func() (*batch, error) { return rowsFor(to, actions) })
+}
+
+// add writes rows, if there are any.
+func (t *Table) add(ctx context.Context, tx Execer, n int, rows func() (*batch, error)) error {
+	if err := t.ready(); err != nil || n == 0 {
 		return err
-	}
-	if len(actions) == 0 {
-		return nil
 	}
 	if err := inside(tx); err != nil {
 		return err
 	}
-	batch, err := rowsFor(to, actions)
+	b, err := rows()
 	if err != nil {
 		return err
 	}
-	return to.write(ctx, tx, to.Class, batch)
+	return t.write(ctx, tx, t.Class, b)
 }
 
 // rowsFor makes rows of actions.
@@ -95,20 +97,7 @@ func rowsFor[T any](to *Table, actions []models.IndexDocumentsAction[T]) (*batch
 // is read when they are sent, so nothing of the order can go wrong: it does not matter when in the
 // transaction it is called. It reports like Write.
 func WriteKeys(ctx context.Context, tx Execer, to *Table, changed ...string) error {
-	if err := to.ready(); err != nil {
-		return err
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	if err := inside(tx); err != nil {
-		return err
-	}
-	batch, err := keysOnly(to, changed)
-	if err != nil {
-		return err
-	}
-	return to.write(ctx, tx, to.Class, batch)
+	return to.add(ctx, tx, len(changed), func() (*batch, error) { return keysOnly(to, changed) })
 }
 
 // keysOnly makes rows of keys.

@@ -148,7 +148,7 @@ var Rules = []Rule{
 		Folder: "bufferedsender/outbox", May: append([]string{"./models/...", "./bufferedsender/internal/fold", "./internal/relay", "./internal/sqlkit"}, otelAPI...),
 		Not: []string{http},
 	},
-	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", pgx}, Not: []string{http}},
+	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", "./internal/relay", pgx}, Not: []string{http}},
 
 	{Folder: "samples/...", May: append([]string{azcore, azid, humanize, term, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
 const (
@@ -51,15 +52,10 @@ func (l *Listener) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(backOff(failed)):
+		case <-time.After(relay.BackOff(failed+1, backOffFirst, backOffLast)):
 		}
 	}
 	return nil
-}
-
-func backOff(failed int) time.Duration {
-	d := min(backOffFirst<<min(failed, 10), backOffLast)
-	return d/2 + rand.N(d/2+1)
 }
 
 // listen is a connection, from its beginning until it is lost. It returns how long it has listened.
