@@ -70,8 +70,8 @@ type Entry struct {
 	// kept until the key is settled.
 	Replaced       *Record
 	ReplacedReason string
-	// Expired, Deaths and Tries count leases that ran out, those with which the key was alone,
-	// and releases with End.Again.
+	// Expired, Deaths and Tries count leases that ran out, those of them for which the key is suspected, and releases
+	// with End.Again.
 	Expired, Deaths, Tries int
 }
 

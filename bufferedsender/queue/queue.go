@@ -20,12 +20,8 @@ const (
 	MaxSkew = 24 * time.Hour
 	// Memory is how long a back end that others share remembers the last call of an adder.
 	Memory = 24 * time.Hour
-	// MaxDeaths is how many holders may die with a key that they held alone before it
-	// is parked.
+	// MaxDeaths is with how many dead holders a key is parked, see Lease.Requested.
 	MaxDeaths = 3
-	// Suspicious is how many leases of a key have to run out before it is kept apart from
-	// others.
-	Suspicious = 2
 )
 
 // ID is a random number that nobody else draws.
@@ -61,7 +57,7 @@ type Queue interface {
 	// ends have changed nothing. failed are those of which it is not known, with err; ends
 	// may be repeated.
 	Settle(ctx context.Context, ends ...End) (stale, failed []Lease, err error)
-	// Extend makes leases last for another d from now. lost are those that had ended.
+	// Extend makes leases last for another d from now, and notes Lease.Requested. lost are those that had ended.
 	Extend(ctx context.Context, d time.Duration, leases ...Lease) (lost []Lease, err error)
 	// Settled reports whether everything that was appended until a Receipt with this
 	// Position, by whomever, is settled or parked. Changes that came later are not waited
@@ -195,8 +191,12 @@ type Lease struct {
 	// when they are settled.
 	Records []Record
 	// Expired is how many leases of this key have run out since one was settled. A Release
-	// never counts.
+	// never counts. With any the key is a suspect: a holder may have died of it.
 	Expired int
+	// Requested says in Extend that the key is about to be in a request, and stays noted until the lease ends. Whoever
+	// holds a suspect says so before it is sent, or given to other code that may not return: of what a dead holder
+	// held only that is suspected further, in the end alone. A key that is no suspect needs no such call.
+	Requested bool
 	// Tries is how often the key was released with End.Again since it was committed.
 	Tries int
 }

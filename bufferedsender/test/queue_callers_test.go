@@ -287,10 +287,13 @@ func TestPausedQueueWithSuspectsCostsNothing(t *testing.T) {
 		ctx := context.Background()
 		_, err := q.queue.Append(ctx, queue.Call{Adder: queue.NewID(), Number: 1, Records: []queue.Record{{Key: "a", Op: models.ActionTypeUpload, Body: []byte(`{"@search.action":"upload","id":"a"}`)}}})
 		require.NoError(t, err)
-		for range queue.Suspicious {
+		for i := 1; i < queue.MaxDeaths; i++ {
 			leases, err := q.queue.Reserve(ctx, queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 1, Bytes: 1000, For: time.Second})
 			require.NoError(t, err)
 			require.Len(t, leases, 1)
+			leases[0].Requested = true
+			_, err = q.queue.Extend(ctx, time.Second, leases...)
+			require.NoError(t, err)
 			time.Sleep(2 * time.Second)
 		}
 		require.NoError(t, q.queue.Pause(ctx, "maintenance"))

@@ -134,7 +134,11 @@ func (w *world) extend() error {
 		return nil
 	}
 	d := w.lasting()
-	lost, err := w.h.Queue.Extend(w.ctx, d, h.leases...)
+	leases := slices.Clone(h.leases)
+	for i := range leases {
+		leases[i].Requested = w.chance(50)
+	}
+	lost, err := w.h.Queue.Extend(w.ctx, d, leases...)
 	if err != nil {
 		return fmt.Errorf("extend: %w", err)
 	}
@@ -154,7 +158,7 @@ func (w *world) extend() error {
 		return err
 	}
 	if w.model != nil {
-		if _, err := w.model.Extend(now, d, h.leases...); err != nil {
+		if _, err := w.model.Extend(now, d, leases...); err != nil {
 			return fmt.Errorf("extend: the model says %w", err)
 		}
 	}

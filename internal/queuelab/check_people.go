@@ -179,7 +179,7 @@ func (w *world) reopen() error {
 }
 
 // Restart is the effect of an opening on the queue of a back end with LeasesEnd and CountsEnd: all leases run out at
-// that moment, no holder tries suspects, the group size is at most one, and the counters of Stats begin at zero.
+// that moment, no holder is kept waiting for suspects to go alone, and the counters of Stats begin at zero.
 func (m *Model) Restart(now time.Time) {
 	m.endLeases(now) // those that had run out before are not counted
 	for _, e := range m.keys {
@@ -187,8 +187,7 @@ func (m *Model) Restart(now time.Time) {
 			e.until = now
 		}
 	}
-	m.taster = taster{}
-	m.group = min(m.group, 1)
+	m.alone = time.Time{}
 	m.stats = queue.Stats{}
 	m.endLeases(now)
 }

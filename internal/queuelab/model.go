@@ -25,8 +25,8 @@ type Model struct {
 	seq        uint64 // records that were numbered
 	generation uint64 // the present one, from 1
 
-	group  int // how many suspects a reservation may have; 0 without suspects
-	taster taster
+	company map[queue.ID]bool // holders that have had more than one lease since they had none
+	alone   time.Time         // until then holders that have something get nothing while a suspect is to go alone
 
 	paused      bool
 	pauseReason string
@@ -41,8 +41,9 @@ type entry struct {
 
 	place, leasedPlace, parkedPlace place // of each of them
 
-	lease *reservation // while leased
-	until time.Time    // while leased
+	lease     *reservation // while leased
+	until     time.Time    // while leased
+	requested bool         // while leased
 
 	due       time.Time // End.After
 	uncertain time.Time // outlives the records
@@ -92,16 +93,7 @@ type reservation struct {
 	token, holder queue.ID
 	name          string
 	keys          []string // all of them, also those that have ended
-	open          int      // those that have not
-	suspects      bool     // reserved as such, by the taster
-	ranOut        bool     // one of them at least
 	uncertain     time.Duration
-}
-
-// taster is the holder that tries suspects.
-type taster struct {
-	holder queue.ID
-	until  time.Time
 }
 
 // NewModel returns an empty queue without bounds.
@@ -110,6 +102,7 @@ func NewModel() *Model {
 		keys:         map[string]*entry{},
 		adders:       map[queue.ID]answered{},
 		reservations: map[queue.ID]*reservation{},
+		company:      map[queue.ID]bool{},
 		generation:   1,
 	}
 }
@@ -245,12 +238,12 @@ func (e *entry) holdsSomething() bool {
 	return len(e.pile)+len(e.leased)+len(e.parked) > 0
 }
 
-// suspect reports whether leases of the key have run out again and again.
-func (e *entry) suspect() bool { return e.expired >= queue.Suspicious }
+// suspect reports whether a holder has died with the key, and lone whether it goes alone.
+func (e *entry) suspect() bool { return e.expired > 0 }
+func (e *entry) lone() bool    { return e.deaths > 1 }
 
 // tidy forgets what has no meaning any more.
 func (m *Model) tidy(now time.Time) {
-	suspects := false // that are not parked
 	for k, e := range m.keys {
 		if !e.holdsSomething() {
 			if uncertain := e.uncertain; uncertain.After(now) {
@@ -259,12 +252,6 @@ func (m *Model) tidy(now time.Time) {
 				delete(m.keys, k)
 			}
 		}
-		suspects = suspects || e.suspect() && len(e.parked) == 0
-	}
-	if suspects {
-		m.group = max(m.group, 1)
-	} else {
-		m.group = 0
 	}
 }
 

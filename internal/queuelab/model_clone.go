@@ -12,7 +12,7 @@ import (
 // Clone returns a model in the same state, to be tried further.
 func (m *Model) Clone() *Model {
 	c := *m
-	c.adders = maps.Clone(m.adders)
+	c.adders, c.company = maps.Clone(m.adders), maps.Clone(m.company)
 	c.reservations = map[queue.ID]*reservation{}
 	for token, r := range m.reservations {
 		copied := *r
@@ -34,14 +34,14 @@ func (m *Model) Clone() *Model {
 // are in the same state.
 func (m *Model) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "arrivals %d, seq %d, generation %d, group %d, taster %x until %d, paused %v\n",
-		m.arrivals, m.seq, m.generation, m.group, m.taster.holder, m.taster.until.UnixNano(), m.paused)
+	fmt.Fprintf(&b, "arrivals %d, seq %d, generation %d, alone %d, paused %v\n",
+		m.arrivals, m.seq, m.generation, m.alone.UnixNano(), m.paused)
 	for _, k := range slices.Sorted(maps.Keys(m.keys)) {
 		e := m.keys[k]
 		fmt.Fprintf(&b, "%s pile %v, leased %v, parked %v, places %v %v %v, due %d, uncertain %d, %d expired, %d deaths, %d tries, replaced %v",
 			k, e.pile, e.leased, e.parked, e.place, e.leasedPlace, e.parkedPlace, e.due.UnixNano(), e.uncertain.UnixNano(), e.expired, e.deaths, e.tries, e.replaced)
 		if len(e.leased) > 0 {
-			fmt.Fprintf(&b, ", until %d, lease %v", e.until.UnixNano(), *e.lease)
+			fmt.Fprintf(&b, ", until %d, requested %v, lease %v, company %v", e.until.UnixNano(), e.requested, *e.lease, m.company[e.lease.holder])
 		}
 		b.WriteByte('\n')
 	}

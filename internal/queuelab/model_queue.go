@@ -96,7 +96,7 @@ func (q *modelStorage) schedule() {
 		soon(e.due)
 		soon(e.uncertain)
 	}
-	soon(q.model.taster.until)
+	soon(q.model.alone)
 	if !next.IsZero() {
 		q.timer = time.AfterFunc(next.Sub(now), func() {
 			_ = (&ModelQueue{modelStorage: q}).call(context.Background(), func(m *Model, now time.Time) error {

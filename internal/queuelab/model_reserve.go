@@ -27,24 +27,24 @@ func (m *Model) Reserve(now time.Time, want queue.Want) ([]queue.Lease, error) {
 	if len(want.Only) > 0 {
 		chosen = m.named(now, want)
 	} else {
-		chosen, r.suspects = m.turn(now, want)
+		chosen = m.turn(now, want)
 	}
 	m.reservations[r.token] = r
-	left := want.Bytes
+	left, has := want.Bytes, len(m.holds(r.holder)) > 0
 	for _, e := range chosen { // rule 4
 		n := 0
-		for n < len(e.pile) && (size(e.pile[n]) <= left || n == 0 && r.open == 0) {
+		for n < len(e.pile) && (size(e.pile[n]) <= left || n == 0 && len(r.keys) == 0) {
 			left -= size(e.pile[n])
 			n++
 		}
 		if n == 0 {
 			break // Bytes is reached
 		}
+		m.company[r.holder] = has || len(r.keys) > 0
 		e.leased, e.pile = e.pile[:n:n], e.pile[n:]
 		e.leasedPlace = e.place // what stays keeps its place, too
-		e.lease, e.until, e.due = r, now.Add(want.For), time.Time{}
+		e.lease, e.until, e.requested, e.due = r, now.Add(want.For), false, time.Time{}
 		r.keys = append(r.keys, e.key)
-		r.open++
 	}
 	return m.leasesOf(r), nil
 }
@@ -54,57 +54,56 @@ func (e *entry) free(now time.Time) bool {
 	return len(e.pile) > 0 && len(e.leased) == 0 && len(e.parked) == 0 && !e.uncertain.After(now)
 }
 
-// turn chooses by place, and says whether those are suspects, rule 5.
-func (m *Model) turn(now time.Time, want queue.Want) (chosen []*entry, tasting bool) {
-	if want.Keys == 0 {
-		return nil, false
-	}
-	var suspects, others []*entry
+// turn chooses by place, rule 5.
+func (m *Model) turn(now time.Time, want queue.Want) []*entry {
+	var alone, part, others []*entry
 	for _, e := range m.keys {
 		switch {
 		case !e.free(now) || e.due.After(now): // rule 3
+		case e.lone():
+			alone = append(alone, e)
 		case e.suspect():
-			suspects = append(suspects, e)
+			part = append(part, e)
 		default:
 			others = append(others, e)
 		}
 	}
-	byPlace(suspects)
+	byPlace(alone)
+	byPlace(part)
 	byPlace(others)
-	if len(suspects) > 0 && !m.taster.until.After(now) && !m.holds(m.taster.holder, true) {
-		m.taster = taster{want.Holder, now.Add(want.For)}
-	}
-	if m.taster.holder == want.Holder {
-		switch {
-		case m.holds(want.Holder, true), len(suspects) > 0 && m.taster.until.After(now) && m.holds(want.Holder, false):
-			return nil, false
-		case len(suspects) > 0 && m.taster.until.After(now):
-			return suspects[:min(m.company(suspects), want.Keys)], true
+	has := m.holds(want.Holder)
+	switch {
+	case want.Keys == 0:
+		return nil
+	case len(alone) > 0 && len(has) == 0:
+		m.alone = time.Time{}
+		return alone[:1]
+	case len(alone) > 0 || len(has) == 1 && has[0].lone() && !m.company[want.Holder]:
+		if !now.Before(m.alone.Add(want.For)) {
+			m.alone = now.Add(want.For)
+		}
+		if now.Before(m.alone) {
+			return nil
 		}
 	}
-	return others[:min(len(others), want.Keys)], false
-}
-
-// company is how many of the suspects may go together.
-func (m *Model) company(suspects []*entry) int {
-	n := 0
-	for n < len(suspects) && n < m.group {
-		if suspects[n].deaths > 0 {
-			return max(n, 1) // it goes alone: a group ends before it
+	if len(part) > 0 && !slices.ContainsFunc(has, (*entry).suspect) {
+		n := 1
+		for n*n < len(part) {
+			n++
 		}
-		n++
+		return part[:min(n, want.Keys)]
 	}
-	return n
+	return others[:min(len(others), want.Keys)]
 }
 
-// holds reports whether a holder has leases, or such that it got as suspects.
-func (m *Model) holds(holder queue.ID, suspects bool) bool {
+// holds is what a holder has.
+func (m *Model) holds(holder queue.ID) (entries []*entry) {
 	for _, e := range m.keys {
-		if len(e.leased) > 0 && e.lease.holder == holder && (!suspects || e.lease.suspects) {
-			return true
+		if len(e.leased) > 0 && e.lease.holder == holder {
+			entries = append(entries, e)
 		}
 	}
-	return false
+	return entries
 }
 
 // named chooses by Want.Only, rule 6.
@@ -150,24 +149,16 @@ func (m *Model) endLeases(now time.Time) {
 func (m *Model) runOut(e *entry) {
 	r, end := e.lease, e.until
 	e.uncertain = later(e.uncertain, end.Add(r.uncertain))
-	if e.suspect() && len(r.keys) == 1 { // it was one when it was reserved
+	alone := e.requested && !m.company[r.holder]
+	if e.deaths == 0 || e.deaths == 1 && e.requested || alone {
 		e.deaths++
 	}
 	e.expired++
 	m.stats.Expired++
-	if e.deaths >= queue.MaxDeaths && len(r.keys) == 1 {
-		m.park(e, 0, end, fmt.Sprintf("%d holders died while they held nothing else", e.deaths))
+	if alone && e.deaths >= queue.MaxDeaths {
+		m.park(e, 0, end, fmt.Sprintf("%d holders died with it, the last one with nothing else", e.deaths))
 	} else {
 		m.giveBack(e, 0)
-	}
-	r.open--
-	r.ranOut = true
-	if e.suspect() {
-		size := max(1, len(r.keys)/8)
-		if m.group > 0 {
-			size = min(size, m.group)
-		}
-		m.group = size
 	}
 }
 

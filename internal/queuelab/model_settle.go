@@ -20,7 +20,6 @@ func (m *Model) Settle(now time.Time, ends ...queue.End) (stale []queue.Lease, e
 			stale = append(stale, end.Lease)
 			continue
 		}
-		r := e.lease
 		if end.Done >= len(e.leased) {
 			end.Fate = queue.Commit
 		}
@@ -43,9 +42,6 @@ func (m *Model) Settle(now time.Time, ends ...queue.End) (stale []queue.Lease, e
 		if end.Uncertain > 0 { // rule 5
 			e.uncertain = later(e.uncertain, now.Add(end.Uncertain))
 		}
-		if r.open--; r.open == 0 && r.suspects && !r.ranOut {
-			m.group *= 2
-		}
 	}
 	m.stats.Stale += int64(len(stale))
 	m.tidy(now)
@@ -58,6 +54,7 @@ func (m *Model) Extend(now time.Time, d time.Duration, leases ...queue.Lease) (l
 	for _, l := range leases {
 		if e := m.held(l); e != nil {
 			e.until = now.Add(d)
+			e.requested = e.requested || l.Requested
 		} else {
 			lost = append(lost, l)
 		}

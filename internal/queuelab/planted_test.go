@@ -170,11 +170,10 @@ var planted = []struct {
 			}
 		}}
 	}},
-	{"the group of suspects never shrinks", false, func(q *ModelQueue) queue.Queue {
-		return &faulty{ModelQueue: q, expire: func(m *Model, now time.Time) {
-			m.endLeases(now)
-			if m.group > 0 {
-				m.group = queue.MaxCall
+	{"suspects that were in no request go alone", false, func(q *ModelQueue) queue.Queue {
+		return &faulty{ModelQueue: q, expire: func(m *Model, _ time.Time) {
+			for _, e := range m.keys {
+				e.requested = true
 			}
 		}}
 	}},

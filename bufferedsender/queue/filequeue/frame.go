@@ -23,6 +23,7 @@ const (
 	kindState
 	kindAdders
 	kindRanOut
+	kindRequest
 )
 
 // position is a place in the log.

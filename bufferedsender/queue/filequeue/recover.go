@@ -371,7 +371,7 @@ func (r *recovery) replay(f *frame) (ok bool, err error) {
 		return r.replayReserve(f)
 	case kindSettle:
 		ok = r.replaySettle(f)
-	case kindExtend:
+	case kindExtend, kindRequest:
 		ok = r.replayExtend(f)
 	case kindState:
 		ok = r.replayState(f)

@@ -65,7 +65,11 @@ func (c *call) reserve(want *queue.Want) ([]queue.Lease, error) {
 	b = append(b, want.Holder[:]...)
 	b = appendI64(b, int64(want.For))
 	b = appendI64(b, int64(want.Uncertain))
-	b = appendFlag(b, q.book.OfSuspects(want.Token))
+	if q.book.InCompany(want.Token) {
+		b = append(b, inCompany)
+	} else {
+		b = append(b, 0)
+	}
 	b = appendText(b, want.Name)
 	b = appendInt(b, len(found))
 	for i := range found {
@@ -76,6 +80,12 @@ func (c *call) reserve(want *queue.Want) ([]queue.Lease, error) {
 	}
 	return leases, c.write(kindReserve, b)
 }
+
+// What a reservation says of itself.
+const (
+	asSuspects = 1 // in logs from before there were request frames, see DESIGN.md
+	inCompany  = 2 // its holder has been given something else, too
+)
 
 // latest returns where the record lies that stays in the log for longest. It stands for the key: an
 // earlier one may be gone with its segment while this one is still there to be leased.
@@ -101,7 +111,7 @@ func (r *recovery) replayReserve(f *frame) (bool, error) {
 	var want queue.Want
 	want.Token, want.Holder = d.id(), d.id()
 	want.For, want.Uncertain = duration(d.i64()), duration(d.i64())
-	suspects := d.flag()
+	flags := d.u8()
 	want.Name = d.text()
 	n := d.count()
 	keys, records := make([]string, 0, min(n, queue.MaxCall)), make([]int, 0, min(n, queue.MaxCall))
@@ -124,6 +134,6 @@ func (r *recovery) replayReserve(f *frame) (bool, error) {
 		keys, records = append(keys, key), append(records, count)
 	}
 	r.book.Advance(f.now)
-	r.book.Repeat(f.now, &want, keys, records, n, suspects)
+	r.book.Repeat(f.now, &want, keys, records, flags == inCompany || n > 1, flags == asSuspects)
 	return !d.bad, nil
 }

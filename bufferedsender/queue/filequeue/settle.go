@@ -165,7 +165,7 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 	if d <= 0 {
 		wrong = fmt.Errorf("leases cannot be extended by %v", d)
 	}
-	size := 8
+	size := 16 + frameHeader
 	for i := range leases {
 		size += 18 + len(leases[i].Key)
 	}
@@ -174,18 +174,26 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 		return nil, err
 	}
 	late := q.book.Extend(c.now, d, leases)
-	b := appendI64(newFrame(size), int64(d))
+	var frames [2][]byte // of those that are extended, and of those that are requested, too
 	for i := range leases {
 		if len(late) > 0 && late[0] == i {
 			late = late[1:]
 			lost = append(lost, leases[i])
 			continue
 		}
-		b = append(b, leases[i].Token[:]...)
-		b = appendText(b, leases[i].Key)
+		b := &frames[0]
+		if leases[i].Requested {
+			b = &frames[1]
+		}
+		if *b == nil {
+			*b = appendI64(newFrame(size), int64(d))
+		}
+		*b = appendText(append(*b, leases[i].Token[:]...), leases[i].Key)
 	}
-	if len(lost) < len(leases) {
-		err = c.write(kindExtend, b)
+	for i, k := range []kind{kindExtend, kindRequest} {
+		if err == nil && frames[i] != nil {
+			err = c.write(k, frames[i])
+		}
 	}
 	return lost, errors.Join(err, c.end())
 }
@@ -195,7 +203,7 @@ func (r *recovery) replayExtend(f *frame) bool {
 	by := duration(d.i64())
 	var leases []queue.Lease
 	for d.at < len(d.b) && !d.bad {
-		leases = append(leases, queue.Lease{Token: d.id(), Key: d.text()})
+		leases = append(leases, queue.Lease{Token: d.id(), Key: d.text(), Requested: f.kind == kindRequest})
 	}
 	if !d.bad {
 		r.book.Extend(f.now, by, leases)

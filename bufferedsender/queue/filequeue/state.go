@@ -49,7 +49,11 @@ func (s *states) add(now time.Time, key string) error {
 	s.b = le.AppendUint64(s.b, st.LeasedPlace)
 	s.b = le.AppendUint64(s.b, st.ParkedPlace)
 	s.b = le.AppendUint32(s.b, st.LeasedGen)
-	for _, n := range []int{st.Expired, st.Deaths, st.Tries, st.Company} {
+	company := 1 // as many as a reservation had, once
+	if st.Company {
+		company++
+	}
+	for _, n := range []int{st.Expired, st.Deaths, st.Tries, company} {
 		s.b = appendInt(s.b, n)
 	}
 	for _, n := range []int64{st.Due, st.Quiet, st.ParkedAt, st.Until, int64(st.Uncertain)} {
@@ -60,7 +64,7 @@ func (s *states) add(now time.Time, key string) error {
 	}
 	s.b = append(s.b, st.Token[:]...)
 	s.b = append(s.b, st.Holder[:]...)
-	s.b = appendFlag(s.b, st.AsSuspect)
+	s.b = appendFlag(s.b, st.Requested)
 	return err
 }
 
@@ -165,11 +169,11 @@ func (d *decoder) state(base position) (st book.State[ref]) {
 		st.Replaced = &gone[0]
 	}
 	st.LeasedPlace, st.ParkedPlace, st.LeasedGen = d.u64(), d.u64(), d.u32()
-	st.Expired, st.Deaths, st.Tries, st.Company = d.count(), d.count(), d.count(), d.count()
+	st.Expired, st.Deaths, st.Tries, st.Company = d.count(), d.count(), d.count(), d.count() != 1
 	st.Due, st.Quiet, st.ParkedAt, st.Until, st.Uncertain = d.i64(), d.i64(), d.i64(), d.i64(), duration(d.i64())
 	st.Reason, st.ReplacedReason, st.Name = d.text(), d.text(), d.text()
 	st.Token, st.Holder = d.id(), d.id()
-	st.AsSuspect = d.flag()
+	st.Requested = d.flag()
 	return st
 }
 

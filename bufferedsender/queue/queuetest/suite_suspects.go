@@ -8,157 +8,205 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+// request notes that leases are about to be in a request.
+func (c *trial) request(leases ...queue.Lease) {
+	c.t.Helper()
+	leases = slices.Clone(leases)
+	for i := range leases {
+		leases[i].Requested = true
+	}
+	lost, err := c.h.Queue.Extend(c.ctx, lease, leases...)
+	c.noError(err, "Extend")
+	if len(lost) > 0 {
+		c.t.Fatalf("lost: %q", c.lines(lost))
+	}
+}
+
+// die has a holder that nobody has heard of reserve keys, say that they are in a request, and die.
+func (c *trial) die(keys int, lines ...string) {
+	c.t.Helper()
+	leases := c.reserve(keys, c.by(fmt.Sprint(len(c.people))))
+	c.expect(leases, lines...)
+	c.request(leases...)
+	c.h.Sleep(lease)
+}
+
+// died has a holder die with n keys, named key after key from a.
+func (c *trial) died(n int) (lines []string) {
+	c.t.Helper()
+	var records []queue.Record
+	for i := range n {
+		l := string(rune('a' + i))
+		records = append(records, upload(l, "1"))
+		lines = append(lines, l+": upload 1")
+	}
+	c.add(records...)
+	c.die(n, lines...)
+	return lines
+}
+
 //archtest:long promises in a list, each by itself
 func suspectPromises() []promise {
-	// die has a holder that nobody has heard of reserve keys, and never settle.
-	die := func(c *trial, keys int, lines ...string) []queue.Lease {
-		c.t.Helper()
-		leases := c.reserve(keys, c.by(fmt.Sprint(len(c.people))))
-		if lines != nil {
-			c.expect(leases, lines...)
-		}
-		c.h.Sleep(lease)
-		return leases
-	}
-	// suspicious makes n keys suspects, named key after key from a, that were in one reservation.
-	suspicious := func(c *trial, n int) (lines []string) {
-		var records []queue.Record
-		for i := range n {
-			l := string(rune('a' + i))
-			records = append(records, upload(l, "1"))
-			lines = append(lines, l+": upload 1")
-		}
-		c.add(records...)
-		die(c, n, lines...)
-		die(c, n, lines...)
-		return lines
-	}
 	return []promise{
-		of("a key whose leases run out is delivered in full company twice, then in an eighth", func(c *trial) {
-			lines := suspicious(c, 24)
-			leases := c.take(24, lines[:3]...)
-			for _, l := range leases {
-				equal(c, l.Expired, 2, "Expired")
-			}
+		of("the keys of a dead holder go in parts of about the root of them, the others with the next Reserve", func(c *trial) {
+			lines := c.died(17)
+			c.add(upload("x", "1"))
+			leases := c.take(24, lines[:5]...)
+			equal(c, leases[0].Expired, 1, "Expired")
+			equal(c, c.entry("a").Deaths, 1, "Deaths")
+			c.take(24, "x: upload 1")
+			c.expect(c.reserve(24, c.by("B")), lines[5:9]...)
+			c.commit(leases)
+			c.take(24, lines[9:12]...)
 		}),
-		of("as soon as such a group has settled the next one is doubled", func(c *trial) {
-			lines := suspicious(c, 17)
-			c.commit(c.take(24, lines[:2]...))
-			c.end(queue.Release, c.take(24, lines[2:6]...)) // which also ends it other than by running out
-			c.commit(c.take(24, lines[2:10]...))
-			c.commit(c.take(24, lines[10:17]...))
-			c.counts(0, 0, 0)
-		}),
-		of("Keys bounds a group of suspects, too", func(c *trial) {
-			lines := suspicious(c, 24)
+		of("Keys bounds a part", func(c *trial) {
+			lines := c.died(17)
 			c.take(2, lines[:2]...)
 		}),
-		of("the group shrinks to an eighth each time, down to one", func(c *trial) {
-			lines := suspicious(c, 16)
-			die(c, 24, lines[:2]...)
-			die(c, 24, lines[:1]...)
+		of("whoever asks for no keys gets no suspects", func(c *trial) {
+			lines := c.died(17)
+			c.reserve(0)
+			c.die(24, lines[:5]...)
+			c.reserve(0)
 			c.take(24, lines[0])
 		}),
-		of("a group that has ended in part by running out has run out", func(c *trial) {
-			lines := suspicious(c, 24)
-			leases := c.take(24, lines[:3]...)
-			c.commit(leases[:2])
-			c.h.Sleep(lease)
-			c.expect(c.reserve(24, c.by("B")), lines[2])
-		}),
-		of("suspects are forgotten when they are committed", func(c *trial) {
-			lines := suspicious(c, 8)
-			c.commit(c.take(24, lines[0]))
-			c.commit(c.take(24, lines[1:3]...))
-			c.commit(c.take(24, lines[3:7]...))
-			c.commit(c.take(24, lines[7]))
-			c.add(upload("a", "2"), upload("b", "3"))
-			leases := c.take(24, "a: upload 2", "b: upload 3")
+		of("suspects are forgotten when they are committed, and not when they are released", func(c *trial) {
+			lines := c.died(4)
+			c.end(queue.Release, c.take(24, lines[:2]...))
+			c.commit(c.take(24, lines[:2]...))
+			c.commit(c.take(24, lines[2:]...))
+			c.add(upload("a", "2"), upload("b", "3"), upload("c", "4"))
+			leases := c.take(24, "a: upload 2", "b: upload 3", "c: upload 4")
 			equal(c, leases[0].Expired, 0, "Expired")
+			equal(c, c.entry("a").Deaths, 0, "Deaths")
 		}),
-		of("one holder tries suspects, the others pass them", func(c *trial) {
-			lines := suspicious(c, 16)
-			c.add(upload("x", "1"), upload("y", "2"))
-			c.take(24, lines[:2]...)
-			c.nothing("A has suspects")
-			c.expect(c.reserve(1, c.by("B")), "x: upload 1")
-			c.expect(c.reserve(9, c.by("C")), "y: upload 2")
-			c.nothing("A tries the suspects", c.by("B"))
+		of("of a part only what was in a request goes alone, to any number of holders", func(c *trial) {
+			lines := c.died(17)
+			c.request(c.take(24, lines[:5]...)[1:3]...)
+			c.h.Sleep(lease)
+			first := c.take(24, lines[1])
+			c.nothing("A has a suspect that goes alone")
+			second := c.reserve(24, c.by("B"))
+			c.expect(second, lines[2])
+			c.expect(c.reserve(24, c.by("C")), lines[0], lines[3], lines[4], lines[5])
+			equal(c, c.entry("a").Deaths, 1, "Deaths of a")
+			equal(c, c.entry("b").Deaths, 2, "Deaths of b")
+			c.commit(first)
+			c.commit(second)
+			c.take(24, lines[6:10]...)
 		}),
-		of("a holder that has other leases gets nothing until they have ended, then suspects", func(c *trial) {
+		of("a request is noted until the lease ends", func(c *trial) {
+			lines := c.died(1)
+			leases := c.take(9, lines...)
+			c.request(leases...)
+			lost, err := c.h.Queue.Extend(c.ctx, lease, leases...)
+			c.noError(err, "Extend")
+			equal(c, len(lost), 0, "lost")
+			c.h.Sleep(lease)
+			equal(c, c.entry("a").Deaths, 2, "Deaths")
+			leases = c.take(9, lines...)
+			c.request(leases...)
+			c.end(queue.Release, leases)
+			c.take(9, lines...)
+			c.h.Sleep(lease)
+			equal(c, c.entry("a").Deaths, 2, "Deaths")
+			equal(c, c.entry("a").Expired, 3, "Expired")
+		}),
+		of("a stale request is lost, and notes nothing", func(c *trial) {
+			lines := c.died(1)
+			zombie := c.take(9, lines...)
+			zombie[0].Requested = true
+			c.h.Sleep(lease)
+			c.take(9, lines...)
+			lost, err := c.h.Queue.Extend(c.ctx, lease, zombie...)
+			c.noError(err, "Extend")
+			equal(c, len(lost), 1, "lost")
+			c.h.Sleep(lease)
+			equal(c, c.entry("a").Deaths, 1, "Deaths")
+		}),
+		of("a holder that has something gets nothing while a suspect is to go alone, until it has nothing", func(c *trial) {
 			c.add(upload("x", "1"))
 			busy := c.reserve(1, lasting(time.Hour))
-			lines := suspicious(c, 16)
+			lines := c.died(1)
+			c.die(24, lines...)
 			c.add(upload("y", "2"))
-			c.nothing("A holds x, and is to try suspects")
-			c.expect(c.reserve(9, c.by("B")), "y: upload 2")
+			c.nothing("A has x")
 			c.commit(busy)
-			c.take(24, lines[:2]...)
+			c.commit(c.take(24, lines...))
+			c.take(24, "y: upload 2")
 		}),
-		of("whoever tries suspects is replaced when its time is over", func(c *trial) {
-			lines := suspicious(c, 16)
-			c.take(24, lines[:2]...)
-			c.h.Sleep(lease)
-			c.expect(c.reserve(24, c.by("B")), lines[0])
-			c.nothing("B tries the suspects", c.by("A"))
-		}),
-		of("whoever is to try suspects is that for one lease, however often it asks", func(c *trial) {
+		of("a lease that never ends keeps a holder from others for the length of a lease, and not for the next one", func(c *trial) {
 			c.add(upload("x", "1"))
-			c.reserve(1, lasting(time.Hour)) // which A never gives up
-			lines := suspicious(c, 16)
-			c.nothing("A holds x, and is to try suspects")
+			c.reserve(1, lasting(time.Hour))
+			lines := c.died(1)
+			c.die(24, lines...)
+			c.nothing("A has x")
 			c.h.Sleep(lease / 2)
-			c.nothing("A holds x, and is to try suspects")
-			c.nothing("A is to try suspects", c.by("B"))
+			c.add(upload("y", "2"), upload("z", "3"))
+			c.nothing("A has x")
 			c.h.Sleep(lease / 2)
-			c.expect(c.reserve(24, c.by("B")), lines[:2]...)
+			c.take(1, "y: upload 2")
+			c.h.Sleep(lease)
+			c.nothing("A has x and y")
+			c.commit(c.reserve(24, c.by("B")))
+			c.take(24, "y: upload 2")
+			c.take(24, "z: upload 3")
 		}),
-		of("whoever asks for no keys is not to try suspects", func(c *trial) {
-			lines := suspicious(c, 16)
-			c.reserve(0, c.by("B"))
-			c.take(24, lines[:2]...)
+		of("a suspect that goes alone and never ends keeps its holder from others no longer", func(c *trial) {
+			lines := c.died(1)
+			c.die(24, lines...)
+			c.add(upload("x", "1"))
+			alone := c.reserve(9, lasting(time.Hour))
+			c.expect(alone, lines...)
+			c.nothing("A has a suspect that goes alone")
+			c.h.Sleep(lease)
+			c.take(9, "x: upload 1")
+			c.request(alone...)
+			c.h.Sleep(time.Hour)
+			equal(c, c.entry("a").Deaths, 2, "Deaths of what was alone no more")
+			c.take(9, lines...)
 		}),
-		of("a suspect that is named is leased whatever the group", func(c *trial) {
-			suspicious(c, 16)
-			c.expect(c.reserve(0, only("p", "o")), "p: upload 1", "o: upload 1")
+		of("a suspect that is named is leased whatever its turn, and is not alone with another", func(c *trial) {
+			lines := c.died(17)
+			c.die(24, lines[:5]...)
+			c.expect(c.reserve(0, only("b", "q")), lines[1], lines[16])
+			c.expect(c.reserve(0, c.by("B"), only("c")), lines[2])
+			leases, err := c.h.Queue.Reserve(c.ctx, c.want(9, c.by("C")))
+			c.noError(err, "Reserve")
+			c.expect(leases, lines[0])
+			c.die(0)
+			c.counts(17, 0, 0)
 		}),
-		of("a key whose holders have died three times while it was alone is parked", func(c *trial) {
-			suspicious(c, 1)
-			for i := range queue.MaxDeaths {
+		of("a key is parked with the third holder that dies, alone with it", func(c *trial) {
+			lines := c.died(1)
+			for i := 1; i < queue.MaxDeaths; i++ {
 				equal(c, c.entry("a").Deaths, i, "Deaths")
-				die(c, 9, "a: upload 1")
+				c.take(9, lines...)
+				c.h.Sleep(lease)
+				equal(c, c.entry("a").Deaths, i, "Deaths without a request")
+				c.die(9, lines...)
 			}
 			c.nothing("a is parked")
 			c.counts(0, 0, 1)
 			e := c.entry("a")
 			equal(c, e.State, queue.Parked, "State")
 			equal(c, e.Deaths, queue.MaxDeaths, "Deaths")
-			equal(c, e.Expired, queue.Suspicious+queue.MaxDeaths, "Expired")
+			equal(c, e.Expired, 2*queue.MaxDeaths-1, "Expired")
 			if e.Reason == "" {
 				c.t.Fatal("parked without a reason")
 			}
 		}),
-		of("a suspect that a holder has died with goes alone", func(c *trial) {
-			lines := suspicious(c, 8)
-			die(c, 9, lines[0])
-			c.add(upload("a", "2")) // new work, and the key is a suspect still
+		of("new work on a suspect is suspected, too", func(c *trial) {
+			lines := c.died(17)
+			c.die(24, lines[:5]...)
+			c.add(upload("a", "2"))
 			c.commit(c.take(24, "a: upload 2"))
-			c.take(24, lines[1:3]...)
-		}),
-		of("a group ends before a suspect that goes alone", func(c *trial) {
-			lines := suspicious(c, 16)
-			c.reserve(0, only("c"), c.by("Z")) // and dies, alone with c
-			c.h.Sleep(lease)
-			equal(c, c.entry("c").Deaths, 1, "Deaths")
-			c.commit(c.take(24, lines[0]))
-			c.commit(c.take(24, lines[1]))
-			c.commit(c.take(24, lines[2]))
-			c.commit(c.take(24, lines[3:11]...))
+			c.take(24, lines[1])
 		}),
 		of("a parked key that is replaced goes alone, and is parked when it kills again", func(c *trial) {
-			suspicious(c, 1)
-			for range queue.MaxDeaths {
-				die(c, 9)
+			lines := c.died(1)
+			for i := 1; i < queue.MaxDeaths; i++ {
+				c.die(9, lines...)
 			}
 			c.counts(0, 0, 1)
 			c.add(upload("a", "2"))
@@ -166,17 +214,16 @@ func suspectPromises() []promise {
 			e := c.entry("a")
 			equal(c, e.Deaths, queue.MaxDeaths, "Deaths")
 			equal(c, string(e.Replaced.Body), "1", "Replaced")
-			die(c, 9, "a: upload 2")
+			c.die(9, "a: upload 2")
 			c.nothing("a is parked again")
 			e = c.entry("a")
 			equal(c, e.Deaths, queue.MaxDeaths+1, "Deaths")
 			equal(c, string(e.Parked[0].Body), "2", "Parked")
 		}),
 		of("what was appended while the third holder died is new work", func(c *trial) {
-			suspicious(c, 1)
-			die(c, 9)
-			die(c, 9)
-			c.take(9, "a: upload 1")
+			lines := c.died(1)
+			c.die(9, lines...)
+			c.request(c.take(9, lines...)...)
 			c.add(merge("a", "2"))
 			c.h.Sleep(lease)
 			c.counts(1, 0, 1) // the merge waits behind what is parked
@@ -185,55 +232,54 @@ func suspectPromises() []promise {
 			c.commit(c.take(9, "a: upload 3"))
 			c.counts(0, 0, 0)
 		}),
-		of("a key that kills every holder is parked, and its neighbours are delivered", func(c *trial) {
-			poison(c, 0, 64, 64, 8, 1, 1, 1)
+		of("of 8000 keys one that kills costs three holders, and the others are sent in 30 seconds", func(c *trial) {
+			killer(c, 8000, 50)
 		}),
-		of("a key in the middle that kills every holder is parked, and its neighbours are delivered in between", func(c *trial) {
-			poison(c, 17, 64, 64, 16, 8, 4, 1, 1, 1)
-		}),
-		of("a sick neighbour does not keep the group small", func(c *trial) {
-			lines := suspicious(c, 9)
-			die(c, 24, lines[0])
-			c.add(upload("a", "2"))
-			for _, group := range [][]string{{"a: upload 2"}, lines[1:3], lines[3:7], lines[7:9]} {
-				c.commit(c.take(24, group...))
+		of("a few keys with one that kills cost three holders", func(c *trial) {
+			for _, index := range []int{0, 5, 8} {
+				killer(c, 9, index)
 			}
 		}),
 	}
 }
 
-// poison has one key of 64, the one with that index, kill each process that sends it, and compares the sizes of
-// the reservations that are lost.
-func poison(c *trial, index int, want ...int) {
-	keys := c.h.together(64)
-	var records []queue.Record
-	for _, k := range keys {
-		records = append(records, upload(k, "1"))
+// killer has one key of n, the one with that index, kill each process that sends it. A request takes 50 ms.
+func killer(c *trial, n, index int) {
+	c.t.Helper()
+	keys := c.h.together(n)
+	records := make([]queue.Record, n)
+	for i, k := range keys {
+		records[i] = upload(k, "1")
 	}
 	c.add(records...)
-	delivered := map[string]bool{}
-	var lost []int
-	for process := range 100 {
-		leases := c.reserve(64, c.by(fmt.Sprint("process ", process)))
+	deaths, delivered, spent := 0, 0, time.Duration(0)
+	for {
+		leases := c.reserve(n, c.by(fmt.Sprint("process ", n, index, deaths)))
 		if len(leases) == 0 {
 			break
 		}
+		if leases[0].Expired > 0 {
+			c.request(leases...)
+		}
 		if slices.ContainsFunc(leases, func(l queue.Lease) bool { return l.Key == keys[index] }) {
-			lost = append(lost, len(leases))
+			deaths++
 			c.h.Sleep(lease)
 			continue
 		}
-		for _, l := range leases {
-			delivered[l.Key] = true
-		}
+		c.h.Sleep(50 * time.Millisecond)
+		spent += 50 * time.Millisecond
+		delivered += len(leases)
 		c.commit(leases)
-		c.h.Sleep(lease) // so that the next process may try suspects
 	}
-	if delivered[keys[index]] || len(delivered) != 63 {
-		c.t.Fatalf("%d neighbours of 63 were delivered; that which kills: %v", len(delivered), delivered[keys[index]])
-	}
+	c.t.Logf("%d of %d keys were sent in %v, with %d deaths", delivered, n, spent, deaths)
 	c.counts(0, 0, 1)
-	if !slices.Equal(lost, want) {
-		c.t.Fatalf("reservations of %d keys ran out, want %d", lost, want)
+	e := c.entry(keys[index])
+	equal(c, e.State, queue.Parked, "State")
+	equal(c, deaths, 3, "deaths")
+	equal(c, delivered, n-1, "keys that were sent")
+	if spent > 30*time.Second {
+		c.t.Fatalf("they were sent in %v", spent)
 	}
+	got, err := c.admin().Drop(c.ctx, keys[index])
+	c.did(got, err, 1, "Drop")
 }

@@ -88,6 +88,7 @@ func parseEntry(key, raw string, now time.Time) (e entry, err error) {
 	switch e.kind {
 	case 1:
 		e.State |= queue.Leased
+		e.Reason = ""                                       // it says that the lease is requested
 		e.place, e.Until = front, time.UnixMilli(int64(at)) //nolint:gosec // 48 bits
 	case 2:
 		e.State |= queue.Parked

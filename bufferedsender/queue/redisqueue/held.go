@@ -9,7 +9,7 @@ import (
 )
 
 // held is what this object knows of the reservations of its holders, for what a shard alone cannot know:
-// whether a holder that is to try suspects has leases of other shards, and which reservations are repeats.
+// whether a holder that is to have a suspect alone has leases of other shards, and which reservations are repeats.
 type held struct {
 	mu       sync.Mutex
 	many     bool // there is more than one shard
@@ -17,15 +17,14 @@ type held struct {
 	recent   map[queue.ID]map[int]int // the scripts that were tried for a token, by shard
 	order    []queue.ID               // of recent, a ring
 	next     int
-	draining map[queue.ID]int // the shard for which a holder lets its leases end
+	draining map[queue.ID]int // the shard of which a holder is to have, or has, a suspect alone
 }
 
 // hold is one reservation.
 type hold struct {
-	holder   queue.ID
-	until    time.Time
-	keys     map[int]int // leases by shard
-	suspects bool
+	holder queue.ID
+	until  time.Time
+	keys   map[int]int // leases by shard
 }
 
 const remembered = 4096
@@ -74,49 +73,25 @@ func (h *held) tries(token queue.ID, shard int) {
 	}
 }
 
-// first is the shard that is asked first by a holder, and whether it had suspects of that one. Only the shard
-// knows whether it still has: they may have been settled through another object.
-func (h *held) first(holder queue.ID, home int, now time.Time) (shard int, tried bool) {
-	if !h.many {
-		return 0, false
-	}
+// first is the shard that is asked first by a holder, and whether that is because of a suspect that goes alone. Only
+// the shard knows whether it still does: it may have been settled through another object.
+func (h *held) first(holder queue.ID, home int) (shard int, draining bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.expire(now)
-	for _, t := range h.tokens {
-		if t.holder == holder && t.suspects {
-			for s := range t.keys {
-				return s, true
-			}
-		}
-	}
 	if s, ok := h.draining[holder]; ok {
-		return s, false
+		return s, true
 	}
 	return home, false
 }
 
-// tasted forgets the suspects that a holder had of a shard, which has given it others since.
-func (h *held) tasted(holder queue.ID, shard int) {
-	if !h.many {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for id, t := range h.tokens {
-		if _, its := t.keys[shard]; its && t.holder == holder && t.suspects {
-			delete(h.tokens, id)
-		}
-	}
-}
-
 // elsewhere is how many leases a holder has of other shards.
-func (h *held) elsewhere(holder queue.ID, shard int) (n int) {
+func (h *held) elsewhere(holder queue.ID, shard int, now time.Time) (n int) {
 	if !h.many {
 		return 0
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.expire(now)
 	for _, t := range h.tokens {
 		if t.holder == holder {
 			for s, k := range t.keys {
@@ -130,6 +105,9 @@ func (h *held) elsewhere(holder queue.ID, shard int) (n int) {
 }
 
 func (h *held) drain(holder queue.ID, shard int, on bool) {
+	if !h.many {
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if on {
@@ -139,7 +117,7 @@ func (h *held) drain(holder queue.ID, shard int, on bool) {
 	}
 }
 
-func (h *held) leased(want *queue.Want, shard, n int, suspects bool, now time.Time) {
+func (h *held) leased(want *queue.Want, shard, n int, now time.Time) {
 	if !h.many || n == 0 {
 		return
 	}
@@ -151,7 +129,6 @@ func (h *held) leased(want *queue.Want, shard, n int, suspects bool, now time.Ti
 		h.tokens[want.Token] = t
 	}
 	t.keys[shard] = n
-	t.suspects = t.suspects || suspects
 }
 
 // ended notes that a lease has.

@@ -125,10 +125,10 @@ type ask struct {
 
 // state is how a script has answered.
 type state struct {
-	more     bool // the next part may have something
-	drain    bool // the holder is to try suspects when its leases have ended
-	suspects bool // these are
-	known    bool // the token was used before
+	more  bool // the next part may have something
+	drain bool // the holder gets nothing, so that suspects can go alone
+	alone bool // this one does
+	known bool // the token was used before
 }
 
 // exchange runs a script that settles, reserves, or both, on one shard.
@@ -139,7 +139,7 @@ func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *as
 		args = append(args, "", 0, "", "", 0, 0, 0, 0, 0, 0, 0, 0, 0)
 	} else {
 		args = append(args, a.want.Token[:], a.part, a.want.Holder[:], a.want.Name, a.keys, a.bytes, millis(a.want.For),
-			millis(a.want.Uncertain), flag(a.first), q.held.elsewhere(a.want.Holder, shard), flag(a.repeat), scriptBytes, flag(a.note))
+			millis(a.want.Uncertain), flag(a.first), q.held.elsewhere(a.want.Holder, shard, q.now()), flag(a.repeat), scriptBytes, flag(a.note))
 	}
 	for i := range ends {
 		args = append(args, ends[i].Lease.Key, pack(&ends[i]))
@@ -157,7 +157,7 @@ func (q *Queue) exchange(ctx context.Context, shard int, ends []queue.End, a *as
 		}
 		n := r.Int()
 		_ = r.Int()
-		st = state{more: n == 1, drain: n == 2, known: n == 5, suspects: r.Int() == 1}
+		st = state{more: n == 1, drain: n == 2, known: n == 5, alone: r.Int() == 1}
 		stale = q.stale(r, left, stale)
 		// So many leases had run out, or keys become due, that the script has done nothing else,
 		// or nothing but settle.
@@ -249,7 +249,7 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 	// it only notes the token.
 	home := int(binary.BigEndian.Uint32(want.Token[:]) % uint32(len(q.shards))) //nolint:gosec // at most 1024
 	now := q.now()
-	from, tasting := q.held.first(want.Holder, home, now)
+	from, draining := q.held.first(want.Holder, home)
 	if len(q.shards) > 1 && (len(want.Only) > 0 || from != home) {
 		_, st, _, err := q.exchange(ctx, home, nil, &ask{want: want, note: true})
 		if err != nil {
@@ -278,7 +278,7 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 			switch {
 			case err != nil && len(leases) > 0:
 				return leases, stale, nil, nil // the next call meets the error
-			case err != nil && (len(q.shards) == 1 || ctx.Err() != nil || tasting || from != home):
+			case err != nil && (len(q.shards) == 1 || ctx.Err() != nil || draining):
 				return nil, stale, leasesOf(ends), err
 			case err != nil && !passing:
 				errs = append(errs, err)
@@ -294,12 +294,9 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 				leases, _, _, err = q.again(ctx, want, nil, q.unsure(want))
 				return leases, stale, nil, err
 			}
-			if tasting && i == 0 && st.drain { // what has run out elsewhere ends all the same
+			if draining && i == 0 && st.drain { // what has run out elsewhere ends all the same
 				keys, nothing = 0, true
 				break
-			}
-			if tasting && i == 0 && part == 0 && len(got) > 0 {
-				q.held.tasted(want.Holder, shard)
 			}
 			leases = append(leases, got...)
 			n += len(got)
@@ -307,9 +304,10 @@ func (q *Queue) reserve(ctx context.Context, want *queue.Want, ends []queue.End)
 			for j := range got {
 				left -= size(&got[j])
 			}
-			q.held.leased(want, shard, n, st.suspects, now)
+			q.held.leased(want, shard, n, now)
+			st.drain = st.drain || st.alone && len(got) > 0
 			q.held.drain(want.Holder, shard, st.drain)
-			if st.drain || st.suspects && len(got) > 0 {
+			if st.drain {
 				return leases, stale, nil, nil
 			}
 			if !st.more || keys <= 0 {
@@ -365,7 +363,7 @@ func (q *Queue) named(ctx context.Context, want *queue.Want, ends []queue.End) (
 				for j := range got {
 					left -= size(&got[j])
 				}
-				q.held.leased(want, shard, n, false, now)
+				q.held.leased(want, shard, n, now)
 				if len(got) == 0 {
 					break
 				}
@@ -431,7 +429,11 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 			args := make([]any, 0, 1+2*len(chunk))
 			args = append(args, millis(d))
 			for i := range chunk {
-				args = append(args, chunk[i].Key, chunk[i].Token[:])
+				token := chunk[i].Token[:]
+				if chunk[i].Requested {
+					token = append(token, 1)
+				}
+				args = append(args, chunk[i].Key, token)
 			}
 			for {
 				r, err := q.on(ctx, extendScript, s, args...)

@@ -146,7 +146,7 @@ func (b *Book[R]) oldest() (first place, ok bool) {
 			first, ok = p, true
 		}
 	}
-	for _, h := range []*heap{&b.ready, &b.suspects} {
+	for _, h := range []*heap{&b.ready, &b.suspects, &b.lone} {
 		if len(h.items) > 0 {
 			look(b.nodes.at(h.items[0]).place)
 		}

@@ -85,7 +85,6 @@ func (b *Book[R]) eachWaiting(n *node[R], f func(*Rec[R])) {
 // Append puts changes into the queue, and returns how many records they have replaced and
 // the keys whose piles are high, each once.
 func (b *Book[R]) Append(now time.Time, changes []Change[R]) (replaced int, piles []string) {
-	b.forgetGroup()
 	for i := range changes {
 		c := &changes[i]
 		b.seq = max(b.seq, c.Seq)
@@ -176,7 +175,6 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 	b.say(&m.reason, "")
 	m.parked, m.parkedAt, m.tries = nil, 0, 0
 	b.parked--
-	b.suspect(n)
 	if n.waits() {
 		replaced += b.dropPile(n)
 		n.first = Rec[R]{}

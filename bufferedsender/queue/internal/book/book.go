@@ -58,7 +58,7 @@ func (p place) withClass(class uint8) place { return p.ofClass(min(p.class(), cl
 // instant is a time by the monotonic clock of the process, since the book was made.
 type instant int64
 
-const never instant = math.MaxInt64
+const never, longAgo instant = math.MaxInt64, math.MinInt64
 
 // hash stands for a key.
 type hash [2]uint64
@@ -84,6 +84,7 @@ type more[R Ref] struct {
 	from        *reservation
 	until       instant // the lease
 	uncertain   time.Duration
+	requested   bool // see queue.Lease
 
 	parked         []Rec[R]
 	parkedPlace    place
@@ -103,18 +104,24 @@ func (m *more[R]) dueAt() instant { return max(m.due, m.quiet) }
 
 // reservation is what one Reserve has leased.
 type reservation struct {
-	token    queue.ID
-	holder   queue.ID
-	name     string
-	size     int // keys that it began with
-	live     int // keys that are leased still
-	suspects bool
-	ranOut   bool
+	token queue.ID
+	by    *holder
+	name  string
+	live  int // keys that are leased still
+}
+
+// holder is who has leases.
+type holder struct {
+	id       queue.ID
+	leases   int
+	suspects int  // of them
+	company  bool // it has had more than one since it last had none
+	alone    bool // it has one only, of a suspect that goes alone
 }
 
 // Book is the state of a queue.
 //
-//archtest:long owed: suspects and generations are parts of their own
+//archtest:long owed: generations are a part of their own
 type Book[R Ref] struct {
 	MaxKeys  int   // 0: any number
 	MaxBytes int64 // 0: any number
@@ -128,15 +135,11 @@ type Book[R Ref] struct {
 	index index
 	nodes slab[R]
 
-	ready, suspects, delayed, leases heap // of nodes
+	ready, suspects, lone, delayed, leases heap // of nodes
 
 	reservations map[queue.ID]*reservation
-	held         map[queue.ID]int // leases, by holder
-	suspected    int              // keys that are suspects and not parked
-	suspectsHeld int              // leases of suspects that were reserved as such
-	group        int              // how many suspects the next reservation of them holds; 0: there are none
-	taster       queue.ID
-	tasting      instant // until then
+	holders      map[queue.ID]*holder
+	emptying     instant // until then holders that have something get nothing while a suspect is to go alone
 
 	seq    uint64
 	gen    uint32
@@ -159,8 +162,8 @@ type Book[R Ref] struct {
 // New returns an empty book.
 func New[R Ref](now time.Time) *Book[R] {
 	b := &Book[R]{
-		start: now, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, gen: 1,
-		reservations: make(map[queue.ID]*reservation), held: make(map[queue.ID]int), gens: make(map[uint32]int),
+		start: now, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, gen: 1, emptying: longAgo,
+		reservations: make(map[queue.ID]*reservation), holders: make(map[queue.ID]*holder), gens: make(map[uint32]int),
 		eras: make(map[uint32]int),
 	}
 	b.clear()
@@ -171,7 +174,9 @@ func New[R Ref](now time.Time) *Book[R] {
 func (b *Book[R]) clear() {
 	b.index = index{}
 	b.nodes = slab[R]{}
-	b.ready, b.suspects, b.delayed, b.leases = heap{kind: inReady}, heap{kind: inSuspects}, heap{kind: inDelayed}, heap{kind: inLeases}
+	for k := range kinds {
+		*b.heapOf(k) = heap{kind: k}
+	}
 }
 
 func (b *Book[R]) instant(now time.Time) instant { return instant(now.Sub(b.start)) }
@@ -241,7 +246,7 @@ func (n *node[R]) isLeased() bool { return n.more != nil && len(n.more.leased) >
 
 func (n *node[R]) isParked() bool { return n.more != nil && len(n.more.parked) > 0 }
 
-func (n *node[R]) isSuspect() bool { return n.more != nil && n.more.expired >= queue.Suspicious }
+func (n *node[R]) isSuspect() bool { return n.more != nil && n.more.expired > 0 }
 
 // waits reports whether the key has a pile.
 func (n *node[R]) waits() bool { return n.first.Seq != 0 }

@@ -52,6 +52,11 @@ func TestBookAgreesWithItselfAfterAnyCalls(t *testing.T) {
 					b.Settle(now, []queue.End{{Lease: l, Fate: queue.Fate(1 + r.IntN(3)), Done: r.IntN(3), After: time.Duration(r.IntN(2)) * time.Second, Uncertain: time.Duration(r.IntN(2)) * time.Second, Again: r.IntN(2) == 0}})
 				}
 			case 6:
+				if len(heldKeys) > 0 && r.IntN(2) == 0 {
+					l := heldKeys[r.IntN(len(heldKeys))]
+					l.Requested = true
+					b.Extend(now, time.Second, []queue.Lease{l})
+				}
 				now = now.Add(time.Duration(r.IntN(1500)) * time.Millisecond)
 				b.advance(now)
 			case 7:
@@ -90,8 +95,8 @@ func (b *Book[R]) nameOf(n *node[R], of int) string {
 func (b *Book[R]) verify(t *testing.T, when string) {
 	t.Helper()
 	var waiting, leased, parked, bytes int64
-	suspected, suspectsHeld, quiets := 0, 0, 0
-	gens, held := map[uint32]int{}, map[queue.ID]int{}
+	quiets := 0
+	gens, held := map[uint32]int{}, map[queue.ID][2]int{}
 	live := map[*reservation]int{}
 	found := 0
 	b.each(func(n *node[R], i int32) {
@@ -108,9 +113,6 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 		if n.vacant() {
 			quiets++
 		}
-		if n.isSuspect() && !n.isParked() {
-			suspected++
-		}
 		if m := n.more; m != nil {
 			for j := range m.leased {
 				sum(&m.leased[j])
@@ -125,11 +127,12 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 		if n.isLeased() {
 			leased++
 			gens[n.more.leasedGen]++
-			held[n.more.from.holder]++
-			live[n.more.from]++
-			if n.more.from.suspects {
-				suspectsHeld++
+			h := held[n.more.from.by.id]
+			if h[0]++; n.isSuspect() {
+				h[1]++
 			}
+			held[n.more.from.by.id] = h
+			live[n.more.from]++
 		}
 		if n.isParked() {
 			parked++
@@ -144,17 +147,21 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 		}
 	})
 	require.Equal(t, b.nodes.used, found, when)
-	for _, h := range []*heap{&b.ready, &b.suspects, &b.delayed, &b.leases} {
+	for kind := range kinds {
+		h := b.heapOf(kind)
 		for at := 1; at < len(h.items); at++ {
 			require.False(t, b.before(h.kind, h.items[at], h.items[(at-1)/2]), when)
 		}
 	}
 	require.Equal(t, [...]int64{waiting, leased, parked, bytes}, [...]int64{b.waiting, b.leased, b.parked, b.bytes}, when)
-	require.Equal(t, [...]int{suspected, suspectsHeld, quiets}, [...]int{b.suspected, b.suspectsHeld, b.quiets}, when)
+	require.Equal(t, quiets, b.quiets, when)
 	require.Equal(t, gens, b.gens, when)
-	require.Equal(t, held, b.held, when)
-	b.forgetGroup()
-	require.Equal(t, suspected > 0, b.group > 0, when)
+	require.Len(t, b.holders, len(held), when)
+	for id, h := range b.holders {
+		require.Equal(t, held[id], [2]int{h.leases, h.suspects}, when)
+		require.True(t, h.company || h.leases == 1, when)
+		require.False(t, h.company && h.alone, when)
+	}
 	require.Len(t, b.reservations, len(live), when)
 	for r, n := range live {
 		require.Equal(t, n, r.live, when)

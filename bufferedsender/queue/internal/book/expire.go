@@ -9,7 +9,6 @@ import (
 
 // advance ends the leases that have run out, and makes keys due that were delayed.
 func (b *Book[R]) advance(now time.Time) {
-	b.forgetGroup()
 	b.shrink()
 	at := b.instant(now)
 	for len(b.leases.items) > 0 {
@@ -42,26 +41,17 @@ func (b *Book[R]) Ripe() bool {
 
 // runOut ends a lease that nobody has ended.
 func (b *Book[R]) runOut(n *node[R], i int32, now time.Time) {
-	m, r := n.more, n.more.from
-	r.ranOut = true
-	m.quiet = max(m.quiet, m.until.after(m.uncertain))
-	b.unlease(n)
-	b.counts.expired++
-	alone := r.size == 1 && n.isSuspect() // as which it was reserved, by its name or in its turn
-	if m.expired++; m.expired == queue.Suspicious {
-		b.suspected++
-	}
-	if n.isSuspect() {
-		if smaller := max(1, r.size/8); b.group == 0 || smaller < b.group {
-			b.group = smaller
-		}
-	}
-	recs := b.commit(n, 0)
-	if alone {
+	m := n.more
+	alone := m.requested && !m.from.by.company
+	if m.deaths == 0 || m.deaths == 1 && m.requested || alone {
 		m.deaths++
 	}
-	if alone && m.deaths >= queue.MaxDeaths {
-		b.park(n, recs, m.leasedPlace, now, fmt.Sprintf("%d holders died while they held only this key", m.deaths))
+	m.quiet = max(m.quiet, m.until.after(m.uncertain))
+	b.unlease(n)
+	m.expired++
+	b.counts.expired++
+	if recs := b.commit(n, 0); alone && m.deaths >= queue.MaxDeaths {
+		b.park(n, recs, m.leasedPlace, now, fmt.Sprintf("%d holders died with it, the last one with nothing else", m.deaths))
 	} else {
 		b.putBack(n, recs)
 	}
@@ -69,11 +59,10 @@ func (b *Book[R]) runOut(n *node[R], i int32, now time.Time) {
 }
 
 // RunOutAll ends all leases: their holder has died. Nobody gets the keys for as long
-// as their holder asked for. Nobody tries suspects any more, and they are tried one by one at first: the
-// holder may have died of one of them.
+// as their holder asked for.
 func (b *Book[R]) RunOutAll(now time.Time) {
 	b.advance(now)
-	b.taster, b.tasting, b.group = queue.ID{}, 0, min(b.group, 1)
+	b.emptying = longAgo
 	for _, i := range b.leases.items {
 		b.nodes.at(i).more.until = b.instant(now)
 	}
@@ -90,8 +79,8 @@ func (b *Book[R]) Next(now time.Time) (time.Time, bool) {
 	if len(b.delayed.items) > 0 {
 		next = min(next, b.nodes.at(b.delayed.items[0]).more.dueAt())
 	}
-	if len(b.suspects.items) > 0 && b.suspectsHeld == 0 && b.tasting > b.instant(now) {
-		next = min(next, b.tasting)
+	if b.emptying > b.instant(now) {
+		next = min(next, b.emptying)
 	}
 	if next == never {
 		return time.Time{}, false

@@ -12,9 +12,11 @@ type kind uint32
 
 const (
 	inReady    kind = iota // due, by place
-	inSuspects             // due suspects, by place
+	inSuspects             // due suspects that go in parts, by place
+	inLone                 // due suspects that go alone, by place
 	inDelayed              // not due yet, by the time when they are
 	inLeases               // leased, by the end of the lease
+	kinds
 )
 
 // slot is a heap and an index in it.
@@ -22,7 +24,7 @@ type slot uint32
 
 const (
 	nowhere   slot = 1<<32 - 1
-	slotIndex      = 30
+	slotIndex      = 29
 )
 
 func newSlot(k kind, i int) slot { return slot(k)<<slotIndex | slot(i) } //nolint:gosec // see slab.take
@@ -35,6 +37,8 @@ func (b *Book[R]) heapOf(k kind) *heap {
 		return &b.ready
 	case inSuspects:
 		return &b.suspects
+	case inLone:
+		return &b.lone
 	case inDelayed:
 		return &b.delayed
 	default:

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -23,32 +24,23 @@ func (b *Book[R]) Reserve(now time.Time, want *queue.Want) []Lease[R] {
 	if b.paused {
 		return nil
 	}
-	r := &reservation{token: want.Token, holder: want.Holder, name: want.Name}
-	t := taking[R]{b: b, want: want, r: r, now: b.instant(now), bytes: want.Bytes}
-	switch {
-	case want.Only != nil:
+	t := b.begin(now, want)
+	t.bytes = want.Bytes
+	if want.Only != nil {
 		t.named()
-	case b.tastes(want, now):
-		r.suspects = true
-		t.few()
-	case b.mustDrain(want, now):
-	default:
-		t.oldest(&b.ready)
-	}
-	return t.done()
-}
-
-// done books the reservation and returns what it has taken.
-func (t *taking[R]) done() []Lease[R] {
-	if size := len(t.leases); size > 0 {
-		t.r.size, t.r.live = size, size
-		t.b.reservations[t.r.token] = t.r
-		t.b.held[t.r.holder] += size
-		if t.r.suspects {
-			t.b.suspectsHeld += size
-		}
+	} else if want.Keys > 0 {
+		t.turn()
 	}
 	return t.leases
+}
+
+// begin begins a reservation. It is in the book with the first key that it takes.
+func (b *Book[R]) begin(now time.Time, want *queue.Want) *taking[R] {
+	by := b.holders[want.Holder]
+	if by == nil {
+		by = &holder{id: want.Holder}
+	}
+	return &taking[R]{b: b, want: want, r: &reservation{token: want.Token, by: by, name: want.Name}, now: b.instant(now)}
 }
 
 // leasesOf returns what is leased in a reservation, by place.
@@ -88,24 +80,51 @@ type taking[R Ref] struct {
 	leases []Lease[R]
 }
 
-// oldest takes the first ones of a heap.
-func (t *taking[R]) oldest(h *heap) {
-	for len(t.leases) < t.want.Keys && len(h.items) > 0 {
+// turn takes what is next: a suspect that goes alone, a part of the others, or what is no suspect.
+func (t *taking[R]) turn() {
+	b, by := t.b, t.r.by
+	switch alone := len(b.lone.items) > 0; {
+	case alone && by.leases == 0:
+		b.emptying = longAgo
+		t.oldest(&b.lone, 1)
+		return
+	case alone || by.alone:
+		if t.now >= b.emptying.after(t.want.For) {
+			b.emptying = t.now.after(t.want.For)
+		}
+		if t.now < b.emptying {
+			return
+		}
+	}
+	if n := len(b.suspects.items); n > 0 && by.suspects == 0 {
+		t.oldest(&b.suspects, int(math.Ceil(math.Sqrt(float64(n)))))
+	} else {
+		t.oldest(&b.ready, t.want.Keys)
+	}
+}
+
+// oldest takes up to n of the first ones of a heap.
+func (t *taking[R]) oldest(h *heap, n int) {
+	for len(t.leases) < min(n, t.want.Keys) && len(h.items) > 0 {
 		if !t.take(h.items[0]) {
 			return
 		}
 	}
 }
 
-// few takes suspects: as many as the group may hold, and one that has died alone alone.
-func (t *taking[R]) few() {
-	h := &t.b.suspects
-	for len(t.leases) < min(t.want.Keys, t.b.group) && len(h.items) > 0 {
-		died := t.b.nodes.at(h.items[0]).more.deaths > 0
-		if died && len(t.leases) > 0 || !t.take(h.items[0]) || died {
-			return
-		}
+// lend makes a key one of a reservation.
+func (b *Book[R]) lend(n *node[R], i int32, r *reservation, until instant, uncertain time.Duration) {
+	m := n.more
+	m.from, m.until, m.uncertain, m.requested = r, until, uncertain, false
+	b.reservations[r.token], b.holders[r.by.id] = r, r.by
+	r.live++
+	r.by.company = r.by.leases > 0
+	r.by.alone = !r.by.company && m.deaths > 1
+	r.by.leases++
+	if n.isSuspect() {
+		r.by.suspects++
 	}
+	b.push(inLeases, i)
 }
 
 // named takes the keys that the caller names.
@@ -149,50 +168,14 @@ func (t *taking[R]) take(i int32) bool {
 		n.first, m.rest = Rec[R]{}, nil
 		b.waiting--
 	}
-	m.from, m.until, m.uncertain = t.r, t.now.after(t.want.For), t.want.Uncertain
+	b.lend(n, i, t.r, t.now.after(t.want.For), t.want.Uncertain)
 	m.due = 0
-	b.push(inLeases, i)
 	t.leases = append(t.leases, n.lease())
 	return true
 }
 
-// tastes reports whether a reservation is to be one of suspects.
-func (b *Book[R]) tastes(want *queue.Want, now time.Time) bool {
-	return want.Keys > 0 && len(b.suspects.items) > 0 && b.suspectsHeld == 0 && b.becomesTaster(want, now) && b.held[want.Holder] == 0
-}
-
-// mustDrain reports whether the holder gets nothing until its leases have ended: it is the
-// taster, or has suspects.
-func (b *Book[R]) mustDrain(want *queue.Want, now time.Time) bool {
-	if b.suspectsHeld > 0 {
-		return b.holdsSuspects(want.Holder)
-	}
-	return len(b.suspects.items) > 0 && b.taster == want.Holder && b.tasting > b.instant(now)
-}
-
-func (b *Book[R]) holdsSuspects(holder queue.ID) bool {
-	for _, r := range b.reservations {
-		if r.suspects && r.holder == holder {
-			return true
-		}
-	}
-	return false
-}
-
-// becomesTaster makes the holder the one that tries suspects, if there is none, or says
-// that it is. Asking again does not make it so for longer: a holder whose other leases
-// never end would keep the suspects from everybody.
-func (b *Book[R]) becomesTaster(want *queue.Want, now time.Time) bool {
-	at := b.instant(now)
-	if b.tasting > at {
-		return b.taster == want.Holder
-	}
-	b.taster, b.tasting = want.Holder, at.after(want.For)
-	return true
-}
-
-// OfSuspects reports whether a reservation is one of suspects, for a log to tell.
-func (b *Book[R]) OfSuspects(token queue.ID) bool {
+// InCompany reports whether the holder of a reservation has been given anything else, for a log to tell.
+func (b *Book[R]) InCompany(token queue.ID) bool {
 	r := b.reservations[token]
-	return r != nil && r.suspects
+	return r != nil && r.by.company
 }

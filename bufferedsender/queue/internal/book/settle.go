@@ -33,6 +33,7 @@ func (b *Book[R]) Extend(now time.Time, d time.Duration, leases []queue.Lease) (
 			continue
 		}
 		n.more.until = b.instant(now).after(d)
+		n.more.requested = n.more.requested || leases[i].Requested
 		_, at := n.at.split()
 		b.fix(&b.leases, at)
 	}
@@ -77,18 +78,14 @@ func (b *Book[R]) unlease(n *node[R]) {
 	b.ungen(m.leasedGen)
 	r := m.from
 	m.from = nil
-	if b.held[r.holder]--; b.held[r.holder] == 0 {
-		delete(b.held, r.holder)
+	if n.isSuspect() {
+		r.by.suspects--
 	}
-	if r.suspects {
-		b.suspectsHeld--
+	if r.by.leases--; r.by.leases == 0 {
+		delete(b.holders, r.by.id)
 	}
-	if r.live--; r.live > 0 {
-		return
-	}
-	delete(b.reservations, r.token)
-	if r.suspects && !r.ranOut && b.group > 0 {
-		b.group = min(2*b.group, queue.MaxCall)
+	if r.live--; r.live == 0 {
+		delete(b.reservations, r.token)
 	}
 }
 
@@ -112,32 +109,8 @@ func (b *Book[R]) commit(n *node[R], done int) (rest []Rec[R]) {
 // pardon forgets what a key was suspected of.
 func (b *Book[R]) pardon(n *node[R]) {
 	m := n.more
-	b.unsuspect(n)
 	m.expired, m.deaths, m.tries = 0, 0, 0
 	b.forgetReplaced(n)
-}
-
-// suspect counts a key that is one, and is not parked any more.
-func (b *Book[R]) suspect(n *node[R]) {
-	if !n.isSuspect() {
-		return
-	}
-	b.suspected++
-	b.group = max(b.group, 1)
-}
-
-func (b *Book[R]) unsuspect(n *node[R]) {
-	if n.isSuspect() {
-		b.suspected--
-	}
-}
-
-// forgetGroup forgets the size of the groups of suspects when there are none. It begins each
-// call: within one a key may stop to be a suspect and another, or itself, become one.
-func (b *Book[R]) forgetGroup() {
-	if b.suspected == 0 {
-		b.group = 0
-	}
 }
 
 // putBack puts records in front of the pile, with the place they had. It is not the earlier
@@ -176,7 +149,6 @@ func (b *Book[R]) park(n *node[R], recs []Rec[R], at place, now time.Time, reaso
 	if n.waits() {
 		b.ungen(n.gen) // what waits behind them counts as settled
 	}
-	b.unsuspect(n)
 	m.parked, m.parkedPlace, m.parkedAt = recs, at, now.UnixMilli()
 	b.say(&m.reason, reason)
 	m.due = 0
@@ -220,7 +192,9 @@ func (b *Book[R]) settleIn(n *node[R], at int32, now time.Time) {
 	case later:
 		to = inDelayed
 	case n.isSuspect():
-		to = inSuspects
+		if to = inSuspects; n.more.deaths > 1 {
+			to = inLone
+		}
 	default:
 		to = inReady
 		n.simplify()

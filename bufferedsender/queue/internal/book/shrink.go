@@ -27,7 +27,8 @@ func (b *Book[R]) shrink() {
 			}
 		}
 	}
-	for _, h := range []*heap{&b.ready, &b.suspects, &b.delayed, &b.leases} {
+	for k := range kinds {
+		h := b.heapOf(k)
 		h.items = append([]int32(nil), h.items...)
 	}
 }

@@ -24,7 +24,7 @@ func (s *slab[R]) take() int32 {
 	if i/slabNodes == len(s.chunks) {
 		s.chunks = append(s.chunks, make([]node[R], slabNodes))
 	}
-	return int32(i) //nolint:gosec // 2³¹ nodes are 200 GB
+	return int32(i) //nolint:gosec // 2²⁹ nodes, see slot, are 50 GB
 }
 
 func (s *slab[R]) free(i int32) {

@@ -21,8 +21,8 @@ type State[R Ref] struct {
 	// Of the lease, if Leased.
 	Token, Holder queue.ID
 	Name          string
-	Company       int   // how many keys were leased with it
-	AsSuspect     bool  // it was leased as a suspect
+	Company       bool // of its holder
+	Requested     bool
 	Until         int64 // ns since 1970
 	Uncertain     time.Duration
 }
@@ -77,7 +77,7 @@ func (b *Book[R]) State(now time.Time, key string) (s State[R], ok bool) {
 	}
 	if m.from != nil {
 		s.LeasedGen, s.Until, s.Uncertain = m.leasedGen, b.time(m.until).UnixNano(), m.uncertain
-		s.Token, s.Holder, s.Name, s.Company, s.AsSuspect = m.from.token, m.from.holder, m.from.name, m.from.size, m.from.suspects
+		s.Token, s.Holder, s.Name, s.Company, s.Requested = m.from.token, m.from.by.id, m.from.name, m.from.by.company, m.requested
 	}
 	return s, true
 }
@@ -108,9 +108,6 @@ func (b *Book[R]) Restore(now time.Time, key string, s State[R]) {
 			b.gens[n.gen]++
 		}
 	}
-	if !n.isParked() {
-		b.suspect(n)
-	}
 	if len(s.Leased) > 0 {
 		n.more.leased = s.Leased
 		n.more.leasedGen = s.LeasedGen
@@ -118,16 +115,11 @@ func (b *Book[R]) Restore(now time.Time, key string, s State[R]) {
 		b.leased++
 		r := b.reservations[s.Token]
 		if r == nil {
-			r = &reservation{token: s.Token, holder: s.Holder, name: s.Name, size: s.Company, suspects: s.AsSuspect}
-			b.reservations[r.token] = r
+			r = b.begin(now, &queue.Want{Token: s.Token, Holder: s.Holder, Name: s.Name}).r
 		}
-		r.live++
-		b.held[r.holder]++
-		if r.suspects {
-			b.suspectsHeld++
-		}
-		n.more.from, n.more.until, n.more.uncertain = r, b.instant(time.Unix(0, s.Until)), s.Uncertain
-		b.push(inLeases, i)
+		b.lend(n, i, r, b.instant(time.Unix(0, s.Until)), s.Uncertain)
+		n.more.requested = s.Requested
+		r.by.keepCompany(s.Company)
 		return
 	}
 	b.settleIn(n, i, now)
@@ -178,8 +170,6 @@ func (b *Book[R]) Remove(now time.Time, key string) {
 		for _, r := range b.takeParked(n) {
 			b.letGo(r.Ref)
 		}
-	} else {
-		b.unsuspect(n)
 	}
 	if m := n.more; m != nil {
 		m.expired, m.deaths, m.tries, m.due, m.quiet = 0, 0, 0, 0, 0
@@ -187,11 +177,10 @@ func (b *Book[R]) Remove(now time.Time, key string) {
 	b.settleIn(n, i, now)
 }
 
-// Repeat leases the keys of a reservation that a log tells of, in place of Reserve. size is how many
-// it had, those that are not among keys any more included.
-func (b *Book[R]) Repeat(now time.Time, want *queue.Want, keys []string, records []int, size int, suspects bool) {
-	r := &reservation{token: want.Token, holder: want.Holder, name: want.Name, suspects: suspects}
-	t := taking[R]{b: b, want: want, r: r, now: b.instant(now)}
+// Repeat leases the keys of a reservation that a log tells of, in place of Reserve. company is
+// that of its holder, and requested says that so are all keys.
+func (b *Book[R]) Repeat(now time.Time, want *queue.Want, keys []string, records []int, company, requested bool) {
+	t := b.begin(now, want)
 	for i, key := range keys {
 		n, at := b.lookup(b.hash(key))
 		if n == nil || !n.waits() || n.isLeased() || n.isParked() {
@@ -202,7 +191,12 @@ func (b *Book[R]) Repeat(now time.Time, want *queue.Want, keys []string, records
 			t.bytes += b.waitingAt(n, j).Ref.Bytes()
 		}
 		t.take(at) // the bytes are those of its records, so it has room
+		b.nodes.at(at).more.requested = requested
 	}
-	t.done()
-	r.size = size // or a key would seem to have been alone that was not
+	t.r.by.keepCompany(company) // also of keys that are not there any more
+}
+
+func (h *holder) keepCompany(company bool) {
+	h.company = company
+	h.alone = h.alone && !company
 }

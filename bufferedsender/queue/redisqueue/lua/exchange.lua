@@ -31,12 +31,10 @@ if nends > 0 then
   local ze = zrem[4]
   for i = 1, nends do
     local v, end_, k = raw[i], ARGV[17 + 2 * i], keys[i]
-    if v and #v == 99 and sub(v, 1, 2) == '\4\1' and sub(v, 71, 86) == sub(end_, 1, 16) and string.byte(end_, 17) == 1
+    if v and #v == 99 and sub(v, 1, 4) == '\4\1\0\0' and sub(v, 71, 86) == sub(end_, 1, 16) and string.byte(end_, 17) == 1
       and sub(end_, 29, 34) == '\0\0\0\0\0\0' and sub(v, 31, 40) == '\0\0\0\0\0\0\0\0\0\0' and not seen[k] then
       done[k] = true
-      local r = unlease({ex = 0, tok = sub(v, 71, 88)})
-      if unpack_('>I2', v, 3) >= 2 then m.ns = m.ns - 1 end
-      if r.open == 0 and r.susp == 1 and r.ran == 0 then m.grp = min(m.grp * 2, 1048576) end
+      unlease({ex = 0, tok = sub(v, 71, 88)})
       local g = unpack_('>I4', v, 54)
       gens[g] = (gens[g] or 0) - 1
       m.nk, m.nr, m.b = m.nk - 1, m.nr - 1, m.b - unpack_('>I4', v, 95)
@@ -58,11 +56,11 @@ if nends > 0 then
       stale[#stale + 1] = i - 1
     else
       local fate, done, again, after, unc, at = unpack_('>BI4BI6I6', end_, 17)
-      local r = unlease(e)
+      unlease(e)
       if fate == 1 or done * 11 >= #e.front then -- all of it done is a commit, whatever its name
         remove(e.front)
         if e.rep ~= '' then remove(e.rep) end
-        e.fk, e.front, e.tok, e.rep, e.rrs = 0, '', '', '', ''
+        e.fk, e.front, e.tok, e.rsn, e.rep, e.rrs = 0, '', '', '', '', ''
         e.ex, e.de, e.tr = 0, 0, 0
       elseif fate == 2 then
         giveback(e, done)
@@ -73,7 +71,6 @@ if nends > 0 then
       end
       released = released or e.pile ~= ''
       if unc > 0 then e.un = max(e.un, now + unc) end
-      if r.open == 0 and r.susp == 1 and r.ran == 0 then m.grp = min(m.grp * 2, 1048576) end
     end
   end
   m.st = m.st + #stale
@@ -172,10 +169,10 @@ if ARGV[17] == '1' then
   call('ZREMRANGEBYRANK', Q, 0, -1025)
 end
 
-local chosen, suspects = {}, call('ZCARD', S)
+local chosen, suspects, h, elsewhere = {}, call('ZCARD', S), holder(id), tonumber(ARGV[14])
 local only = #ARGV > 17 + 2 * nends
 local limit = min(keys, 1000)
-local company = false
+local from
 local names_ = {}
 if only then
   local ks = {}
@@ -188,31 +185,34 @@ if only then
     seen[k] = true
   end
 elseif keys > 0 then
-  if suspects > 0 and m.tun <= now and holder(m.tas).s == 0 then
-    m.tas, m.tun = id, now + tonumber(ARGV[11])
-  end
-  local from, n = P, limit
-  if m.tas == id then
-    local h = holder(id)
-    local taste = suspects > 0 and m.tun > now
-    if h.s > 0 or taste and (h.n > 0 or tonumber(ARGV[14]) > 0) then
+  from = P
+  local alone, ks = suspects > 0 and call('ZCOUNT', S, '-inf', '(0') or 0, nil
+  if alone > 0 and h.n + elsewhere == 0 then
+    from, m.tun, out[3] = S, 0, 1
+    ks = call('ZRANGE', S, 0, 0)
+  elseif alone > 0 or h.mode == 2 then
+    local long = tonumber(ARGV[11])
+    if now >= m.tun + long then m.tun = now + long end
+    if now < m.tun then
       out[1] = 2
       flush()
       return out
     end
-    if taste then
-      from, n, company = S, min(limit, m.grp), true
-      out[3] = 1
-    end
+    -- It may get company of other shards.
+    if call('HGET', M, 'n') ~= '1' then h.mode = 1 end
   end
-  local ks = call('ZRANGE', from, 0, n - 1)
+  if not ks and suspects > alone and h.s == 0 then
+    from = S
+    ks = call('ZRANGEBYSCORE', S, 0, '+inf', 'LIMIT', 0, min(limit, math.ceil(math.sqrt(suspects - alone))))
+  end
+  ks = ks or call('ZRANGE', P, 0, limit - 1)
   for i, k in ipairs(ks) do ks[i] = sub(k, 7) end
   local raw = get(K, ks)
   local others = {}
   for i, k in ipairs(ks) do
     local v = raw[i]
     if not v then return redis.error_reply('AZQDAMAGED ' .. from .. ' has ' .. k .. ', which is not there') end
-    if #v == 51 and sub(v, 1, 2) == '\1\0' then
+    if #v == 51 and sub(v, 1, 4) == '\1\0\0\0' then
       chosen[i] = v -- one record, and nothing else: it needs no entry in memory
     else
       others[#others + 1] = k
@@ -225,22 +225,16 @@ elseif keys > 0 then
       if e.fk ~= 0 or e.pile == '' then
         return redis.error_reply('AZQDAMAGED ' .. from .. ' has ' .. k .. ', which does not wait')
       end
-      if company and e.de > 0 then -- it goes alone
-        for j = i > 1 and i or 2, #ks do chosen[j] = nil end
-        if i == 1 then chosen[1] = e end
-        break
-      end
       chosen[i] = e
     end
   end
   names_ = ks
 end
 
-local r = {holder = id, total = 0, open = 0, susp = company and 1 or 0, ran = 0, unc = tonumber(ARGV[12]), name = ARGV[8]}
-local h = holder(id)
+local r = {holder = id, open = 0, unc = tonumber(ARGV[12]), name = ARGV[8]}
 local til, cap, mine, ks = now + tonumber(ARGV[11]), tonumber(ARGV[16]), {}, {}
 local anything = ARGV[13] == '0'
-local more = not company and not only and #chosen == limit and keys > limit
+local more = from == P and #chosen == limit and keys > limit
 local leased, nolonger = '\4\1', '\0\0\0\0\0\0'
 local tail = pack('>I6I4I2B', til, 11, 0, 0) .. tok
 local zp, ze, nfast, tiltext = zrem[1], zadd[4], 0, text(til)
@@ -260,13 +254,14 @@ for i, e in ipairs(chosen) do
     break
   end
   if took > cap and r.open > 0 then -- it would make this script too long
-    more = not company
+    more = from == P
     break
   end
   cap = cap - took
   anything = true
+  h.mode = h.n + elsewhere > 0 and 1 or not fast and e.de > 1 and 2 or 0
   h.n = h.n + 1
-  if company then h.s = h.s + 1 end
+  if not fast and e.ex > 0 then h.s = h.s + 1 end
   r.open = r.open + 1
   if fast then
     local k = names_[i]
@@ -284,7 +279,6 @@ for i, e in ipairs(chosen) do
   end
 end
 m.nw = m.nw - nfast
-r.total = r.open
 local failed = answer(mine, ks)
 if failed then return failed end
 if r.open > 0 then

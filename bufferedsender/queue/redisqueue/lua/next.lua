@@ -5,5 +5,5 @@ for _, z in ipairs({D, E}) do
   if f[2] and (soon < 0 or tonumber(f[2]) < soon) then soon = tonumber(f[2]) end
 end
 local due = call('ZCARD', P) + call('ZCARD', S)
-if call('ZCARD', S) > 0 and m.tas ~= '' and m.tun > now and (soon < 0 or m.tun < soon) then soon = m.tun end
+if m.tun > now and (soon < 0 or m.tun < soon) then soon = m.tun end
 return {now, due, soon, call('HLEN', K)}

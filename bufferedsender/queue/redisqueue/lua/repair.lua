@@ -3,8 +3,7 @@
 -- shard, in one go. ARGV: 4 the most entries that it may have. Answer: {entries, lost records}, or -1 if there are more.
 if call('HLEN', K) > tonumber(ARGV[4]) then return {-1, 0} end
 call('DEL', P, S, D, E, X, T, W, H, G)
-for _, name in ipairs({'b', 'ns', 'nw', 'nk', 'nr', 'grp'}) do m[name] = 0 end
-m.tas = ''
+for _, name in ipairs({'b', 'nw', 'nk', 'nr', 'tun'}) do m[name] = 0 end
 local all, lost, kept = call('HGETALL', K), 0, {}
 local function there(items)
   local have = {}
@@ -21,7 +20,7 @@ local function there(items)
 end
 for i = 1, #all, 2 do
   local e = decode(all[i], all[i + 1])
-  for _, name in ipairs({'b', 'ns', 'nw', 'nk', 'nr'}) do m[name] = 0 end
+  for _, name in ipairs({'b', 'nw', 'nk', 'nr'}) do m[name] = 0 end
   e.z = 0
   e.raw = true -- differs from whatever it becomes, so that it is written, or removed
   e.pile, e.front, e.rep = there(e.pile), there(e.front), there(e.rep)

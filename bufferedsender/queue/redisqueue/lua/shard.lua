@@ -13,7 +13,7 @@
 --   pile, front      records, 11 bytes each: sequence number, size, whether it replaces
 --   fc, fms, far, fgn  the place of what is in front
 --   tok, til         token and part of the reservation, end of the lease
---   pat, rsn         when and why it was parked
+--   pat, rsn         when and why it was parked; rsn of what is leased says whether it is requested
 --   rep, rrs         what was parked and replaced, and why it had been
 --   lo               the sorted set that it is in: 0 none, 1 P, 2 S, 3 D, 4 E, 5 X
 local M, K, R, P, S, D, E, X, T, W, H, A, Y, G, Q = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5],
@@ -37,17 +37,16 @@ else
   now = tonumber(ARGV[1])
 end
 
-local names = {'gen', 'seq', 'grp', 'tun', 'b', 'ns', 'nw', 'nk', 'nr', 'ap', 'rp', 'fo', 'st', 'ex', 'lr'}
+local names = {'gen', 'seq', 'tun', 'b', 'nw', 'nk', 'nr', 'ap', 'rp', 'fo', 'st', 'ex', 'lr'}
 local m = {}
 do
-  local v = call('HMGET', M, 'epoch', 'tas', 'pz', unpack(names))
+  local v = call('HMGET', M, 'epoch', 'pz', unpack(names))
   if v[1] ~= ARGV[2] then
     return redis.error_reply('AZQLOST ' .. M)
   end
-  m.tas = v[2] or ''
-  m.pz = v[3]
+  m.pz = v[2]
   for i, name in ipairs(names) do
-    m[name] = tonumber(v[3 + i] or 0)
+    m[name] = tonumber(v[2 + i] or 0)
   end
 end
 
@@ -107,8 +106,8 @@ end
 
 local function member(e) return pack('>I6', e.ar) .. e.k end
 
--- score is the place: class first, then time. Arrival is the beginning of the member.
-local function score(e) return e.c * 4398046511104 + e.ms end
+-- score is the place: class first, then time. Arrival is the beginning of the member. What goes alone comes before zero.
+local function score(e) return e.c * 4398046511104 + e.ms - (e.de > 1 and 70368744177664 or 0) end
 
 -- count adds what an entry contributes to the counters of the marker, or takes it away.
 local function count(e, sign)
@@ -119,7 +118,6 @@ local function count(e, sign)
     m.nr = m.nr + sign * ((#e.pile + #e.front) / 11)
     if pile then m.nw = m.nw + sign end
     if fk ~= 2 then
-      if e.ex >= 2 then m.ns = m.ns + sign end
       if pile then gens[e.gn] = (gens[e.gn] or 0) + sign end
       if fk == 1 then gens[e.fgn] = (gens[e.fgn] or 0) + sign end
     end
@@ -194,22 +192,27 @@ local function reservation(tok)
   if not r then
     local raw = call('HGET', T, tok)
     if not raw then -- lost: its keys run out all the same
-      r = {holder = string.rep('\0', 16), total = 2, open = 0, susp = 0, ran = 0, unc = 0, name = ''}
+      r = {holder = string.rep('\0', 16), open = 0, unc = 0, name = ''}
     else
-      local total, open, susp, ran, unc, at = unpack_('>I2I2BBI6', raw, 17)
-      r = {holder = sub(raw, 1, 16), total = total, open = open, susp = susp, ran = ran, unc = unc, name = sub(raw, at)}
+      local open, unc, at = unpack_('>I2xxI6', raw, 19)
+      r = {holder = sub(raw, 1, 16), open = open, unc = unc, name = sub(raw, at)}
     end
     res[tok] = r
   end
   return r
 end
 
+-- A holder has n leases, s of them of suspects. mode is 1 if it has been given anything else since it had none, and 2 if
+-- it has one lease only, of a suspect that goes alone.
 local function holder(id)
   local h = holders[id]
   if not h then
     local raw = call('HGET', H, id)
-    h = {n = 0, s = 0}
-    if raw then h.n, h.s = unpack_('>I4I4', raw) end
+    h = {n = 0, s = 0, mode = 0}
+    if raw then
+      h.n, h.s = unpack_('>I4I4', raw)
+      h.mode = string.byte(raw, 9) or 1
+    end
     holders[id] = h
   end
   return h
@@ -243,7 +246,7 @@ local function flush()
       if wait > now then
         z, zs = 3, wait
       elseif e.pile ~= '' then
-        z, zm, zs = e.ex >= 2 and 2 or 1, member(e), score(e)
+        z, zm, zs = e.ex > 0 and 2 or 1, member(e), score(e)
       end
     end
     e.lo = z
@@ -279,22 +282,21 @@ local function flush()
   many('HDEL', R, gone)
   for tok, r in pairs(res) do
     if r.open > 0 then
-      call('HSET', T, tok, r.holder .. pack('>I2I2BBI6', r.total, r.open, r.susp, r.ran, r.unc) .. r.name)
+      call('HSET', T, tok, r.holder .. pack('>I2I2I2I6', 0, r.open, 0, r.unc) .. r.name)
     else
       call('HDEL', T, tok)
       call('HDEL', W, tok)
     end
   end
   for id, h in pairs(holders) do
-    if h.n > 0 then call('HSET', H, id, pack('>I4I4', h.n, max(h.s, 0))) else call('HDEL', H, id) end
+    if h.n > 0 then call('HSET', H, id, pack('>I4I4B', h.n, max(h.s, 0), h.mode)) else call('HDEL', H, id) end
   end
   for g, d in pairs(gens) do
     if d ~= 0 and call('HINCRBY', G, g, d) <= 0 then call('HDEL', G, g) end
   end
-  if m.ns > 0 then m.grp = max(m.grp, 1) else m.grp = 0 end
-  local args = {'tas', m.tas}
+  local args = {}
   for i, name in ipairs(names) do
-    args[1 + 2 * i], args[2 + 2 * i] = name, text(m[name])
+    args[2 * i - 1], args[2 * i] = name, text(m[name])
   end
   call('HSET', M, unpack(args))
   entries, list, newblobs, nnew, gone, ngone, gens, res, holders = {}, {}, {}, 0, {}, 0, {}, {}, {}
@@ -314,7 +316,7 @@ local function giveback(e, done)
   local cut = min(done * 11, #e.front)
   remove(sub(e.front, 1, cut))
   local rest = sub(e.front, cut + 1)
-  e.fk, e.front, e.tok = 0, '', ''
+  e.fk, e.front, e.tok, e.rsn = 0, '', '', ''
   if rest == '' then return end
   if e.pile == '' then
     e.pile, e.c, e.ms, e.ar, e.gn = rest, e.fc, e.fms, e.far, e.fgn
@@ -343,7 +345,7 @@ local function park(e, done, at, reason)
   e.front = sub(e.front, cut + 1)
   e.tok = ''
   if e.front == '' then
-    e.fk = 0
+    e.fk, e.rsn = 0, ''
     return
   end
   e.fk, e.pat, e.rsn = 2, at, reason
@@ -359,7 +361,7 @@ local function unlease(e)
   r.open = max(r.open - 1, 0)
   local h = holder(r.holder)
   h.n = h.n - 1
-  if r.susp == 1 then h.s = h.s - 1 end
+  if e.ex > 0 then h.s = h.s - 1 end
   return r
 end
 
@@ -377,20 +379,15 @@ local function endleases()
     local e = entries[k]
     if e.fk == 1 then
       local at, r = e.til, unlease(e)
+      local alone = e.rsn ~= '' and holder(r.holder).mode ~= 1
       e.un = max(e.un, at + r.unc)
-      if e.ex >= 2 and r.total == 1 then e.de = min(e.de + 1, 255) end
+      if e.de == 0 or e.de == 1 and e.rsn ~= '' or alone then e.de = min(e.de + 1, 255) end
       e.ex = min(e.ex + 1, 65535)
       m.ex = m.ex + 1
-      if e.de >= 3 and r.total == 1 then
-        park(e, 0, at, e.de .. ' holders died while they held nothing else')
+      if alone and e.de >= 3 then
+        park(e, 0, at, e.de .. ' holders died with it, the last one with nothing else')
       else
         giveback(e, 0)
-      end
-      r.ran = 1
-      if e.ex >= 2 then
-        local size = max(1, floor(r.total / 8))
-        if m.grp > 0 then size = min(size, m.grp) end
-        m.grp = size
       end
     end
   end

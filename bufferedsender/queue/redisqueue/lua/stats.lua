@@ -7,8 +7,10 @@ local function older(s)
   if oldest < 0 or s < oldest then oldest = s end
 end
 for _, z in ipairs({P, S}) do
-  local f = call('ZRANGE', z, 0, 0, 'WITHSCORES')
-  if f[2] then older(tonumber(f[2])) end
+  for _, from in ipairs({'-inf', 0}) do -- what goes alone comes before zero
+    local f = call('ZRANGEBYSCORE', z, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    if f[2] then older(tonumber(f[2]) % 70368744177664) end
+  end
 end
 for _, z in ipairs({D, E}) do -- these are in another order: the first thousand are asked
   local ks = call('ZRANGE', z, 0, 1000)
@@ -19,7 +21,7 @@ for _, z in ipairs({D, E}) do -- these are in another order: the first thousand 
     if e.fk == 1 then
       older(e.fc * 4398046511104 + e.fms)
     end
-    if e.pile ~= '' then older(score(e)) end
+    if e.pile ~= '' then older(score(e) % 70368744177664) end
   end
 end
 local v = call('HMGET', M, 'nw', 'b')

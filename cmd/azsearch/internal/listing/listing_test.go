@@ -48,7 +48,7 @@ func TestEntrySaysWhoHoldsItAndWhatHasHappened(t *testing.T) {
 				State: queue.Leased | queue.Waiting, Leased: make([]queue.Record, 1), Waiting: make([]queue.Record, 2), Holder: "process 7 on host",
 				Until: now.Add(time.Minute), Since: now.Add(-90 * time.Second), Class: 2, Expired: 2,
 			},
-			"k: 1 parked 5s ago because three have died, since 1h0m0s ago, 3 holders died with it alone\n": {
+			"k: 1 parked 5s ago because three have died, since 1h0m0s ago, 3 holders died with it\n": {
 				State: queue.Parked, Parked: make([]queue.Record, 1), ParkedAt: now.Add(-5 * time.Second), Reason: "three have died", Since: now.Add(-time.Hour), Deaths: 3,
 			},
 			"k: 1 waiting, since 0s ago, not due for 2s, released once to be tried again\n": {

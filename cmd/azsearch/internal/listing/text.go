@@ -130,7 +130,7 @@ func (t text) Entry(e *queue.Entry, bodies bool) error {
 		add("%s ran out", count(int64(e.Expired), "lease"))
 	}
 	if e.Deaths > 0 {
-		add("%s died with it alone", count(int64(e.Deaths), "holder"))
+		add("%s died with it", count(int64(e.Deaths), "holder"))
 	}
 	if e.Tries > 0 {
 		add("released %s to be tried again", times(e.Tries))
