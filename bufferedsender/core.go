@@ -62,6 +62,9 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
 		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
 	}
+	if s.feed != nil {
+		sending.mark = s.feed.mark
+	}
 	s.publisher = publisher.New(publisher.Config[payload, models.IndexingResult]{
 		Transport:      sending,
 		Recycle:        sending.recycle,

@@ -25,7 +25,7 @@ func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 		f.extender = time.AfterFunc(f.wanted.For/leaseExtends, f.extend)
 	}
 	f.again = true // there may be more
-	flushing := f.flushing > 0
+	flushing := f.flushing > 0 || leases[0].Expired > 0
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	f.adding = cancel

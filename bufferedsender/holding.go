@@ -2,6 +2,7 @@ package bufferedsender
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -11,9 +12,10 @@ import (
 
 // holding is a key that is reserved, while its records are in the buffer.
 type holding struct {
-	lease queue.Lease
-	lasts relay.Lease
-	terms *relay.Terms
+	lease     queue.Lease
+	lasts     relay.Lease
+	terms     *relay.Terms
+	requested atomic.Bool // a suspect that is marked
 
 	// Of the feed's lock.
 	left   int // records that have not ended

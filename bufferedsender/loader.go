@@ -74,6 +74,12 @@ func (f *feed) loadSome(holdings []*holding, found map[*holding]loaded) error {
 	for i, h := range holdings {
 		keys[i] = h.lease.Key
 	}
+	if !f.request(holdings) {
+		for _, h := range holdings {
+			f.release(h, queue.End{Fate: queue.Release, After: unknownFirst})
+		}
+		return nil
+	}
 	n, put, err := f.askLoader(keys)
 	if err != nil {
 		return err

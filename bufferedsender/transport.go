@@ -25,6 +25,9 @@ type transport struct {
 	spare        sync.Pool            // of *[]result, to be filled again
 	contain      func(handler string) // to be deferred around the code of others
 	holds        bool                 // what does not work for now waits, and uses no attempt
+
+	// mark tells a queue of the suspects in a request, and says whether it may leave; nil without a queue.
+	mark func(batch *batch) bool
 }
 
 type result = publisher.Result[models.IndexingResult]
@@ -48,6 +51,9 @@ type reply = publisher.Reply[models.IndexingResult]
 // Send implements publisher.Transport. It runs on the goroutine of a request.
 func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	ctx = models.WithClientRequestID(ctx, batch.ID)
+	if t.mark != nil && !t.mark(batch) {
+		return notSent(len(batch.Items))
+	}
 	var b bound
 	for i := range batch.Items {
 		b.see(&batch.Items[i])

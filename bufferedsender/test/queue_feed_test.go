@@ -33,6 +33,7 @@ type faulty struct {
 	append  func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error)
 	settle  func(ends []queue.End, next func() ([]queue.Lease, []queue.Lease, error)) ([]queue.Lease, []queue.Lease, error)
 	settled func(at queue.Position, next func() (bool, error)) (bool, error)
+	extend  func(leases []queue.Lease, next func() ([]queue.Lease, error)) ([]queue.Lease, error)
 	watch   func(wake func()) (stop func())
 	fault   error
 }
@@ -53,6 +54,14 @@ func (q *faulty) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, e
 		return next()
 	}
 	return q.reserve(next)
+}
+
+func (q *faulty) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) ([]queue.Lease, error) {
+	next := func() ([]queue.Lease, error) { return q.Queue.Extend(ctx, d, leases...) }
+	if q.extend == nil {
+		return next()
+	}
+	return q.extend(leases, next)
 }
 
 func (q *faulty) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
