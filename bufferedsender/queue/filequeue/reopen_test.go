@@ -1,6 +1,7 @@
 package filequeue
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -110,4 +111,34 @@ func TestReservationOfWhatIsNotInTheLogIsDamage(t *testing.T) {
 	q = mustOpen(t, d, opts)
 	require.Equal(t, map[string][]string{"a": {`upload{"version":1}`}}, contents(t, q))
 	require.NoError(t, q.Close())
+}
+
+// Logs from before there were request frames say of a reservation that it was one of suspects: it counts as requested.
+func TestReservationOfSuspectsFromAnOlderLogCountsAsRequested(t *testing.T) {
+	for flag, deaths := range map[byte]int{0: 1, asSuspects: 2} {
+		d := disktest.New()
+		q := mustOpen(t, d, nil)
+		require.NoError(t, newAdder(q).append(t.Context(), upload("a", 1)))
+		leases, err := q.Reserve(t.Context(), want(1))
+		require.NoError(t, err)
+		require.Len(t, leases, 1)
+		require.NoError(t, q.Close())
+		q = mustOpen(t, d, nil)
+		w := want(1)
+		c, err := q.change(t.Context(), 200, nil)
+		require.NoError(t, err)
+		at := latest(q.book.Reserve(c.now, &w)[0].Recs)
+		b := append(append(newFrame(200), w.Token[:]...), w.Holder[:]...)
+		b = append(appendI64(appendI64(b, int64(w.For)), 0), flag)
+		b = appendInt(appendText(b, w.Name), 1)
+		b = appendInt(le.AppendUint32(le.AppendUint32(b, at.segment), at.offset), 1)
+		require.NoError(t, errors.Join(c.write(kindReserve, b), c.end()))
+		require.NoError(t, q.Close())
+		q = mustOpen(t, d, nil)
+		entries, err := q.Inspect(t.Context(), queue.Inspection{})
+		require.NoError(t, err)
+		require.Equal(t, deaths, entries[0].Deaths)
+		require.Equal(t, 2, entries[0].Expired)
+		require.NoError(t, q.Close())
+	}
 }

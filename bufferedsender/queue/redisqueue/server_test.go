@@ -3,6 +3,7 @@ package redisqueue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -311,6 +312,24 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		n := c.Exists(t.Context(), q.shards[0].keys[i]).Val()
 		require.Equal(t, strings.Contains("mayq", kind), n == 1, "key %s", kind)
 	}
+}
+
+// An older version kept a taster and a group in the marker, two numbers of a holder, and what goes alone by its place.
+func TestSuspectsOfAnOlderVersionAreSent(t *testing.T) {
+	c, cl := newClient(t, servers.Redis(t).Addr()), newClock()
+	q := open(t, c, &Options{clock: cl.now})
+	key := func(kind string) string { return q.shards[0].keys[slices.Index(kinds[:], kind)] }
+	add(t, q, "a", "b", "c")
+	take(t, q, 3)
+	cl.advance(time.Hour)
+	held := take(t, q, 2)
+	require.NoError(t, c.HSet(t.Context(), key("m"), "grp", 1, "ns", 3, "tas", strings.Repeat("x", 16)).Err())
+	for holder, value := range c.HGetAll(t.Context(), key("h")).Val() {
+		require.NoError(t, c.HSet(t.Context(), key("h"), holder, value[:8]).Err())
+	}
+	require.Empty(t, commit(t, q, held))
+	require.Empty(t, commit(t, q, take(t, q, 1)))
+	require.Zero(t, c.Exists(t.Context(), key("h"), key("s"), key("k")).Val())
 }
 
 func TestStoppedServerLosesNothingThatWasAcknowledged(t *testing.T) {
