@@ -49,7 +49,10 @@ func (h *holding) name() queue.Lease { return queue.Lease{Key: h.lease.Key, Toke
 // end says what is to become of the lease when all records have ended.
 func (h *holding) end(unknownWait, again time.Duration) queue.End {
 	done, v := relay.Settle(h.ends)
-	e := queue.End{Lease: h.name(), Fate: queue.Commit, Uncertain: relay.Uncertain(h.cut, unknownWait, time.Now())}
+	e := queue.End{Lease: h.name(), Fate: queue.Commit}
+	if !h.cut.IsZero() { // a clock can be slow
+		e.Uncertain = relay.Uncertain(h.cut, unknownWait, time.Now())
+	}
 	switch v {
 	case relay.Confirmed:
 		return e
