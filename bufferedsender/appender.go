@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
 // appender makes calls of a queue out of adding calls. While one call is under way the next
@@ -269,7 +270,7 @@ func (a *appender) append(call queue.Call, calls []*appending) (queue.Receipt, e
 		case over:
 			return receipt, fmt.Errorf("%w: %w", queue.ErrUnknown, err)
 		}
-		sleep(a.ctx, wait)
+		_ = sleep.For(a.ctx, wait) // the next call says if it has ended
 	}
 }
 
@@ -301,15 +302,6 @@ func (a *appender) letGo(err error) {
 		}
 		return !w.wait
 	})
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // refused is the end of a call for which the queue had no room. Each adding call of it may

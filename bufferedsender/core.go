@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/google/uuid"
@@ -34,7 +35,7 @@ type sender struct {
 //
 //archtest:long owed: a sender is put together in one function
 func newSender(indexer Indexer, options settings, documents documents, keyName string) (*sender, error) {
-	if isNil(indexer) {
+	if nilcheck.IsNil(indexer) {
 		indexer = nil // and not a typed one
 	}
 	telemetry, err := newTelemetry(indexer, &options)

@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/internal/relay"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
 // feed stands between a sender and its queue: it keeps the buffer filled with what it
@@ -143,7 +144,7 @@ func (f *feed) run() {
 		default:
 			f.log("the queue does not answer", err)
 			retry.Failed(time.Now(), 2*time.Second)
-			sleep(f.ctx, time.Until(retry.At))
+			_ = sleep.For(f.ctx, time.Until(retry.At)) // the loop looks
 			f.mu.Lock()
 			f.again = true
 			f.mu.Unlock()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"reflect"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -307,7 +307,7 @@ func (c *settings) complete() error {
 	if c.OnMergeMissing > MergeMissingUpload {
 		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", c.OnMergeMissing))
 	}
-	if isNil(c.Outage) {
+	if nilcheck.IsNil(c.Outage) {
 		c.Outage = Hold{}
 	}
 	hold := c.held()
@@ -323,13 +323,13 @@ func (c *settings) complete() error {
 			c.Outage = hold
 		}
 	}
-	if isNil(c.Tuning) {
+	if nilcheck.IsNil(c.Tuning) {
 		c.Tuning = tuning.Fixed()
 	}
-	if isNil(c.DeadLetters) {
+	if nilcheck.IsNil(c.DeadLetters) {
 		c.DeadLetters = nil
 	}
-	if isNil(c.Tap) {
+	if nilcheck.IsNil(c.Tap) {
 		c.Tap = nil
 	}
 	if c.Waiting.Interval == 0 {
@@ -360,27 +360,14 @@ func (c *settings) complete() error {
 // check says what is wrong with the indexer of a sender with these options.
 func (c *settings) check(indexer Indexer) error {
 	var errs []error
-	if isNil(indexer) && c.Queue == nil {
+	if nilcheck.IsNil(indexer) && c.Queue == nil {
 		errs = append(errs, errors.New("indexer is nil: use a *search.Client"))
 	}
-	if routed, is := indexer.(models.TapRequirer); is && !isNil(indexer) && routed.NeedsTap() && c.Tap == nil {
+	if routed, is := indexer.(models.TapRequirer); is && !nilcheck.IsNil(indexer) && routed.NeedsTap() && c.Tap == nil {
 		errs = append(errs, errors.New("the indexer needs a tap (its NeedsTap is true) and Options.Tap is nil: set it to the Tap that the indexer belongs to, otherwise a rebuild misses what this sender writes"))
 	}
-	if tap, is := c.Tap.(models.TapWiring); is && c.Queue == nil && !isNil(c.Tap) {
+	if tap, is := c.Tap.(models.TapWiring); is && c.Queue == nil && !nilcheck.IsNil(c.Tap) {
 		errs = append(errs, tap.Unwired())
 	}
 	return errors.Join(errs...)
-}
-
-// isNil reports whether an interface holds nothing, or a nil of its type.
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return r.IsNil()
-	default:
-		return false
-	}
 }

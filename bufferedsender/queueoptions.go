@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
 // checkQueue fills in the defaults of the options about a durable queue, and says which
 // options it makes no sense with. DESIGN.md has the table of all of them.
 func (o *settings) checkQueue() (errs []error) {
-	if isNil(o.Queue) {
+	if nilcheck.IsNil(o.Queue) {
 		o.Queue = nil
 		if o.loads || o.DeleteMissing || o.QueueLease != 0 {
 			errs = append(errs, errors.New("the options Loader, DeleteMissing and QueueLease are about a Queue: give one"))

@@ -96,7 +96,8 @@ var Rules = []Rule{
 	{
 		Folder: "bufferedsender",
 		May: append([]string{
-			"./models/...", "./retry/...", "./events", "./internal/publisher", "./internal/relay", "./bufferedsender/internal/fold",
+			"./models/...", "./retry/...", "./events", "./internal/publisher", "./internal/relay", "./internal/nilcheck", "./internal/sleep",
+			"./bufferedsender/internal/fold",
 			"./bufferedsender/tuning", "./bufferedsender/deadletter", "./bufferedsender/queue", "./bufferedsender/pool", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
