@@ -74,9 +74,7 @@ func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h.ends[v.from.record] = end
-	if unknown {
-		h.cut = time.Now()
-	}
+	h.unknown = h.unknown || unknown
 	if end == relay.Refused {
 		h.reason = reason
 	}

@@ -22,9 +22,10 @@ type holding struct {
 	ends   []relay.Verdict
 	bytes  int
 	locals [][]*local // by record; the last of each is the record's own if it has one
-	sent   bool       // a record has been in a request
 	reason string     // why one was refused
-	cut    time.Time  // when a request was cut last that may still be applied
+
+	sent    bool // a record has been in a request
+	unknown bool // the last one that was cut may still be applied
 
 	// What ends and locals are of a key with one record, which is most of them.
 	oneEnd   [1]relay.Verdict
@@ -50,8 +51,8 @@ func (h *holding) name() queue.Lease { return queue.Lease{Key: h.lease.Key, Toke
 func (h *holding) end(unknownWait, again time.Duration) queue.End {
 	done, v := relay.Settle(h.ends)
 	e := queue.End{Lease: h.name(), Fate: queue.Commit}
-	if !h.cut.IsZero() { // a clock can be slow
-		e.Uncertain = relay.Uncertain(h.cut, unknownWait, time.Now())
+	if h.unknown {
+		e.Uncertain = unknownWait
 	}
 	switch v {
 	case relay.Confirmed:

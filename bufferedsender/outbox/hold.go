@@ -32,8 +32,8 @@ type holds struct {
 	gens        [ranges]uint32 // which lease of this relay each has; 0: none
 	last        uint32
 	terms       *relay.Terms
-	unknownWait time.Duration
-	withdraw    bool // leases were revoked of which the sender may have actions
+	unknownWait time.Duration // 0: nothing is applied later
+	withdraw    bool          // leases were revoked of which the sender may have actions
 	gifts       []gift
 }
 
@@ -68,7 +68,11 @@ func (h *holds) drain(part int) {
 // give ends the lease on a range of which the sender has nothing.
 func (h *holds) give(part int, now time.Time) {
 	p := &h.parts[part]
-	h.gifts = append(h.gifts, gift{part, p.lease.epoch, relay.Uncertain(p.cut, h.unknownWait, now)})
+	g := gift{part: part, epoch: p.lease.epoch}
+	if !p.cut.IsZero() {
+		g.wait = max(0, p.cut.Add(h.unknownWait).Sub(now))
+	}
+	h.gifts = append(h.gifts, g)
 	h.lose(part)
 }
 

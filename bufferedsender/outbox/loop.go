@@ -54,7 +54,7 @@ type loop struct {
 
 func newLoop(r *Relay) *loop {
 	return &loop{
-		r: r, stats: r.Stats(), desk: newDesk(r.opts.Export != nil), holds: &holds{terms: &r.terms, unknownWait: r.info.UnknownWait},
+		r: r, stats: r.Stats(), desk: newDesk(r.opts.Export != nil), holds: &holds{terms: &r.terms, unknownWait: max(r.info.UnknownWait, 0)},
 		progress: progress{most: firstRead}, inbox: inbox{signal: make(chan struct{}, 1)},
 		read: newReading(r.table), finish: newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r),
 	}

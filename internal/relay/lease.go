@@ -57,12 +57,3 @@ func (t *Terms) Until(l *Lease, now time.Time) time.Duration { return l.Left(now
 
 // Lasts reports whether the lease lasts for another request. If it does not, its records go back.
 func (t *Terms) Lasts(l *Lease, now time.Time) bool { return t.Until(l, now) >= t.Shortest }
-
-// Uncertain is how long no other holder may send a key after its lease was given back: a request that was cut may
-// still be applied for so long. cut is when the last one was, zero if none was.
-func Uncertain(cut time.Time, unknownWait time.Duration, now time.Time) time.Duration {
-	if cut.IsZero() || unknownWait <= 0 {
-		return 0
-	}
-	return max(0, cut.Add(unknownWait).Sub(now))
-}

@@ -57,23 +57,6 @@ func TestTheClockThatSaysLessCounts(t *testing.T) {
 	require.LessOrEqual(t, l.Left(now.Add(59*time.Minute)), time.Minute)
 }
 
-func TestAKeyIsUncertainForAsLongAsACutRequestMayBeApplied(t *testing.T) {
-	now := time.Now()
-	for _, row := range []struct {
-		cut         time.Time
-		unknownWait time.Duration
-		want        time.Duration
-	}{
-		{time.Time{}, 10 * time.Second, 0},
-		{now, 10 * time.Second, 10 * time.Second},
-		{now.Add(-4 * time.Second), 10 * time.Second, 6 * time.Second},
-		{now.Add(-time.Minute), 10 * time.Second, 0},
-		{now, -1, 0},
-	} {
-		require.Equal(t, row.want, Uncertain(row.cut, row.unknownWait, now), row)
-	}
-}
-
 func TestBackOffDoublesToItsLastAndIsDrawnFromTheUpperHalf(t *testing.T) {
 	for failures, most := range map[int]time.Duration{
 		0: time.Second, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 9: 256 * time.Second, 10: 5 * time.Minute, math.MaxInt: 5 * time.Minute,
