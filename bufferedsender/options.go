@@ -266,7 +266,7 @@ func (o *Options[T]) settings() settings {
 // complete fills in every default. The error names every problem at once.
 //
 //archtest:long one line or two for each option
-func (c *settings) complete() error {
+func (o *settings) complete() error {
 	var errs []error
 	positive := func(name string, v, standard int64) int64 {
 		if v < 0 {
@@ -277,7 +277,7 @@ func (c *settings) complete() error {
 		}
 		return v
 	}
-	l := &c.Limits
+	l := &o.Limits
 	l.MaxBatchActions = int(positive("MaxBatchActions", int64(l.MaxBatchActions), DefaultMaxBatchActions))
 	l.MinBatchActions = int(positive("MinBatchActions", int64(l.MinBatchActions), int64(l.MaxBatchActions)))
 	l.MaxBatchBytes = int(positive("MaxBatchBytes", int64(l.MaxBatchBytes), DefaultMaxBatchBytes))
@@ -298,21 +298,21 @@ func (c *settings) complete() error {
 	if errors.Join(errs...) == nil && l.MaxBatchBytes < smallestBatch {
 		errs = append(errs, fmt.Errorf("MaxBatchBytes is %d: no document fits into less than %d", l.MaxBatchBytes, smallestBatch))
 	}
-	if err := c.Retry.Validate(); err != nil {
+	if err := o.Retry.Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	if c.Class > models.ClassBestEffort {
-		errs = append(errs, fmt.Errorf("there is no class %d: use one of models.ClassExpedited to models.ClassBestEffort", c.Class))
+	if o.Class > models.ClassBestEffort {
+		errs = append(errs, fmt.Errorf("there is no class %d: use one of models.ClassExpedited to models.ClassBestEffort", o.Class))
 	}
-	if c.OnMergeMissing > MergeMissingUpload {
-		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", c.OnMergeMissing))
+	if o.OnMergeMissing > MergeMissingUpload {
+		errs = append(errs, fmt.Errorf("OnMergeMissing is %d: use MergeMissingFail, MergeMissingIgnore or MergeMissingUpload", o.OnMergeMissing))
 	}
-	if nilcheck.IsNil(c.Outage) {
-		c.Outage = Hold{}
+	if nilcheck.IsNil(o.Outage) {
+		o.Outage = Hold{}
 	}
-	hold := c.held()
+	hold := o.held()
 	errs = append(errs, hold.WhenFull.validate())
-	switch c.Outage.(type) {
+	switch o.Outage.(type) {
 	case FailSoon, *FailSoon:
 	default:
 		if hold.Breaker == nil {
@@ -320,53 +320,53 @@ func (c *settings) complete() error {
 			if hold.Breaker, err = breaker.New(nil); err != nil {
 				errs = append(errs, err)
 			}
-			c.Outage = hold
+			o.Outage = hold
 		}
 	}
-	if nilcheck.IsNil(c.Tuning) {
-		c.Tuning = tuning.Fixed()
+	if nilcheck.IsNil(o.Tuning) {
+		o.Tuning = tuning.Fixed()
 	}
-	if nilcheck.IsNil(c.DeadLetters) {
-		c.DeadLetters = nil
+	if nilcheck.IsNil(o.DeadLetters) {
+		o.DeadLetters = nil
 	}
-	if nilcheck.IsNil(c.Tap) {
-		c.Tap = nil
+	if nilcheck.IsNil(o.Tap) {
+		o.Tap = nil
 	}
-	if c.Waiting.Interval == 0 {
-		c.Waiting.Interval = DefaultWaitInterval
+	if o.Waiting.Interval == 0 {
+		o.Waiting.Interval = DefaultWaitInterval
 	}
-	if c.AutoFlushInterval == 0 {
-		c.AutoFlushInterval = DefaultAutoFlushInterval
+	if o.AutoFlushInterval == 0 {
+		o.AutoFlushInterval = DefaultAutoFlushInterval
 	}
-	if c.RequestTimeout == 0 {
-		c.RequestTimeout = DefaultRequestTimeout
+	if o.RequestTimeout == 0 {
+		o.RequestTimeout = DefaultRequestTimeout
 	}
-	if c.UnknownWait == 0 {
-		c.UnknownWait = DefaultUnknownWait
+	if o.UnknownWait == 0 {
+		o.UnknownWait = DefaultUnknownWait
 	}
-	errs = append(errs, c.checkQueue()...)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
+	errs = append(errs, o.checkQueue()...)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
-	if c.TracerProvider == nil {
-		c.TracerProvider = otel.GetTracerProvider()
+	if o.TracerProvider == nil {
+		o.TracerProvider = otel.GetTracerProvider()
 	}
-	if c.MeterProvider == nil {
-		c.MeterProvider = otel.GetMeterProvider()
+	if o.MeterProvider == nil {
+		o.MeterProvider = otel.GetMeterProvider()
 	}
 	return errors.Join(errs...)
 }
 
 // check says what is wrong with the indexer of a sender with these options.
-func (c *settings) check(indexer Indexer) error {
+func (o *settings) check(indexer Indexer) error {
 	var errs []error
-	if nilcheck.IsNil(indexer) && c.Queue == nil {
+	if nilcheck.IsNil(indexer) && o.Queue == nil {
 		errs = append(errs, errors.New("indexer is nil: use a *search.Client"))
 	}
-	if routed, is := indexer.(models.TapRequirer); is && !nilcheck.IsNil(indexer) && routed.NeedsTap() && c.Tap == nil {
+	if routed, is := indexer.(models.TapRequirer); is && !nilcheck.IsNil(indexer) && routed.NeedsTap() && o.Tap == nil {
 		errs = append(errs, errors.New("the indexer needs a tap (its NeedsTap is true) and Options.Tap is nil: set it to the Tap that the indexer belongs to, otherwise a rebuild misses what this sender writes"))
 	}
-	if tap, is := c.Tap.(models.TapWiring); is && c.Queue == nil && !nilcheck.IsNil(c.Tap) {
+	if tap, is := o.Tap.(models.TapWiring); is && o.Queue == nil && !nilcheck.IsNil(o.Tap) {
 		errs = append(errs, tap.Unwired())
 	}
 	return errors.Join(errs...)
