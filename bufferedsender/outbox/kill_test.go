@@ -178,9 +178,15 @@ func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
 			if r.db.dialect == SQLite {
 				t.Skip("DID NOT RUN: SQLite has no locks on rows; the loop of kills comes there by chance")
 			}
+			locked := make(chan struct{})
+			r.intercept(func(_ *http.Request, _ []entity, next func() (*http.Response, error)) (*http.Response, error) {
+				<-locked // the row is still there
+				return next()
+			})
 			r.oneRow(t, 1)
 			lock := r.begin(t)
 			_, err := lock.ExecContext(t.Context(), `SELECT 1 FROM azsearch_outbox FOR UPDATE`)
+			close(locked)
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
 				var waits int
