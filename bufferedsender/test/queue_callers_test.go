@@ -40,6 +40,38 @@ func TestChangeIsNotLostBecauseTheCallerOfALaterOneGaveUp(t *testing.T) {
 	})
 }
 
+// A request under way fails when the breaker is open already, so what it carried goes back to the queue, and is sent
+// again later.
+func TestCallersHearOfWhatWentBackToTheQueueAndWasSentAgain(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.down.Store(true)
+		var callbacks atomic.Int64
+		s := q.sender(sendertest.Options{
+			AutoFlushInterval: time.Second, Limits: bufferedsender.Limits{MaxInFlight: 4},
+			Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)},
+		})
+		var wg sync.WaitGroup
+		for i := range 40 {
+			time.Sleep(50 * time.Millisecond) // so that requests overlap
+			q.slow.Store(int64(time.Duration(i%7) * time.Second))
+			wg.Go(func() {
+				key := fmt.Sprint("k-", i)
+				a := models.UploadAction(sendertest.Hotel{ID: key, Rooms: 1}).WithCallback(func(models.Outcome) { callbacks.Add(1) })
+				_, err := s.IndexDocumentsAndWait(q.within(time.Hour), []sendertest.Action{a}, nil)
+				assert.NoError(q, err, key)
+				assert.Equal(q, 1, q.rooms(key), key)
+			})
+		}
+		time.Sleep(2 * time.Minute)
+		q.slow.Store(0)
+		q.down.Store(false)
+		wg.Wait()
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		assert.Equal(t, int64(40), callbacks.Load())
+		q.empty()
+	})
+}
+
 func TestCallbackHearsOfAnotherProcessAlsoWhileThisOneGoesOnAdding(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.slow.Store(int64(300 * time.Millisecond))

@@ -218,7 +218,8 @@ func (l *loop[V, R]) staying(refs []ref, now instant) []ref {
 	kept := refs[:0]
 	for _, r := range refs {
 		n := l.pending.at(r)
-		if n.removed || back != nil && !back(&n.item, n.unknown, n.err) {
+		travels := back == nil || back(&n.item, n.unknown, n.err) // asked of all: whoever waits for it hears that it is back
+		if n.removed || !travels {
 			l.takenBack(r, now)
 			continue
 		}
