@@ -38,6 +38,7 @@ type feed struct {
 	mu       sync.Mutex
 	held     holdings
 	ends     []queue.End
+	aside    []aside
 	running  bool
 	again    bool // somebody has called wake
 	flushing int  // calls of Flush that wait
@@ -139,7 +140,7 @@ func (f *feed) run() {
 			f.stopped.Store(true) // what is held goes back when its leases end
 			f.log("the queue has ended: nothing more is sent from it", err)
 			f.mu.Lock()
-			f.ends, f.repeat, f.again = nil, nil, false
+			f.ends, f.aside, f.repeat, f.again = nil, nil, nil, false
 			f.mu.Unlock()
 		default:
 			f.log("the queue does not answer", err)
@@ -181,6 +182,10 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	f.settledEnds(ends, stale, err == nil)
 	if len(leases) > 0 {
 		f.take(leases, began, want.Keys == 1)
+	} else if want.Keys > 0 && err == nil { // no other key
+		f.mu.Lock()
+		f.takeBack(every)
+		f.mu.Unlock()
 	}
 	return err
 }

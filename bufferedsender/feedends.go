@@ -83,23 +83,70 @@ func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string)
 		return
 	}
 	f.held.remove(h)
-	if !h.lasts.Ended() {
-		if cap(f.ends) == 0 {
-			f.ends = make([]queue.End, 0, min(len(f.held.all)+1, queue.MaxCall))
-		}
-		f.ends = append(f.ends, h.end(f.wanted.Uncertain, min(afterProbe<<min(f.held.probes, 10), afterProbes)))
-	}
 	f.again = true
+	if h.lasts.Ended() {
+		return
+	}
+	e := h.end(f.wanted.Uncertain)
+	if h.probe && e.Fate == queue.Release && h.lease.Expired == 0 && f.probes(f.s.publisher.Condition()) {
+		f.setAside(e)
+		return
+	}
+	if cap(f.ends) == 0 {
+		f.ends = make([]queue.End, 0, min(len(f.held.all)+1, queue.MaxCall))
+	}
+	f.ends = append(f.ends, e)
 }
 
-// afterProbe is how long a key that was sent in vain is not due when it is given back: the
-// next probe is to be another one.
-// When many probes fail in a row it grows, so that a few bad documents at the head are not
-// all that is tried.
+// aside is a key that was a probe in vain. Its lease is kept, not its records, so that the next
+// probe is another key: a few bad documents at the head must not be all that is tried. It goes
+// back when sending is not held any more, when the queue has no other key, and after a while:
+// a sender that nobody answers leaves its keys to others.
+type aside struct {
+	end   queue.End
+	since time.Time
+}
+
 const (
-	afterProbe  = time.Second
-	afterProbes = time.Minute
+	asideFor  = 2 * time.Minute
+	mostAside = 64
 )
+
+// setAside is called with the lock.
+func (f *feed) setAside(e queue.End) {
+	e.After = 0
+	f.aside = append(f.aside, aside{e, time.Now()})
+	if len(f.aside) > mostAside {
+		f.takeBack(func(a *aside) bool { return a == &f.aside[0] })
+	}
+}
+
+// takeBack gives back keys that were set aside, and reports whether there were any. It is called
+// with the lock.
+func (f *feed) takeBack(which func(*aside) bool) bool {
+	kept := f.aside[:0:0]
+	for i := range f.aside {
+		if a := &f.aside[i]; which(a) {
+			a.end.Uncertain = max(0, a.end.Uncertain-time.Since(a.since))
+			f.ends = append(f.ends, a.end)
+		} else {
+			kept = append(kept, *a)
+		}
+	}
+	some := len(kept) < len(f.aside)
+	f.aside, f.again = kept, f.again || some
+	return some
+}
+
+// probes reports whether sending is held and probes find out when it may go on.
+func (f *feed) probes(c publisher.Condition) bool {
+	return c.State == publisher.Ready || c.State < publisher.Paused && f.isHeld(c)
+}
+
+func every(*aside) bool { return true }
+
+// afterSent is how long a key that was sent in vain is not due when it is given back.
+const afterSent = time.Second
 
 // delivered is called when a batch has been reported.
 func (f *feed) delivered() {
@@ -114,12 +161,12 @@ func (f *feed) delivered() {
 // conditionChanged gives back what is held when sending is held, and goes on when it is not.
 // It runs on the publisher goroutine.
 func (f *feed) conditionChanged(to publisher.Condition) {
-	switch {
-	case to.State == publisher.Closing && to.Held() != nil, to.State != publisher.Ready && f.isHeld(to):
+	if to.State == publisher.Closing && to.Held() != nil || to.State != publisher.Ready && f.isHeld(to) {
 		f.giveBack()
-	case !f.isHeld(to):
+	}
+	if !f.probes(to) {
 		f.mu.Lock()
-		f.held.probes = 0
+		f.takeBack(every)
 		f.mu.Unlock()
 	}
 	f.wake()
@@ -140,8 +187,10 @@ func (f *feed) cameBack(v *payload) {
 // giveBackTried gives back what has been a probe, but for these.
 func (f *feed) giveBackTried(not []*holding) {
 	f.mu.Lock()
-	n := f.held.giveBack(func(h *holding) bool { return h.sent && !slices.Contains(not, h) })
-	f.held.probes += n
+	n := f.held.giveBack(func(h *holding) bool {
+		h.probe = h.sent && !slices.Contains(not, h)
+		return h.probe
+	})
 	f.mu.Unlock()
 	if n > 0 {
 		f.s.publisher.Sweep(f.s.gone)

@@ -25,6 +25,7 @@ type holding struct {
 	reason string     // why one was refused
 
 	sent    bool // a record has been in a request
+	probe   bool // in vain, and another key takes its turn: see aside
 	unknown bool // the last one that was cut may still be applied
 
 	// What ends and locals are of a key with one record, which is most of them.
@@ -48,7 +49,7 @@ func newHolding(l queue.Lease, terms *relay.Terms, end *time.Time) *holding {
 func (h *holding) name() queue.Lease { return queue.Lease{Key: h.lease.Key, Token: h.lease.Token} }
 
 // end says what is to become of the lease when all records have ended.
-func (h *holding) end(unknownWait, again time.Duration) queue.End {
+func (h *holding) end(unknownWait time.Duration) queue.End {
 	done, v := relay.Settle(h.ends)
 	e := queue.End{Lease: h.name(), Fate: queue.Commit}
 	if h.unknown {
@@ -61,7 +62,7 @@ func (h *holding) end(unknownWait, again time.Duration) queue.End {
 		e.Done, e.Fate, e.Reason = done, queue.Park, h.reason
 	default:
 		if e.Done, e.Fate = done, queue.Release; h.sent {
-			e.After = again
+			e.After = afterSent
 		}
 	}
 	return e
@@ -120,7 +121,6 @@ type holdings struct {
 	all     map[*holding]struct{}
 	records int
 	bytes   int
-	probes  int // that have failed, since sending is held
 }
 
 func (hs *holdings) add(h *holding) {
@@ -167,7 +167,10 @@ const (
 // extend makes the leases of what is held last longer. It runs on the goroutine of a timer.
 func (f *feed) extend() {
 	f.mu.Lock()
-	if len(f.held.all)+len(f.ends) == 0 || f.unwatch == nil {
+	if f.takeBack(func(a *aside) bool { return time.Since(a.since) > asideFor }) {
+		defer f.wake()
+	}
+	if len(f.held.all)+len(f.ends)+len(f.aside) == 0 || f.unwatch == nil {
 		f.extender = nil
 		f.mu.Unlock()
 		return
@@ -181,6 +184,9 @@ func (f *feed) extend() {
 	}
 	for i := range f.ends { // until they are settled
 		leases = append(leases, f.ends[i].Lease)
+	}
+	for i := range f.aside {
+		leases = append(leases, f.aside[i].end.Lease)
 	}
 	f.mu.Unlock()
 	length := f.wanted.For

@@ -864,6 +864,60 @@ func TestAnOutageOfWritingFailsNothingThatAQueueKeeps(t *testing.T) {
 	})
 }
 
+func TestFlushWithAQueueEndsSoonAfterAnOutage(t *testing.T) {
+	for _, outage := range []time.Duration{20 * time.Second, 40 * time.Second, 95 * time.Second, 20 * time.Minute} {
+		for n := range 5 {
+			t.Run(fmt.Sprint(outage, " with ", n+1), func(t *testing.T) {
+				withQueue(t, nil, func(q *queued) {
+					s := q.sender(sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+					q.down.Store(true)
+					require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(n+1, 1)...))
+					time.Sleep(outage)
+					q.down.Store(false)
+					began := time.Now()
+					require.NoError(t, s.Flush(q.within(time.Hour), nil))
+					assert.LessOrEqual(t, time.Since(began), 31*time.Second, "README says 30 s")
+					require.NoError(t, s.Close(q.within(time.Minute)))
+					q.empty()
+				})
+			})
+		}
+	}
+}
+
+// A program that alone cannot reach the service leaves its keys to another one.
+func TestSenderThatIsCutOffKeepsFewKeysFromOthers(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		tried := map[string]bool{}
+		q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if req.Method != http.MethodPost {
+				return next(req)
+			}
+			if all, err := io.ReadAll(req.Body); assert.NoError(t, err) && bytes.Count(all, []byte(`"k-`)) == 1 {
+				tried[string(all)] = true
+			}
+			return nil, errors.New("connection refused")
+		})
+		cut := q.sender(sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+		require.NoError(t, cut.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		assert.LessOrEqual(t, q.stats().Leased, int64(8))
+		assert.GreaterOrEqual(t, len(tried), 4, "not always the same keys")
+		all := map[string]bool{}
+		for range 20 {
+			leases, err := q.queue.Reserve(q.within(time.Minute), queue.Want{Keys: 100, Bytes: 1 << 20, For: time.Hour, Holder: queue.NewID(), Token: queue.NewID()})
+			require.NoError(t, err)
+			for _, l := range leases {
+				all[l.Key] = true
+			}
+			time.Sleep(time.Minute)
+		}
+		assert.GreaterOrEqual(t, len(all), 97, "all but the next probe, and what was one at the last moment")
+		_ = cut.Close(q.within(time.Minute))
+	})
+}
+
 // Another process may get the key as soon as the lease ends, while the service is still at work on a request that had
 // no answer.
 func TestAKeyWhoseRequestWasCutRestsWhenItHasBeenCompleted(t *testing.T) {

@@ -229,7 +229,7 @@ func TestBreakerGivesBackWhatASenderHolds(t *testing.T) {
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(3000, 1)...))
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
-		assert.LessOrEqual(t, q.stats().Leased, int64(1), "one key for the probe, nothing more")
+		assert.LessOrEqual(t, q.stats().Leased, int64(8), "one key for the probe, and those that were probes in vain")
 		assert.Zero(t, q.stats().Expired, "nothing ran out")
 		assert.Less(t, q.requests.Load(), int64(100))
 		assert.Zero(t, failed.Load(), "what is given back has not failed")
