@@ -166,6 +166,8 @@ type ActionError struct {
 	// Unknown is true if a request that carried the action was cut off, so that
 	// it may have been applied all the same.
 	Unknown bool
+	// DeadLetter is true if Options.DeadLetters has taken it.
+	DeadLetter bool
 	// Err is the error of the request, ErrNoResult, ErrClosed, ErrPurged, or nil
 	// if the service refused the document alone.
 	Err error
@@ -208,6 +210,8 @@ type FlushError struct {
 	// while Flush waited, and Withdrawn how many were taken back meanwhile.
 	Unsent    int
 	Withdrawn int
+	// DeadLetters is how many of them Options.DeadLetters has taken.
+	DeadLetters int
 	// Parked is how many keys others have set aside meanwhile, or people: they are in the
 	// queue, and not in the index. It is 0 without a queue.
 	Parked int
@@ -255,6 +259,8 @@ type CloseError struct {
 	Unknown int
 	// Failed is how many failed without having been reported by a Flush.
 	Failed int
+	// DeadLetters is how many of all these Options.DeadLetters has taken.
+	DeadLetters int
 	// Held is why sending was held when ctx ended (ErrCircuitOpen or ErrPaused is in
 	// its chain), or nil.
 	Held error
@@ -268,6 +274,10 @@ type CloseError struct {
 	CallbackStuck bool
 }
 
+// Lost is how many actions are neither in the index, as far as is known, nor in the dead
+// letters.
+func (e *CloseError) Lost() int { return e.Unsent + e.Unknown + e.Failed - e.DeadLetters }
+
 func (e *CloseError) Error() string {
 	var parts []string
 	for _, part := range []struct {
@@ -280,6 +290,9 @@ func (e *CloseError) Error() string {
 	}
 	if e.Held != nil && len(parts) > 0 && e.Unsent+e.Unknown > 0 {
 		parts[0] += fmt.Sprintf(" (sending was held: %v)", e.Held)
+	}
+	if e.DeadLetters > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them in the dead letters", e.DeadLetters))
 	}
 	if e.CallbackStuck {
 		parts = append(parts, "a callback did not return")
@@ -341,7 +354,7 @@ func translate(err error) error {
 	case errors.Is(err, publisher.ErrInCallback):
 		return ErrInCallback
 	case errors.As(err, &flush):
-		return &FlushError{Count: int(flush.Count), Unsent: int(flush.Unsent), Withdrawn: int(flush.Withdrawn), Errors: actionErrors(flush.Errors)}
+		return &FlushError{Count: int(flush.Count), Unsent: int(flush.Unsent), Withdrawn: int(flush.Withdrawn), DeadLetters: int(flush.Kept), Errors: actionErrors(flush.Errors)}
 	}
 	return err // of a context
 }
@@ -355,7 +368,7 @@ func (s *sender) translateClose(err error) error {
 	}
 	s.closeOnce.Do(func() {
 		s.closeErr = &CloseError{
-			Unsent: int(e.Unsent), Unknown: int(e.Unknown), Failed: int(e.Failed),
+			Unsent: int(e.Unsent), Unknown: int(e.Unknown), Failed: int(e.Failed), DeadLetters: int(e.Kept),
 			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck, Handlers: e.Hook, Held: e.Held,
 		}
 	})

@@ -21,7 +21,7 @@ func (f *feed) reported(s *settlement, err error) {
 	if err != nil {
 		reason = err.Error()
 	}
-	end := fateOf(s, f.s.observer.lettersTaken)
+	end := fateOf(s)
 	f.mu.Lock()
 	h.sent = h.sent || s.Item.Attempt > 0
 	f.mu.Unlock()

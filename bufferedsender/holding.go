@@ -103,13 +103,13 @@ func (v *payload) detach() bool {
 }
 
 // fateOf is what became of a record.
-func fateOf(s *settlement, lettersTaken bool) relay.Verdict {
+func fateOf(s *settlement) relay.Verdict {
 	switch {
 	case s.Outcome == publisher.Completed:
 		return relay.Confirmed
 	case s.Outcome == publisher.Returned || s.Outcome == publisher.Unsent:
 		return relay.Returned
-	case s.Withdrawn || lettersTaken:
+	case s.Withdrawn || s.Kept:
 		return relay.Confirmed // the program wants it so, or a dead letter has it
 	default:
 		return relay.Refused

@@ -45,7 +45,6 @@ type observer struct {
 	// Of the publisher goroutine.
 	lastBatch    events.Batch // for telemetry, where there is no handler
 	requestID    string       // of the reply that is being reported
-	lettersTaken bool         // the dead letters of what is being reported were written
 	reportedHeld bool         // the log has said that sending is held, and not that it goes on
 
 	// Written by start, before the sender is handed out.
@@ -248,11 +247,10 @@ func (o *observer) closed(ctx context.Context) (err error) {
 }
 
 // ending writes the dead letters of the actions that have failed, before anybody
-// is notified of them.
-func (o *observer) ending(all []settlement) {
-	o.lettersTaken = false
+// is notified of them, and reports whether it could.
+func (o *observer) ending(all []settlement) (written bool) {
 	if o.deadLetters == nil {
-		return
+		return false
 	}
 	var letters []deadletter.Letter
 	for i := range all {
@@ -263,17 +261,18 @@ func (o *observer) ending(all []settlement) {
 		}
 	}
 	if len(letters) == 0 {
-		return
+		return false
 	}
 	err := errors.New("DeadLetters did not return")
 	defer func() { o.wrote(len(letters), err) }() // also if it ends the goroutine
 	o.guard("DeadLetters", func() { err = o.deadLetters.Write(o.ctx, letters) })
+	return err == nil
 }
 
 // wrote counts n dead letters that were written, or could not be.
 func (o *observer) wrote(n int, err error) {
 	o.guard("MeterProvider", func() { o.telemetry.deadLetters(n, err == nil) })
-	if o.lettersTaken = err == nil; err == nil {
+	if err == nil {
 		o.letters.Add(int64(n))
 		return
 	}
@@ -417,6 +416,8 @@ func failure(s *settlement) *ActionError {
 		Exhausted: s.Exhausted,
 		Unknown:   s.Unknown,
 		Err:       cause,
+
+		DeadLetter: s.Kept,
 	}
 	if s.Outcome == publisher.Unsent {
 		err.Err = ErrClosed

@@ -140,7 +140,7 @@ func (d *typedDocuments[T]) completed(ctx context.Context, s *settlement) {
 func (d *typedDocuments[T]) failed(ctx context.Context, s *settlement, err error) {
 	e := &events.ActionFailed[T]{
 		Action: actionOf[T](s.Item.Value.action), Key: s.Item.Key, Err: err, Attempts: s.Item.Attempt, Unknown: s.Unknown,
-		Unsent: s.Outcome == publisher.Unsent, Folded: s.Folded, Superseded: s.Superseded,
+		Unsent: s.Outcome == publisher.Unsent, DeadLetter: s.Kept, Folded: s.Folded, Superseded: s.Superseded,
 	}
 	if s.Result.Value.StatusCode != 0 && s.Result.Err == nil {
 		answer := s.Result.Value

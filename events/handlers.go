@@ -94,6 +94,8 @@ type ActionFailed[T any] struct {
 	// Unsent is true if Close has given the action up: ErrClosed is in the chain
 	// of Err. It says nothing about the document.
 	Unsent bool
+	// DeadLetter is true if the sender's DeadLetters have taken the action.
+	DeadLetter bool
 	// Folded and Superseded are as in ActionCompleted.
 	Folded, Superseded bool
 }

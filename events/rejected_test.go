@@ -44,6 +44,22 @@ func TestRejectedIsWhatTheErrorSays(t *testing.T) {
 	}
 }
 
+// Without Skip the mark passes a document that is in neither the index nor the dead letters never.
+func TestMarkPassesOfItselfWhatIsRejectedAndADeadLetter(t *testing.T) {
+	for name, c := range failures {
+		for _, letter := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, letter), func(t *testing.T) {
+				var w events.LowWatermark[int64]
+				h := events.Track[doc](offsetOf, nil)
+				require.NoError(t, h.ActionAdded(t.Context(), &events.ActionAdded[doc]{Action: tagged(&w, 5)}))
+				h.ActionFailed(t.Context(), &events.ActionFailed[doc]{Action: tagged(&w, 5), Err: c.err, DeadLetter: letter})
+				_, passed := w.Mark()
+				require.Equal(t, c.rejected && letter, passed)
+			})
+		}
+	}
+}
+
 // A document that is rejected must not stop the commits for good, and one that
 // failed for another reason must not be passed.
 func TestMarkPassesWhatIsRejectedAndIsHeldByOtherFailures(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 // TrackOptions configures Track. nil and the zero value work.
 type TrackOptions[T any] struct {
 	// Skip is called for each action that failed: true lets the mark pass it.
-	// This is the place to write a dead letter, and to return true when that is
-	// safe:
+	// Without it the mark passes what the service rejects and the sender's
+	// DeadLetters have taken. With it, this is the place to write a dead letter, and
+	// to return true when that is safe:
 	//
 	//	Skip: func(ctx context.Context, e *events.ActionFailed[Book]) bool {
 	//		return e.Rejected() && writeDeadLetter(ctx, e) == nil
@@ -21,8 +22,7 @@ type TrackOptions[T any] struct {
 	// stops the program for good if Skip returns false for a document that the
 	// service rejects: see ActionFailed.Rejected. Skip is not called for actions
 	// that the sender's Close has given up (ActionFailed.Unsent): these hold the
-	// mark always. Defaults to false: what nobody has taken care of must come
-	// again.
+	// mark always: what nobody has taken care of must come again.
 	Skip func(context.Context, *ActionFailed[T]) bool
 	// Begun says that the program calls Begin or BeginN itself, before it adds
 	// the action; then Track only settles. It is needed where several actions
@@ -31,8 +31,8 @@ type TrackOptions[T any] struct {
 }
 
 // Track returns handlers that move the marks of watermarks: Begin when an action
-// is added, Settle when it is completed, or failed and [TrackOptions].Skip says
-// so. of finds watermark and position in the tag of an action
+// is added, Settle when it is completed, or failed and may be passed, see
+// [TrackOptions].Skip. of finds watermark and position in the tag of an action
 // (models.IndexDocumentsAction.Tag); what it answers false for is not tracked.
 // Tags that hold a pointer to their watermark need no table of partitions, and
 // after a rebalance the ends of old actions go to the old watermark.
@@ -50,6 +50,9 @@ func Track[T any, P Position](of func(tag any) (*LowWatermark[P], P, bool), opts
 	var o TrackOptions[T]
 	if opts != nil {
 		o = *opts
+	}
+	if o.Skip == nil {
+		o.Skip = func(_ context.Context, e *ActionFailed[T]) bool { return e.Rejected() && e.DeadLetter }
 	}
 	settle := func(tag any) {
 		if w, pos, ok := of(tag); ok {
@@ -71,10 +74,9 @@ func Track[T any, P Position](of func(tag any) (*LowWatermark[P], P, bool), opts
 			settle(e.Action.Tag)
 		},
 		ActionFailed: func(ctx context.Context, e *ActionFailed[T]) {
-			if e.Unsent || o.Skip == nil || !o.Skip(ctx, e) {
-				return
+			if !e.Unsent && o.Skip(ctx, e) {
+				settle(e.Action.Tag)
 			}
-			settle(e.Action.Tag)
 		},
 	}
 	if o.Begun {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
@@ -184,7 +185,10 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Handlers: l.Handlers(), Logger: slog.New(slog.NewTextHandler(logs, nil))})
 				r.Faults(sendertest.RefuseKeys("k-1", "k-2"))
 				r.Upload(sendertest.Hotels("k", 4)...)
-				require.Error(t, r.Flush())
+				var failed *bufferedsender.FlushError
+				require.ErrorAs(t, r.Flush(), &failed)
+				assert.Zero(t, failed.DeadLetters)
+				assert.False(t, failed.Errors[0].DeadLetter)
 				assert.Equal(t, []string{"letters k-1 k-2", "failed k-1", "failed k-2"}, l.Notes("letters", "failed"), "they are reported all the same")
 				s := r.Sender.Stats()
 				assert.EqualValues(t, 2, s.DeadLetterErrors)
@@ -196,6 +200,41 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 				require.Error(t, r.Flush())
 				assert.EqualValues(t, 2, r.Sender.Stats().DeadLetters, "one failure is not the last word")
 				assert.EqualValues(t, 2, r.Sender.Stats().DeadLetterErrors)
+			})
+		})
+	}
+}
+
+// Who goes on behind a document must know that it is in the index or in the dead letters.
+func TestFailuresSayWhetherADeadLetterIsKept(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		t.Run(fmt.Sprint(kept), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dead := &sendertest.DeadLetters{}
+				if !kept {
+					dead.FailWith(func() error { return errors.New("disk full") })
+				}
+				var water events.LowWatermark[int64]
+				var seen []*events.ActionFailed[sendertest.Hotel]
+				r := sendertest.New(t, &sendertest.Options{DeadLetters: dead, Logger: sendertest.NoLog, Handlers: events.Multi(
+					events.Track[sendertest.Hotel](func(tag any) (*events.LowWatermark[int64], int64, bool) { return &water, tag.(int64), true }, nil),
+					sendertest.Handlers{ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) { seen = append(seen, e) }},
+				)})
+				r.Faults(sendertest.RefuseKeys("k-1"))
+				for i, h := range sendertest.Hotels("k", 3) {
+					require.NoError(t, r.Sender.IndexDocuments(t.Context(), models.UploadAction(h).WithTag(int64(i))))
+				}
+				var failed *bufferedsender.CloseError
+				require.ErrorAs(t, r.Sender.Close(t.Context()), &failed)
+				assert.Equal(t, 1, failed.Failed)
+				assert.Equal(t, kept, failed.DeadLetters == 1)
+				assert.Equal(t, kept, failed.Lost() == 0)
+				assert.Equal(t, kept, failed.Errors[0].DeadLetter)
+				require.Len(t, seen, 1)
+				assert.Equal(t, kept, seen[0].DeadLetter)
+				mark, passed := water.Mark()
+				require.True(t, passed)
+				assert.Equal(t, kept, mark == 2, "%d: the mark passes what is in the index or kept", mark)
 			})
 		})
 	}

@@ -58,9 +58,9 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 		r.OpenBreaker(old...) // all of them are retries now
 		r.Upload(sendertest.Hotel{ID: "new"})
 		synctest.Wait()
-		require.Equal(t, 8, len(purges), "calls of OnPurged, with 256 actions each") // Len would print them all
+		require.Equal(t, 32, len(purges), "calls of OnPurged, with 64 actions each") // Len would print them all
 		for _, keys := range purges {
-			assert.LessOrEqual(t, len(keys), 256)
+			assert.LessOrEqual(t, len(keys), 64)
 		}
 		assert.Equal(t, sendertest.IDs(old), slices.Concat(purges...))
 		assert.Equal(t, 1, r.Sender.Stats().PendingActions)

@@ -399,10 +399,18 @@ func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
 	}
 	a.ended = true
 	end.Unsent, end.Unknown = a.given.Unsent, a.given.Unknown
+	end.Kept += a.given.Kept
 	if end.Failed+end.Unsent+end.Unknown > 0 || end.Hook != nil {
 		a.result = end
 	}
 	close(closed)
+}
+
+// keep notes that an item that Close has given up was kept by the Ending hook.
+func (a *admission[V]) keep() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.given.Kept++
 }
 
 // closeStuck settles everything for a Close that cannot wait for the loop, and
@@ -419,6 +427,7 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 			Unknown: a.given.Unknown + uint64(s.Carried),
 			Unsent:  a.given.Unsent + uint64(s.Items-s.Carried),
 			Failed:  s.Failed - a.reported,
+			Kept:    a.given.Kept,
 			Stuck:   true,
 			Held:    a.current().Held(),
 		}

@@ -35,7 +35,7 @@ func benchPublisher() *Publisher[nothing, nothing] {
 		Hooks: Hooks[nothing, nothing]{
 			Accepted: func(int) {}, Sent: func(*Batch[nothing]) {},
 			Replied:   func(*Batch[nothing], *Reply[nothing], time.Duration, Counts) {},
-			Ending:    func([]Settlement[nothing, nothing]) {},
+			Ending:    func([]Settlement[nothing, nothing]) bool { return false },
 			Explain:   func(*Settlement[nothing, nothing]) error { return nil },
 			Settled:   func(*Settlement[nothing, nothing], error) bool { return false },
 			Delivered: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},

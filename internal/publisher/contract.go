@@ -284,6 +284,8 @@ type Settlement[V, R any] struct {
 	// Purged is true if the item was given up to make room, Withdrawn if it was
 	// taken back, and Index if it failed because of what the index is like.
 	Purged, Withdrawn, Index bool
+	// Kept is true if the Ending hook has kept the item that failed.
+	Kept bool
 	// Held is why sending was held when Close gave the item up, or nil.
 	Held error
 	// Carrier is the item as it travelled, or was to travel. Of those that were
@@ -307,8 +309,9 @@ type Hooks[V, R any] struct {
 	Sent func(batch *Batch[V])
 	// Replied runs after the batch was judged, before its items are settled.
 	Replied func(batch *Batch[V], reply *Reply[R], took time.Duration, n Counts)
-	// Ending runs before the ends of items are explained and reported one by one.
-	Ending func(all []Settlement[V, R])
+	// Ending runs before the ends of items are explained and reported one by one, and
+	// reports whether it has kept those that failed: all but the withdrawn.
+	Ending func(all []Settlement[V, R]) (kept bool)
 	// Explain returns the error of an item that was not completed, to be
 	// reported by Flush or Close.
 	Explain func(s *Settlement[V, R]) error

@@ -9,6 +9,7 @@ type delivery[V, R any] struct {
 	endings   []ending // more about each
 	counted   int      // how many of them are accounted for
 	announced bool     // the Ending hook has seen them
+	kept      bool     // and has kept what has failed
 	next      int      // the first that is not reported
 
 	notified uint64 // items reported, ever
@@ -92,5 +93,5 @@ func (d *delivery[V, R]) reported() {
 func (d *delivery[V, R]) reset() {
 	clear(d.settled)
 	d.settled, d.endings = d.settled[:0], d.endings[:0]
-	d.counted, d.next, d.announced = 0, 0, false
+	d.counted, d.next, d.announced, d.kept = 0, 0, false, false
 }

@@ -63,7 +63,7 @@ func (l *loop[V, R]) abort() {
 // A piece is what is given up at once: dead letters are written for it, and each
 // is progress.
 const (
-	pieceItems = 256
+	pieceItems = 64
 	pieceBytes = 1 << 20
 )
 
@@ -125,6 +125,7 @@ func (l *loop[V, R]) finish() {
 		l.p.workers.Wait()
 	}
 	l.shutdown.result.Failed = l.flushes.unreported.count - l.flushes.unreported.unsent
+	l.shutdown.result.Kept += l.flushes.unreported.kept - l.flushes.unreported.keptUnsent
 	if l.shutdown.result.Errors == nil {
 		l.shutdown.result.Errors = l.flushes.unreported.errors
 	}

@@ -7,10 +7,12 @@ const keptErrors = 100
 
 // failures are actions that failed.
 type failures struct {
-	count     uint64
-	unsent    uint64  // of these, given up by Close
-	withdrawn uint64  // and taken back
-	errors    []error // the first keptErrors
+	count      uint64
+	unsent     uint64  // of these, given up by Close
+	withdrawn  uint64  // and taken back
+	kept       uint64  // and those that the Ending hook has kept
+	keptUnsent uint64  // of these, given up by Close
+	errors     []error // the first keptErrors
 }
 
 func (f *failures) add(err error, how ended) {
@@ -21,6 +23,12 @@ func (f *failures) add(err error, how ended) {
 	if how.withdrawn {
 		f.withdrawn++
 	}
+	if how.kept {
+		f.kept++
+	}
+	if how.kept && how.unsent {
+		f.keptUnsent++
+	}
 	if len(f.errors) < keptErrors && err != nil {
 		f.errors = append(f.errors, err)
 	}
@@ -30,6 +38,8 @@ func (f *failures) take(other *failures) {
 	f.count += other.count
 	f.unsent += other.unsent
 	f.withdrawn += other.withdrawn
+	f.kept += other.kept
+	f.keptUnsent += other.keptUnsent
 	f.errors = append(f.errors, other.errors[:min(len(other.errors), keptErrors-len(f.errors))]...)
 	*other = failures{}
 }
@@ -39,11 +49,11 @@ func (f *failures) err() error {
 	if f.count == 0 {
 		return nil
 	}
-	return &FlushError{Count: f.count, Unsent: f.unsent, Withdrawn: f.withdrawn, Errors: f.errors}
+	return &FlushError{Count: f.count, Unsent: f.unsent, Withdrawn: f.withdrawn, Kept: f.kept, Errors: f.errors}
 }
 
 // ended says how an action has failed that the service did not refuse.
-type ended struct{ unsent, withdrawn bool }
+type ended struct{ unsent, withdrawn, kept bool }
 
 // flush is one call of Flush that waits.
 type flush struct {

@@ -42,6 +42,7 @@ type outside struct {
 	// progress counts hooks begun and ended, so that Close can tell a hook that
 	// is stuck from one that is followed by many others.
 	progress atomic.Uint64
+	kept     atomic.Uint64 // calls of the Ending hook that have kept something
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {

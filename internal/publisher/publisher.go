@@ -106,6 +106,7 @@ type CloseError struct {
 	Unsent  uint64  // certainly not applied
 	Unknown uint64  // cut off, may have been applied
 	Failed  uint64  // failed, and not reported by a Flush
+	Kept    uint64  // of all these, by the Ending hook
 	Errors  []error // the first hundred of all
 	Stuck   bool    // a hook did not return
 	Held    error   // why sending was held when it gave up, or nil
@@ -121,6 +122,7 @@ type FlushError struct {
 	Count     uint64
 	Unsent    uint64  // of these, given up by Close
 	Withdrawn uint64  // and taken back
+	Kept      uint64  // and those that the Ending hook has kept
 	Errors    []error // the first hundred
 }
 
@@ -197,8 +199,9 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("the client panicked: %v", e.Value) }
 
 // When the ctx of Close ends, a request that was cancelled has abandonAfter to
-// return, a hook has stuckAfter, and all hooks together have patience. Then they
-// are left behind, because Close has promised to return.
+// return, a hook has stuckAfter, and all hooks together have patience from when
+// the Ending hook has kept something. Then they are left behind, because Close has
+// promised to return.
 const (
 	abandonAfter = time.Second
 	stuckAfter   = 2 * time.Second
@@ -229,7 +232,8 @@ func (p *Publisher[V, R]) Close(ctx context.Context) error {
 // awaitHooks waits until the loop has ended, or makes the result of Close if a
 // hook keeps it.
 func (p *Publisher[V, R]) awaitHooks() {
-	began, seen := p.now(), p.loop.outside.progress.Load()
+	outside := &p.loop.outside
+	began, seen, kept := p.now(), outside.progress.Load(), outside.kept.Load()
 	for {
 		check := time.NewTimer(stuckAfter)
 		select {
@@ -238,7 +242,10 @@ func (p *Publisher[V, R]) awaitHooks() {
 			return
 		case <-check.C:
 		}
-		now := p.loop.outside.progress.Load()
+		now := outside.progress.Load()
+		if more := outside.kept.Load(); more != kept {
+			began, kept = p.now(), more
+		}
 		if now == seen || p.now()-began >= patience {
 			p.admission.closeStuck(p.closed)
 			return

@@ -64,7 +64,7 @@ func start(t *testing.T, s *service, change func(*Config[int, int])) (*Publisher
 		Transport: s,
 		Hooks: Hooks[int, int]{
 			Accepted: func(int) {}, Sent: func(*Batch[int]) {}, Replied: func(*Batch[int], *Reply[int], time.Duration, Counts) {},
-			Ending:  func([]Settlement[int, int]) {},
+			Ending:  func([]Settlement[int, int]) bool { return false },
 			Explain: func(s *Settlement[int, int]) error { return fmt.Errorf("item %d", s.Item.Value) },
 			Settled: func(s *Settlement[int, int], err error) bool {
 				if e.attempts = s.Item.Attempt; err == nil {

@@ -85,7 +85,10 @@ func (l *loop[V, R]) report() {
 	if len(l.delivery.settled) > 0 && !l.delivery.announced {
 		l.delivery.announced = true // also if the hook ends the goroutine
 		l.enterHook()
-		l.p.config.Hooks.Ending(l.delivery.settled)
+		l.delivery.kept = l.p.config.Hooks.Ending(l.delivery.settled)
+		if l.delivery.kept {
+			l.outside.kept.Add(1)
+		}
 		l.leaveHook()
 	}
 	for l.delivery.next < len(l.delivery.settled) {
@@ -142,7 +145,11 @@ func (l *loop[V, R]) reportNext() {
 	end, e := &l.delivery.settled[l.delivery.next], l.delivery.endings[l.delivery.next]
 	var err error
 	if end.Outcome != Completed && end.Outcome != Returned {
+		end.Kept = l.delivery.kept && !end.Withdrawn
 		err = l.p.config.Hooks.Explain(end)
+	}
+	if end.Outcome == Unsent && end.Kept {
+		l.p.admission.keep()
 	}
 	if end.Outcome == Unsent && len(l.shutdown.result.Errors) < keptErrors {
 		l.shutdown.result.Errors = append(l.shutdown.result.Errors, err)
@@ -152,7 +159,7 @@ func (l *loop[V, R]) reportNext() {
 	defer func() {
 		l.leaveHook()
 		l.delivery.reported()
-		how := ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn}
+		how := ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn, kept: end.Kept}
 		l.flushes.settled(e.seq, err, how, reported)
 		if reported && end.Outcome == Failed {
 			l.p.admission.report(1)
