@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 	position, _ := f.appender.state()
 	before, err := f.queue.Stats(ctx)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("the queue does not say what it has: %w", err)
 	}
 	own := f.tally.parked.Load()
 	f.mu.Lock()
@@ -112,7 +113,7 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 	}()
 	f.s.publisher.FlushAfter(0)
 	f.wake()
-	began := time.Now()
+	began, seen := time.Now(), before
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		changed := f.changed.wait()
 		settled, err := f.queue.Settled(ctx, position)
@@ -127,8 +128,12 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 			f.tally.queue.Store(&after)
 			return max(0, int(after.Parked-before.Parked-(f.tally.parked.Load()-own))), nil
 		}
-		if err := f.stalled(ctx, began); err != nil {
-			return 0, err
+		now, failed := f.queue.Stats(ctx)
+		if failed == nil {
+			seen = now
+			if err := f.stalled(&now, began); err != nil {
+				return 0, err
+			}
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -139,24 +144,35 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 			return 0, ErrClosed
 		case <-ctx.Done():
 			timer.Stop()
-			return 0, f.s.publisher.WaitError(ctx)
+			return 0, f.waited(ctx, &seen, cmp.Or(err, failed))
 		}
 		timer.Stop()
 	}
 }
 
 // stalled says why waiting for the queue is of no use.
-func (f *feed) stalled(ctx context.Context, began time.Time) error {
-	s, err := f.queue.Stats(ctx)
+func (f *feed) stalled(s *queue.Stats, began time.Time) error {
 	switch {
-	case err != nil:
-		return nil //nolint:nilerr // it may answer the next time, as long as ctx lasts
 	case s.Paused:
 		return fmt.Errorf("%w: somebody has paused the queue: %s", ErrPaused, s.PauseReason)
 	case !f.sends && time.Since(began) > nobody && time.Since(s.LastReserved) > nobody:
 		return fmt.Errorf("%w for %v", ErrNobodySends, nobody)
 	}
 	return nil
+}
+
+// waited says why ctx ended and what the queue still had: s is what it said last, and trouble why it has
+// not said more.
+func (f *feed) waited(ctx context.Context, s *queue.Stats, trouble error) error {
+	err := f.s.publisher.WaitError(ctx)
+	if trouble != nil && !errors.Is(trouble, ctx.Err()) {
+		return fmt.Errorf("%w while the queue did not answer: %w", err, trouble)
+	}
+	err = fmt.Errorf("%w while %d keys of the queue wait and %d are leased, by this process or others", err, s.Waiting, s.Leased)
+	if !s.Oldest.IsZero() {
+		err = fmt.Errorf("%w, the oldest of them since %s", err, s.Oldest.Format(time.RFC3339))
+	}
+	return err
 }
 
 // nobody is how long a queue may be left alone before Flush says that nobody sends.

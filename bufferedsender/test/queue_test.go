@@ -564,6 +564,34 @@ func TestFlushSaysThatTheQueueIsPaused(t *testing.T) {
 	})
 }
 
+func TestFlushThatGivesUpSaysWhatItWaitedFor(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var silent atomic.Bool
+		broken := errors.New("connection refused")
+		f := &faulty{Queue: q.queue, settled: func(_ queue.Position, next func() (bool, error)) (bool, error) {
+			if silent.Load() {
+				return false, broken
+			}
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		s.Pause()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(3, 1)...))
+		leases, err := q.queue.Reserve(q.within(time.Minute), queue.Want{Keys: 1, Bytes: 1 << 20, For: time.Hour, Holder: queue.NewID(), Token: queue.NewID()})
+		require.NoError(t, err)
+		require.Len(t, leases, 1, "another process has it")
+		s.Resume()
+		err = s.Flush(q.within(20*time.Second), nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "while 0 keys of the queue wait and 1 are leased, by this process or others, the oldest of them since 2000-01-01T00:00:00Z")
+		silent.Store(true)
+		err = s.Flush(q.within(20*time.Second), nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, broken)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 func TestLoaderIsAskedForTheTruthWhenKeysAreSent(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var database sync.Mutex
