@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -125,10 +126,19 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 // the queue.
 func (s *sender) goesBack(v *payload) bool { return s.feed != nil && s.feed.goesBack(v) }
 
+// shortest is how much must be left of the leases of a request that begins. They are extended while it lasts.
+func (s *sender) shortest() time.Duration {
+	shortest := s.options.RequestTimeout / 10
+	if s.feed != nil {
+		shortest = min(shortest, s.options.QueueLease/4)
+	}
+	return max(shortest, 1)
+}
+
 // leave says of an action that is about to travel whether it may.
 func (s *sender) leave(it *item) bool {
 	var b bound
-	if b.see(it); it.Value.goesBack() || b.limited && b.left < max(s.options.RequestTimeout/10, 1) {
+	if b.see(it); it.Value.goesBack() || b.limited && b.left < s.shortest() {
 		it.Value.giveBack()
 		return false
 	}

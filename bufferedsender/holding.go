@@ -157,10 +157,11 @@ func (hs *holdings) giveBack(which func(*holding) bool) (n int) {
 	return n
 }
 
-// A lease is extended at each third of its length, and again soon if that fails. Its last
+// A lease is extended at each fifth of its length, and again soon if that fails. Its last
 // tenth is a margin for clocks: nobody waits for a request then.
 const (
-	leaseExtends = 3
+	defaultLease = 12 * time.Second
+	leaseExtends = 5
 	leaseMargin  = 10
 )
 
@@ -177,8 +178,9 @@ func (f *feed) extend() {
 	}
 	holdings := make([]*holding, 0, len(f.held.all))
 	leases := make([]queue.Lease, 0, len(f.held.all)+len(f.ends))
-	for h := range f.held.all {
-		if !h.lasts.Ended() {
+	now, length := time.Now(), f.wanted.For
+	for h := range f.held.all { // but for those that have just been leased
+		if !h.lasts.Ended() && h.lasts.Left(now) <= length-length/leaseExtends {
 			holdings, leases = append(holdings, h), append(leases, h.name())
 		}
 	}
@@ -189,12 +191,14 @@ func (f *feed) extend() {
 		leases = append(leases, f.aside[i].end.Lease)
 	}
 	f.mu.Unlock()
-	length := f.wanted.For
 	ctx, cancel := context.WithTimeout(f.ctx, length/leaseExtends)
 	defer cancel()
-	end := time.Now().Add(length)
-	lost, err := f.queue.Extend(ctx, length, leases...)
-	next := length / leaseExtends
+	end, next := now.Add(length), length/leaseExtends
+	var lost []queue.Lease
+	var err error
+	if len(leases) > 0 {
+		lost, err = f.queue.Extend(ctx, length, leases...)
+	}
 	if err != nil {
 		f.log("leases could not be extended", err)
 		next = length / (4 * leaseExtends)

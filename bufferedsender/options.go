@@ -95,9 +95,10 @@ type Options[T any] struct {
 	// none: what is accepted is in memory only.
 	Queue queue.Queue
 	// QueueLease is how long nobody else gets a key that this sender has reserved and does
-	// not answer for any more: how late its documents are after a crash. It is extended while
-	// they wait. Defaults to twice RequestTimeout, which must end before two thirds of it,
-	// less a tenth, have passed.
+	// not answer for any more: how late its documents are after a crash, and UnknownWait later
+	// those that were in a request. It is extended at each fifth of it while they wait or are in a request,
+	// which may take longer. If it cannot be extended, a request is cut a tenth of it before its end, and its
+	// documents are sent again by whoever reserves them. Defaults to 12 s.
 	QueueLease time.Duration
 	// Loader is asked for the documents of keys that IndexKeys has added: for each key an
 	// action or nothing. It is asked for at most 1000 keys at once. What it returns for other

@@ -3,7 +3,6 @@ package bufferedsender
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
@@ -23,16 +22,11 @@ func (o *settings) checkQueue() (errs []error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	refuse(o.RequestTimeout < 0, "RequestTimeout is off: with a Queue each request must end before its leases do")
-	if o.QueueLease == 0 && o.RequestTimeout > 0 {
-		o.QueueLease = 2 * o.RequestTimeout
+	refuse(o.RequestTimeout < 0, "RequestTimeout is off: with a Queue a request that hangs would have its keys for ever")
+	if o.QueueLease == 0 {
+		o.QueueLease = defaultLease
 	}
-	refuse(o.QueueLease < 0, "QueueLease is %v: use a positive duration, or 0 for twice RequestTimeout", o.QueueLease)
-	// A lease that was extended a third of its length ago must last for a request.
-	longest := o.QueueLease - o.QueueLease/leaseExtends - o.QueueLease/leaseMargin
-	refuse(o.QueueLease > 0 && o.RequestTimeout > longest,
-		"RequestTimeout is %v, and a QueueLease of %v leaves %v for a request: use at least %v",
-		o.RequestTimeout, o.QueueLease, longest.Round(time.Millisecond), (2 * o.RequestTimeout).Round(time.Millisecond))
+	refuse(o.QueueLease < 0, "QueueLease is %v: use a positive duration, or 0 for %v", o.QueueLease, defaultLease)
 	refuse(o.DisableAutoFlush, "DisableAutoFlush would keep leases for as long as nobody calls Flush: with a Queue use Pause, of the sender or of the queue")
 	refuse(o.versioned, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
 	hold := o.held()

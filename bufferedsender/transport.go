@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -54,27 +53,28 @@ func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	if t.mark != nil && !t.mark(batch) {
 		return notSent(len(batch.Items))
 	}
-	var b bound
-	for i := range batch.Items {
-		b.see(&batch.Items[i])
-	}
+	b := boundOf(batch)
 	if b.limited && b.left <= 0 {
 		return notSent(len(batch.Items))
-	} else if b.limited {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.left)
-		defer cancel()
 	}
+	ctx, watch := watchLeases(ctx, batch, b)
+	defer watch.end() // also after a panic
 	ctx, span := t.startSpan(ctx, batch)
 	answer, err := t.index(ctx, batch)
-	r := t.judge(batch, answer, err)
+	timedOut := err != nil && !errors.Is(ctx.Err(), context.Canceled) && isTimeout(err)
+	var r reply
+	if cut := watch.end(); cut && err != nil {
+		r = cutOff(len(batch.Items))
+	} else {
+		r = t.judge(batch, answer, err)
+	}
 	if longest := t.longestWait(); longest >= 0 {
 		r.RetryAfter = min(r.RetryAfter, longest)
 	}
 	if r.RetryAfter <= 0 {
 		r.RetryAfter = -1 // a date in the past, of a clock that is behind, is no permission
 	}
-	r.TimedOut = err != nil && !errors.Is(ctx.Err(), context.Canceled) && isTimeout(err)
+	r.TimedOut = timedOut
 	r.Status, r.RequestID = statusOf(answer, err), answer.RequestID
 	if err != nil {
 		if said := models.ServiceError(nil); errors.As(err, &said) {
@@ -85,16 +85,9 @@ func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	return r
 }
 
-// errLeaseEnds is why a request is not sent: before it could be answered others may send the
-// same keys.
-var errLeaseEnds = errors.New("not sent: the leases of its keys are about to end")
-
-// notSent is the reply to a request that was held back: all of it waits again, and
-// Leave has it taken back.
-func notSent(n int) reply {
-	held := result{Err: errLeaseEnds, Free: true}
-	return reply{Results: slices.Repeat([]result{held}, n), Err: errLeaseEnds, RetryAfter: -1, Unconfirmed: true}
-}
+// errLeaseEnds is why a request is not sent, or cut: before it could be answered others may
+// send the same keys.
+var errLeaseEnds = errors.New("the leases of its keys are about to end, and could not be extended")
 
 // startSpan starts the span of a request. A tracer that panics must not keep it
 // from being sent.

@@ -104,7 +104,7 @@ func ExampleOpen() {
 		fmt.Println(letter.Index, letter.Action, letter.Key, string(letter.Document), letter.Status, letter.Message, err)
 	}
 	// Output:
-	// closed with 1 action failed; first: upload of document "2" failed with status 400: The rating is not allowed.
+	// closed with 1 action failed, 1 of them in the dead letters; first: upload of document "2" failed with status 400: The rating is not allowed.
 	// <nil>
 	// hotels upload 2 {"id":"2","rating":11} 400 The rating is not allowed. <nil>
 }

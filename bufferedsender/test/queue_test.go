@@ -703,7 +703,7 @@ func TestNewRefusesOptionsThatAQueueCannotKeep(t *testing.T) {
 	none := func(context.Context, []string) {}
 	for want, opts := range map[string]sendertest.Options{
 		"RequestTimeout is off":   {RequestTimeout: -1},
-		"leaves":                  {RequestTimeout: 10 * time.Second, QueueLease: 11 * time.Second},
+		"QueueLease is -1":        {QueueLease: -1},
 		"DisableAutoFlush":        {DisableAutoFlush: true},
 		"Folding.Version":         {Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(sendertest.Hotel) int64 { return 0 }}},
 		"FailSoon":                {Outage: bufferedsender.FailSoon{}},
