@@ -128,11 +128,7 @@ func (s *sender) goesBack(v *payload) bool { return s.feed != nil && s.feed.goes
 
 // shortest is how much must be left of the leases of a request that begins. They are extended while it lasts.
 func (s *sender) shortest() time.Duration {
-	shortest := s.options.RequestTimeout / 10
-	if s.feed != nil {
-		shortest = min(shortest, s.options.QueueLease/4)
-	}
-	return max(shortest, 1)
+	return max(min(s.options.RequestTimeout/10, time.Second), 1)
 }
 
 // leave says of an action that is about to travel whether it may.

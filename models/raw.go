@@ -26,8 +26,8 @@ type RawAction struct {
 	// Until says for how much longer a request with the action may go on: whoever has
 	// leased the key must not be waited for when the lease ends. It is asked before each
 	// request, and again after that time: then the request is cut off, unless the lease
-	// was extended meanwhile. If it is less than a tenth of the sender's RequestTimeout
-	// the action is not sent any more, and ends as if it had been withdrawn. It is called
+	// was extended meanwhile. If it is less than a second, or a tenth of the sender's
+	// RequestTimeout if that is less, the action is not sent any more, and ends as if it had been withdrawn. It is called
 	// on the sender's goroutines and must not block. nil means for ever. A sender with a
 	// Queue refuses it: there the queue has the leases.
 	Until func() time.Duration

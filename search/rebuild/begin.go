@@ -177,9 +177,6 @@ func (r *runner) checkSender() error {
 	if info.UnknownWait <= 0 {
 		errs = append(errs, errors.New("its UnknownWait is turned off: a request without an answer could put an older document over what writers write later. Leave it out"))
 	}
-	if most := 4 * beatValid; info.RequestTimeout > most {
-		errs = append(errs, fmt.Errorf("its RequestTimeout is %v: use %v at the most, since what it sends is valid for a part of that only", info.RequestTimeout, most))
-	}
 	if len(errs) > 0 {
 		return fmt.Errorf("rebuild: the sender of Options.Sender cannot be used: %w", errors.Join(errs...))
 	}

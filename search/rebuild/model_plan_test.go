@@ -127,13 +127,13 @@ func drawTrap(r *rand.Rand, steps []Step) *trap {
 	switch {
 	case t.what == "cut":
 		t.long = 70*time.Second + drawMS(r, 150_000)
-		t.late = takeOver + time.Duration(r.Int64N(int64(t.long-takeOver)))
+		t.late = longTerm.takeOver + time.Duration(r.Int64N(int64(t.long-longTerm.takeOver)))
 	case t.whom != "documents":
 		t.late = drawMS(r, 1000, 100_000)
 	case t.what == "lose":
 		t.late = drawMS(r, 4000) // the sender waits UnknownWait, which is more
 	default:
-		t.late = drawMS(r, 14_000) // less than from the end of what a beat allows to when another takes over
+		t.late = drawMS(r, 5000) // less than from the end of what a beat allows to when another takes over
 	}
 	return t
 }

@@ -25,21 +25,40 @@ const (
 	closedLimit  = time.Second            // for which writers are kept waiting at the most
 	drainLimit   = 700 * time.Millisecond // of it, behind which there is too little left for the alias
 	closings     = 5                      // before Run gives up
-	beatEvery    = 2 * time.Second
-	beatValid    = 45 * time.Second          // for which who has beaten is the owner; its requests are cut off then
-	takeOver     = time.Minute               // without a beat, after which another may be the owner
-	outage       = 30 * time.Second          // for which the store, and a truth that was read before, may fail
-	tryLimit     = 10 * time.Second          // that one call of them may take; the record's have less
-	stuckLimit   = time.Minute               // for which the new index may take nothing that writers wait for, before it is an error
-	countings    = 30                        // of documents, a second between them, until the new index has enough
-	mostBreaks   = 10                        // of Fill.All in its midst, behind each of which it is asked to go on
-	replayEvery  = 100 * time.Millisecond    // while readers may be at the new index already
-	lateRequests = 5 * time.Second           // for which a request without an answer may still be carried out, where the sender does not say
-	nameRests    = takeOver + 15*time.Second // what was sent to an index that was deleted is applied or refused by then
-	dropsKnown   = 10 * time.Minute          // that an index was deleted matters for nameRests; the rest is for clocks that differ
-	chunk        = 1000                      // keys whose truth is read at once
-	fewKeys      = 500                       // that are few enough to close the taps
+	outage       = 30 * time.Second       // for which the store, and a truth that was read before, may fail
+	tryLimit     = 10 * time.Second       // that one call of them may take; the record's have less
+	stuckLimit   = time.Minute            // for which the new index may take nothing that writers wait for, before it is an error
+	countings    = 30                     // of documents, a second between them, until the new index has enough
+	mostBreaks   = 10                     // of Fill.All in its midst, behind each of which it is asked to go on
+	replayEvery  = 100 * time.Millisecond // while readers may be at the new index already
+	lateRequests = 5 * time.Second        // for which a request without an answer may still be carried out, where the sender does not say
+	nameRests    = 75 * time.Second       // what was sent to an index that was deleted is applied or refused by then
+	dropsKnown   = 10 * time.Minute       // that an index was deleted matters for nameRests; the rest is for clocks that differ
+	chunk        = 1000                   // keys whose truth is read at once
+	fewKeys      = 500                    // that are few enough to close the taps
 )
+
+// term says how a runner shows that it is the owner of the record.
+type term struct {
+	every    time.Duration // it beats
+	valid    time.Duration // it is the owner; its requests are cut off then
+	takeOver time.Duration // without a beat, another may be the owner
+}
+
+// A request that was cut off is applied or refused before another takes over: UnknownWait is 5 s by default. Where
+// writers wait for a Run that was killed that is soon; elsewhere a database that is away for half a minute ends nothing.
+var (
+	longTerm  = term{2 * time.Second, 45 * time.Second, time.Minute}
+	shortTerm = term{time.Second, 5 * time.Second, 11 * time.Second}
+)
+
+// term is that of the owner of a record.
+func (x *Record) term() term {
+	if x.Phase == PhaseClosed || x.Phase == PhaseSwapped {
+		return shortTerm
+	}
+	return longTerm
+}
 
 // Fill reads the truth: what the documents should be. Both functions are called by one
 // goroutine at a time. The example has them for a table.
@@ -77,7 +96,7 @@ type Sender interface {
 type Options struct {
 	// Sender returns what writes to an index, the new one; one with some requests in flight fills faster. Run calls
 	// it once, and closes nothing. If it has the Info of a RawSender, Run refuses one that writes to another index or
-	// service, has a Queue, no UnknownWait, or a RequestTimeout of more than three minutes. Must be given.
+	// service, has a Queue, or no UnknownWait. Must be given.
 	Sender func(index string) (Sender, error)
 	// Alias is what readers find the index by: Run moves it. Defaults to none, for services
 	// that have no aliases: then Report.Index is the name that readers are to switch to.

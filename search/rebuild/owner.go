@@ -193,12 +193,13 @@ func (r *runner) has(got Record) {
 // off: what is written later could be older than what the next owner has written.
 func (r *runner) left() time.Duration {
 	beaten := *r.beaten.Load()
-	now := both()
-	a, b := now.monotonic.Sub(beaten.monotonic), now.wall.Sub(beaten.wall)
+	at := both()
+	a, b := at.monotonic.Sub(beaten.monotonic), at.wall.Sub(beaten.wall)
 	if a < 0 || b < 0 { // a clock was put back
 		return 0
 	}
-	return beatValid - max(a, b)
+	now := r.now()
+	return now.term().valid - max(a, b)
 }
 
 // load reads the record.
@@ -229,8 +230,10 @@ var errLost = errors.New("rebuild: the record could not be changed for a while, 
 // own makes this runner the owner of a rebuild that is under way, if nobody else is.
 func (r *runner) own(ctx context.Context, found Record) error {
 	if found.Owner != "" {
-		r.opts.Logger.Info("rebuild: waits up to a minute for the Run before, which may be at work, or have left something in its sender", "owner", found.Owner)
-		for range int(takeOver / time.Second) {
+		term := found.term()
+		wait := max(term.takeOver, term.valid+r.unknownWait()+time.Second)
+		r.opts.Logger.Info("rebuild: waits for the Run before, which may be at work, or have left something in its sender", "owner", found.Owner, "for", wait)
+		for range int(wait / time.Second) {
 			if err := sleep.For(ctx, time.Second); err != nil {
 				return err
 			}
@@ -272,7 +275,8 @@ func (r *runner) take(ctx context.Context, found Record, change func(*Record)) e
 // beat shows others that the owner is there, until ctx ends. When somebody else is the owner
 // it ends the run.
 func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
-	for sleep.For(ctx, beatEvery) == nil {
+	every := func() time.Duration { now := r.now(); return now.term().every }
+	for sleep.For(ctx, every()) == nil {
 		if err := r.swap(ctx, func(x *Record) { x.Beat++ }); errors.Is(err, ErrTakenOver) {
 			end(err)
 			return
@@ -286,13 +290,18 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 // keeps the next write of the same keys back for UnknownWait; the writers have other senders, which do not know of
 // it.
 func (r *runner) noteLate() {
-	wait := lateRequests
-	if s, can := r.sender.(models.InfoSender); can {
-		wait = s.Info().UnknownWait
-	}
+	wait := r.unknownWait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.late = time.Now().Add(wait)
+}
+
+// unknownWait is for how long a request without an answer may still be carried out.
+func (r *runner) unknownWait() time.Duration {
+	if s, can := r.sender.(models.InfoSender); can {
+		return s.Info().UnknownWait
+	}
+	return lateRequests
 }
 
 // rests returns how much longer the writers must not write to the new index themselves.
@@ -311,5 +320,5 @@ func (r *runner) leave(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = r.swap(ctx, func(x *Record) { x.Owner = "" }) // otherwise it waits a minute
+	_ = r.swap(ctx, func(x *Record) { x.Owner = "" }) // otherwise it waits
 }

@@ -72,15 +72,18 @@ func TestARebuildThatIsKilledAtAnyLineGoesOn(t *testing.T) {
 			time.Sleep(time.Second)
 			m := w.runner(Options{Writers: []string{"a"}, Settle: 3 * time.Second})
 			name := m.dieAt(n)
+			closed, drained := w.watchClosed(), w.watchDrained()
 			if err := m.run(t.Context()); err == nil {
 				last = true
 			} else {
 				require.ErrorIs(t, err, errStopped, *name)
 				names[*name] = true
-				time.Sleep(3 * time.Second)
+				time.Sleep(time.Second) // a supervisor starts it again
 				m = w.runner(Options{Writers: []string{"a"}, Settle: 3 * time.Second})
 				require.NoError(t, m.run(t.Context()), *name)
 			}
+			assert.LessOrEqual(t, closed(), 15*time.Second, "%s: for how long writers wait", *name)
+			assert.LessOrEqual(t, drained(), 15*time.Second, "%s: for how long nothing is confirmed", *name)
 			a.end()
 			w.checkTruth(newIndex)
 			assert.Equal(t, newIndex, w.alias(), *name)

@@ -64,9 +64,8 @@ func TestASenderThatIsNoneForTheNewIndexIsRefused(t *testing.T) {
 		`it writes to "hotels-1"`: func(i *models.SenderInfo) { i.IndexName = oldIndex },
 		"it has a Queue":          func(i *models.SenderInfo) { i.Queued = true },
 		"it writes to the service https://staging.search.windows.net": func(i *models.SenderInfo) { i.Endpoint = "https://staging.search.windows.net" },
-		"UnknownWait":             func(i *models.SenderInfo) { i.UnknownWait = -1 },
-		"RequestTimeout is 1h0m0": func(i *models.SenderInfo) { i.RequestTimeout = time.Hour },
-		"":                        func(*models.SenderInfo) {},
+		"UnknownWait": func(i *models.SenderInfo) { i.UnknownWait = -1 },
+		"":            func(*models.SenderInfo) {},
 	} {
 		t.Run(says, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -136,8 +135,8 @@ func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
 		is := new(atomic.Bool)
 		r := newRunner(away{Store: store, is: is}, nil)
 		r.opts.Logger = slog.New(slog.DiscardHandler)
-		time.AfterFunc(takeOver-5*time.Second, func() { is.Store(true) }) // and when it takes the record
-		time.AfterFunc(takeOver+10*time.Second, func() { is.Store(false) })
+		time.AfterFunc(shortTerm.takeOver-5*time.Second, func() { is.Store(true) }) // and when it takes the record
+		time.AfterFunc(shortTerm.takeOver+10*time.Second, func() { is.Store(false) })
 		require.NoError(t, r.own(t.Context(), found))
 		assert.Equal(t, r.id, r.now().Owner)
 
