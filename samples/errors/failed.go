@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -78,7 +79,7 @@ func failing(actions ...models.IndexDocumentsAction[Hotel]) func(context.Context
 			return err
 		}
 		var failed *bufferedsender.CloseError
-		if err := closeSoon(ctx, s); !errors.As(err, &failed) || failed.Failed != 1 || failures != 1 {
+		if err := stage.Close(ctx, s); !errors.As(err, &failed) || failed.Failed != 1 || failures != 1 {
 			return fmt.Errorf("expected one failure: %d events, %w", failures, err)
 		}
 		return nil
@@ -175,7 +176,7 @@ func flushing(ctx context.Context, p *page) error {
 		p.fact("  Errors", "%v", one)
 	}
 	p.fact("Flush again", "%v", sender.Flush(ctx, nil))
-	p.fact("Close", "%v", closeSoon(ctx, sender))
+	p.fact("Close", "%v", stage.Close(ctx, sender))
 	return nil
 }
 
@@ -200,7 +201,7 @@ func waiting(ctx context.Context, p *page) error {
 	p.fact("errors.As *breaker.OpenError", "%t", errors.As(err, &open))
 	p.fact("PendingActions", "%d", sender.Stats().PendingActions)
 	p.srv.SetFaults(nil)
-	p.fact("Close, with the service back", "%v", closeSoon(ctx, sender))
+	p.fact("Close, with the service back", "%v", stage.Close(ctx, sender))
 	return nil
 }
 
@@ -254,7 +255,7 @@ func refused(index, key string) func(context.Context, *page) error {
 		if err := sender.UploadDocuments(ctx, Hotel{ID: "1"}); err != nil {
 			return err
 		}
-		err = closeSoon(ctx, sender)
+		err = stage.Close(ctx, sender)
 		var failed *bufferedsender.ActionError
 		if !errors.As(err, &failed) {
 			return fmt.Errorf("not an *ActionError: %w", err)

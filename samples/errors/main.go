@@ -105,9 +105,3 @@ func newSender(indexer bufferedsender.Indexer, opts bufferedsender.Options[Hotel
 	opts.Logger = slog.New(slog.DiscardHandler) // it would warn about what the stories provoke
 	return bufferedsender.New(indexer, &opts)
 }
-
-func closeSoon(ctx context.Context, s *sender) error {
-	ctx, cancel := stage.Soon(ctx)
-	defer cancel()
-	return s.Close(ctx)
-}

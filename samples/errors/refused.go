@@ -10,6 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
+	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
 // refusedByTheSender are about documents that were not accepted: the adding call says
@@ -69,7 +70,7 @@ var refusedByTheSender = []story{
 		title:   "A sender that was closed",
 		explain: "Whatever comes after Close is not accepted.",
 		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, sender *sender) error {
-			return errors.Join(closeSoon(ctx, sender), sender.UploadDocuments(ctx, Hotel{ID: "1"}))
+			return errors.Join(stage.Close(ctx, sender), sender.UploadDocuments(ctx, Hotel{ID: "1"}))
 		}, func(p *page, err error) bool {
 			p.fact("errors.Is ErrClosed", "%t", errors.Is(err, bufferedsender.ErrClosed))
 			return true
@@ -92,7 +93,7 @@ func adding(opts bufferedsender.Options[Hotel], add func(context.Context, *sende
 			p.fact("*AddError.Accepted", "%d", added.Accepted)
 			ok = show(p, err)
 		}
-		closing := closeSoon(ctx, s)
+		closing := stage.Close(ctx, s)
 		if !ok {
 			return errors.Join(fmt.Errorf("the adding call was to be refused otherwise: %w", err), closing)
 		}

@@ -63,7 +63,7 @@ func watch(ctx context.Context, w io.Writer, addr string, stay bool) (err error)
 	mux.Handle("GET /metrics", metricsHandler(reader))
 	url, stop, err := stage.HTTP(mux, addr)
 	if err != nil {
-		return errors.Join(err, closeSoon(ctx, sender))
+		return errors.Join(err, stage.Close(ctx, sender))
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	fmt.Fprintf(w, "%s/health and %s/metrics\n\n", url, url)
@@ -73,7 +73,7 @@ func watch(ctx context.Context, w io.Writer, addr string, stay bool) (err error)
 		s.linger = 5 * time.Second
 	}
 	if err := s.tell(ctx, stay); err != nil {
-		return errors.Join(err, closeSoon(ctx, sender))
+		return errors.Join(err, stage.Close(ctx, sender))
 	}
 	s.linger = 0
 	return s.end(ctx)

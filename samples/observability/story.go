@@ -110,9 +110,9 @@ func (s *story) end(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	_, metrics, err := stage.Get(ctx, s.url+"/metrics")
 	if err != nil {
-		return errors.Join(err, closeSoon(ctx, s.sender))
+		return errors.Join(err, stage.Close(ctx, s.sender))
 	}
-	if err := closeSoon(ctx, s.sender); err != nil {
+	if err := stage.Close(ctx, s.sender); err != nil {
 		return err
 	}
 	if err := s.look(ctx, "the sender is closed", http.StatusServiceUnavailable); err != nil {
@@ -176,13 +176,6 @@ func (s *story) look(ctx context.Context, when string, want int) error {
 		return ctx.Err()
 	}
 	return nil
-}
-
-// closeSoon closes the sender, also when the program was interrupted.
-func closeSoon(ctx context.Context, s *sender) error {
-	ctx, cancel := stage.Soon(ctx)
-	defer cancel()
-	return s.Close(ctx)
 }
 
 var sameEverywhere = regexp.MustCompile(`(azure_resource_provider_namespace|db_collection_name|db_namespace|db_system_name|server_address)="[^"]*",?`)

@@ -14,7 +14,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -76,9 +75,7 @@ the command line. 130: Ctrl-C.
 		return c.check()
 	}
 	return func(ctx context.Context) error {
-		out := bufio.NewWriter(p.Out) // which remembers if the disk is full
-		// What is written may come from an index, and commands no terminal.
-		return errors.Join(tell(ctx, c, stage.Writer(out)), out.Flush())
+		return tell(ctx, c, p.Out)
 	}
 }
 

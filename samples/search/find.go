@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,89 +26,67 @@ type question struct {
 // The service gives at most maxTop results at once, and skips at most maxSkip.
 const maxTop, maxSkip = 1000, 100_000
 
-// check says why the service could not answer. It would cut a larger page short,
-// and the next one would begin behind what is missing.
+// check returns an error for a page that the service does not have. It would cut a larger one short, and the next one
+// would begin behind what is missing.
 func (q question) check() error {
-	switch {
-	case q.top < 1 || q.page < 1:
-		return errors.New("-top and -page count from 1")
-	case q.top > maxTop:
-		return fmt.Errorf("-top %d: the service gives at most %d results a page", q.top, maxTop)
-	case q.page-1 > maxSkip/q.top:
-		return fmt.Errorf("page %d: with %d results each, the service gives %d pages at most", q.page, q.top, 1+maxSkip/q.top)
+	if q.top < 1 || q.top > maxTop || q.page < 1 || q.page-1 > maxSkip/q.top {
+		return fmt.Errorf("-top %d -page %d: the service gives 1 to %d results a page, and skips %d at most", q.top, q.page, maxTop, maxSkip)
 	}
 	return nil
 }
 
-// answer is what the service knows about it.
+// answer is what the service knows about a question.
 type answer struct {
-	Words string `json:"words"`
-	// Fuzzy says that nothing matches the words, and the results what is spelled
-	// alike. Then Suggestions are names that may have been meant.
-	Fuzzy       bool     `json:"fuzzy"`
-	Suggestions []string `json:"suggestions,omitempty"`
-	// NoSuggestions says why the service makes none.
-	NoSuggestions string `json:"noSuggestions,omitempty"`
+	// fuzzy says that nothing matches the words, and the results are spelled alike. suggestions are then names that may
+	// have been meant.
+	fuzzy       bool
+	suggestions []string
 
-	First    int                                             `json:"first"` // position of the first result, from 1
-	Count    int64                                           `json:"count"` // on all pages
-	Results  []models.SearchResult[declarations.Declaration] `json:"results"`
-	Kinds    []models.ValueFacet[string]                     `json:"kinds"`
-	Packages []models.ValueFacet[string]                     `json:"packages"`
+	first    int   // position of the first result, from 1
+	count    int64 // on all pages
+	results  []models.SearchResult[declarations.Declaration]
+	kinds    []models.ValueFacet[string]
+	packages []models.ValueFacet[string]
 }
 
-// markStart and markEnd stand around what matches in a highlight. No text has
-// them, so that nothing in the source can look like a match.
-const markStart, markEnd = "\ue000", "\ue001"
-
-// find asks the service, and asks again for what is spelled alike if nothing
-// matches.
+// find asks the service, and asks again for what is spelled alike if nothing matches.
 func find(ctx context.Context, client *search.Client, q question) (answer, error) {
-	a, err := q.ask(ctx, client, &search.SearchOptions{SearchMode: models.SearchModeAll}, q.text())
-	if err != nil || a.Count > 0 {
-		return a, err
-	}
+	a, err := q.ask(ctx, client, models.QueryTypeSimple, q.text())
 	alike := q.alike()
-	if alike == "" {
-		return a, nil
-	}
-	a, err = q.ask(ctx, client, &search.SearchOptions{SearchMode: models.SearchModeAll, QueryType: models.QueryTypeFull}, alike)
-	if err != nil {
+	if err != nil || a.count > 0 || alike == "" {
 		return a, err
 	}
-	a.Fuzzy = true
-	a.Suggestions, err = q.suggest(ctx, client)
-	if refused, ok := errors.AsType[*search.Error](err); ok && refused.StatusCode == http.StatusBadRequest {
-		// The index of a quickstart from before it had a suggester. The results
-		// are good without.
-		a.NoSuggestions, err = refused.Message, nil
+	if a, err = q.ask(ctx, client, models.QueryTypeFull, alike); err != nil {
+		return a, err
 	}
+	a.fuzzy = true
+	a.suggestions, err = q.suggest(ctx, client)
 	return a, err
 }
 
 // ask gets one page.
-func (q question) ask(ctx context.Context, client *search.Client, opts *search.SearchOptions, text string) (answer, error) {
+func (q question) ask(ctx context.Context, client *search.Client, syntax models.QueryType, text string) (a answer, err error) {
 	if err := q.check(); err != nil {
-		return answer{}, err
+		return a, err
 	}
-	opts.Filter = q.filter()
-	opts.Top, opts.Skip = new(q.top), (q.page-1)*q.top
-	opts.IncludeTotalCount = true
-	opts.HighlightFields = []string{"name", "signature", "doc-1"}
-	opts.HighlightPreTag, opts.HighlightPostTag = markStart, markEnd
-	opts.Facets = []search.Facet{search.FacetByValue("kind", nil), search.FacetByValue("package", &search.FacetByValueOptions{Count: 5})}
+	opts := &search.SearchOptions{
+		SearchMode: models.SearchModeAll, QueryType: syntax, Filter: q.filter(),
+		Top: new(q.top), Skip: (q.page - 1) * q.top, IncludeTotalCount: true,
+		HighlightFields: []string{"doc-1"}, HighlightPreTag: "[", HighlightPostTag: "]",
+		Facets: []search.Facet{search.FacetByValue("kind", nil), search.FacetByValue("package", &search.FacetByValueOptions{Count: 5})},
+	}
 	reply, err := search.NewSearchPager[declarations.Declaration](client, text, opts).NextPage(ctx)
 	if err != nil {
-		return answer{}, err
+		return a, err
 	}
 	if reply.Count == nil {
-		return answer{}, errors.New("the service does not say how many results there are")
+		return a, errors.New("the service does not say how many results there are")
 	}
-	a := answer{Words: q.words, First: opts.Skip + 1, Count: *reply.Count, Results: reply.Results}
-	if a.Kinds, err = models.ValueFacets[string](reply.Facets["kind"]); err != nil {
-		return answer{}, err
+	a = answer{first: opts.Skip + 1, count: *reply.Count, results: reply.Results}
+	if a.kinds, err = models.ValueFacets[string](reply.Facets["kind"]); err != nil {
+		return a, err
 	}
-	a.Packages, err = models.ValueFacets[string](reply.Facets["package"])
+	a.packages, err = models.ValueFacets[string](reply.Facets["package"])
 	return a, err
 }
 
@@ -171,46 +149,24 @@ func isNamePart(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) 
 const maxPrefix = 100
 
 // suggest returns names that may have been meant.
-func (q question) suggest(ctx context.Context, client *search.Client) ([]string, error) {
+func (q question) suggest(ctx context.Context, client *search.Client) (names []string, err error) {
 	if utf8.RuneCountInString(q.words) > maxPrefix {
 		return nil, nil
 	}
 	reply, err := search.Suggest[declarations.Declaration](ctx, client, q.words, declarations.Suggester, &search.SuggestOptions{Filter: q.filter(), Fuzzy: true})
-	if err != nil {
-		return nil, err
-	}
-	var names []string
 	for _, s := range reply.Results {
-		names = append(names, s.Text)
+		if !slices.Contains(names, s.Text) { // several packages may declare it
+			names = append(names, s.Text)
+		}
 	}
-	return unique(names), nil
+	return names, err
 }
 
 // complete returns what the words may become.
-func (q question) complete(ctx context.Context, client *search.Client) ([]string, error) {
-	if utf8.RuneCountInString(q.words) > maxPrefix {
-		return nil, nil
-	}
+func (q question) complete(ctx context.Context, client *search.Client) (texts []string, err error) {
 	reply, err := client.Autocomplete(ctx, q.words, declarations.Suggester, &search.AutocompleteOptions{Filter: q.filter()})
-	if err != nil {
-		return nil, err
-	}
-	var texts []string
 	for _, c := range reply.Results {
 		texts = append(texts, c.QueryPlusText)
 	}
-	return unique(texts), nil
-}
-
-// unique drops what is there already.
-func unique(texts []string) []string {
-	seen := make(map[string]bool, len(texts))
-	kept := texts[:0]
-	for _, t := range texts {
-		if !seen[t] {
-			seen[t] = true
-			kept = append(kept, t)
-		}
-	}
-	return kept
+	return texts, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
+	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -110,21 +110,6 @@ func TestNoTextOfTheServiceCommandsTheTerminal(t *testing.T) {
 	o = start(t.Context(), t, flags...) // the demonstration
 	require.Equal(t, 0, o.Code, o.Err)
 	harmless(o.Out)
-
-	harmless(talk(t, served(t, hostile), "read\nread\t\nrefused\nrefused\t\n"))
-}
-
-func TestJSONLosesNothingAndHarmsNobody(t *testing.T) {
-	o := start(t.Context(), t, append(listenAs(t, hostile), "-json", "read")...)
-	require.Equal(t, 0, o.Code, o.Err)
-	require.Equal(t, stage.Text(o.Out), o.Out)
-	var a struct{ Suggestions []string }
-	require.NoError(t, json.Unmarshal([]byte(o.Out), &a))
-	require.Equal(t, []string{evil}, a.Suggestions)
-
-	var w bytes.Buffer
-	require.NoError(t, (&page{w: &w}).printJSON(answer{Words: "\U000e0041"}))
-	require.Contains(t, w.String(), `"words":"\udb40\udc41"`)
 }
 
 func TestReplyWithoutACountIsAnError(t *testing.T) {
@@ -141,29 +126,28 @@ func TestPagesThatTheServiceHasNotAreRefusedUnasked(t *testing.T) {
 	})
 	for name, c := range map[string]struct {
 		top, page int
-		says      string // nothing if it is asked
+		asked     bool
 	}{
-		"the largest page":          {1000, 1, ""},
-		"a larger one":              {1001, 1, "-top 1001: the service gives at most 1000 results a page"},
-		"the last page":             {1000, 101, ""},
-		"one that is not there":     {1000, 102, "page 102: with 1000 results each, the service gives 101 pages at most"},
-		"the last page of three":    {3, 33334, ""},
-		"the next one":              {3, 33335, "gives 33334 pages at most"},
-		"a page beyond all numbers": {10, math.MaxInt, "gives 10001 pages at most"},
+		"the largest page":          {1000, 1, true},
+		"a larger one":              {1001, 1, false},
+		"a page without results":    {0, 1, false},
+		"the last page":             {1000, 101, true},
+		"one that is not there":     {1000, 102, false},
+		"the last page of three":    {3, 33334, true},
+		"the next one":              {3, 33335, false},
+		"a page beyond all numbers": {10, math.MaxInt, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked = 0
 			_, err := find(t.Context(), client, question{words: "x", top: c.top, page: c.page})
-			if c.says == "" {
+			if c.asked {
 				require.NoError(t, err)
 				require.Equal(t, 1, asked)
 				return
 			}
-			require.ErrorContains(t, err, c.says)
+			require.ErrorContains(t, err, "the service gives 1 to 1000 results a page")
 			require.Zero(t, asked)
-			o := start(t.Context(), t, "-top", strconv.Itoa(c.top), "-page", strconv.Itoa(c.page), "x")
-			require.Equal(t, stage.ExitUsage, o.Code)
-			require.Contains(t, o.Err, c.says)
+			stagetest.Refuses(t, program, err.Error(), "-top", strconv.Itoa(c.top), "-page", strconv.Itoa(c.page), "x")
 		})
 	}
 }

@@ -3,18 +3,15 @@ package stage
 import (
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 )
 
-// Harmful says whether a character can do something to a terminal: command it, as
-// control characters do, or hide and reorder what it shows, as format characters
-// do.
-func Harmful(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }
-
-// Text returns text from elsewhere without what is harmful to a terminal. Lines and tabs stay.
+// Text returns text from elsewhere without characters that a terminal obeys (control characters) or that hide and
+// reorder what it shows (format characters). Lines and tabs stay.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
-		if Harmful(r) && r != '\n' && r != '\t' {
+		if unicode.In(r, unicode.Cc, unicode.Cf) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r
@@ -24,14 +21,19 @@ func Text(text string) string {
 // Line returns the Text on one line.
 func Line(text string) string { return Text(strings.Join(strings.Fields(text), " ")) }
 
-// Writer returns a writer that hands the Text of each Write on to w.
-func Writer(w io.Writer) io.Writer { return writer{w} }
+// writer passes the Text of each Write to w, and remembers the first error.
+type writer struct {
+	w io.Writer
 
-type writer struct{ w io.Writer }
+	mu  sync.Mutex // guards w and err
+	err error
+}
 
-func (w writer) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(w.w, Text(string(p))); err != nil {
-		return 0, err
+func (w *writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		_, w.err = io.WriteString(w.w, Text(string(p)))
 	}
-	return len(p), nil
+	return len(p), w.err
 }

@@ -24,7 +24,7 @@ func TestWhatCommandsTheTerminalIsLeftOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, Text(c.text))
 			var w bytes.Buffer
-			n, err := fmt.Fprint(Writer(&w), c.text)
+			n, err := fmt.Fprint(&writer{w: &w}, c.text)
 			require.NoError(t, err)
 			require.Equal(t, len(c.text), n)
 			require.Equal(t, c.want, w.String())
@@ -36,7 +36,7 @@ func TestLineIsOneLine(t *testing.T) {
 	require.Equal(t, "a b c", Line("\r\n a\n\t b \u2028c\x1b"))
 	rapid.Check(t, func(t *rapid.T) {
 		for _, r := range Line(rapid.String().Draw(t, "text")) {
-			require.False(t, Harmful(r) || unicode.IsSpace(r) && r != ' ', "%q", r)
+			require.False(t, unicode.In(r, unicode.Cc, unicode.Cf) || unicode.IsSpace(r) && r != ' ', "%q", r)
 		}
 	})
 }

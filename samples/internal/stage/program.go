@@ -53,9 +53,11 @@ func Main(name string, setup Setup) {
 	os.Exit(Run(ctx, name, setup, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Run runs a sample and returns its exit code. Nothing that is written to stderr commands a terminal.
+// Run runs a sample and returns its exit code. Nothing that it prints commands a terminal, and output that cannot be
+// written, to a full disk for example, is an error.
 func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &Program{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), In: stdin, Out: stdout, Err: stderr, name: name}
+	out := &writer{w: stdout}
+	p := &Program{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), In: stdin, Out: out, Err: stderr, name: name}
 	p.SetOutput(io.Discard)
 	play := setup(p)
 	err := p.Parse(args)
@@ -81,7 +83,7 @@ func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.
 	if err := errors.Join(errs...); err != nil {
 		return p.complain(err, ExitUsage)
 	}
-	err = play(ctx)
+	err = errors.Join(play(ctx), out.err)
 	var code Exit
 	switch {
 	case err == nil:

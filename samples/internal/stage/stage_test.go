@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,17 @@ func TestErrorsAreOneLineAndNoneAfterCtrlC(t *testing.T) {
 	assert.Equal(t, stagetest.Outcome{Code: 130, Out: "{  hotels} 1s\n"}, stagetest.Run(interrupted, t, sample(failed)))
 	assert.Zero(t, stagetest.Run(interrupted, t, sample(nil)).Code)
 	assert.Contains(t, stagetest.Run(t.Context(), t, sample(nil), "-v").Err, "playing")
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestOutputThatCannotBeWrittenIsExitCode1(t *testing.T) {
+	var stderr strings.Builder
+	assert.Equal(t, stage.ExitProblem, stage.Run(t.Context(), "sample", sample(nil), nil, nil, full{}, &stderr))
+	assert.Equal(t, "sample: no space left on device\n", stderr.String())
 }
 
 func TestEnvironmentNamesTheServiceUnlessAFlagDoes(t *testing.T) {

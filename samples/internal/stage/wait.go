@@ -42,10 +42,11 @@ func Until(ctx context.Context, patience, every time.Duration, done func() (bool
 	}
 }
 
-// Soon returns a context for ending: it does not end with ctx, as by Ctrl-C, but a little later, so that what was
-// accepted is sent.
-func Soon(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+// Close closes a sender within 15 seconds. It does not end with ctx, as by Ctrl-C, so that what was accepted is sent.
+func Close(ctx context.Context, sender interface{ Close(context.Context) error }) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	return sender.Close(ctx)
 }
 
 // Documents returns what an index of an emulator holds.
