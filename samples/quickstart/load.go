@@ -7,10 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/dustin/go-humanize"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
@@ -29,27 +26,23 @@ type loader struct {
 	sender *bufferedsender.BufferedSender[Document]
 	outcomes
 
-	// Written by the parsing goroutines, read by the display meanwhile.
-	sourceBytes atomic.Int64 // of the source whose declarations are handed over
-	accepted    atomic.Int64
-
 	mu       sync.Mutex // guards the fields below
 	packages int        // parsed and handed over, whole
 	files    int
+	accepted int64
 	broken   []error // files that are not Go
 	refused  []error // documents that the sender did not accept
-	notAdded int     // documents that were parsed and not accepted because the run ended
 	err      error   // why it ended before its time, if that was not the end of ctx
 }
 
 // newSender returns the sender that everything goes through.
-func newSender(client bufferedsender.Indexer, c config, reported *outcomes, met *survived) (*bufferedsender.BufferedSender[Document], error) {
+func newSender(client bufferedsender.Indexer, c config, reported *outcomes) (*bufferedsender.BufferedSender[Document], error) {
 	opts := &bufferedsender.Options[Document]{
-		Limits: bufferedsender.Limits{MaxInFlight: c.inFlight},
+		Limits: bufferedsender.Limits{MaxInFlight: 2},
 		Handlers: events.Handlers[Document]{
 			ActionCompleted: reported.actionCompleted,
 			ActionFailed:    reported.actionFailed,
-			BatchCompleted:  met.batch,
+			BatchCompleted:  reported.batchCompleted,
 		},
 		Logger: c.logger,
 	}
@@ -61,16 +54,16 @@ func newSender(client bufferedsender.Indexer, c config, reported *outcomes, met 
 	return bufferedsender.New(client, opts)
 }
 
+// closeTimeout is how long what was accepted is sent after Ctrl-C.
+var closeTimeout = 10 * time.Second
+
 // load returns when everything is sent. When ctx ends it sends what was accepted for as long as closeTimeout says.
-func (l *loader) load(ctx context.Context, closeTimeout time.Duration, interrupted func()) {
+func (l *loader) load(ctx context.Context) {
 	l.parse(ctx)
 	if ctx.Err() == nil {
 		// Close would send the rest as well, but with a deadline. What has failed
 		// is in the report: its events were reported.
 		_ = l.sender.Flush(ctx, nil)
-	}
-	if ctx.Err() != nil {
-		interrupted()
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
@@ -117,16 +110,14 @@ feeding:
 func (l *loader) loadFolder(ctx context.Context, f declarations.Folder) error {
 	found := f.Parse()
 	accepted, refused, err := addAll(ctx, l.sender, found.Declarations)
-	l.accepted.Add(int64(accepted))
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.accepted += int64(accepted)
 	l.files += len(f.Files)
 	l.broken = append(l.broken, found.Broken...)
 	l.refused = append(l.refused, refused...)
-	l.notAdded += len(found.Declarations) - accepted - len(refused)
 	if err == nil {
 		l.packages++
-		l.sourceBytes.Add(f.Bytes)
 	}
 	return err
 }
@@ -162,18 +153,6 @@ func aboutDocument(err error) bool {
 	return errors.Is(err, bufferedsender.ErrDocumentTooLarge) || errors.As(err, &badKey) || errors.As(err, &badValue)
 }
 
-// progress says how far the run has come. How many documents there will be is
-// not known before everything is parsed, so progress is that share of the source
-// whose declarations are settled.
-func (l *loader) progress() string {
-	stats := l.sender.Stats()
-	settled, done := stats.Completed+stats.Failed, int64(0)
-	if accepted := l.accepted.Load(); accepted > 0 {
-		done = int64(float64(l.sourceBytes.Load()) * min(1, float64(settled)/float64(accepted)))
-	}
-	return fmt.Sprintf("%4d%% %10s documents", 100*done/max(1, l.tree.Bytes), humanize.Comma(settled))
-}
-
 const (
 	lookups       = 3 // documents to get by key at the end
 	shownFailures = 5 // failures to describe
@@ -186,9 +165,9 @@ type outcomes struct {
 	failed    int64
 	unsent    int64 // given up by Close
 	unknown   int64 // of the failed and the unsent: may be in the index all the same
-	maybeSent int64 // of the unsent alone: likewise
 	failures  []error
-	samples   []Document // of completed documents, drawn at random
+	samples   []Document     // of completed documents, drawn at random
+	survived  map[string]int // what went wrong on the way, by kind
 }
 
 func (o *outcomes) actionCompleted(_ context.Context, e *events.ActionCompleted[Document]) {
@@ -206,13 +185,25 @@ func (o *outcomes) actionFailed(_ context.Context, e *events.ActionFailed[Docume
 	}
 	if errors.Is(e.Err, bufferedsender.ErrClosed) {
 		o.unsent++
-		if e.Unknown {
-			o.maybeSent++
-		}
 		return
 	}
 	o.failed++
 	if len(o.failures) < shownFailures {
 		o.failures = append(o.failures, e.Err)
+	}
+}
+
+func (o *outcomes) batchCompleted(_ context.Context, b *events.Batch) {
+	if o.survived == nil {
+		o.survived = map[string]int{}
+	}
+	switch {
+	case b.Err == nil && b.Succeeded < b.Actions:
+		o.survived["documents refused in a reply to others"] += b.Retried + b.Failed
+	case b.Err == nil:
+	case b.StatusCode == 0:
+		o.survived["requests without a reply"]++
+	default:
+		o.survived[fmt.Sprintf("requests with status %d", b.StatusCode)]++
 	}
 }

@@ -126,7 +126,7 @@ func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
 	require.Positive(t, r.Bytes)
 	require.Positive(t, r.PeakMemory)
 	require.Positive(t, r.DocumentsPerSecond)
-	require.Contains(t, o.Out, "11 accepted = 11 completed + 0 failed")
+	require.Contains(t, o.Out, "11 accepted = 11 completed + 0 failed + 0 unsent")
 	require.Contains(t, o.Out, "net/broken.go:3:6")
 }
 
@@ -143,7 +143,7 @@ func TestEmulatorNeedsNoConfiguration(t *testing.T) {
 	o := start(t.Context(), t, "-root", small(t))
 	require.Equal(t, 0, o.Code, o.Out+o.Err)
 	require.NotContains(t, o.Out, `{"`, "no JSON unless asked for")
-	require.Contains(t, o.Err, "100%")
+	require.Contains(t, o.Err, "of the emulator inside this process")
 }
 
 // big declares n constants, each about as large as a document of the standard
@@ -165,15 +165,12 @@ func TestFaultsAreSurvivedAndNamed(t *testing.T) {
 	require.EqualValues(t, n, r.Completed)
 	require.EqualValues(t, n, r.Count)
 	require.Zero(t, r.Failed)
-	for _, kind := range []string{"413", "503", "429", "connection broken before the batch was applied", "connection broken after the batch was applied", "slow reply"} {
-		require.Positive(t, r.RequestFaults[kind], "%s: %v", kind, r.RequestFaults)
+	for _, kind := range []string{"requests with status 413", "requests with status 503", "requests with status 429", "requests without a reply", "documents refused in a reply to others"} {
+		require.Positive(t, r.Survived[kind], "%s: %v", kind, r.Survived)
 		require.Contains(t, o.Out, kind)
 	}
-	for _, status := range []string{"503", "409", "422"} {
-		require.Positive(t, r.DocumentFaults[status], status)
-	}
 	require.Positive(t, r.Splits)
-	require.Greater(t, r.Retries, int64(r.DocumentFaults["409"]))
+	require.Greater(t, r.Retries, int64(r.Survived["documents refused in a reply to others"]))
 }
 
 // answering replaces the replies to requests of one kind.
@@ -232,7 +229,7 @@ func TestFailedDocumentsAreExitCode1(t *testing.T) {
 	require.Equal(t, stage.ExitProblem, o.Code)
 	require.EqualValues(t, 1, o.report.Failed)
 	require.EqualValues(t, len(smallKeys)-1, o.report.Count)
-	require.Equal(t, map[string]int{"400": 1}, o.report.DocumentFaults)
+	require.Equal(t, map[string]int{"documents refused in a reply to others": 1}, o.report.Survived)
 	require.Contains(t, o.Out, "11 accepted = 10 completed + 1 failed")
 }
 
@@ -241,7 +238,7 @@ func TestRefusedDocumentsDoNotStopTheOthers(t *testing.T) {
 	defer service.Close()
 	client, err := stage.Open[Document](t.Context(), service, "decls")
 	require.NoError(t, err)
-	sender, err := newSender(client, config{inFlight: 1}, &outcomes{}, newSurvived())
+	sender, err := newSender(client, config{}, &outcomes{})
 	require.NoError(t, err)
 	accepted, refused, err := addAll(t.Context(), sender, []Document{
 		{Key: "a"}, {Key: "not/legal"}, {Key: "b"}, {Key: "c", Doc: strings.Repeat("large", 4_000_000)}, {Key: ""}, {Key: "d"},
@@ -290,37 +287,37 @@ func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	o := start(ctx, t, append(flags, "-root", big(t, 50_000), "-in-flight", "1", "-close-timeout", "100ms")...)
+	defer func(before time.Duration) { closeTimeout = before }(closeTimeout)
+	closeTimeout = 100 * time.Millisecond
+	o := start(ctx, t, append(flags, "-root", big(t, 50_000))...)
 	require.Equal(t, stage.ExitInterrupted, o.Code, o.Out+o.Err)
 	r := o.report
-	require.True(t, r.Interrupted)
 	require.False(t, r.OK)
 	require.EqualValues(t, 1000, r.Completed)
-	require.EqualValues(t, 1000, r.Unknown, "the batch that hung")
+	require.Positive(t, r.Unknown, "the batches that hung")
 	require.Equal(t, r.Documents, r.Completed+r.Failed+r.Unsent)
-	require.EqualValues(t, 50_000, r.Documents+int64(r.NotAdded), "all were accepted, or not")
-	require.Positive(t, r.NotAdded, "the buffer does not take all of them")
+	require.Less(t, r.Documents, int64(50_000), "the buffer does not take all of them")
 	require.EqualValues(t, -1, r.Count)
-	require.Contains(t, o.Out, "certainly not sent, 1,000 of unknown outcome")
-	require.Contains(t, o.Err, "interrupted: sending what was accepted")
 }
 
-func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
+func TestTreeWithoutSourceIsOneLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	for name, c := range map[string]struct {
-		args []string
-		says string
-	}{
-		"no requests":          {[]string{"-in-flight", "0"}, "-in-flight 0"},
-		"faults for a service": {[]string{"-faults", "-endpoint", "https://x.search.windows.net"}, "-faults is for the emulator"},
-		"root is missing":      {[]string{"-root", filepath.Join(file, "no")}, "-root: "},
-		"root is a file":       {[]string{"-root", file}, "is not a folder"},
-		"root without source":  {[]string{"-root", t.TempDir()}, "no Go source"},
-		"endpoint is no URL":   {[]string{"-root", small(t), "-endpoint", "nonsense", "-api-key", "secret"}, "nonsense"},
+	for root, says := range map[string]string{
+		filepath.Join(file, "no"): "no",
+		file:                      "is not a folder",
+		t.TempDir():               "no Go source",
+		"":                        "name a folder with -root",
 	} {
-		t.Run(name, func(t *testing.T) { stagetest.Refuses(t, program, c.says, c.args...) })
+		o := start(t.Context(), t, "-root", root)
+		require.Equal(t, stage.ExitProblem, o.Code)
+		require.Contains(t, o.Err, says)
+		require.Equal(t, 1, strings.Count(o.Err, "\n"))
 	}
+}
+
+func TestFaultsAreForTheEmulator(t *testing.T) {
+	stagetest.Refuses(t, program, "-faults is for the emulator", "-faults", "-endpoint", "https://x.search.windows.net")
 	t.Setenv("AZURE_SEARCH_ENDPOINT", "https://x.search.windows.net")
 	o := start(t.Context(), t, "-faults", "-root", small(t))
 	require.Zero(t, o.Code, "the environment gives way to -faults: %s", o.Err)
@@ -353,7 +350,7 @@ func TestAnythingUnaccountedForIsAProblem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r report
-			r.account(c.stats, c.reported, c.accepted)
+			r.account(&loader{outcomes: *c.reported, accepted: c.accepted}, c.stats)
 			require.Len(t, r.Problems, c.problems, "%v", r.Problems)
 		})
 	}
@@ -361,7 +358,6 @@ func TestAnythingUnaccountedForIsAProblem(t *testing.T) {
 
 func TestProblemsOfTheLoaderReachTheReport(t *testing.T) {
 	var r report
-	r.parsed(&loader{tree: declarations.Tree{Packages: make([]declarations.Folder, 5)}, packages: 3, err: errors.New("it broke")})
+	r.account(&loader{err: errors.New("it broke")}, bufferedsender.Stats{})
 	require.Equal(t, []string{"it broke"}, r.Problems)
-	require.Equal(t, 2, r.NotParsed)
 }

@@ -2,6 +2,7 @@ package declarations
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -47,8 +48,11 @@ func StandardLibrary() string {
 
 // Find lists the Go files below root, tests included, package by package. Like
 // the go command it passes over folders that are called testdata or begin with a
-// dot or an underscore. A tree without Go files is no error.
+// dot or an underscore.
 func Find(root string) (Tree, error) {
+	if root == "" {
+		return Tree{}, errors.New("this program does not know its GOROOT: name a folder with -root")
+	}
 	// A root that is a symbolic link, as GOROOT is on some systems, would look
 	// like a file to WalkDir.
 	root, err := filepath.EvalSymlinks(root)
@@ -100,6 +104,9 @@ func Find(root string) (Tree, error) {
 		tree.Bytes += info.Size()
 		return nil
 	})
+	if err == nil && len(folders) == 0 {
+		err = fmt.Errorf("there is no Go source in %s", root)
+	}
 	for _, f := range folders {
 		tree.Packages = append(tree.Packages, *f)
 	}

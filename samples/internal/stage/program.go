@@ -83,27 +83,14 @@ func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.
 	if err := errors.Join(errs...); err != nil {
 		return p.complain(err, ExitUsage)
 	}
-	err = errors.Join(play(ctx), out.err)
-	var code Exit
-	switch {
+	switch err = errors.Join(play(ctx), out.err); {
 	case err == nil:
 		return 0
-	case errors.As(err, &code):
-		return int(code)
 	case ctx.Err() != nil:
 		return ExitInterrupted
 	}
 	return p.complain(err, ExitProblem)
 }
-
-// Exit is an error that has been printed already: it ends the program with this code.
-type Exit int
-
-// Error implements error.
-func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
-
-// UsageError is an error that a sample finds in its command line after its function has begun.
-func (p *Program) UsageError(err error) error { return Exit(p.complain(err, ExitUsage)) }
 
 func (p *Program) complain(err error, code int) int {
 	text := strings.TrimPrefix(strings.TrimSpace(err.Error()), p.name+": ") // a package may have the name of the sample

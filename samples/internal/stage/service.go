@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
@@ -37,6 +38,14 @@ func Inside(srv *searchtest.Server) *search.ClientOptions {
 	opts := &search.ClientOptions{}
 	opts.Transport = srv
 	return opts
+}
+
+// Patience is how long the service may take to show what it has accepted. An emulator shows it at once.
+func (s *Service) Patience() time.Duration {
+	if s.Emulator != nil {
+		return 0
+	}
+	return time.Minute
 }
 
 // Close ends an emulator.

@@ -62,17 +62,10 @@ func Documents[T any](s *Service, index string) (map[string]T, error) {
 	return all, nil
 }
 
-// visibility is how long a real service may take to show what it has accepted.
-const visibility = 60 * time.Second
-
 // UntilShown reads an index, again and again while done does not find in it what it should, as long as a real service
 // may take to show it. An emulator shows it at once.
 func UntilShown[T any](ctx context.Context, s *Service, client *search.Client, key func(T) string, done func(has map[string]T) bool) error {
-	patience := visibility
-	if s.Emulator != nil {
-		patience = 0
-	}
-	err := Until(ctx, patience, 2*time.Second, func() (bool, error) {
+	err := Until(ctx, s.Patience(), 2*time.Second, func() (bool, error) {
 		has := map[string]T{}
 		for doc, err := range search.Scan[T](ctx, client, nil) {
 			if err != nil {
