@@ -4,6 +4,8 @@ import (
 	"context"
 	"hash/fnv"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -76,58 +78,28 @@ func hashText(text string) []float32 {
 		// A word that comes ten times is not ten times as important.
 		sums[sum%dimensions] += weight * (1 + math.Log(float64(count)))
 	}
-	return normalize(sums)
-}
-
-// normalize scales a vector to length 1.
-func normalize(sums []float64) []float32 {
 	var square float64
 	for _, x := range sums {
 		square += x * x
 	}
-	v := make([]float32, len(sums))
 	if square == 0 {
-		v[0] = 1 // cosine needs a direction
-		return v
+		sums[0], square = 1, 1 // cosine needs a direction
 	}
+	vector := make([]float32, dimensions)
 	for i, x := range sums {
-		v[i] = float32(x / math.Sqrt(square))
+		vector[i] = float32(x / math.Sqrt(square))
 	}
-	return v
+	return vector
 }
 
 // frequent are words that say nothing about a text.
-var frequent = func() map[string]bool {
-	set := map[string]bool{}
-	for _, word := range strings.Fields("a an and are as at be but by can do does for from has have how i if in into is it its may my not of on or that the then there this to was what when which while will with you your") {
-		set[word] = true
-	}
-	return set
-}()
+var frequent = strings.Fields("a an and are as at be but by can do does for from has have how i if in into is it its may my not of on or that the then there this to was what when which while will with you your")
+
+var camel = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 
 // words returns the words of a text in lower case, names taken apart: ReadFile is
 // read and file.
 func words(text string) []string {
-	var all []string
-	var word []rune
-	end := func() {
-		if w := strings.ToLower(string(word)); w != "" && !frequent[w] {
-			all = append(all, w)
-		}
-		word = word[:0]
-	}
-	var before rune
-	for _, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			end()
-		} else {
-			if unicode.IsUpper(r) && unicode.IsLower(before) {
-				end()
-			}
-			word = append(word, r)
-		}
-		before = r
-	}
-	end()
-	return all
+	all := strings.FieldsFunc(strings.ToLower(camel.ReplaceAllString(text, "$1 $2")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.DeleteFunc(all, func(word string) bool { return slices.Contains(frequent, word) })
 }

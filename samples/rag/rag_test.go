@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -27,12 +25,12 @@ func TestStoryIsComplete(t *testing.T) {
 	o := start(t.Context(), t)
 	require.Equal(t, 0, o.Code, o.Err)
 	require.Contains(t, o.Out, "made by hashing, not by a model")
-	require.Regexp(t, `ingested 30 packages: [12],\d+ passages`, o.Out)
+	require.Regexp(t, `ingested 30 packages: 1,\d+ passages`, o.Out)
 	require.Contains(t, o.Out, "os.ReadFile")
 	require.Contains(t, o.Out, "where     package eq 'net/http' and search.in(kind, 'func,method', ',')")
-	require.Regexp(t, `of 20 questions with known answers, found among the first 5 passages\n.*\n  text +\d+ +\d+\n  vector +\d+ +\d+\n  hybrid +\d+ +\d+\n.*\n  this run would fail if hybrid search found fewer than 14 packages`, o.Out)
-	require.Regexp(t, `it gets a declaration +(\d+) uploaded, +0 deleted, +\d+ in the index, 1 with`, o.Out)
-	require.Regexp(t, `it loses it again +\d+ uploaded, +1 deleted, +\d+ in the index, 0 with`, o.Out)
+	require.Regexp(t, `right package among the first 5 passages\n  text +\d+ of 20\n  vector +\d+ of 20\n  hybrid +\d+ of 20\n`, o.Out)
+	require.Regexp(t, `it gets a declaration +\d+ uploaded, +0 deleted, +\d+ in the index`, o.Out)
+	require.Regexp(t, `it loses it again +\d+ uploaded, +1 deleted, +\d+ in the index`, o.Out)
 	require.Regexp(t, `it is deleted +0 uploaded, +\d+ deleted, +0 in the index`, o.Out)
 	require.Regexp(t, `it comes back +\d+ uploaded, +0 deleted`, o.Out)
 }
@@ -43,9 +41,8 @@ func TestStoryIsTheSameEveryTime(t *testing.T) {
 		_, rest, _ := strings.Cut(o.Out, "\nquestion")
 		return rest
 	}
-	first := start(t.Context(), t, "-root", root, "-packages", "lib/sub, lib,lib")
+	first := start(t.Context(), t, "-root", root, "-packages", "lib,lib/sub")
 	require.Equal(t, 0, first.Code, first.Err)
-	require.NotContains(t, first.Out, "known answers", "no question is about these packages")
 	require.Equal(t, after(first), after(start(t.Context(), t, "-root", root, "-packages", "lib,lib/sub")))
 }
 
@@ -71,19 +68,10 @@ func TestFindingTooLittleIsExitCode1(t *testing.T) {
 
 func TestQuestionGetsPassages(t *testing.T) {
 	root := stagetest.Files(t, library)
-	flags := []string{"-root", root, "-packages", "lib,lib/sub", "-q", "how do I lend a book?"}
-	o := start(t.Context(), t, flags...)
+	o := start(t.Context(), t, "-root", root, "-packages", "lib,lib/sub", "-q", "how do I lend a book?")
 	require.Equal(t, 0, o.Code, o.Err)
 	require.Contains(t, o.Out, "lib/book.go  lib.Book.Lend\n      method lib.Book.Lend\n      func (b *Book) Lend(to string) error\n      \n      Lend gives it away.\n")
 	require.NotContains(t, o.Out, "known answers")
-
-	o = start(t.Context(), t, append(flags, "-package", "lib/sub", "-kind", "func")...)
-	require.Contains(t, o.Out, "where     package eq 'lib/sub' and kind eq 'func'\n[1] ")
-	require.NotContains(t, o.Out, "[2] ")
-	o = start(t.Context(), t, append(flags, "-package", "elsewhere")...)
-	require.Contains(t, o.Out, "no passage\n")
-	o = start(t.Context(), t, append(flags, "-top", "1")...)
-	require.NotContains(t, o.Out, "[2] ")
 }
 
 func TestServiceKeepsWhatWasIngested(t *testing.T) {
@@ -94,14 +82,10 @@ func TestServiceKeepsWhatWasIngested(t *testing.T) {
 	o := start(t.Context(), t, flags...)
 	require.Equal(t, 0, o.Code, o.Err)
 	first := srv.Documents("passages")
-	require.Len(t, first, 10)
+	require.Len(t, first, 9)
 	o = start(t.Context(), t, flags...)
 	require.Equal(t, 0, o.Code, o.Err)
 	require.Equal(t, first, srv.Documents("passages"), "what is ingested again replaces itself")
-
-	o = start(t.Context(), t, append(flags, "-ingest=false", "-q", "lending", "-root", t.TempDir())...)
-	require.Equal(t, 0, o.Code, o.Err)
-	require.Contains(t, o.Out, "Lending is free.")
 }
 
 func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
@@ -129,18 +113,6 @@ func TestNoTextCommandsTheTerminal(t *testing.T) {
 	require.Equal(t, stage.Text(o.Err), o.Err)
 }
 
-// full is a disk without room.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
-
-func TestFullDiskIsExitCode1(t *testing.T) {
-	var stderr bytes.Buffer
-	code := stage.Run(t.Context(), "rag", program, []string{"-root", stagetest.Files(t, library), "-packages", "lib"}, nil, full{}, &stderr)
-	require.Equal(t, stage.ExitProblem, code)
-	require.Contains(t, stderr.String(), "no space left on device")
-}
-
 func TestInterruptedIsExitCode130(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -151,20 +123,4 @@ func TestMissingPackageIsExitCode1(t *testing.T) {
 	o := start(t.Context(), t, "-root", stagetest.Files(t, library), "-packages", "lib,nowhere")
 	require.Equal(t, stage.ExitProblem, o.Code)
 	require.Contains(t, o.Err, "nowhere")
-}
-
-func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
-	for name, c := range map[string]struct {
-		args []string
-		says string
-	}{
-		"no passages":              {[]string{"-q", "why", "-top", "0"}, "-top 0"},
-		"too many passages":        {[]string{"-q", "why", "-top", "1001"}, "-top 1001: the service gives 1 to 1000"},
-		"filter without question":  {[]string{"-kind", "func"}, "-package and -kind are for -q"},
-		"asking an empty emulator": {[]string{"-q", "why", "-ingest=false"}, "-ingest=false is for -q and -endpoint"},
-		"no packages":              {[]string{"-packages", " ,"}, "-packages names none"},
-		"several at once":          {[]string{"-top", "0", "-root", ""}, "-root; -top 0"},
-	} {
-		t.Run(name, func(t *testing.T) { stagetest.Refuses(t, program, c.says, c.args...) })
-	}
 }

@@ -76,9 +76,6 @@ func (p Passage) title() string {
 	return p.Package + "." + p.Symbol
 }
 
-// patience is how long a service may take to show what it has accepted.
-const patience = 60 * time.Second
-
 // openStore creates the index, or updates the one that is there.
 func openStore(ctx context.Context, service *stage.Service, index string, embedder Embedder) (*store, error) {
 	definition, err := indexDefinition(index)
@@ -93,7 +90,7 @@ func openStore(ctx context.Context, service *stage.Service, index string, embedd
 	if err != nil {
 		return nil, err
 	}
-	st := &store{client: client, sender: sender, embedder: embedder, patience: patience}
+	st := &store{client: client, sender: sender, embedder: embedder, patience: service.Patience()}
 	if service.Emulator != nil {
 		st.refresh = -1 // it shows everything at once
 	}
@@ -112,9 +109,6 @@ type store struct {
 // embedAtOnce is how many texts are embedded together: models take some dozens.
 const embedAtOnce = 64
 
-// change says what replace has done.
-type change struct{ uploaded, deleted int }
-
 // replace makes passages all there is within scope: the passages of a file, of
 // packages, of whatever a filter can say. Those with the same id are replaced, and
 // what is left over is deleted. Without passages it deletes all there is, as remove does.
@@ -122,29 +116,29 @@ type change struct{ uploaded, deleted int }
 // The new ones are in the index before old ones go, so that whoever asks meanwhile
 // does not find nothing. If it fails in between there is too much in the index,
 // never too little, and the next call puts that right.
-func (s *store) replace(ctx context.Context, scope search.Filter, passages []Passage) (change, error) {
+func (s *store) replace(ctx context.Context, scope search.Filter, passages []Passage) (deleted int, err error) {
 	stale, err := s.ids(ctx, scope)
 	if err != nil {
-		return change{}, err
+		return 0, err
 	}
 	for some := range slices.Chunk(passages, embedAtOnce) {
 		if err := s.upload(ctx, some); err != nil {
-			return change{}, err
+			return 0, err
 		}
 	}
 	if err := s.sender.Flush(ctx, nil); err != nil {
-		return change{}, err // says which documents failed, and why
+		return 0, err // says which documents failed, and why
 	}
 	for i := range passages {
 		delete(stale, passages[i].ID)
 	}
 	if err := s.sender.DeleteDocumentsByKey(ctx, slices.Sorted(maps.Keys(stale))...); err != nil {
-		return change{}, err
+		return 0, err
 	}
 	if err := s.sender.Flush(ctx, nil); err != nil {
-		return change{}, err
+		return 0, err
 	}
-	return change{len(passages), len(stale)}, s.await(ctx, scope, int64(len(passages)))
+	return len(stale), s.await(ctx, scope, int64(len(passages)))
 }
 
 // remove deletes all passages within scope, a source that is gone for example, and returns a receipt that says when
@@ -256,11 +250,4 @@ func (s *store) retrieve(ctx context.Context, question string, by mode, filter s
 	}
 	page, err := search.NewSearchPager[Passage](s.client, text, opts).NextPage(ctx)
 	return page.Results, err
-}
-
-// close sends what is left, and gives up after a while.
-func (s *store) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return s.sender.Close(ctx)
 }

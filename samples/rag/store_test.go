@@ -61,24 +61,22 @@ func TestIndexHoldsWhatWasIngestedLast(t *testing.T) {
 				want = append(want, p.Source+" "+p.Symbol+" "+p.Text)
 			}
 			setIDs(passages)
-			changed, err := s.replace(context.Background(), search.Eq("source", source), passages)
+			_, err := s.replace(context.Background(), search.Eq("source", source), passages)
 			require.NoError(t, err)
-			require.Equal(t, len(passages), changed.uploaded)
-			require.Equal(t, max(0, changed.deleted), changed.deleted)
 			slices.Sort(want)
 			last[source] = want
 			for source, want := range last {
 				require.Equal(t, want, texts(t, s, search.Eq("source", source)))
 			}
 		}
-		require.NoError(t, s.close(context.Background()))
+		require.NoError(t, s.sender.Close(context.Background()))
 	})
 }
 
 func TestStalePassagesAreDeletedLast(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()
-	defer s.close(t.Context())
+	defer s.sender.Close(t.Context())
 	old := []Passage{passage("a.go", "Old", "old"), passage("a.go", "Kept", "before"), passage("b.go", "Else", "else")}
 	setIDs(old)
 	_, err := s.replace(t.Context(), search.Eq("package", "p"), old)
@@ -96,9 +94,9 @@ func TestStalePassagesAreDeletedLast(t *testing.T) {
 	require.Equal(t, []string{"a.go Kept after", "a.go New new", "a.go Old old"}, texts(t, s, search.Eq("source", "a.go")))
 
 	srv.SetFaults(nil)
-	changed, err := s.replace(t.Context(), search.Eq("source", "a.go"), now)
+	deleted, err := s.replace(t.Context(), search.Eq("source", "a.go"), now)
 	require.NoError(t, err)
-	require.Equal(t, change{uploaded: 2, deleted: 1}, changed)
+	require.Equal(t, 1, deleted)
 	require.Equal(t, []string{"a.go Kept after", "a.go New new"}, texts(t, s, search.Eq("source", "a.go")))
 	require.Equal(t, []string{"b.go Else else"}, texts(t, s, search.Eq("source", "b.go")))
 }
@@ -106,7 +104,7 @@ func TestStalePassagesAreDeletedLast(t *testing.T) {
 func TestNothingIsDeletedWhenNewPassagesFail(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()
-	defer s.close(t.Context())
+	defer s.sender.Close(t.Context())
 	old := []Passage{passage("a.go", "Old", "old")}
 	setIDs(old)
 	_, err := s.replace(t.Context(), search.Eq("source", "a.go"), old)
@@ -126,7 +124,7 @@ func TestNothingIsDeletedWhenNewPassagesFail(t *testing.T) {
 func TestChangesAreAwaited(t *testing.T) {
 	srv, s := emulated(t, &searchtest.Options{VisibilityLag: 200 * time.Millisecond})
 	defer srv.Close()
-	defer s.close(t.Context())
+	defer s.sender.Close(t.Context())
 	passages := []Passage{passage("a.go", "A", "a")}
 	setIDs(passages)
 	_, err := s.replace(t.Context(), search.Eq("source", "a.go"), passages)
@@ -142,7 +140,7 @@ func TestRemovedPassagesAreGoneForWhoeverAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, s := emulated(t, &searchtest.Options{VisibilityLag: time.Second})
 		defer srv.Close()
-		defer s.close(t.Context())
+		defer s.sender.Close(t.Context())
 		passages := []Passage{passage("a.go", "A", "a"), passage("a.go", "B", "b"), passage("b.go", "C", "c")}
 		setIDs(passages)
 		_, err := s.replace(t.Context(), search.Eq("package", "p"), passages)
@@ -184,7 +182,7 @@ func (b broken) Embed(context.Context, []string) ([][]float32, error) { return n
 func TestFailedEmbeddingChangesNothing(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()
-	defer s.close(t.Context())
+	defer s.sender.Close(t.Context())
 	s.embedder = broken{errors.New("no model")}
 	passages := []Passage{passage("a.go", "A", "a")}
 	setIDs(passages)
@@ -200,7 +198,7 @@ func TestFailedEmbeddingChangesNothing(t *testing.T) {
 func TestTextVectorAndBothFindWhatTheyAreMadeFor(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()
-	defer s.close(t.Context())
+	defer s.sender.Close(t.Context())
 	passages := []Passage{
 		passage("a.go", "Close", "ends it"),
 		passage("a.go", "Open", "begins reading of files"),
@@ -236,7 +234,7 @@ func TestTextVectorAndBothFindWhatTheyAreMadeFor(t *testing.T) {
 func TestQuestionsMayHoldAnything(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()
-	defer s.close(t.Context())
+	defer s.sender.Close(t.Context())
 	passages := []Passage{passage("a.go", "Wait", "waits for (all) goroutines - or \"one\"")}
 	setIDs(passages)
 	_, err := s.replace(t.Context(), search.Filter{}, passages)
@@ -256,7 +254,7 @@ func TestQuestionsMayHoldAnything(t *testing.T) {
 func TestTextsAreEmbeddedTogether(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()
-	defer s.close(t.Context())
+	defer s.sender.Close(t.Context())
 	counting := &counting{}
 	s.embedder = counting
 	var passages []Passage

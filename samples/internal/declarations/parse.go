@@ -14,6 +14,8 @@ import (
 type Found struct {
 	// Declarations are the documents.
 	Declarations []Declaration
+	// Packages have the comments on the package itself, without keys and names.
+	Packages []Declaration
 	// Broken has an error for each file that is not Go.
 	Broken []error
 }
@@ -26,7 +28,7 @@ func (f Folder) Parse() Found {
 		fileNames []string // of out.Declarations
 	)
 	for _, name := range f.Files {
-		decls, err := parseFile(f, name)
+		about, decls, err := parseFile(f, name)
 		if err != nil {
 			out.Broken = append(out.Broken, err)
 			continue
@@ -35,21 +37,24 @@ func (f Folder) Parse() Found {
 			fileNames = append(fileNames, name)
 		}
 		out.Declarations = append(out.Declarations, decls...)
+		if about.Doc != "" {
+			out.Packages = append(out.Packages, about)
+		}
 	}
 	setKeys(f.ImportPath, out.Declarations, fileNames)
 	return out
 }
 
-func parseFile(f Folder, name string) ([]Declaration, error) {
+func parseFile(f Folder, name string) (about Declaration, decls []Declaration, err error) {
 	src, err := os.ReadFile(filepath.Join(f.dir, name))
 	if err != nil {
-		return nil, err
+		return about, nil, err
 	}
 	fset := token.NewFileSet()
 	rel := strings.ToValidUTF8(path.Join(f.rel, name), "?")
 	tree, err := parser.ParseFile(fset, rel, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		return nil, err
+		return about, nil, err
 	}
 	r := &fileReader{fset: fset, src: src, like: Declaration{
 		Package: strings.ToValidUTF8(f.ImportPath, "?"),
@@ -59,7 +64,9 @@ func parseFile(f Folder, name string) ([]Declaration, error) {
 	for _, decl := range tree.Decls {
 		r.read(decl)
 	}
-	return r.decls, nil
+	about = r.start("package", tree.Name, tree)
+	about.Name, about.Doc, about.Exported = "", tree.Doc.Text(), true
+	return about, r.decls, nil
 }
 
 // fileReader collects the declarations of a file.

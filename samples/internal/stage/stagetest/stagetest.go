@@ -65,7 +65,7 @@ func Refuses(t *testing.T, setup stage.Setup, says string, args ...string) {
 }
 
 // Files writes files below a temporary directory.
-func Files(t *testing.T, files map[string]string) (root string) {
+func Files(t testing.TB, files map[string]string) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	for name, content := range files {
