@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	// The program starts itself, and in a test that is the test binary.
 	for _, arg := range os.Args[1:] {
-		if arg == "-role" {
+		if arg == "-worker" {
 			main()
 		}
 	}
@@ -62,7 +62,6 @@ func needsSignals(t *testing.T) {
 }
 
 func TestServerThatIsNotThereIsOneLine(t *testing.T) {
-	stagetest.Refuses(t, program, `-role "sleep" is unknown`, "-role", "sleep")
 	o := stagetest.Run(t.Context(), t, program, "-redis", "redis://127.0.0.1:1")
 	assert.Equal(t, stage.ExitProblem, o.Code)
 	assert.Equal(t, 1, strings.Count(o.Err, "\n"), o.Err)

@@ -109,7 +109,7 @@ func (t *theatre) verify() error {
 	requests, sent := t.service.Sent()
 	took := time.Since(t.beginning).Seconds()
 	fmt.Fprintf(t.out, "added     %d writes of %d keys in %.1f s; of %d it is not known, the process was killed meanwhile\n", added, keys, took, unsure)
-	if t.kill {
+	if t.Kill {
 		fmt.Fprintf(t.out, "disturbed %d kills, %d freezes\n", t.kills, t.freezes)
 	} else {
 		fmt.Fprintf(t.out, "restarted %d times\n", t.restarts)

@@ -24,12 +24,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,45 +37,31 @@ import (
 
 func main() { stage.Main("durable", program) }
 
-// config is what the flags say.
-type config struct {
-	job   // of a worker, role "" in the process that starts them
-	lasts time.Duration
-}
-
 func program(p *stage.Program) func(context.Context) error {
-	c := config{job: job{logger: p.Logger()}}
-	p.StringVar(&c.redis, "redis", "", "keep the queue on the Redis server at `URL`, and have several processes (default: a temporary directory, and one)")
-	p.BoolVar(&c.kill, "kill", false, "kill and freeze the processes at random")
+	var j job
+	logger := p.Logger()
+	p.StringVar(&j.Redis, "redis", "", "keep the queue on the Redis server at `URL`, and have several processes (default: a temporary directory, and one)")
+	p.BoolVar(&j.Kill, "kill", false, "kill and freeze the processes at random")
 	lasts := p.Positive("for", 15*time.Second, "add documents for this `DURATION`")
-	p.StringVar(&c.role, "role", "", "of a process that this program has started: `ROLE` add, send or both")
-	p.StringVar(&c.dir, "dir", "", "its `DIRECTORY`, with role both")
-	p.StringVar(&c.name, "name", "", "the `NAME` of its queue")
-	p.StringVar(&c.endpoint, "endpoint", "", "the `URL` of the service")
-	p.IntVar(&c.adder, "adder", 0, "its number `N` among those that add")
-	p.Int64Var(&c.next, "next", 1, "the number `N` of its first write")
+	newWorker := p.Worker(&j, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return j.work(ctx, logger.With("worker", os.Getpid()), in, out)
+	})
 	p.Check = func() error {
-		switch {
-		case c.kill && !stage.CanFreeze:
+		if j.Kill && !stage.CanFreeze {
 			return errors.New("-kill is not supported on this system: it needs the signals STOP and CONT")
-		case !slices.Contains([]string{"", "add", "send", "both"}, c.role):
-			return fmt.Errorf("-role %q is unknown", c.role)
 		}
 		return nil
 	}
 	return func(ctx context.Context) error {
-		if c.role != "" {
-			c.logger = c.logger.With("worker", os.Getpid())
-			return c.work(context.WithoutCancel(ctx), p.In, p.Out) // Ctrl-C is for the one that has started it
-		}
-		c.lasts = *lasts
-		return play(ctx, &c, p)
+		return play(ctx, &theatre{job: j, lasts: *lasts, out: p.Out, newWorker: newWorker})
 	}
 }
 
 // theatre is the place of the story.
 type theatre struct {
-	*config
+	job
+	lasts     time.Duration
+	newWorker func(stage.Worker) *stage.Worker
 
 	out       io.Writer
 	service   *stage.Service
@@ -92,7 +75,7 @@ type theatre struct {
 
 // post is a place for one process after the other.
 type post struct {
-	stage.Worker
+	*stage.Worker
 
 	ledger *ledger // nil if it does not add
 	said   bool    // the process has reported its end, with the numbers below
@@ -101,50 +84,49 @@ type post struct {
 }
 
 // play starts the processes, lets them work, ends them, and compares.
-func play(ctx context.Context, c *config, p *stage.Program) (err error) {
+func play(ctx context.Context, t *theatre) (err error) {
 	// What it is asked is counted at the end.
-	service, err := stage.Serve[Doc](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: -1})
+	t.service, err = stage.Serve[Doc](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: -1})
 	if err != nil {
 		return err
 	}
-	defer service.Close()
-	t := &theatre{config: c, out: p.Out, service: service}
-	c.endpoint = service.Emulator.URL()
+	defer t.service.Close()
+	t.Endpoint = t.service.Emulator.URL()
 	roles := []string{"both"}
-	if c.redis == "" {
+	if t.Redis == "" {
 		dir, err := os.MkdirTemp("", "durable")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		c.dir = filepath.Join(dir, "queue")
-		fmt.Fprintf(t.out, "One process adds and sends; the queue is the directory %s.\n", c.dir)
+		t.Dir = filepath.Join(dir, "queue")
+		fmt.Fprintf(t.out, "One process adds and sends; the queue is the directory %s.\n", t.Dir)
 	} else {
 		id := queue.NewID()
-		c.name = fmt.Sprintf("durable-%x", id[:4])
-		q, err := c.open() // of this process, to remove it at the end
+		t.Name = fmt.Sprintf("durable-%x", id[:4])
+		q, err := t.open() // of this process, to remove it at the end
 		if err != nil {
 			return err
 		}
 		defer q.Destroy(context.Background()) //nolint:errcheck // what is left on a server that is gone is gone with it
 		roles = []string{"add", "add", "send", "send"}
-		fmt.Fprintf(t.out, "Two processes add and two send; the queue is %q on Redis.\n", c.name)
+		fmt.Fprintf(t.out, "Two processes add and two send; the queue is %q on Redis.\n", t.Name)
 		if says, ok := q.(queue.Survivor); ok {
 			fmt.Fprintln(t.out, says.Survives())
 		}
 	}
 	for _, role := range roles {
-		w := t.newPost(role, p.Err)
+		w := t.newPost(role)
 		defer w.Close() // before the queue goes
 		if err := w.Start(); err != nil {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.lasts)
+	ctx, cancel := context.WithTimeout(ctx, t.lasts)
 	defer cancel()
 	t.beginning = time.Now()
 	happens := t.restart
-	if c.kill {
+	if t.Kill {
 		happens = t.disturb
 	}
 	if err := happens(ctx); err != nil {
@@ -156,23 +138,21 @@ func play(ctx context.Context, c *config, p *stage.Program) (err error) {
 	return t.verify()
 }
 
-func (t *theatre) newPost(role string, stderr io.Writer) *post {
-	p := &post{Worker: stage.Worker{Role: role, Err: stderr}}
+func (t *theatre) newPost(role string) *post {
+	p := &post{}
+	w := stage.Worker{Role: role, Note: p.note}
 	if role != "send" {
 		p.ledger = newLedger(len(t.posts) + 1)
-		p.Ended = p.ledger.died
+		w.Ended = p.ledger.died
 	}
-	p.Args = func() []string {
-		args := []string{
-			"-role", role, "-redis", t.redis, "-dir", t.dir, "-name", t.name, "-endpoint", t.endpoint,
-			fmt.Sprintf("-kill=%v", t.kill), fmt.Sprintf("-v=%v", t.logger.Enabled(context.Background(), slog.LevelInfo)),
+	w.Job = func() any {
+		j := t.job
+		if j.Role = role; p.ledger != nil {
+			j.Adder, j.Next = p.ledger.adder, p.ledger.tried+1
 		}
-		if p.ledger != nil {
-			args = append(args, "-adder", strconv.Itoa(p.ledger.adder), "-next", strconv.FormatInt(p.ledger.tried+1, 10))
-		}
-		return args
+		return j
 	}
-	p.Note = p.note
+	p.Worker = t.newWorker(w)
 	t.posts = append(t.posts, p)
 	return p
 }
@@ -180,21 +160,17 @@ func (t *theatre) newPost(role string, stderr io.Writer) *post {
 // note takes a line that a process reports.
 func (p *post) note(line string) (err error) {
 	word, rest, _ := strings.Cut(line, " ")
-	if word == "end" {
-		p.said = true
-		_, err = fmt.Sscan(rest, &p.kept, &p.released)
-		return err
-	}
 	var first, last int64
 	if _, err := fmt.Sscan(rest, &first, &last); err != nil {
 		return err
 	}
 	switch {
-	case p.ledger == nil:
-		return errors.New("it does not add")
-	case word == "try":
+	case word == "end":
+		p.said, p.kept, p.released = true, first, last
+		return nil
+	case word == "try" && p.ledger != nil:
 		return p.ledger.try(first, last)
-	case word == "ack":
+	case word == "ack" && p.ledger != nil:
 		return p.ledger.ack(first, last)
 	}
 	return errors.New("unknown report")
@@ -210,7 +186,7 @@ func (p *post) finished() error {
 
 // disturb kills and freezes processes, in turn, at random moments until ctx ends.
 func (t *theatre) disturb(ctx context.Context) error {
-	pick := func() *stage.Worker { return &t.posts[rand.IntN(len(t.posts))].Worker }
+	pick := func() *stage.Worker { return t.posts[rand.IntN(len(t.posts))].Worker }
 	return stage.Disturb(ctx, 450*time.Millisecond, pick, func(w *stage.Worker) error {
 		if t.kills <= t.freezes {
 			t.kills++

@@ -43,14 +43,13 @@ const (
 
 // job is what a worker does.
 type job struct {
-	role       string // add, send, both
-	redis, dir string // where the queue is: a server, or a directory
-	name       string // of the queue
-	endpoint   string
-	kill       bool
-	adder      int   // its number among those that add
-	next       int64 // the number of its first write
-	logger     *slog.Logger
+	Role       string // add, send, both
+	Redis, Dir string // where the queue is: a server, or a directory
+	Name       string // of the queue
+	Endpoint   string
+	Kill       bool
+	Adder      int   // its number among those that add
+	Next       int64 // the number of its first write
 }
 
 type openQueue interface {
@@ -59,23 +58,23 @@ type openQueue interface {
 }
 
 func (j *job) open() (openQueue, error) {
-	if j.redis != "" {
+	if j.Redis != "" {
 		redisqueue.Silence() // what is wrong is in the errors
-		return redisqueue.Open(j.redis, j.name, &redisqueue.Options{Index: indexName})
+		return redisqueue.Open(j.Redis, j.Name, &redisqueue.Options{Index: indexName})
 	}
-	return filequeue.Open(j.dir, &filequeue.Options{Index: indexName, SegmentBytes: 4 << 20})
+	return filequeue.Open(j.Dir, &filequeue.Options{Index: indexName, SegmentBytes: 4 << 20})
 }
 
 // newSender returns a sender of a queue; one that only adds has no client.
-func (j *job) newSender(q queue.Queue) (*bufferedsender.BufferedSender[Doc], error) {
+func (j *job) newSender(q queue.Queue, logger *slog.Logger) (*bufferedsender.BufferedSender[Doc], error) {
 	opts := &bufferedsender.Options[Doc]{
 		Queue:  q,
 		Limits: bufferedsender.Limits{MaxBatchActions: 200, MaxInFlight: 2},
 		// Small batches soon. A program that has time sends less often, and folds more.
 		AutoFlushInterval: 50 * time.Millisecond,
-		Logger:            j.logger,
+		Logger:            logger,
 	}
-	if j.kill {
+	if j.Kill {
 		// What takes a minute in a program: its keys are with others soon after it has died.
 		opts.RequestTimeout, opts.QueueLease = 100*time.Millisecond, 300*time.Millisecond
 		opts.UnknownWait = 200 * time.Millisecond
@@ -87,10 +86,10 @@ func (j *job) newSender(q queue.Queue) (*bufferedsender.BufferedSender[Doc], err
 		}
 		opts.Outage = bufferedsender.Hold{Breaker: trips}
 	}
-	if j.role == "add" {
+	if j.Role == "add" {
 		return bufferedsender.New(nil, opts)
 	}
-	client, err := search.NewClientWithKey(j.endpoint, indexName, azcore.NewKeyCredential(searchtest.AdminKey), nil)
+	client, err := search.NewClientWithKey(j.Endpoint, indexName, azcore.NewKeyCredential(searchtest.AdminKey), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -99,13 +98,13 @@ func (j *job) newSender(q queue.Queue) (*bufferedsender.BufferedSender[Doc], err
 
 // work is the whole of a worker. It reports each write on out before and after adding it, and ends
 // when in says so: "stop" leaves in the queue what is not sent, "drain" sends all of it first.
-func (j *job) work(ctx context.Context, in io.Reader, out io.Writer) error {
+func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out io.Writer) error {
 	q, err := j.open()
 	if err != nil {
 		return err
 	}
 	defer q.Close()
-	sender, err := j.newSender(q)
+	sender, err := j.newSender(q, logger)
 	if err != nil {
 		return err
 	}
@@ -115,7 +114,7 @@ func (j *job) work(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 
 	var order string
-	if j.role == "send" {
+	if j.Role == "send" {
 		order = <-ended
 	} else if order, err = j.add(ctx, sender, ended, out); err != nil {
 		return err
@@ -123,7 +122,7 @@ func (j *job) work(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	released := 0
-	if order == "drain\n" && j.role != "add" {
+	if order == "drain\n" && j.Role != "add" {
 		if released, err = untilEmpty(ctx, q); err != nil {
 			return err
 		}
@@ -137,7 +136,7 @@ func (j *job) work(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // add writes until it is told to stop.
 func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc], ended <-chan string, out io.Writer) (order string, err error) {
-	for next := j.next; ; next += perCall {
+	for next := j.Next; ; next += perCall {
 		select {
 		case order := <-ended:
 			return order, nil
@@ -146,7 +145,7 @@ func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc
 		docs := make([]Doc, perCall)
 		for i := range docs {
 			n := next + int64(i)
-			docs[i] = Doc{ID: keyOf(j.adder, n), Version: n, Text: fmt.Sprintf("This is write %d of adder %d.", n, j.adder)}
+			docs[i] = Doc{ID: keyOf(j.Adder, n), Version: n, Text: fmt.Sprintf("This is write %d of adder %d.", n, j.Adder)}
 		}
 		if _, err := fmt.Fprintln(out, "try", next, next+perCall-1); err != nil {
 			return "", err

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -38,8 +37,10 @@ type Program struct {
 	// Args allows arguments after the flags.
 	Args bool
 
-	name   string
-	checks []func() error
+	name    string
+	checks  []func() error
+	verbose bool
+	work    func(context.Context, io.Reader, io.Writer) error // of a process that is a worker
 }
 
 // Setup declares the flags of a sample and returns what it does. The end of ctx is Ctrl-C. An error of the function is
@@ -83,6 +84,9 @@ func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.
 	if err := errors.Join(errs...); err != nil {
 		return p.complain(err, ExitUsage)
 	}
+	if p.work != nil {
+		play = func(ctx context.Context) error { return p.work(context.WithoutCancel(ctx), p.In, p.Out) }
+	}
 	switch err = errors.Join(play(ctx), out.err); {
 	case err == nil:
 		return 0
@@ -118,14 +122,15 @@ func (p *Program) Positive(name string, value time.Duration, usage string) *time
 
 // Logger declares the flag -v and returns a logger that writes to Err if it is set.
 func (p *Program) Logger() *slog.Logger {
-	level := new(slog.LevelVar)
-	level.Set(slog.Level(math.MaxInt))
-	p.BoolFunc("v", "log on stderr", func(value string) error {
-		level.Set(slog.LevelInfo)
-		if value == "false" {
-			level.Set(slog.Level(math.MaxInt))
-		}
-		return nil
-	})
-	return slog.New(slog.NewTextHandler(p.Err, &slog.HandlerOptions{Level: level}))
+	p.BoolVar(&p.verbose, "v", false, "log on stderr")
+	return slog.New(slog.NewTextHandler(verbose{p}, nil))
+}
+
+type verbose struct{ p *Program }
+
+func (v verbose) Write(line []byte) (int, error) {
+	if !v.p.verbose {
+		return len(line), nil
+	}
+	return v.p.Err.Write(line)
 }

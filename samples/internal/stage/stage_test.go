@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,21 +127,43 @@ func TestUntilEndsWithPatienceContextAndError(t *testing.T) {
 	assert.ErrorIs(t, stage.Until(ended, time.Hour, time.Hour, func() (bool, error) { return false, io.EOF }), io.EOF)
 }
 
+func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, "-worker") { // the program starts itself, and in a test that is the test binary
+		stage.Main("sample", func(p *stage.Program) func(context.Context) error {
+			workers(p)
+			return nil
+		})
+	}
+	os.Exit(m.Run())
+}
+
+// workers report what they are told.
+func workers(p *stage.Program) func(stage.Worker) *stage.Worker {
+	p.Logger()
+	var job string
+	return p.Worker(&job, func(_ context.Context, orders io.Reader, reports io.Writer) error {
+		fmt.Fprintf(reports, "ready\n%s\n", job)
+		order, err := io.ReadAll(orders)
+		fmt.Fprintf(reports, "%s", order)
+		return err
+	})
+}
+
 func TestWorkersReportsAreNotedAndTheirEndIsNoticed(t *testing.T) {
 	var noted []string
-	w := &stage.Worker{Role: "send", Note: func(line string) error {
+	var newWorker func(stage.Worker) *stage.Worker
+	assert.Zero(t, stagetest.Run(t.Context(), t, func(p *stage.Program) func(context.Context) error {
+		newWorker = workers(p)
+		return func(context.Context) error { return nil }
+	}).Code)
+	w := newWorker(stage.Worker{Role: "send", Job: func() any { return "one" }, Note: func(line string) error {
 		noted = append(noted, line)
 		if line == "nonsense" {
 			return errors.New("what is that?")
 		}
 		return nil
-	}}
-	w.Goroutine = func(_ context.Context, orders io.Reader, reports io.Writer) error {
-		fmt.Fprintf(reports, "ready\none\n")
-		order, _ := io.ReadAll(orders)
-		fmt.Fprintf(reports, "%s", order)
-		return nil
-	}
+	}})
+	w.Close()
 	require.NoError(t, w.Start())
 	require.NoError(t, stage.Until(t.Context(), time.Minute, time.Millisecond, w.Alive))
 	require.NoError(t, w.Order("stop\n"))
@@ -149,6 +173,7 @@ func TestWorkersReportsAreNotedAndTheirEndIsNoticed(t *testing.T) {
 	assert.ErrorContains(t, err, "a worker (send) has ended without an order")
 
 	require.NoError(t, w.Start())
+	require.NoError(t, w.Kill())
 	require.NoError(t, w.Order("nonsense\n"))
 	assert.ErrorContains(t, w.Finished(), `a worker (send) reports "nonsense": what is that?`)
 	w.Close()

@@ -3,6 +3,7 @@ package stage
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,25 +13,36 @@ import (
 	"time"
 )
 
-// Worker is a place where one worker after the other works, to be ended at any moment: a process of this program, or a
-// goroutine. It says what it does on its standard output, line by line, and "ready" when it has begun.
+// Worker is a place where one process of this program after the other works, to be ended at any moment. It says what it
+// does on its standard output, line by line, and "ready" when it has begun.
 type Worker struct {
-	Role string    // for messages
-	Err  io.Writer // standard error of the process
-	// Args are those of a process of this program.
-	Args func() []string
-	// Goroutine is the work if there are no processes. It ends when orders do.
-	Goroutine func(ctx context.Context, orders io.Reader, reports io.Writer) error
+	Role string // for messages
+	// Job returns what the next process does, which Program.Worker decodes.
+	Job func() any
 	// Note takes a line that the worker has reported.
 	Note func(line string) error
 	// Ended is called when all of its lines were taken.
 	Ended func()
 
-	process *os.Process // nil for a goroutine
+	program *Program
+	process *os.Process
 	orders  io.WriteCloser
 	ready   chan struct{} // closed when it works
 	ended   chan struct{} // closed when all that it has reported was noted
 	exit    error
+}
+
+// Worker declares the flag with which this program starts itself as a worker, and returns how to make one. A process that
+// is one decodes its job and calls work, which ends when it is told so; Ctrl-C is for the process that has started it.
+func (p *Program) Worker(job any, work func(ctx context.Context, orders io.Reader, reports io.Writer) error) func(Worker) *Worker {
+	p.Func("worker", "of a process that this program has started: its `JOB`", func(text string) error {
+		p.work = work
+		return json.Unmarshal([]byte(text), job)
+	})
+	return func(w Worker) *Worker {
+		w.program = p
+		return &w
+	}
 }
 
 // Orders returns what a worker is told on its standard input: the line with which it is to end, "" if whoever has
@@ -66,25 +78,16 @@ func Disturb(ctx context.Context, atMost time.Duration, pick func() *Worker, har
 // Start starts a worker.
 func (w *Worker) Start() error {
 	w.ready, w.ended, w.exit = make(chan struct{}), make(chan struct{}), nil
-	if w.Goroutine != nil {
-		orders, give := io.Pipe()
-		reports, say := io.Pipe()
-		w.orders = give
-		exit := make(chan error, 1) // one place: the worker never waits for watch
-		go func() {
-			err := w.Goroutine(context.Background(), orders, say)
-			_ = say.Close() // of a pipe: it never fails
-			exit <- err
-		}()
-		go w.watch(reports, func() error { return <-exit })
-		return nil
-	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(program, w.Args()...)
-	cmd.Stderr = w.Err
+	job, err := json.Marshal(w.Job())
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(program, "-worker", string(job), fmt.Sprintf("-v=%v", w.program.verbose))
+	cmd.Stderr = w.program.Err
 	if w.orders, err = cmd.StdinPipe(); err != nil {
 		return err
 	}
@@ -172,12 +175,8 @@ func (w *Worker) Alive() (ready bool, err error) {
 
 // Close ends a worker that still runs, whatever it does.
 func (w *Worker) Close() {
-	switch {
-	case w.orders == nil: // it was never started
-	case w.process != nil:
+	if w.process != nil {
 		_ = w.process.Kill()
 		<-w.ended
-	default:
-		_ = w.End()
 	}
 }
