@@ -34,21 +34,18 @@ type Booking struct {
 	Guest string `json:"guest" search:"searchable"`
 }
 
-var (
-	errTaken     = errors.New("somebody has booked one of the rooms already")
-	errNoBooking = errors.New("nobody has booked the room")
-	errNothing   = errors.New("the statement has changed nothing")
-)
+// errRefused says that there is nothing to change: the room is booked already, or nobody has booked it.
+var errRefused = errors.New("the statement has changed nothing")
 
 // transaction commits what change has written: what it has put into the outbox will be in the
 // index. If it returns an error neither the table nor the index will know of it.
-func (s *store) transaction(ctx context.Context, change func(tx outbox.Queryer) error) error {
+func (s *store) transaction(ctx context.Context, change change) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing, after Commit
-	if err := change(tx); err != nil {
+	if err := change(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -62,9 +59,6 @@ func (s *store) book(ctx context.Context, tx outbox.Queryer, bookings ...Booking
 		// of the table is the only one to write to the outbox about it, until the commit.
 		err := changesOne(tx.ExecContext(ctx, `INSERT INTO bookings (id, hotel, room, night, guest) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (id) DO NOTHING`, b.ID, b.Hotel, b.Room, b.Night, b.Guest))
-		if errors.Is(err, errNothing) {
-			return errTaken
-		}
 		if err != nil {
 			return err
 		}
@@ -78,7 +72,7 @@ func (s *store) book(ctx context.Context, tx outbox.Queryer, bookings ...Booking
 // rename has a booking under another name. Other fields of the document stay as they are.
 func (s *store) rename(ctx context.Context, tx outbox.Queryer, id, guest string) error {
 	if err := changesOne(tx.ExecContext(ctx, `UPDATE bookings SET guest = $2 WHERE id = $1`, id, guest)); err != nil {
-		return noBooking(err)
+		return err
 	}
 	type name struct {
 		ID    string `json:"id" search:"key"`
@@ -90,7 +84,7 @@ func (s *store) rename(ctx context.Context, tx outbox.Queryer, id, guest string)
 // cancel takes a booking back.
 func (s *store) cancel(ctx context.Context, tx outbox.Queryer, id string) error {
 	if err := changesOne(tx.ExecContext(ctx, `DELETE FROM bookings WHERE id = $1`, id)); err != nil {
-		return noBooking(err)
+		return err
 	}
 	return outbox.Write(ctx, tx, s.outbox, models.DeleteAction(Booking{ID: id}))
 }
@@ -104,14 +98,7 @@ func changesOne(result sql.Result, err error) error {
 	if n, err := result.RowsAffected(); err != nil || n > 0 {
 		return err
 	}
-	return errNothing
-}
-
-func noBooking(err error) error {
-	if errors.Is(err, errNothing) {
-		return errNoBooking
-	}
-	return err
+	return errRefused
 }
 
 const indexName = "bookings"
@@ -123,28 +110,25 @@ type store struct {
 }
 
 // place is where the database is: a file, or a schema on a server.
-type place struct {
-	file        string
-	dsn, schema string
-}
+type place struct{ File, DSN, Schema string }
 
 // open connects to it. Any number of processes may.
 func (p place) open() (*store, error) {
-	if p.dsn == "" {
+	if p.DSN == "" {
 		// _txlock: a transaction that begins with reading could not write later, if another one has written
 		// meanwhile. synchronous: what was committed survives a power cut.
-		db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(p.file)+
+		db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(p.File)+
 			"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 		if err != nil {
 			return nil, err
 		}
 		return &store{db, &outbox.Table{Dialect: outbox.SQLite, Queue: indexName}}, nil
 	}
-	cfg, err := pgx.ParseConfig(p.dsn)
+	cfg, err := pgx.ParseConfig(p.DSN)
 	if err != nil {
 		return nil, err
 	}
-	cfg.RuntimeParams["search_path"] = p.schema // so all names can be short
+	cfg.RuntimeParams["search_path"] = p.Schema // so all names can be short
 	db := stdlib.OpenDB(*cfg)
 	db.SetMaxOpenConns(8) // a relay needs four
 	return &store{db, &outbox.Table{Dialect: outbox.PostgreSQL, Queue: indexName}}, nil
@@ -166,6 +150,24 @@ func (s *store) prepare(ctx context.Context) error {
 	return outbox.Migrate(ctx, s.db, s.outbox.Dialect, nil)
 }
 
+// all returns the truth: what the index has to hold.
+func (s *store) all(ctx context.Context) (map[string]Booking, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT id, hotel, room, night, guest FROM bookings`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string]Booking)
+	for rows.Next() {
+		var b Booking
+		if err := rows.Scan(&b.ID, &b.Hotel, &b.Room, &b.Night, &b.Guest); err != nil {
+			return nil, err
+		}
+		found[b.ID] = b
+	}
+	return found, rows.Err()
+}
+
 // How late the keys of a relay are that was killed: they wait for its lease, which has to outlast a request, a
 // margin of five seconds and two renewals. These are the shortest that make sense; a program takes the defaults, with
 // which it is a minute and a half, and which forgive a database that is slow.
@@ -176,8 +178,8 @@ const (
 )
 
 // sendUntil runs a relay until ctx ends. It gives its keys away then, so that another one goes on
-// at once. watch gets the relay, for its Stats and Ready.
-func (s *store) sendUntil(ctx context.Context, endpoint string, logger *slog.Logger, watch func(*outbox.Relay)) (err error) {
+// at once.
+func (s *store) sendUntil(ctx context.Context, endpoint string, logger *slog.Logger) (err error) {
 	client, err := search.NewClientWithKey(endpoint, indexName, azcore.NewKeyCredential(searchtest.AdminKey), nil)
 	if err != nil {
 		return err
@@ -204,6 +206,5 @@ func (s *store) sendUntil(ctx context.Context, endpoint string, logger *slog.Log
 	if err != nil {
 		return err
 	}
-	watch(relay)
 	return relay.Run(ctx)
 }

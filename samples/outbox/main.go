@@ -3,11 +3,11 @@
 // their connection, in the middle. In the end the index is compared with the table, key by key.
 //
 //	go run ./samples/outbox                      # SQLite in a temporary file: nothing to install
-//	go run ./samples/outbox -kill                # all are processes of their own, and kill -9 ends them at random
+//	go run ./samples/outbox -kill                # the same, and kill -9 ends the processes at random
 //	go run ./samples/outbox -kill -dsn postgres://localhost/postgres
 //
 // booking.go is what your program would have: tables, transaction and relay. worker.go has writers that try
-// everything, and this file starts writers and relays, ends them, and compares. With
+// everything, and this file starts writers and relays, each a process of its own, ends them, and compares. With
 // -dsn everything is in a schema of its own, which is dropped at the end.
 //
 // What to look at in the output: nothing that was rolled back was ever in the index, not even for a moment; and
@@ -20,10 +20,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
@@ -32,41 +33,14 @@ import (
 
 func main() { stage.Main("outbox", program) }
 
-// config is what the flags say.
-type config struct {
-	place
-
-	kill     bool
-	lasts    time.Duration
-	role     string // of a worker, "" in the process that starts them
-	endpoint string
-	logger   *slog.Logger
-}
-
 func program(p *stage.Program) func(context.Context) error {
-	c := &config{logger: p.Logger()}
-	p.StringVar(&c.dsn, "dsn", "", "use the PostgreSQL database at this `URL` (default: SQLite, in a temporary file)")
-	p.BoolVar(&c.kill, "kill", false, "have a process for each writer and relay, and kill them at random")
-	lasts := p.Positive("for", 5*time.Second, "write for this `DURATION` (with -kill by default three times as long)")
-	p.StringVar(&c.role, "role", "", "of a process that this program has started: `ROLE` write or relay")
-	p.StringVar(&c.file, "file", "", "its database, the `FILE` of SQLite")
-	p.StringVar(&c.schema, "schema", "", "or the `SCHEMA` of PostgreSQL")
-	p.StringVar(&c.endpoint, "endpoint", "", "the `URL` of the service")
-	p.Check = func() error {
-		if c.role != "" && c.role != roleWrite && c.role != roleRelay {
-			return fmt.Errorf("-role %q is unknown", c.role)
-		}
-		return nil
-	}
-	return func(ctx context.Context) error {
-		if c.role != "" {
-			return c.work(context.WithoutCancel(ctx), c.role, p.In, p.Out) // Ctrl-C is for the one that has started it
-		}
-		if c.lasts = *lasts; c.kill && !p.Given("for") {
-			c.lasts *= 3
-		}
-		return tell(ctx, c, p)
-	}
+	s := &story{out: p.Out, kills: map[string]int{}, transactions: map[string]int{}, bookings: map[string]int{}}
+	logger := p.Logger()
+	p.StringVar(&s.DSN, "dsn", "", "use the PostgreSQL database at this `URL` (default: SQLite, in a temporary file)")
+	p.BoolVar(&s.kill, "kill", false, "kill the writers and relays at random")
+	p.DurationVar(&s.lasts, "for", 5*time.Second, "write for this `DURATION`")
+	s.newWorker = p.Worker(&s.job, func(ctx context.Context, in io.Reader, out io.Writer) error { return s.job.work(ctx, logger, in, out) })
+	return s.tell
 }
 
 // How many there are.
@@ -82,77 +56,73 @@ const patience = lease + 16*time.Second
 
 // story is where all of it happens.
 type story struct {
-	*config
-
+	job
+	kill      bool
+	lasts     time.Duration
 	out       io.Writer
-	service   *stage.Service
-	store     *store
-	posts     []*post
-	kills     map[string]int // by role
-	beginning time.Time
-	wrote     time.Duration
-	rest      int64 // how many rows there were when nothing was written any more
-	caughtUp  time.Duration
-}
+	newWorker func(stage.Worker) *stage.Worker
 
-// post is a place for one worker after the other. Read what they have reported when they have ended.
-type post struct {
-	stage.Worker
+	service *stage.Service
+	store   *store
+	workers []*stage.Worker // writers, and relays behind them
+	kills   map[string]int  // by role
 
+	mu                     sync.Mutex     // guards the fields below
 	transactions, bookings map[string]int // by their end
 }
 
 // tell starts workers, lets them work, ends them, and compares. Ctrl-C ends the writing early: what was written is
 // sent, and compared.
-func tell(ctx context.Context, c *config, p *stage.Program) (err error) {
+func (s *story) tell(ctx context.Context) (err error) {
 	// What it was asked is looked through at the end.
-	service, err := stage.Serve[Booking](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: 1_000_000, KeepContents: true})
+	s.service, err = stage.Serve[Booking](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: 1_000_000, KeepContents: true})
 	if err != nil {
 		return err
 	}
-	defer service.Close()
-	s := &story{config: c, out: p.Out, service: service, kills: make(map[string]int)}
-	c.endpoint = service.Emulator.URL()
-	where := ""
-	if c.dsn == "" {
+	defer s.service.Close()
+	s.Endpoint = s.service.Emulator.URL()
+	if s.DSN == "" {
 		dir, err := os.MkdirTemp("", "outbox")
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		c.file = filepath.Join(dir, "hotels.db")
-		where = "SQLite, in " + c.file
+		s.File = filepath.Join(dir, "hotels.db")
 	} else {
-		c.schema = fmt.Sprintf("outbox_%08x", rand.Uint32())
-		remove, err := c.createSchema(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, remove()) }()
-		where = "PostgreSQL, in the schema " + c.schema
+		s.Schema = fmt.Sprintf("outbox_%08x", rand.Uint32())
 	}
-	if s.store, err = c.open(); err != nil {
+	if s.store, err = s.open(); err != nil {
 		return err
 	}
 	defer s.store.db.Close()
+	if s.Schema != "" {
+		if _, err := s.store.db.ExecContext(ctx, "CREATE SCHEMA "+s.Schema); err != nil {
+			return fmt.Errorf("making the schema %s: %w", s.Schema, err)
+		}
+		defer func() {
+			_, dropped := s.store.db.ExecContext(context.Background(), "DROP SCHEMA "+s.Schema+" CASCADE")
+			err = errors.Join(err, dropped)
+		}()
+	}
 	if err := s.store.prepare(ctx); err != nil {
 		return err
 	}
-	kind := "goroutines of this process"
-	if c.kill {
-		kind = "processes, which are killed at random"
-	}
-	fmt.Fprintf(s.out, "bookings  in %s\nworkers   %d writers and %d relays, all of them %s\n", where, writers, relays, kind)
+	fmt.Fprintf(s.out, "%d writers, %d relays; the bookings are in %s, %s\n", writers, relays, s.store.outbox.Dialect, s.File+s.Schema)
 	for i := range writers + relays {
-		w := s.newPost(map[bool]string{true: roleWrite, false: roleRelay}[i < writers], p.Err)
+		j := s.job
+		if j.Role = roleWrite; i >= writers {
+			j.Role = roleRelay
+		}
+		w := s.newWorker(stage.Worker{Role: j.Role, Job: func() any { return j }, Note: s.note})
 		defer w.Close()
+		s.workers = append(s.workers, w)
 		if err := w.Start(); err != nil {
 			return err
 		}
 	}
-	s.beginning = time.Now()
+	began := time.Now()
 	happens := s.release
-	if c.kill {
+	if s.kill {
 		happens = s.disturb
 	}
 	if err := happens(ctx); err != nil {
@@ -161,58 +131,44 @@ func tell(ctx context.Context, c *config, p *stage.Program) (err error) {
 	// From here on without ctx: after Ctrl-C what was written is sent, and compared.
 	interrupted := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
+	if err := end(s.workers[:writers]); err != nil {
+		return err
+	}
+	wrote := time.Since(began)
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
+	fmt.Fprintf(s.out, "wrote     for %.1f s; everything was sent %.1f s later\n", wrote.Seconds(), (time.Since(began) - wrote).Seconds())
 	return s.verify(ctx, interrupted)
 }
 
-func (s *story) newPost(role string, stderr io.Writer) *post {
-	p := &post{Worker: stage.Worker{Role: role, Err: stderr}, transactions: make(map[string]int), bookings: make(map[string]int)}
-	p.Note = p.note
-	if s.kill {
-		verbose := s.logger.Enabled(context.Background(), slog.LevelInfo)
-		p.Args = func() []string {
-			return []string{"-role", role, "-file", s.file, "-dsn", s.dsn, "-schema", s.schema, "-endpoint", s.endpoint, fmt.Sprintf("-v=%v", verbose)}
-		}
-	} else {
-		p.Goroutine = func(ctx context.Context, orders io.Reader, reports io.Writer) error {
-			return s.work(ctx, role, orders, reports)
-		}
-	}
-	s.posts = append(s.posts, p)
-	return p
-}
-
 // note takes a line that a worker reports.
-func (p *post) note(line string) error {
+func (s *story) note(line string) error {
 	var end string
 	var n int
-	if _, err := fmt.Sscan(line, &end, &n); err != nil {
-		return err
-	}
-	p.transactions[end]++
-	p.bookings[end] += n
-	return nil
+	_, err := fmt.Sscan(line, &end, &n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.transactions[end]++
+	s.bookings[end] += n
+	return err
 }
 
-// disturb kills processes at random moments while they write: most often writers, because a relay's keys wait until
-// its leases have run out. The first relay is killed soon, so that somebody takes its keys over. However slow the
-// machine is, it does not end before one of each was killed.
+// disturb kills processes at random moments while they write, one relay for seven writers: its keys wait until its
+// leases have run out. However slow the machine is, it does not end before one of each was killed.
 func (s *story) disturb(ctx context.Context) error {
-	nextRelay := s.beginning.Add(time.Second)
+	end := time.Now().Add(s.lasts)
 	return stage.Disturb(ctx, 300*time.Millisecond, func() *stage.Worker {
+		killed := s.kills[roleWrite] + s.kills[roleRelay]
 		switch {
-		case time.Since(s.beginning) >= s.lasts && s.kills[roleWrite] > 0 && s.kills[roleRelay] > 0:
+		case time.Now().After(end) && s.kills[roleWrite] > 0 && s.kills[roleRelay] > 0:
 			return nil
-		case time.Now().After(nextRelay):
-			return &s.posts[writers+rand.IntN(relays)].Worker
+		case killed%8 == 1:
+			return s.workers[writers+rand.IntN(relays)]
 		}
-		return &s.posts[rand.IntN(writers)].Worker
+		return s.workers[rand.IntN(writers)]
 	}, func(w *stage.Worker) error {
-		if s.kills[w.Role]++; w.Role == roleRelay {
-			nextRelay = time.Now().Add(time.Duration(1+rand.IntN(4)) * time.Second)
-		}
+		s.kills[w.Role]++
 		return w.Kill()
 	})
 }
@@ -221,51 +177,83 @@ func (s *story) disturb(ctx context.Context) error {
 // to the other relay meanwhile, at once.
 func (s *story) release(ctx context.Context) error {
 	stage.Wait(ctx, s.lasts/2)
-	p := s.posts[writers]
-	if _, err := p.Alive(); err != nil {
+	w := s.workers[writers]
+	if _, err := w.Alive(); err != nil {
 		return err
 	}
-	if err := errors.Join(p.End(), p.Start()); err != nil {
-		return err
-	}
+	err := errors.Join(w.End(), w.Start())
 	stage.Wait(ctx, s.lasts/2)
-	return nil
+	return err
 }
 
-// catchUp ends the writers, waits until the outbox is empty, and ends the relays.
+// catchUp waits until the outbox is empty, and ends the relays.
 func (s *story) catchUp(ctx context.Context) error {
-	if err := end(s.posts[:writers]); err != nil {
-		return err
-	}
-	s.wrote = time.Since(s.beginning)
-	began := time.Now()
-	first := true
 	err := stage.Until(ctx, patience, 10*time.Millisecond, func() (bool, error) {
 		lag, err := s.store.outbox.Lag(ctx, s.store.db)
-		if err != nil {
-			return false, err
+		for _, w := range s.workers[writers:] {
+			_, ended := w.Alive()
+			err = errors.Join(err, ended)
 		}
-		if first {
-			s.rest, first = lag.Rows, false
-		}
-		for _, p := range s.posts[writers:] {
-			if _, err := p.Alive(); err != nil {
-				return false, err
-			}
-		}
-		return lag.Rows == 0, nil
+		return lag.Rows == 0, err
 	})
 	if err != nil {
 		return fmt.Errorf("relays have not sent all rows: %w", err)
 	}
-	s.caughtUp = time.Since(began)
-	return end(s.posts[writers:])
+	return end(s.workers[writers:])
 }
 
 // end has workers end, and waits for them.
-func end(posts []*post) (err error) {
-	for _, p := range posts {
-		err = errors.Join(err, p.End())
+func end(workers []*stage.Worker) (err error) {
+	for _, w := range workers {
+		err = errors.Join(err, w.End())
 	}
 	return err
+}
+
+// verify prints what has happened, and compares the index with the table.
+func (s *story) verify(ctx context.Context, interrupted bool) error {
+	fmt.Fprintf(s.out, "          %d transactions committed, %d rolled back, %d broken off; %d came too late and had nothing to do\n",
+		s.transactions[committed], s.transactions[rolledBack], s.transactions[brokenOff], s.transactions[refused])
+	if s.kill {
+		fmt.Fprintf(s.out, "killed    %d writers, %d relays\n", s.kills[roleWrite], s.kills[roleRelay])
+	}
+	requests, sent := s.service.Sent()
+	fmt.Fprintf(s.out, "relayed   %d rows as %d actions in %d requests: what changes often is folded\n", s.bookings[committed], sent, requests)
+	lag, err := s.store.outbox.Lag(ctx, s.store.db)
+	if err != nil {
+		return err
+	}
+	table, err := s.store.all(ctx)
+	if err != nil {
+		return err
+	}
+	index, err := stage.Documents[Booking](s.service, indexName)
+	if err != nil {
+		return err
+	}
+	problems := append(stage.Differences(table, index), haunted(s.service.Emulator.Changes(indexName))...)
+	if lag.Dead > 0 {
+		problems = append(problems, fmt.Sprintf("%d rows have become dead letters", lag.Dead))
+	}
+	for _, end := range []string{committed, rolledBack, brokenOff} {
+		if s.transactions[end] == 0 && !interrupted {
+			problems = append(problems, "too little has happened to prove anything: no transaction was "+end)
+		}
+	}
+	if err := stage.Problems(problems); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "index == table: yes. %d bookings; nothing of the %d that did not commit was ever in the index\n",
+		len(index), s.bookings[rolledBack]+s.bookings[brokenOff])
+	return nil
+}
+
+// haunted returns what the index was told of transactions that did not commit, also if it has been corrected since.
+func haunted(changes []searchtest.Change) (problems []string) {
+	for _, c := range changes {
+		if strings.Contains(string(c.Document), ghost) {
+			problems = append(problems, fmt.Sprintf("%s: request %d had a booking that was not committed", c.Key, c.Request))
+		}
+	}
+	return problems
 }

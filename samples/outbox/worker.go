@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
@@ -23,10 +23,17 @@ const (
 	roleRelay = "relay"
 )
 
+// job is what a worker does.
+type job struct {
+	place
+	Role     string
+	Endpoint string
+}
+
 // work is the whole of a worker. It reports on out, line by line, and ends when in does, which is also when
-// whoever has started it dies.
-func (c *config) work(ctx context.Context, role string, in io.Reader, out io.Writer) (err error) {
-	s, err := c.open()
+// the process that has started it dies.
+func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out io.Writer) (err error) {
+	s, err := j.open()
 	if err != nil {
 		return err
 	}
@@ -38,47 +45,23 @@ func (c *config) work(ctx context.Context, role string, in io.Reader, out io.Wri
 		<-told
 		cancel()
 	}()
-	if role == roleRelay {
-		return c.relay(ctx, s, out)
-	}
-	return write(ctx, s, out)
-}
-
-// write makes transactions until ctx ends, and reports how each has ended.
-func write(ctx context.Context, s *store, out io.Writer) error {
-	w := newWriter(s)
 	if _, err := fmt.Fprintln(out, "ready"); err != nil {
 		return err
 	}
-	for {
-		// Each is finished: it is for -kill to break them.
-		end, n, err := w.write(context.WithoutCancel(ctx))
+	if j.Role == roleRelay {
+		return s.sendUntil(ctx, j.Endpoint, logger)
+	}
+	for i := 0; stage.Wait(ctx, 2*time.Millisecond); i++ {
+		// Each transaction is finished: it is for -kill to break them.
+		end, n, err := s.write(context.WithoutCancel(ctx), i)
 		if err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(out, end, n); err != nil {
 			return err
 		}
-		if !stage.Wait(ctx, pause) {
-			return nil
-		}
 	}
-}
-
-// relay sends until ctx ends, and reports when it is ready.
-func (c *config) relay(ctx context.Context, s *store, out io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	err := s.sendUntil(ctx, c.endpoint, c.logger, func(r *outbox.Relay) {
-		watching.Go(func() {
-			if stage.Until(ctx, time.Hour, 50*time.Millisecond, func() (bool, error) { return r.Ready() == nil, nil }) == nil {
-				fmt.Fprintln(out, "ready")
-			}
-		})
-	})
-	cancel()
-	watching.Wait()
-	return err
+	return nil
 }
 
 // How transactions end.
@@ -86,123 +69,81 @@ const (
 	committed  = "committed"
 	rolledBack = "rolled-back"
 	brokenOff  = "broken-off" // with its connection, in the middle
-	refused    = "refused"    // by the table: somebody was faster
+	refused    = "refused"    // by the table: another one was faster
 )
 
 // ghost is the guest in all transactions that do not commit: the index must never have heard of him.
 const ghost = "Banquo"
 
-// pause is how long a writer rests after a transaction.
-const pause = 2 * time.Millisecond
+// change is what a transaction does.
+type change func(ctx context.Context, tx outbox.Queryer) error
 
-// nightsAhead is for how many nights rooms can be booked. A night of these hotels lasts a second. What was lost of a
-// night that is over stays lost, and is noticed.
-const nightsAhead = 3
+var errSecondThoughts = errors.New("the guest has had second thoughts")
 
-// writer makes random transactions.
-type writer struct {
-	store *store
-	dice  *rand.Rand
-	own   []Booking // the last ones that it has made
-	due   []string  // how its first transactions have to end, so that a short run has seen all of it
-}
-
-func newWriter(s *store) *writer {
-	return &writer{store: s, dice: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), due: []string{committed, brokenOff, rolledBack}}
-}
-
-// write makes one, and returns how it has ended and how many bookings it was about.
-func (w *writer) write(ctx context.Context) (end string, n int, err error) {
-	end = committed
-	switch p := w.dice.IntN(100); {
-	case len(w.due) > 0:
-		end = w.due[0]
-	case p < 5:
-		end = brokenOff
-	case p < 15:
-		end = rolledBack
+// write makes the transaction i of a writer, and returns how it has ended and how many bookings it was about.
+func (s *store) write(ctx context.Context, i int) (end string, n int, err error) {
+	end, guest := committed, fmt.Sprint("Macbeth ", rand.IntN(1000))
+	switch i % 20 {
+	case 1, 11:
+		end, guest = rolledBack, ghost
+	case 2:
+		end, guest = brokenOff, ghost
 	}
-	n, change := w.change(end)
+	n, change := s.change(guest)
 	switch end {
 	case committed:
-		err = w.store.transaction(ctx, func(tx outbox.Queryer) error { return change(ctx, tx) })
+		err = s.transaction(ctx, change)
 	case rolledBack:
-		err = w.store.transaction(ctx, func(tx outbox.Queryer) error { return cmp.Or(change(ctx, tx), errSecondThoughts) })
+		err = s.transaction(ctx, func(ctx context.Context, tx outbox.Queryer) error { return cmp.Or(change(ctx, tx), errSecondThoughts) })
 	case brokenOff:
-		err = w.breakOff(ctx, change)
+		err = s.breakOff(ctx, change)
 	}
 	switch {
-	case errors.Is(err, errTaken) || errors.Is(err, errNoBooking):
+	case errors.Is(err, errRefused):
 		return refused, n, nil
 	case err != nil && !errors.Is(err, errSecondThoughts):
 		return end, n, fmt.Errorf("a transaction that was to be %s: %w", end, err)
 	}
-	if len(w.due) > 0 {
-		w.due = w.due[1:]
-	}
 	return end, n, nil
 }
 
-var errSecondThoughts = errors.New("the guest has had second thoughts")
-
-// change returns what a transaction does.
-func (w *writer) change(end string) (n int, change func(ctx context.Context, tx outbox.Queryer) error) {
-	guest := ghost
-	if end == committed {
-		guest = []string{"Macbeth", "Macduff", "Malcolm", "Ross", "Lennox", "Duncan", "Hecate"}[w.dice.IntN(7)]
+// change returns what a random transaction does, and to how many bookings.
+func (s *store) change(guest string) (int, change) {
+	id := room(guest).ID
+	switch rand.IntN(10) {
+	case 0, 1, 2:
+		return 1, func(ctx context.Context, tx outbox.Queryer) error { return s.rename(ctx, tx, id, guest) }
+	case 3, 4:
+		return 1, func(ctx context.Context, tx outbox.Queryer) error { return s.cancel(ctx, tx, id) }
 	}
-	switch p := w.dice.IntN(10); {
-	case p < 5:
-		party := []Booking{w.room(guest)}
-		for range w.dice.IntN(3) {
-			if b := w.room(guest); !slices.Contains(party, b) {
-				party = append(party, b)
-			}
-		}
-		// All in the same order: two who wait for a room of the other would wait for ever.
-		slices.SortFunc(party, func(a, b Booking) int { return cmp.Compare(a.ID, b.ID) })
-		w.own = append(w.own, party...)
-		w.own = w.own[max(0, len(w.own)-20):]
-		return len(party), func(ctx context.Context, tx outbox.Queryer) error { return w.store.book(ctx, tx, party...) }
-	case p < 8:
-		id, guest := w.booked(), fmt.Sprintf("%s %d", guest, w.dice.IntN(1000))
-		return 1, func(ctx context.Context, tx outbox.Queryer) error { return w.store.rename(ctx, tx, id, guest) }
-	default:
-		id := w.booked()
-		return 1, func(ctx context.Context, tx outbox.Queryer) error { return w.store.cancel(ctx, tx, id) }
-	}
+	party := []Booking{room(guest), room(guest)}
+	// All in the same order: two who wait for a room of the other would wait for ever.
+	slices.SortFunc(party, func(a, b Booking) int { return cmp.Compare(a.ID, b.ID) })
+	party = slices.Compact(party)
+	return len(party), func(ctx context.Context, tx outbox.Queryer) error { return s.book(ctx, tx, party...) }
 }
 
-// booked returns the key of a room that is probably booked.
-func (w *writer) booked() string {
-	if len(w.own) == 0 {
-		return w.room("").ID
-	}
-	return w.own[w.dice.IntN(len(w.own))].ID
-}
-
-// room returns a random one, one of the nights to come.
-func (w *writer) room(guest string) Booking {
+// room returns a random one, for one of the next three nights. A night of these hotels lasts a second. What was lost of
+// a night that is over stays lost, and is noticed.
+func room(guest string) Booking {
 	b := Booking{
-		Hotel: []string{"Inverness", "Forres", "Dunsinane", "Fife", "Birnam"}[w.dice.IntN(5)],
-		Room:  1 + w.dice.Int32N(30), Night: time.Now().Unix() + w.dice.Int64N(nightsAhead), Guest: guest,
-	}
-	if w.dice.IntN(4) == 0 {
-		b.Room = 1 // which everybody wants
+		Hotel: []string{"Inverness", "Forres", "Dunsinane", "Fife", "Birnam"}[rand.IntN(5)],
+		Room:  1 + rand.Int32N(1+rand.Int32N(1+rand.Int32N(20))), // the first ones are wanted most
+		Night: time.Now().Unix() + rand.Int64N(3), Guest: guest,
 	}
 	b.ID = fmt.Sprintf("%s-%d-%d", b.Hotel, b.Room, b.Night)
 	return b
 }
 
 // breakOff begins a transaction and closes its connection without an end, as a process does that dies.
-func (w *writer) breakOff(ctx context.Context, change func(ctx context.Context, tx outbox.Queryer) error) error {
-	c, err := w.store.db.Conn(ctx)
+func (s *store) breakOff(ctx context.Context, change change) error {
+	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	begin := "BEGIN"
-	if w.store.outbox.Dialect == outbox.SQLite {
+	if s.outbox.Dialect == outbox.SQLite {
 		begin = "BEGIN IMMEDIATE"
 	}
 	if _, err := c.ExecContext(ctx, begin); err != nil {
