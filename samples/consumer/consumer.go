@@ -31,6 +31,8 @@ const (
 	// addFor is how long a rebalance may have to wait for room in the buffer: less
 	// than Kafka's rebalance.timeout.ms, or the member loses its partitions.
 	addFor = 10 * time.Second
+	// stopFor is how long a member that ends continues to send what it has read.
+	stopFor = 5 * time.Second
 )
 
 // partition is what a consumer knows of one that is assigned to it. A new one is
@@ -340,18 +342,6 @@ func (c *consumer) stop(ctx context.Context) error {
 	return c.sender.Close(ctx)
 }
 
-// crash ends the consumer as the end of its process would: nothing is committed,
-// nothing is said, and what waits is lost here and read again by the next owner.
-func (c *consumer) crash() {
-	ended, end := context.WithCancel(context.Background())
-	end()
-	_ = c.sender.Close(ended)
-	c.client.Kill()
-}
-
-// stopFor is how long a member that ends goes on sending what it has read.
-const stopFor = 5 * time.Second
-
 // member is a process of the group: a consumer that is started again when it cannot
 // go on.
 type member struct {
@@ -380,21 +370,22 @@ func (m *member) live(ctx context.Context) error {
 			return err
 		}
 		err = c.run(ctx)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
+		defer cancel()
 		switch {
-		case err == nil && m.crashed:
-			c.crash()
+		case m.crashed: // nothing is committed, and what waits is lost here
+			cancel()
+			_ = c.sender.Close(closing)
+			c.client.Kill()
 			return nil
 		case err == nil:
-			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
-			defer cancel()
 			return c.stop(closing)
 		}
 		// Something failed that says nothing about the record, so it must be sent
 		// again. The marks stand below it, and the next consumer reads from there.
 		m.logger.Warn("starting again from the committed offsets", "member", m.name, "error", err)
-		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		_ = c.stop(ended) // what fails here is read again
+		_ = c.stop(closing) // what fails here is read again
 		if !stage.Wait(ctx, time.Second) {
 			return err
 		}
@@ -407,7 +398,7 @@ func (m *member) stop() error {
 	return <-m.done
 }
 
-// crash ends the member without a word.
+// crash ends the member as the end of its process would.
 func (m *member) crash() error {
 	m.crashed = true
 	return m.stop()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
@@ -118,7 +119,7 @@ func TestOffsetIsCommittedWhenAllBelowItIsSettled(t *testing.T) {
 		m := r.member("a")
 		time.Sleep(5 * time.Second)
 		assert.EqualValues(t, 299, r.service.Emulator.DocumentCount(testIndex))
-		held := r.group.Records(0, r.group.Committed()[0], 1<<30)
+		held := r.group.from(0, r.group.Committed()[0])
 		require.NotEmpty(t, held)
 		assert.Equal(t, "p-100", held[0].Key)
 		r.service.Emulator.SetFaults(nil)
@@ -136,8 +137,10 @@ func TestPoisonIsSetAsideAndPassed(t *testing.T) {
 		r.consumed()
 		require.NoError(t, m.stop())
 		assert.Equal(t, 2, r.aside.count())
-		assert.Equal(t, "document", r.aside.records[place{0, 0}].Reason)
-		assert.Equal(t, "refused by the sender", r.aside.records[place{0, 1}].Reason)
+		var rejected *bufferedsender.ActionError
+		assert.ErrorAs(t, r.aside.reasons[place{0, 0}], &rejected)
+		var refused *bufferedsender.AddError
+		assert.ErrorAs(t, r.aside.reasons[place{0, 1}], &refused)
 	})
 }
 
@@ -216,12 +219,12 @@ func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 		r.append("missing", &Value{Title: "x"}, false)
 		r.append("bad key", &Value{}, true)
 		r.append("gone", nil, false)
-		r.audit(0, 0, 3)
+		r.audit(r.group.from(0, 0))
 		assert.Len(t, r.early, 2, "a tombstone of what was never there is settled")
 		err = r.check(t.Context())
 		require.Error(t, err)
 		for _, complaint := range []string{
-			`that of "missing" at 0 is not settled`, `that of "bad key" at 1 is not settled`, "3 records are not committed",
+			`"missing" at 0 was committed`, `"bad key" at 1 was committed`, "3 records are not committed",
 			"not among the dead letters", "missing: the index does not have it",
 		} {
 			assert.ErrorContains(t, err, complaint)

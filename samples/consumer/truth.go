@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
@@ -41,7 +40,7 @@ func newTruth(ctx context.Context, at *stage.Address, partitions int) (*truth, e
 	if err != nil {
 		return nil, err
 	}
-	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{}, latest: map[string]Product{}}
+	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{reasons: map[place]error{}}, latest: map[string]Product{}}
 	t.group.OnCommit = t.audit
 	t.client, err = stage.Open[Product](ctx, service, at.Index)
 	return t, err
@@ -89,45 +88,27 @@ func (t *truth) append(key string, value *Value, poison bool) {
 	}
 }
 
-// audit is called for each commit, before it counts: everything below it must be in
-// the index, or older than what is there, or among the dead letters.
-func (t *truth) audit(partition int32, low, high int64) {
-	if t.service.Emulator == nil {
-		return // a real service shows what it has too late for that
-	}
-	records := t.group.Records(partition, low, high)
+// audit is called for each commit, before it counts: its records must be in the index, or older than what was there, or
+// among the dead letters. A real service shows what it has too late for that.
+func (t *truth) audit(records []Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, r := range records {
-		if !t.aside.has(r) && !t.applied(r) {
-			t.mu.Lock()
-			t.early = append(t.early, fmt.Errorf("partition %d: offset %d was committed, and that of %q at %d is not settled", partition, high, r.Key, r.Offset))
-			t.mu.Unlock()
+		if t.audited++; t.service.Emulator != nil && t.aside.of(r) == nil && !t.applied(r) {
+			t.early = append(t.early, fmt.Errorf("partition %d: the record of %q at %d was committed, and is not settled", r.Partition, r.Key, r.Offset))
 		}
 	}
-	t.mu.Lock()
-	t.audited += len(records)
-	t.mu.Unlock()
 }
 
 func (t *truth) applied(r Record) bool {
-	offset := func(document json.RawMessage) int64 {
+	for _, change := range t.service.Emulator.History(t.client.IndexName(), r.Key) {
 		var p Product
-		if err := json.Unmarshal(document, &p); err != nil {
-			return -1
-		}
-		return p.Offset
-	}
-	if document, ok := t.service.Emulator.Document(t.client.IndexName(), r.Key); ok {
-		return offset(document) >= r.Offset
-	}
-	if r.Value == nil {
-		return true
-	}
-	for _, change := range t.service.Emulator.History(t.client.IndexName(), r.Key) { // it was deleted since
-		if change.Applied() && change.Action == models.ActionTypeUpload && offset(change.Document) >= r.Offset {
+		if change.Applied() && change.Action == models.ActionTypeUpload && json.Unmarshal(change.Document, &p) == nil && p.Offset >= r.Offset {
 			return true
 		}
 	}
-	return false
+	_, there := t.service.Emulator.Document(t.client.IndexName(), r.Key)
+	return r.Value == nil && !there
 }
 
 // check compares the index with the log, when all of it is consumed.
@@ -139,7 +120,7 @@ func (t *truth) check(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("%d records are not committed", lag))
 	}
 	for _, r := range t.poison {
-		if !t.aside.has(r) {
+		if t.aside.of(r) == nil {
 			errs = append(errs, fmt.Errorf("the poison at %d of partition %d is not among the dead letters", r.Offset, r.Partition))
 		}
 	}
@@ -154,12 +135,12 @@ func (t *truth) check(ctx context.Context) error {
 	return errors.Join(append(errs, err, stage.Problems(problems))...)
 }
 
-// deadLetters is where records go that the index will never take. A real one is
+// deadLetters is where records go that the index will never take, with the reason. A real one is
 // another topic. When write has returned nil the record is safe, and its offset
 // may be committed. A record can come twice, if the process dies in between.
 type deadLetters struct {
-	mu      sync.Mutex // guards the fields below
-	records map[place]deadLetter
+	mu      sync.Mutex // guards reasons
+	reasons map[place]error
 }
 
 type place struct {
@@ -167,37 +148,21 @@ type place struct {
 	offset    int64
 }
 
-// deadLetter is what somebody needs who mends it.
-type deadLetter struct {
-	Record Record
-	Reason string
-	Error  string
-}
-
-func (d *deadLetters) write(r Record, why error) error {
-	letter := deadLetter{Record: r, Reason: "refused by the sender", Error: why.Error()}
-	var failed *bufferedsender.ActionError
-	if errors.As(why, &failed) {
-		letter.Reason = failed.Reason.String()
-	}
+func (d *deadLetters) write(r Record, reason error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.records == nil {
-		d.records = map[place]deadLetter{}
-	}
-	d.records[place{r.Partition, r.Offset}] = letter
+	d.reasons[place{r.Partition, r.Offset}] = reason
 	return nil
 }
 
-func (d *deadLetters) has(r Record) bool {
+func (d *deadLetters) of(r Record) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, ok := d.records[place{r.Partition, r.Offset}]
-	return ok
+	return d.reasons[place{r.Partition, r.Offset}]
 }
 
 func (d *deadLetters) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.records)
+	return len(d.reasons)
 }
