@@ -22,7 +22,7 @@ func TestOnlyTheDeletedIndexLosesDocuments(t *testing.T) {
 
 func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
 	completed, failed := models.Outcome{}, models.Outcome{Reason: models.ReasonClosed, Err: errors.New("closed")}
-	note := func(version int64, accepted int, outcomes ...models.Outcome) *write {
+	note := func(version int64, accepted bool, outcomes ...models.Outcome) *write {
 		return &write{item: Item{ID: "a", Version: version}, accepted: accepted, outcomes: outcomes}
 	}
 	for name, c := range map[string]struct {
@@ -31,15 +31,15 @@ func TestWhatIsWrongWithAnIndexIsNoticed(t *testing.T) {
 		deleted bool
 		wrong   bool
 	}{
-		"the last version is there":       {[]*write{note(1, 1, completed), note(2, 1, completed)}, map[string]Item{"a": {Version: 2}}, false, false},
-		"an older version is there":       {[]*write{note(1, 1, completed), note(2, 1, completed)}, map[string]Item{"a": {Version: 1}}, false, true},
-		"a document is missing":           {[]*write{note(1, 1, completed)}, nil, false, true},
-		"a document is there and failed":  {[]*write{note(1, 1, failed)}, map[string]Item{"a": {Version: 1}}, true, true},
-		"a document was lost":             {[]*write{note(1, 1, failed)}, nil, false, true},
-		"it was lost with its index":      {[]*write{note(1, 1, failed)}, nil, true, false},
-		"an outcome is missing":           {[]*write{note(1, 1)}, nil, true, true},
-		"an outcome came twice":           {[]*write{note(1, 1, completed, completed)}, map[string]Item{"a": {Version: 1}}, false, true},
-		"an outcome is of nothing added":  {[]*write{note(1, 0, failed)}, nil, true, true},
+		"the last version is there":       {[]*write{note(1, true, completed), note(2, true, completed)}, map[string]Item{"a": {ID: "a", Version: 2}}, false, false},
+		"an older version is there":       {[]*write{note(1, true, completed), note(2, true, completed)}, map[string]Item{"a": {ID: "a", Version: 1}}, false, true},
+		"a document is missing":           {[]*write{note(1, true, completed)}, nil, false, true},
+		"a document is there and failed":  {[]*write{note(1, true, failed)}, map[string]Item{"a": {ID: "a", Version: 1}}, true, true},
+		"a document was lost":             {[]*write{note(1, true, failed)}, nil, false, true},
+		"it was lost with its index":      {[]*write{note(1, true, failed)}, nil, true, false},
+		"an outcome is missing":           {[]*write{note(1, true)}, nil, true, true},
+		"an outcome came twice":           {[]*write{note(1, true, completed, completed)}, map[string]Item{"a": {ID: "a", Version: 1}}, false, true},
+		"an outcome is of nothing added":  {[]*write{note(1, false, failed)}, nil, true, true},
 		"nothing was written to an index": {nil, nil, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func newIndexes(client *search.IndexClient, logger *slog.Logger) (*indexes, erro
 	if err != nil {
 		return nil, err
 	}
-	return &indexes{client: client, fleet: f, ledger: newLedger()}, nil
+	return &indexes{client: client, fleet: f, ledger: &ledger{indexes: map[string][]*write{}}}, nil
 }
 
 // sender returns the sender of an index. Ask once and keep it: asked after Drop, the fleet would make
@@ -71,12 +71,10 @@ func (x *indexes) sender(index string, autoFlush time.Duration) (*bufferedsender
 
 // write adds items to an index, in a class. It waits while there is no room.
 func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.BufferedSender[Item], class models.Class, items ...Item) error {
-	began := time.Now()
+	writes := x.ledger.begin(index, class, items)
 	actions := make([]models.IndexDocumentsAction[Item], len(items))
 	for i, item := range items {
-		actions[i] = models.UploadAction(item).WithCallback(func(o models.Outcome) {
-			x.ledger.settled(index, item, o, class, time.Since(began))
-		})
+		actions[i] = models.UploadAction(item).WithCallback(func(o models.Outcome) { x.ledger.settled(writes[i], o) })
 	}
 	err := s.IndexDocuments(models.WithClass(ctx, class), actions...)
 	accepted := len(items)
@@ -85,7 +83,7 @@ func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.Buf
 	} else if err != nil {
 		accepted = 0
 	}
-	x.ledger.accepted(index, items[:accepted])
+	x.ledger.accepted(writes[:accepted])
 	return err
 }
 

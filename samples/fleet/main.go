@@ -10,7 +10,7 @@
 //
 // indexes.go is the part that your program would have. story.go plays the world around it, and verify.go compares
 // what was accepted with the outcomes and the indexes. The exit code is 1 unless every accepted document has exactly
-// one outcome, every one that was completed is in its index, and every one that was not is of the index that was
+// one outcome, every one that was completed is in its index, and every one that was lost is of the index that was
 // deleted.
 package main
 

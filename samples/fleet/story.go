@@ -23,7 +23,8 @@ import (
 type story struct {
 	*indexes
 
-	service  *service
+	service  *stage.Service
+	names    []string // of the indexes
 	versions atomic.Int64
 	writers  sync.WaitGroup
 	mu       sync.Mutex // guards errs
@@ -34,18 +35,17 @@ type story struct {
 
 // play is the whole program.
 func play(ctx context.Context, lasts time.Duration, logger *slog.Logger, out io.Writer) error {
-	service, err := newService()
-	if err != nil {
-		return err
-	}
+	service := stage.Emulate(&searchtest.Options{Latency: 25 * time.Millisecond, KeepRequests: -1, KeepChanges: -1})
 	defer service.Close()
 	x, err := newIndexes(service.Indexes, logger)
 	if err != nil {
 		return err
 	}
 	s := &story{indexes: x, service: service, out: out}
-	err = s.happen(ctx, lasts)
-	err = errors.Join(err, s.close(ctx))
+	if err := s.create(); err != nil {
+		return errors.Join(err, s.close(ctx))
+	}
+	err = errors.Join(s.happen(ctx, lasts), s.close(ctx))
 	s.report()
 	return errors.Join(err, s.verify())
 }
@@ -64,20 +64,22 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 
 	writing, stopWriting := context.WithTimeout(ctx, lasts)
 	defer stopWriting()
-	for _, name := range s.service.names[1:] {
+	for _, name := range s.names[1:] {
 		s.start(writing, name, steady, 300*time.Millisecond, s.trickle("item", 50*time.Millisecond))
 	}
 	s.start(writing, products, live, 50*time.Millisecond, s.trickle("live", 10*time.Millisecond))
-	s.say("%d indexes are written to, without a backfill", len(s.service.names))
+	s.say("%d indexes are written to, without a backfill", len(s.names))
 
 	half := lasts / 2
 	if stage.Wait(ctx, half) {
-		s.ledger.backfilling.Store(true)
+		s.ledger.mu.Lock()
+		s.ledger.backfilling = true
+		s.ledger.mu.Unlock()
 		s.start(writing, products, backfill, 50*time.Millisecond, s.flood)
 		s.say("a backfill of %q has begun", products)
 	}
 	if stage.Wait(ctx, half/6) {
-		s.service.breakDown(half / 2)
+		s.breakDown(half / 2)
 		s.say("%q answers 503, for %v", sick, half/2)
 	}
 	if stage.Wait(ctx, half/6) {
@@ -159,17 +161,6 @@ func (s *story) failed(err error) {
 	s.errs = append(s.errs, err)
 }
 
-// service is the emulated service with its forty indexes.
-type service struct {
-	*stage.Service
-
-	names []string
-
-	writing sync.RWMutex    // held by requests to the index that is deleted; the deletion has it alone
-	last    map[string]Item // what it held then
-	failed  error
-}
-
 // The indexes that have a part of their own.
 const (
 	products = "products" // gets live updates and a backfill
@@ -179,50 +170,22 @@ const (
 
 const howMany = 40
 
-// newService starts a service.
-func newService() (*service, error) {
-	s := &service{Service: stage.Emulate(&searchtest.Options{Latency: 25 * time.Millisecond, KeepRequests: -1, KeepChanges: -1})}
+// create creates the indexes.
+func (s *story) create() error {
+	fields, err := models.FieldsOf[Item]()
 	s.names = []string{products, sick, doomed}
 	for len(s.names) < howMany {
 		s.names = append(s.names, fmt.Sprintf("tenant-%02d", len(s.names)))
 	}
-	fields, err := models.FieldsOf[Item]()
 	for _, name := range s.names {
-		err = errors.Join(err, s.Emulator.CreateIndex(models.SearchIndex{Name: name, Fields: fields}))
+		err = errors.Join(err, s.service.Emulator.CreateIndex(models.SearchIndex{Name: name, Fields: fields}))
 	}
-	s.Emulator.Intercept(s.remember)
-	return s, err
-}
-
-// remember keeps what the doomed index holds at the moment at which it is deleted, to be compared at the end.
-func (s *service) remember(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	if !strings.Contains(r.URL.Path, doomed) {
-		return next(r)
-	}
-	if r.Method != http.MethodDelete {
-		s.writing.RLock()
-		defer s.writing.RUnlock()
-		return next(r)
-	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	s.last, s.failed = stage.Documents[Item](s.Service, doomed)
-	return next(r)
+	return err
 }
 
 // breakDown has the sick index answer 503.
-func (s *service) breakDown(d time.Duration) {
-	s.Emulator.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
+func (s *story) breakDown(d time.Duration) {
+	s.service.Emulator.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
 		Operation: searchtest.OpIndexDocuments, Index: sick, Status: http.StatusServiceUnavailable, For: searchtest.Duration(d),
 	}}})
-}
-
-// held returns what an index holds, or held when it was deleted.
-func (s *service) held(index string) (map[string]Item, error) {
-	if index != doomed {
-		return stage.Documents[Item](s.Service, index)
-	}
-	s.writing.RLock()
-	defer s.writing.RUnlock()
-	return s.last, s.failed
 }
