@@ -62,42 +62,31 @@ func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, st
 		return errors.Join(err, s.stop())
 	}
 	fmt.Fprintf(stdout, "%d callers of %s/notes write to %s.\n", callers, s.url, backend.Name)
-
-	story := &story{service: s, backend: backend, w: stdout}
-	var reported ledger
+	reported := newLedger()
 	calling, stopCalling := context.WithCancel(ctx)
 	defer stopCalling()
 	var all sync.WaitGroup
 	transport := &http.Transport{MaxIdleConnsPerHost: callers}
-	web := &http.Client{Transport: transport}
 	for i := range callers {
-		c := &caller{client: web, url: s.url, reported: &reported, name: fmt.Sprintf("%d-%d", time.Now().UnixMilli(), i)}
+		c := &caller{client: &http.Client{Transport: transport}, url: s.url, reported: reported, name: fmt.Sprintf("%d-%d", time.Now().UnixMilli(), i)}
 		all.Go(func() { c.write(calling) })
 	}
-	err = story.tell(ctx)
+	err = happen(ctx, s, backend, stdout)
 
 	// The callers are still at work: some will be answered, some will find nobody.
 	err = errors.Join(err, s.stop())
 	stopCalling()
 	all.Wait()
 	transport.CloseIdleConnections()
-	if ctx.Err() != nil {
-		return errors.Join(err, errors.New("interrupted: nothing was compared"))
+	if err != nil {
+		return err
 	}
-	fmt.Fprintln(stdout, "The service has stopped. What was reported to callers:")
-	reported.print(stdout)
-	return errors.Join(err, reported.compare(ctx, backend, client, stdout), reported.complete(backend.Emulator != nil))
+	return reported.compare(ctx, backend, client, stdout)
 }
 
-// story is what happens to the search service.
-type story struct {
-	service *service
-	backend *stage.Service
-	w       io.Writer
-}
-
-func (s *story) tell(ctx context.Context) error {
-	steps := []struct {
+// happen is what happens to the search service.
+func happen(ctx context.Context, s *service, backend *stage.Service, w io.Writer) error {
+	for _, step := range []struct {
 		title  string
 		faults *searchtest.Faults
 		ready  int // what /healthz answers in the end
@@ -107,39 +96,28 @@ func (s *story) tell(ctx context.Context) error {
 		{"the search service is slow", slow(), http.StatusOK, time.Second},
 		{"the search service is out of order", outage(), http.StatusServiceUnavailable, 2 * time.Second},
 		{"it is back", nil, http.StatusOK, 1500 * time.Millisecond},
-	}
-	for _, step := range steps {
-		if s.backend.Emulator != nil {
-			s.backend.Emulator.SetFaults(step.faults)
+		{"and callers have come back", nil, http.StatusOK, 1500 * time.Millisecond},
+	} {
+		if backend.Emulator != nil {
+			backend.Emulator.SetFaults(step.faults)
 		} else if step.faults != nil {
 			continue // a real service does not break down when it is asked to
 		}
 		if !stage.Wait(ctx, step.least) {
 			return ctx.Err()
 		}
-		if err := s.await(ctx, step.ready, step.title); err != nil {
+		var status int
+		var body string
+		err := stage.Until(ctx, 10*time.Second, 20*time.Millisecond, func() (_ bool, err error) {
+			status, body, err = stage.Get(ctx, s.url+"/healthz")
+			return status == step.ready, err
+		})
+		condition, _, _ := strings.Cut(strings.TrimSpace(body), ":")
+		fmt.Fprintf(w, "%-36s /healthz: %d %s\n", step.title, status, condition)
+		if err != nil {
 			return err
 		}
-		if step.title == "it is back" { // callers have been asked to come back later: they do
-			stage.Wait(ctx, step.least)
-		}
 	}
-	return nil
-}
-
-// await asks for the readiness until it is what it should be.
-func (s *story) await(ctx context.Context, want int, title string) error {
-	var status int
-	var body string
-	err := stage.Until(ctx, 10*time.Second, 20*time.Millisecond, func() (_ bool, err error) {
-		status, body, err = stage.Get(ctx, s.service.url+"/healthz")
-		return status == want, err
-	})
-	if err != nil {
-		return fmt.Errorf("%s: /healthz says %d %s: %w", title, status, body, err)
-	}
-	condition, _, _ := strings.Cut(strings.TrimSpace(body), ":")
-	fmt.Fprintf(s.w, "%-36s /healthz: %d %s\n", title, status, condition)
 	return nil
 }
 
@@ -156,12 +134,7 @@ type caller struct {
 func (c *caller) write(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := c.call(ctx, c.notes())
-		if wait == 0 {
-			wait = rand.N(40 * time.Millisecond)
-		} else {
-			wait += rand.N(wait / 2) // not all at the same moment
-		}
-		stage.Wait(ctx, wait)
+		stage.Wait(ctx, wait+rand.N(40*time.Millisecond+wait/2)) // not all at the same moment
 	}
 }
 
@@ -194,14 +167,12 @@ func (c *caller) call(ctx context.Context, notes []Note) (wait time.Duration) {
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {
-		c.reported.nothing(notes)
 		return 100 * time.Millisecond
 	}
 	defer resp.Body.Close()
 	var a answer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
-		c.reported.nothing(notes)
-		return 0
+		return 0 // the connection broke: nothing was said
 	}
 	c.reported.add(resp.StatusCode, notes, a)
 	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none is 0

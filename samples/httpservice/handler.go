@@ -38,7 +38,7 @@ func (s *service) writeNotes(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.full(len(notes)) {
-		reply(w, refusal(notes))
+		reply(w, answerTo(notes, nil, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: bufferedsender.ErrBufferFull}}, time.Now()))
 		return
 	}
 	// The context ends with the deadline, or when the caller hangs up: then
@@ -137,17 +137,14 @@ func answerTo(notes []Note, results []models.IndexingResult, err error, now time
 	for i, n := range notes {
 		o := outcome{ID: n.ID}
 		e := failed[n.ID]
+		o.Outcome = notApplied
 		switch {
-		case e == nil && i < len(results):
+		case e == nil && i < len(results): // results are those of the accepted notes
 			o.Outcome = indexed
-		case e == nil: // results are those of the accepted notes
-			o.Outcome = notApplied
-		case e.Unknown:
+		case e != nil && e.Unknown:
 			o.Outcome = unknown
-		case e.Rejected():
+		case e != nil && e.Rejected():
 			o.Outcome = rejected
-		default:
-			o.Outcome = notApplied
 		}
 		switch {
 		case e == nil || errors.Is(e, bufferedsender.ErrWithdrawn): // early says why
@@ -206,14 +203,6 @@ func isContext(err error) bool {
 func (a *answer) worsen(status int, retryAfter time.Duration) {
 	a.Status = max(a.Status, status)
 	a.retryAfter = max(a.retryAfter, (retryAfter + time.Second - 1).Truncate(time.Second))
-}
-
-// refusal is the answer to notes that meet a full buffer.
-func refusal(notes []Note) answer {
-	a := answerTo(notes, nil, nil, time.Time{})
-	a.worsen(http.StatusTooManyRequests, time.Second)
-	a.Error = "too many notes wait"
-	return a
 }
 
 type sender = bufferedsender.BufferedSender[Note]

@@ -58,7 +58,7 @@ func TestAnswerSaysOfEachNoteWhatBecameOfIt(t *testing.T) {
 }
 
 func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
-	var l ledger
+	l := newLedger()
 	notes := []Note{{ID: "indexed", Text: "x"}, {ID: "rejected"}, {ID: "not"}, {ID: "perhaps"}}
 	l.add(422, notes, answer{Notes: []outcome{{ID: "indexed", Outcome: indexed}, {ID: "rejected", Outcome: rejected}, {ID: "not", Outcome: notApplied}, {ID: "perhaps", Outcome: unknown}}})
 	for name, c := range map[string]struct {
