@@ -1,24 +1,20 @@
 // Command observability shows how to see what a sender does. It makes an
-// emulated service busy, break down and come back, and serves meanwhile
+// emulated service busy, break down and come back, and asks meanwhile for
 //
-//   - /health, for a readiness probe and for people,
-//   - /metrics, the metrics of the sender as Prometheus reads them. dashboard.json
-//     shows them in Grafana.
+//   - the answer of /health, for a readiness probe and for people,
+//   - the metrics of the sender and its client. dashboard.json shows them in Grafana.
 //
 // It needs nothing and ends by itself:
 //
 //	go run ./samples/observability
 //
-// or goes on until it is interrupted, at an address that a Prometheus can know:
-//
-//	go run ./samples/observability -stay -addr 127.0.0.1:9464
+// samples/httpservice serves those of its sender until it is interrupted, with the exporter for Prometheus.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -39,44 +35,26 @@ import (
 func main() { stage.Main("observability", program) }
 
 func program(p *stage.Program) func(context.Context) error {
-	addr := p.String("addr", "127.0.0.1:0", "serve /health and /metrics at `ADDRESS`")
-	stay := p.Bool("stay", false, "begin again and again until interrupted")
-	return func(ctx context.Context) error { return watch(ctx, p.Out, *addr, *stay) }
+	return func(ctx context.Context) error { return watch(ctx, p.Out) }
 }
 
 // watch makes a sender and all that can be seen of it, and runs the story.
-func watch(ctx context.Context, w io.Writer, addr string, stay bool) (err error) {
+func watch(ctx context.Context, w io.Writer) error {
 	// A program that has a Prometheus uses its exporter for OpenTelemetry in place
-	// of this reader and of metricsHandler, or a PeriodicReader that pushes to a
-	// collector. The names are the same.
+	// of this reader, or a PeriodicReader that pushes to a collector. The names are the same.
 	reader := sdkmetric.NewManualReader()
-	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
-
-	service, sender, err := newSender(ctx, meters)
+	service, sender, err := newSender(ctx, sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	if err != nil {
 		return err
 	}
 	defer service.Close()
-
-	mux := http.NewServeMux()
-	mux.Handle("GET /health", healthHandler(sender.Health))
-	mux.Handle("GET /metrics", metricsHandler(reader))
-	url, stop, err := stage.HTTP(mux, addr)
-	if err != nil {
-		return errors.Join(err, stage.Close(ctx, sender))
+	s := &story{w: w, service: service, sender: sender, health: healthHandler(sender.Health)}
+	err = s.tell(ctx)
+	metrics, collected := collect(context.WithoutCancel(ctx), reader)
+	if err = errors.Join(err, collected, stage.Close(ctx, sender)); err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	fmt.Fprintf(w, "%s/health and %s/metrics\n\n", url, url)
-
-	s := &story{w: w, url: url, service: service, sender: sender}
-	if stay {
-		s.linger = 5 * time.Second
-	}
-	if err := s.tell(ctx, stay); err != nil {
-		return errors.Join(err, stage.Close(ctx, sender))
-	}
-	s.linger = 0
-	return s.end(ctx)
+	return s.end(ctx, metrics)
 }
 
 // Reading is what the sender sends.

@@ -1,123 +1,76 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-
 	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// metricsHandler serves what a reader collects in the text format of Prometheus.
-// It knows the kinds of metrics that a sender has and no more: a program uses
-// the exporter go.opentelemetry.io/otel/exporters/prometheus, which makes the
-// same names.
-func metricsHandler(reader sdkmetric.Reader) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, err := collect(r.Context(), reader)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = w.Write(page)
-	})
-}
-
-func collect(ctx context.Context, reader sdkmetric.Reader) ([]byte, error) {
+// collect returns a line for each series that a reader has, with the names that the exporter for Prometheus gives them.
+// Of a histogram it leaves out the buckets, and of the labels those that all series have.
+func collect(ctx context.Context, reader sdkmetric.Reader) (string, error) {
 	var all metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &all); err != nil {
-		return nil, err
+		return "", err
 	}
-	var page bytes.Buffer
+	var lines []string
+	line := func(name string, set attribute.Set, value any) {
+		lines = append(lines, fmt.Sprintf("%s%s %v\n", name, labels(set), value))
+	}
 	for _, scope := range all.ScopeMetrics {
-		slices.SortFunc(scope.Metrics, func(a, b metricdata.Metrics) int { return cmp.Compare(a.Name, b.Name) })
 		for _, m := range scope.Metrics {
-			if err := write(&page, m); err != nil {
-				return nil, err
+			name := prometheusName(m.Name, m.Unit, false)
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				name = prometheusName(m.Name, m.Unit, data.IsMonotonic)
+				for _, p := range data.DataPoints {
+					line(name, p.Attributes, p.Value)
+				}
+			case metricdata.Gauge[int64]:
+				for _, p := range data.DataPoints {
+					line(name, p.Attributes, p.Value)
+				}
+			case metricdata.Gauge[float64]:
+				for _, p := range data.DataPoints {
+					line(name, p.Attributes, p.Value)
+				}
+			case metricdata.Histogram[int64]:
+				for _, p := range data.DataPoints {
+					line(name+"_sum", p.Attributes, p.Sum)
+					line(name+"_count", p.Attributes, p.Count)
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range data.DataPoints {
+					line(name+"_sum", p.Attributes, p.Sum)
+					line(name+"_count", p.Attributes, p.Count)
+				}
+			default:
+				return "", fmt.Errorf("%s is of a kind that this program does not know: %T", m.Name, data)
 			}
 		}
 	}
-	return page.Bytes(), nil
+	slices.Sort(lines)
+	return strings.Join(lines, ""), nil
 }
 
-// write writes all series of one metric.
-func write(page *bytes.Buffer, m metricdata.Metrics) error {
-	name, kind, rows := prometheusName(m.Name, m.Unit, false), "gauge", ""
-	switch data := m.Data.(type) {
-	case metricdata.Sum[int64]:
-		if data.IsMonotonic {
-			name, kind = prometheusName(m.Name, m.Unit, true), "counter"
-		}
-		rows = numbers(name, data.DataPoints)
-	case metricdata.Gauge[int64]:
-		rows = numbers(name, data.DataPoints)
-	case metricdata.Gauge[float64]:
-		rows = numbers(name, data.DataPoints)
-	case metricdata.Histogram[int64]:
-		kind, rows = "histogram", histograms(name, data.DataPoints)
-	case metricdata.Histogram[float64]:
-		kind, rows = "histogram", histograms(name, data.DataPoints)
-	default:
-		return fmt.Errorf("%s is of a kind that this program does not know: %T", m.Name, data)
-	}
-	help := strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(m.Description)
-	fmt.Fprintf(page, "# HELP %s %s\n# TYPE %s %s\n%s", name, help, name, kind, rows)
-	return nil
-}
-
-func numbers[N int64 | float64](name string, points []metricdata.DataPoint[N]) string {
-	var rows strings.Builder
-	for _, p := range points {
-		fmt.Fprintf(&rows, "%s%s %s\n", name, labels(p.Attributes, ""), number(p.Value))
-	}
-	return rows.String()
-}
-
-func histograms[N int64 | float64](name string, points []metricdata.HistogramDataPoint[N]) string {
-	var rows strings.Builder
-	for _, p := range points {
-		below := uint64(0)
-		for i, n := range p.BucketCounts {
-			below += n
-			bound := "+Inf"
-			if i < len(p.Bounds) {
-				bound = number(p.Bounds[i])
-			}
-			fmt.Fprintf(&rows, "%s_bucket%s %d\n", name, labels(p.Attributes, bound), below)
-		}
-		fmt.Fprintf(&rows, "%s_sum%s %s\n%s_count%s %d\n", name, labels(p.Attributes, ""), number(p.Sum), name, labels(p.Attributes, ""), p.Count)
-	}
-	return rows.String()
-}
-
-func number[N int64 | float64](n N) string { return strconv.FormatFloat(float64(n), 'g', -1, 64) }
-
-// labels writes attributes, and the upper bound of a bucket if there is one.
-func labels(set attribute.Set, bound string) string {
+func labels(set attribute.Set) string {
 	var all []string
 	for _, a := range set.ToSlice() {
-		all = append(all, prometheusLabel(string(a.Key))+"="+quoted(a.Value.String()))
-	}
-	if bound != "" {
-		all = append(all, "le="+quoted(bound))
+		switch a.Key {
+		case "azure.resource_provider.namespace", "db.collection.name", "db.namespace", "db.system.name", "server.address":
+		default:
+			all = append(all, fmt.Sprintf("%s=%q", prometheusLabel(string(a.Key)), a.Value.String()))
+		}
 	}
 	if all == nil {
 		return ""
 	}
 	return "{" + strings.Join(all, ",") + "}"
-}
-
-func quoted(value string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(value) + `"`
 }
 
 // prometheusName is the name that Prometheus knows a metric by: without dots,

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
-	"strconv"
+	"net/http/httptest"
 	"strings"
 	"time"
 
@@ -20,30 +19,21 @@ import (
 // story is what happens to the sender.
 type story struct {
 	w       io.Writer
-	url     string
 	service *searchtest.Server
 	sender  *sender
+	health  http.Handler
 	sent    int
-	linger  time.Duration // at each state, so that a Prometheus has time to look
 }
 
-// tell tells the story once, or until ctx ends.
-func (s *story) tell(ctx context.Context, again bool) error {
-	for {
-		for _, chapter := range []func(context.Context) error{s.calm, s.busy, s.gone, s.paused} {
-			if err := chapter(ctx); err != nil {
-				s.service.SetFaults(nil)
-				s.sender.Resume()
-				if again && ctx.Err() != nil {
-					return nil // it was to run until now
-				}
-				return err
-			}
-		}
-		if !again {
-			return nil
+func (s *story) tell(ctx context.Context) error {
+	for _, chapter := range []func(context.Context) error{s.calm, s.busy, s.gone, s.paused} {
+		if err := chapter(ctx); err != nil {
+			s.service.SetFaults(nil)
+			s.sender.Resume()
+			return err
 		}
 	}
+	return nil
 }
 
 func (s *story) calm(ctx context.Context) error {
@@ -104,28 +94,19 @@ func (s *story) paused(ctx context.Context) error {
 	return s.look(ctx, "and resumed it", http.StatusOK)
 }
 
-// end shows the metrics, closes the sender, looks for the last time, and checks
-// that the metrics tell what has happened.
-func (s *story) end(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	_, metrics, err := stage.Get(ctx, s.url+"/metrics")
-	if err != nil {
-		return errors.Join(err, stage.Close(ctx, s.sender))
-	}
-	if err := stage.Close(ctx, s.sender); err != nil {
-		return err
-	}
+// end looks at the closed sender for the last time, and checks that the metrics tell what has happened.
+func (s *story) end(ctx context.Context, metrics string) error {
 	if err := s.look(ctx, "the sender is closed", http.StatusServiceUnavailable); err != nil {
 		return err
 	}
-	fmt.Fprint(s.w, "\n", inShort(metrics))
-	if _, metrics, err = stage.Get(ctx, s.url+"/metrics"); err != nil {
-		return err
-	}
-	accepted := total(metrics, "azsearch_sender_items_added_total", "")
-	completed := total(metrics, "azsearch_sender_items_settled_total", `azsearch_outcome="completed"`)
-	if all := int(s.sender.Stats().Accepted); accepted != all || completed != all {
-		return fmt.Errorf("%d readings were accepted, and the metrics say %d accepted and %d completed", all, accepted, completed)
+	fmt.Fprintf(s.w, "\n%s", metrics)
+	for _, want := range []string{
+		fmt.Sprintf("azsearch_sender_items_added_total %d\n", s.sender.Stats().Accepted),
+		fmt.Sprintf("azsearch_sender_item_settle_duration_seconds_count{azsearch_outcome=\"completed\"} %d\n", s.sent),
+	} {
+		if !strings.Contains(metrics, want) {
+			return fmt.Errorf("%d readings were sent, and the metrics do not say %s", s.sent, want)
+		}
 	}
 	return nil
 }
@@ -159,47 +140,16 @@ func (s *story) until(ctx context.Context, state events.HealthState) error {
 
 // look asks /health, as a load balancer would, and says what it answers.
 func (s *story) look(ctx context.Context, when string, want int) error {
-	status, body, err := stage.Get(ctx, s.url+"/health")
-	if err != nil {
-		return err
-	}
+	reply := httptest.NewRecorder()
+	s.health.ServeHTTP(reply, httptest.NewRequestWithContext(ctx, http.MethodGet, "/health", nil))
 	var health struct{ State string }
-	if err := json.Unmarshal([]byte(body), &health); err != nil {
+	if err := json.Unmarshal(reply.Body.Bytes(), &health); err != nil {
 		return err
 	}
-	if status != want {
-		return fmt.Errorf("%s, and /health answers %d: %s", when, status, body)
+	if reply.Code != want {
+		return fmt.Errorf("%s, and /health answers %d: %s", when, reply.Code, reply.Body)
 	}
 	stats := s.sender.Stats()
-	fmt.Fprintf(s.w, "%-45s %d %-13s %5d accepted %5d completed %4d waiting\n", when, status, health.State, stats.Accepted, stats.Completed, stats.PendingActions)
-	if s.linger > 0 && !stage.Wait(ctx, s.linger) {
-		return ctx.Err()
-	}
+	fmt.Fprintf(s.w, "%-45s %d %-13s %5d accepted %5d completed %4d waiting\n", when, reply.Code, health.State, stats.Accepted, stats.Completed, stats.PendingActions)
 	return nil
-}
-
-var sameEverywhere = regexp.MustCompile(`(azure_resource_provider_namespace|db_collection_name|db_namespace|db_system_name|server_address)="[^"]*",?`)
-
-// inShort leaves out what fills the screen: buckets, and labels that all series
-// have.
-func inShort(metrics string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(metrics) {
-		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
-			line = sameEverywhere.ReplaceAllString(line, "")
-			kept.WriteString(strings.NewReplacer("{}", "", ",}", "}").Replace(line))
-		}
-	}
-	return kept.String()
-}
-
-// total adds up the series of a metric that have a label.
-func total(metrics, name, label string) (sum int) {
-	for line := range strings.Lines(metrics) {
-		if strings.HasPrefix(line, name+"{") && strings.Contains(line, label) {
-			value, _ := strconv.Atoi(strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]))
-			sum += value
-		}
-	}
-	return sum
 }
