@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/hotels"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
@@ -36,10 +36,10 @@ func TestAnInterruptedStoryEndsWell(t *testing.T) {
 }
 
 func TestTheTruthSaysWhatTheTableHas(t *testing.T) {
-	db, err := open(filepath.Join(t.TempDir(), "db"))
+	db, err := hotels.Open(t.TempDir())
 	require.NoError(t, err)
 	defer db.Close()
-	_, err = db.ExecContext(t.Context(), schema+`; INSERT INTO hotels VALUES ('a', 'A', 3), ('b', 'B', 4)`)
+	_, err = db.ExecContext(t.Context(), hotels.Schema+`; INSERT INTO hotels VALUES ('a', 'A', 3), ('b', 'B', 4)`)
 	require.NoError(t, err)
 	fill := truth(db)
 	var keys []string

@@ -9,13 +9,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/hotels"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/rebuild"
@@ -23,7 +23,6 @@ import (
 
 const (
 	fromBefore = 3000 // hotels that nobody writes
-	busy       = 500  // that each of the writers writes all the time
 	writers    = 2
 	perSecond  = 5000 // writes of all of them
 	atOnce     = 50
@@ -87,11 +86,11 @@ func (s *story) begin(ctx context.Context) error {
 		return err
 	}
 	s.cleanUps = append(s.cleanUps, func() error { return os.RemoveAll(dir) })
-	if s.db, err = open(filepath.Join(dir, "hotels.db")); err != nil {
+	if s.db, err = hotels.Open(dir); err != nil {
 		return err
 	}
 	s.cleanUps = append(s.cleanUps, s.db.Close)
-	if _, err := s.db.ExecContext(ctx, schema); err != nil {
+	if _, err := s.db.ExecContext(ctx, hotels.Schema); err != nil {
 		return err
 	}
 	s.service = stage.Emulate(nil)
@@ -131,26 +130,18 @@ func (s *story) begin(ctx context.Context) error {
 	return errors.Join(write(ctx, s.db, s.senders[0], all, nil), s.senders[0].Flush(ctx, nil))
 }
 
-// apply is a program that writes: some hotels at a time, which are deleted now and then, and born again.
+// apply is a program that writes, some hotels at a time.
 func (s *story) apply(ctx context.Context, id int, sender *bufferedsender.BufferedSender[Hotel]) error {
-	there := make([]bool, busy)
+	changes := hotels.Writer{Prefix: fmt.Sprintf("new%d-", id)}
 	tick := time.NewTicker(atOnce * writers * time.Second / perSecond)
 	defer tick.Stop()
-	for version := int64(2); ; version++ {
+	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return sender.Flush(context.WithoutCancel(ctx), nil)
 		}
-		var upload, remove []Hotel
-		for _, i := range rand.Perm(busy)[:atOnce] {
-			h := Hotel{ID: fmt.Sprintf("new%d-%05d", id, i), Text: fmt.Sprint("Hotel ", version), Version: version}
-			if there[i] && rand.IntN(4) == 0 {
-				remove, there[i] = append(remove, h), false
-			} else {
-				upload, there[i] = append(upload, h), true
-			}
-		}
+		upload, remove := changes.Next(atOnce)
 		if err := write(context.WithoutCancel(ctx), s.db, sender, upload, remove); err != nil {
 			return err
 		}
@@ -197,7 +188,7 @@ func (s *story) find(ctx context.Context, out io.Writer, when string) error {
 
 // compare says whether the new index is like the table.
 func (s *story) compare(ctx context.Context, out io.Writer) error {
-	all, err := hotels(ctx, s.db, "")
+	all, err := hotels.Select(ctx, s.db, "")
 	if err != nil {
 		return err
 	}

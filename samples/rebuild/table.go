@@ -10,14 +10,13 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"path/filepath"
-	"strings"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/hotels"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
@@ -25,11 +24,7 @@ import (
 const alias, oldIndex, newIndex = "hotels", "hotels-1", "hotels-2"
 
 // Hotel is a row and a document.
-type Hotel struct {
-	ID      string `json:"id" search:"key,filterable,sortable"`
-	Text    string `json:"text" search:"searchable"`
-	Version int64  `json:"version"`
-}
+type Hotel = hotels.Hotel
 
 // definition is that of an index whose texts go by an analyzer.
 func definition(name string, analyzer models.AnalyzerName) (models.SearchIndex, error) {
@@ -45,25 +40,13 @@ func definition(name string, analyzer models.AnalyzerName) (models.SearchIndex, 
 	return models.SearchIndex{Name: name, Fields: fields}, nil
 }
 
-// open opens the database. SQLite lets one write at a time, and is not fair to who waits: under writers that never
-// pause a statement can wait in vain for longer than busy_timeout. One connection for all has them queue.
-func open(file string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(file)+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(normal)")
-	if err == nil {
-		db.SetMaxOpenConns(1)
-	}
-	return db, err
-}
-
-const schema = `CREATE TABLE hotels (id TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEGER NOT NULL)`
-
 // truth is what the new index is filled with: all hotels, and those of some keys as they are now.
 func truth(db *sql.DB) rebuild.Fill {
 	return rebuild.Fill{
 		All: func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
 			return func(yield func(models.RawAction, error) bool) {
 				for {
-					page, err := hotels(ctx, db, `WHERE id > ? ORDER BY id LIMIT 1000`, after)
+					page, err := hotels.Select(ctx, db, `WHERE id > ? ORDER BY id LIMIT 1000`, after)
 					for _, h := range page {
 						if after = h.ID; !yield(upload(h)) {
 							return
@@ -79,11 +62,7 @@ func truth(db *sql.DB) rebuild.Fill {
 			}
 		},
 		Keys: func(ctx context.Context, keys []string) (all []models.RawAction, err error) {
-			args := make([]any, len(keys))
-			for i, k := range keys {
-				args[i] = k
-			}
-			some, err := hotels(ctx, db, `WHERE id IN (?`+strings.Repeat(", ?", len(keys)-1)+`)`, args...)
+			some, err := hotels.Keys(ctx, db, keys)
 			for _, h := range some {
 				action, err := upload(h)
 				if err != nil {
@@ -101,23 +80,6 @@ func upload(h Hotel) (models.RawAction, error) {
 	return models.RawAction{Key: h.ID, Type: models.ActionTypeUpload, Document: text}, err
 }
 
-// hotels returns the hotels that meet a condition.
-func hotels(ctx context.Context, db *sql.DB, condition string, args ...any) (all []Hotel, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT id, text, version FROM hotels `+condition, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var h Hotel
-		if err := rows.Scan(&h.ID, &h.Text, &h.Version); err != nil {
-			return nil, err
-		}
-		all = append(all, h)
-	}
-	return all, rows.Err()
-}
-
 // writer makes a sender whose tap takes part in rebuilds. IdleValid is short here, so that nobody waits for a minute;
 // leave it out in a program, since each tap asks the database so often.
 func writer(ctx context.Context, store rebuild.Store, indexes *search.IndexClient, name string, logger *slog.Logger) (*bufferedsender.BufferedSender[Hotel], error) {
@@ -133,22 +95,7 @@ func writer(ctx context.Context, store rebuild.Store, indexes *search.IndexClien
 
 // write is what an application does: the table first, then the index.
 func write(ctx context.Context, db *sql.DB, sender *bufferedsender.BufferedSender[Hotel], upload, remove []Hotel) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
-	for _, h := range upload {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO hotels (id, text, version) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET text = ?2, version = ?3`, h.ID, h.Text, h.Version); err != nil {
-			return err
-		}
-	}
-	for _, h := range remove {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM hotels WHERE id = ?`, h.ID); err != nil {
-			return err
-		}
-	}
-	if err := tx.Commit(); err != nil {
+	if err := hotels.Commit(ctx, db, upload, remove); err != nil {
 		return err
 	}
 	if err := sender.UploadDocuments(ctx, upload...); err != nil {

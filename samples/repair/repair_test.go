@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/samples/internal/hotels"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
@@ -29,10 +29,10 @@ func TestAnInterruptedStoryEndsWell(t *testing.T) {
 }
 
 func TestTheSourceSaysWhatTheTableHas(t *testing.T) {
-	db, err := open(filepath.Join(t.TempDir(), "db"))
+	db, err := hotels.Open(t.TempDir())
 	require.NoError(t, err)
 	defer db.Close()
-	_, err = db.ExecContext(t.Context(), schema+`; INSERT INTO hotels VALUES ('a', 'A', 3), ('b', 'B', 4)`)
+	_, err = db.ExecContext(t.Context(), hotels.Schema+`; INSERT INTO hotels VALUES ('a', 'A', 3), ('b', 'B', 4)`)
 	require.NoError(t, err)
 	rows, err := source(db).Lookup(t.Context(), []string{"b", "c"})
 	require.NoError(t, err)
@@ -41,5 +41,5 @@ func TestTheSourceSaysWhatTheTableHas(t *testing.T) {
 	actions, err := source(db).Read(t.Context(), []string{"a", "c"})
 	require.NoError(t, err)
 	require.Len(t, actions, 1)
-	assert.JSONEq(t, `{"id":"a","name":"A","version":3}`, string(actions[0].Document))
+	assert.JSONEq(t, `{"id":"a","text":"A","version":3}`, string(actions[0].Document))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/samples/internal/hotels"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -26,7 +27,6 @@ import (
 const (
 	oldHotels  = 2000 // that nobody writes, and somebody spoils
 	lostHotels = 7    // of these, whose writes get lost
-	busy       = 200  // that the application writes all the time
 	visible    = 200 * time.Millisecond
 )
 
@@ -50,7 +50,7 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 	}
 	defer os.RemoveAll(dir)
 	s := &story{}
-	if s.db, err = open(filepath.Join(dir, "hotels.db")); err != nil {
+	if s.db, err = hotels.Open(dir); err != nil {
 		return err
 	}
 	defer s.db.Close()
@@ -75,7 +75,7 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 	if err := s.lose(ctx, out); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d hotels that nobody writes, %d that an application writes at full speed, for %v\n", oldHotels, busy, length)
+	fmt.Fprintf(out, "%d hotels that nobody writes, and an application that writes others at full speed, for %v\n", oldHotels, length)
 	if err := s.live(ctx, length); err != nil {
 		return err
 	}
@@ -85,12 +85,12 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 
 // begin makes table and index agree.
 func (s *story) begin(ctx context.Context) (err error) {
-	if _, err := s.db.ExecContext(ctx, schema); err != nil {
+	if _, err := s.db.ExecContext(ctx, hotels.Schema); err != nil {
 		return err
 	}
 	var all []Hotel
 	for i := range oldHotels {
-		all = append(all, Hotel{ID: fmt.Sprintf("old%05d", i), Name: "The Ritz", Version: 1})
+		all = append(all, Hotel{ID: fmt.Sprintf("old%05d", i), Text: "The Ritz", Version: 1})
 	}
 	if err := s.write(ctx, all, nil); err != nil {
 		return err
@@ -113,9 +113,9 @@ func (u *unread) Scan(ctx context.Context, after, through string) iter.Seq2[mode
 func (s *story) lose(ctx context.Context, out io.Writer) error {
 	var some []Hotel
 	for i := range lostHotels {
-		some = append(some, Hotel{ID: fmt.Sprintf("old%05d", i*oldHotels/lostHotels), Name: "The new Ritz", Version: 2})
+		some = append(some, Hotel{ID: fmt.Sprintf("old%05d", i*oldHotels/lostHotels), Text: "The new Ritz", Version: 2})
 	}
-	if err := s.commit(ctx, some, nil); err != nil {
+	if err := hotels.Commit(ctx, s.db, some, nil); err != nil {
 		return err
 	}
 	rows, err := index(s.client)
@@ -135,31 +135,11 @@ func (s *story) lose(ctx context.Context, out io.Writer) error {
 
 // write is what the application does: the table first, then the index.
 func (s *story) write(ctx context.Context, upload, remove []Hotel) error {
-	if err := s.commit(ctx, upload, remove); err != nil {
+	if err := hotels.Commit(ctx, s.db, upload, remove); err != nil {
 		return err
 	}
 	s.writes.Add(int64(len(upload) + len(remove)))
 	return errors.Join(s.sender.UploadDocuments(ctx, upload...), s.sender.DeleteDocuments(ctx, remove...))
-}
-
-// commit writes to the table.
-func (s *story) commit(ctx context.Context, upload, remove []Hotel) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
-	for _, h := range upload {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO hotels (id, name, version) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET name = ?2, version = ?3`, h.ID, h.Name, h.Version); err != nil {
-			return err
-		}
-	}
-	for _, h := range remove {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM hotels WHERE id = ?`, h.ID); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
 }
 
 // live has all write at once, and repairs.
@@ -174,19 +154,11 @@ func (s *story) live(ctx context.Context, length time.Duration) error {
 	return errors.Join(append(errs, s.sender.Flush(ctx, nil))...)
 }
 
-// apply is the application: it writes a few hotels at a time, some of them are deleted, and born again.
+// apply is the application: it writes a few hotels at a time.
 func (s *story) apply(ctx context.Context, end time.Time) error {
-	there := make([]bool, busy)
-	for version := int64(2); time.Now().Before(end); version++ {
-		var upload, remove []Hotel
-		for _, i := range rand.Perm(busy)[:20] {
-			h := Hotel{ID: fmt.Sprintf("new%05d", i), Name: fmt.Sprint("Hotel ", version), Version: version}
-			if there[i] && rand.IntN(3) == 0 {
-				remove, there[i] = append(remove, h), false
-			} else {
-				upload, there[i] = append(upload, h), true
-			}
-		}
+	changes := hotels.Writer{Prefix: "new"}
+	for time.Now().Before(end) {
+		upload, remove := changes.Next(20)
 		if err := s.write(ctx, upload, remove); err != nil {
 			return err
 		}
@@ -197,7 +169,7 @@ func (s *story) apply(ctx context.Context, end time.Time) error {
 // spoil changes the index behind everybody's back.
 func (s *story) spoil(ctx context.Context, end time.Time) error {
 	for i := 0; time.Now().Before(end); i++ {
-		h := Hotel{ID: fmt.Sprintf("old%05d", rand.IntN(oldHotels)), Name: "spoiled"}
+		h := Hotel{ID: fmt.Sprintf("old%05d", rand.IntN(oldHotels)), Text: "spoiled"}
 		action := models.UploadAction(h)
 		switch i % 3 {
 		case 0:
@@ -276,7 +248,7 @@ func (s *story) judge(ctx context.Context, out io.Writer) error {
 
 // compare counts the documents that differ, and those that are missing, by all that is in them.
 func (s *story) compare(ctx context.Context, condition, prefix string) (differ, missing int, err error) {
-	all, err := hotels(ctx, s.db, condition)
+	all, err := hotels.Select(ctx, s.db, condition)
 	if err != nil {
 		return 0, 0, err
 	}
