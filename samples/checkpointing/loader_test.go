@@ -236,7 +236,6 @@ func TestCheckpointThatCannotBeWrittenIsAnError(t *testing.T) {
 }
 
 func TestCommandLineThatLacksAFileOrAServiceIsRefused(t *testing.T) {
-	stagetest.Refuses(t, program, "-in is missing", "-endpoint", "https://x", "-api-key", "k")
-	stagetest.Refuses(t, program, "-in is missing", "-checkpoint", "x")
+	stagetest.Refuses(t, program, "-endpoint -in", "-endpoint", "https://x", "-api-key", "k")
 	stagetest.Refuses(t, program, "-in needs -endpoint", "-in", "x")
 }

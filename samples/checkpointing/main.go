@@ -12,18 +12,14 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
@@ -35,14 +31,10 @@ func main() { stage.Main("checkpointing", program) }
 func program(p *stage.Program) func(context.Context) error {
 	at := p.Address("azsearch-checkpointing")
 	in := p.String("in", "", "load the lines of `FILE` (default: a demonstration)")
-	checkpointFile := p.String("checkpoint", "", "keep the checkpoint in `FILE` (default: the input's name and .checkpoint)")
 	saveEvery := p.Positive("save-every", 200*time.Millisecond, "write the checkpoint at most once in this `DURATION`")
 	p.Check = func() error {
-		switch {
-		case *in == "" && (p.Given("endpoint") || *checkpointFile != ""):
-			return errors.New("-in is missing")
-		case *in != "" && at.Endpoint == "" && os.Getenv("AZURE_SEARCH_ENDPOINT") == "":
-			return errors.New("-in needs -endpoint")
+		if *in == "" && p.Given("endpoint") || *in != "" && at.Endpoint == "" {
+			return errors.New("-in needs -endpoint, and -endpoint -in")
 		}
 		return nil
 	}
@@ -59,7 +51,7 @@ func program(p *stage.Program) func(context.Context) error {
 			return err
 		}
 		l := &loader{
-			input: *in, checkpointFile: cmp.Or(*checkpointFile, *in+".checkpoint"), refusedFile: *in + ".refused",
+			input: *in, checkpointFile: *in + ".checkpoint", refusedFile: *in + ".refused",
 			saveEvery: *saveEvery, closeTimeout: 10 * time.Second,
 		}
 		return l.load(ctx, client, p.Out)
@@ -83,7 +75,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := writeInput(input, demoLines); err != nil {
 		return err
 	}
-	srv := searchtest.NewServer(&searchtest.Options{KeepChanges: -1})
+	srv := searchtest.NewServer(&searchtest.Options{KeepChanges: -1, Latency: 5 * time.Millisecond})
 	defer srv.Close()
 	if err := srv.Listen("127.0.0.1:0"); err != nil {
 		return err
@@ -99,25 +91,17 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 
 	fmt.Fprintf(stdout, "A file of %d lines is loaded, and the loader is killed (kill -9) when half of them are in the index.\n", demoLines)
-	halfway := whenHalf(srv)
 	first := child()
 	if err := first.Start(); err != nil {
 		return err
 	}
-	died := make(chan error, 1) // one place: the goroutine never waits for us
-	go func() { died <- first.Wait() }()
-	select {
-	case <-halfway:
-		if err := first.Process.Kill(); err != nil {
-			return err
-		}
-		if err := <-died; err == nil {
-			return errors.New("the loader was through before it could be killed")
-		}
-	case err := <-died:
-		return errors.Join(errors.New("the loader ended before it could be killed"), err)
+	half := stage.Until(ctx, time.Minute, time.Millisecond, func() (bool, error) { return srv.DocumentCount(demoIndex) >= demoLines/2, nil })
+	if err := errors.Join(half, first.Process.Kill()); err != nil {
+		return err
 	}
-	srv.Intercept(nil)
+	if err := first.Wait(); err == nil {
+		return errors.New("the loader was through before it could be killed")
+	}
 	at, err := readCheckpoint(input + ".checkpoint")
 	if err != nil {
 		return err
@@ -153,23 +137,6 @@ func writeInput(path string, lines int) error {
 		fmt.Fprintf(w, "This is line %d.\n", i+1)
 	}
 	return errors.Join(w.Flush(), f.Close())
-}
-
-// whenHalf closes the channel it returns when half of the lines are in the
-// index, and from then on answers no more.
-func whenHalf(srv *searchtest.Server) <-chan struct{} {
-	reached := make(chan struct{})
-	var once sync.Once
-	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-		resp, err := next(r)
-		if srv.DocumentCount(demoIndex) < demoLines/2 || !strings.HasSuffix(r.URL.Path, "search.index") {
-			return resp, err
-		}
-		once.Do(func() { close(reached) })
-		<-r.Context().Done() // the client has died
-		return nil, r.Context().Err()
-	})
-	return reached
 }
 
 // missingLines returns those of the input's lines that end at byte upTo or before

@@ -43,7 +43,7 @@ there. Without -endpoint it brings an emulated search service of its own.
 	p.BoolVar(&c.faults, "faults", false, "let the emulator misbehave")
 	p.BoolVar(&c.json, "json", false, "print the figures as one JSON object on the last line as well")
 	p.Check = func() error {
-		if c.faults && c.Endpoint != "" {
+		if c.faults && p.Given("endpoint") {
 			return errors.New("-faults is for the emulator: it cannot be combined with -endpoint")
 		}
 		return nil

@@ -75,11 +75,10 @@ func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.
 	if p.NArg() > 0 && !p.Args {
 		errs = append(errs, fmt.Errorf("unknown argument %q", p.Arg(0)))
 	}
-	if p.Check != nil {
-		errs = append(errs, p.Check())
-	}
-	for _, check := range p.checks {
-		errs = append(errs, check())
+	for _, check := range append(p.checks, p.Check) {
+		if check != nil {
+			errs = append(errs, check())
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return p.complain(err, ExitUsage)
