@@ -69,7 +69,6 @@ type theatre struct {
 	kills     int
 	freezes   int
 	restarts  int
-	released  int64
 	beginning time.Time
 }
 
@@ -78,9 +77,8 @@ type post struct {
 	*stage.Worker
 
 	ledger *ledger // nil if it does not add
-	said   bool    // the process has reported its end, with the numbers below
-
-	kept, released int64
+	said   bool    // the process has reported its end
+	kept   int64   // and that so many keys were left in the queue
 }
 
 // play starts the processes, lets them work, ends them, and compares.
@@ -166,7 +164,7 @@ func (p *post) note(line string) (err error) {
 	}
 	switch {
 	case word == "end":
-		p.said, p.kept, p.released = true, first, last
+		p.said, p.kept = true, first
 		return nil
 	case word == "try" && p.ledger != nil:
 		return p.ledger.try(first, last)
@@ -242,7 +240,6 @@ func (t *theatre) drain() error {
 			if err := p.finished(); err != nil {
 				return err
 			}
-			t.released += p.released
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -121,16 +120,15 @@ func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out i
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	released := 0
 	if order == "drain\n" && j.Role != "add" {
-		if released, err = untilEmpty(ctx, q); err != nil {
+		if err := untilEmpty(ctx, q); err != nil {
 			return err
 		}
 	}
 	if err := sender.Close(ctx); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, "end", sender.Stats().Kept, released)
+	_, err = fmt.Fprintln(out, "end", sender.Stats().Kept, 0)
 	return err
 }
 
@@ -163,34 +161,23 @@ func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc
 // untilEmpty waits until nothing is in the queue any more. A key that was alone with three holders
 // when they died is set aside by the queue, because it may be what has killed them. Here something else
 // has, so it is released, as azsearch queue release does.
-func untilEmpty(ctx context.Context, q openQueue) (released int, err error) {
+func untilEmpty(ctx context.Context, q openQueue) error {
 	for {
 		s, err := q.Stats(ctx)
-		switch {
-		case err != nil:
-			return released, err
-		case s.Waiting+s.Leased+s.Parked == 0:
-			return released, nil
-		case s.Parked > 0:
-			n, err := release(ctx, q)
-			if released += n; err != nil {
-				return released, err
+		if err != nil || s.Waiting+s.Leased+s.Parked == 0 {
+			return err
+		}
+		parked, err := q.Inspect(ctx, queue.Inspection{States: queue.Parked, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for _, p := range parked {
+			if _, err := q.Unpark(ctx, p.Key); err != nil {
+				return err
 			}
 		}
 		if !stage.Wait(ctx, 20*time.Millisecond) {
-			return released, errors.Join(fmt.Errorf("%d keys wait, %d are leased and %d parked", s.Waiting, s.Leased, s.Parked), ctx.Err())
+			return fmt.Errorf("%d keys wait, %d are leased and %d parked: %w", s.Waiting, s.Leased, s.Parked, ctx.Err())
 		}
 	}
-}
-
-func release(ctx context.Context, q openQueue) (int, error) {
-	parked, err := q.Inspect(ctx, queue.Inspection{States: queue.Parked, Limit: 1000})
-	if err != nil {
-		return 0, err
-	}
-	keys := make([]string, len(parked))
-	for i := range parked {
-		keys[i] = parked[i].Key
-	}
-	return q.Unpark(ctx, keys...)
 }

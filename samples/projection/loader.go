@@ -83,44 +83,26 @@ func backfill(ctx context.Context, db *sql.DB, to *outbox.Table) error {
 	return err
 }
 
-// keysOf reads the keys of all hotels, a page at a time: Backfill writes between them.
+// keysOf reads the keys of all hotels, and then yields them: Backfill writes meanwhile.
 func keysOf(ctx context.Context, db *sql.DB) iter.Seq2[string, error] {
-	const page = 1000
 	return func(yield func(string, error) bool) {
-		for last := int64(0); ; {
-			ids, err := column(ctx, db, `SELECT id FROM hotels WHERE id > $1 ORDER BY id LIMIT $2`, last, page)
-			if err != nil {
-				yield("", err)
+		var keys []string
+		err := each(ctx, db, `SELECT id FROM hotels`, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			keys = append(keys, keyOf(id))
+			return err
+		})
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, key := range keys {
+			if !yield(key, nil) {
 				return
 			}
-			for _, id := range ids {
-				if !yield(keyOf(id), nil) {
-					return
-				}
-			}
-			if len(ids) < page {
-				return
-			}
-			last = ids[len(ids)-1]
 		}
 	}
-}
-
-// column reads one of numbers.
-func column(ctx context.Context, db *sql.DB, query string, args ...any) (numbers []int64, err error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, err
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers, rows.Err()
 }
 
 const indexName = "hotels"
@@ -213,10 +195,14 @@ func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumen
 	return actions, nil
 }
 
-// each calls scan with each row of a query.
 func (l *loader) each(ctx context.Context, tx *sql.Tx, query string, list []byte, scan func(*sql.Rows) error) error {
 	l.queries.Add(1)
-	rows, err := tx.QueryContext(ctx, query, string(list))
+	return each(ctx, tx, query, scan, string(list))
+}
+
+// each calls scan with each row of a query.
+func each(ctx context.Context, db outbox.Queryer, query string, scan func(*sql.Rows) error, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@
 // tables of a database, and one document. Whatever changes in one of the tables, the document is made again.
 //
 //	go run ./samples/projection              # needs nothing: SQLite in a temporary file, and the service is emulated
-//	go run ./samples/projection -hotels 5000
 //
 // loader.go is what your program would have: triggers, which write down the key of the hotel that a change is about,
 // in the transaction that changes it, and a loader, which reads the hotels of many such keys at once. story.go makes
@@ -21,19 +20,12 @@ import (
 
 func main() { stage.Main("projection", program) }
 
-// The story needs the fewest; with the most the program takes a minute.
-const leastHotels, mostHotels = 10, 50_000
+// howMany hotels are in the tables at first.
+const howMany = 500
 
 func program(p *stage.Program) func(context.Context) error {
-	hotels := p.Int("hotels", 500, "fill the tables with `N` hotels")
 	logger := p.Logger()
-	p.Check = func() error {
-		if *hotels < leastHotels || *hotels > mostHotels {
-			return fmt.Errorf("-hotels %d is not between %d and %d", *hotels, leastHotels, mostHotels)
-		}
-		return nil
-	}
-	return func(ctx context.Context) error { return tell(ctx, *hotels, logger, p.Out) }
+	return func(ctx context.Context) error { return tell(ctx, logger, p.Out) }
 }
 
 // change is something that happens to the tables. It knows nothing of documents.
@@ -46,35 +38,35 @@ type change struct {
 
 var errSecondThoughts = errors.New("somebody has had second thoughts")
 
+// fresh is the number of a hotel that opens.
+const fresh = howMany + 1
+
 // changes are those of the story.
-func changes(hotels int) []change {
-	fresh := int64(hotels + 1)
-	return []change{
-		{"hotels: number 1 has another name", statements(`UPDATE hotels SET name = 'The Ritz' WHERE id = 1`), 1, []int64{1}},
-		{"rooms: a suite for 900 in hotel 1", statements(`INSERT INTO rooms (id, hotel_id, kind, price) VALUES (900001, 1, 'suite', 900)`), 1, []int64{1}},
-		{"rooms: it moves from hotel 1 to hotel 2", statements(`UPDATE rooms SET hotel_id = 2 WHERE id = 900001`), 2, []int64{1, 2}},
-		{
-			"reviews: three of hotel 2 in one transaction", statements(
-				`INSERT INTO reviews (id, hotel_id, stars, words) VALUES (900001, 2, 5, 'grand'), (900002, 2, 1, 'cold')`,
-				`INSERT INTO reviews (hotel_id, stars, words) VALUES (2, 4, 'fine')`), 1, []int64{2},
-		},
-		{"reviews: one of them is deleted", statements(`DELETE FROM reviews WHERE id = 900002`), 1, []int64{2}},
-		{"rooms: hotel 2 loses the suite", statements(`DELETE FROM rooms WHERE id = 900001`), 1, []int64{2}},
-		{"rooms: all prices of all hotels, with one statement", statements(`UPDATE rooms SET price = price * 11 / 10`), hotels, []int64{1}},
-		{
-			"all three tables, and a rollback: nothing has happened", func(ctx context.Context, tx *sql.Tx) error {
-				return cmp.Or(statements(`DELETE FROM rooms`, `DELETE FROM reviews`, `DELETE FROM hotels`)(ctx, tx), errSecondThoughts)
-			}, 0, []int64{1},
-		},
-		{
-			"all three tables: a hotel opens", statements(
-				fmt.Sprintf(`INSERT INTO hotels (id, name, city) VALUES (%d, 'The Savoy', 'London')`, fresh),
-				fmt.Sprintf(`INSERT INTO rooms (id, hotel_id, kind, price) VALUES (900002, %d, 'double', 400)`, fresh),
-				fmt.Sprintf(`INSERT INTO reviews (hotel_id, stars, words) VALUES (%d, 5, 'new')`, fresh)), 1, []int64{fresh},
-		},
-		{"hotels: number 4 is number 900004 from now on", statements(`UPDATE hotels SET id = 900004 WHERE id = 4`), 2, []int64{4, 900004}},
-		{"hotels: number 3 is deleted, its rooms and reviews with it", statements(`DELETE FROM hotels WHERE id = 3`), 1, []int64{3}},
-	}
+var changes = []change{
+	{"hotels: number 1 has another name", statements(`UPDATE hotels SET name = 'The Ritz' WHERE id = 1`), 1, []int64{1}},
+	{"rooms: a suite for 900 in hotel 1", statements(`INSERT INTO rooms (id, hotel_id, kind, price) VALUES (900001, 1, 'suite', 900)`), 1, []int64{1}},
+	{"rooms: it moves from hotel 1 to hotel 2", statements(`UPDATE rooms SET hotel_id = 2 WHERE id = 900001`), 2, []int64{1, 2}},
+	{
+		"reviews: three of hotel 2 in one transaction", statements(
+			`INSERT INTO reviews (id, hotel_id, stars, words) VALUES (900001, 2, 5, 'grand'), (900002, 2, 1, 'cold')`,
+			`INSERT INTO reviews (hotel_id, stars, words) VALUES (2, 4, 'fine')`), 1, []int64{2},
+	},
+	{"reviews: one of them is deleted", statements(`DELETE FROM reviews WHERE id = 900002`), 1, []int64{2}},
+	{"rooms: hotel 2 loses the suite", statements(`DELETE FROM rooms WHERE id = 900001`), 1, []int64{2}},
+	{"rooms: all prices of all hotels, with one statement", statements(`UPDATE rooms SET price = price * 11 / 10`), howMany, []int64{1}},
+	{
+		"all three tables, and a rollback: nothing has happened", func(ctx context.Context, tx *sql.Tx) error {
+			return cmp.Or(statements(`DELETE FROM rooms`, `DELETE FROM reviews`, `DELETE FROM hotels`)(ctx, tx), errSecondThoughts)
+		}, 0, []int64{1},
+	},
+	{
+		"all three tables: a hotel opens", statements(
+			fmt.Sprintf(`INSERT INTO hotels (id, name, city) VALUES (%d, 'The Savoy', 'London')`, fresh),
+			fmt.Sprintf(`INSERT INTO rooms (id, hotel_id, kind, price) VALUES (900002, %d, 'double', 400)`, fresh),
+			fmt.Sprintf(`INSERT INTO reviews (hotel_id, stars, words) VALUES (%d, 5, 'new')`, fresh)), 1, []int64{fresh},
+	},
+	{"hotels: number 4 is number 900004 from now on", statements(`UPDATE hotels SET id = 900004 WHERE id = 4`), 2, []int64{4, 900004}},
+	{"hotels: number 3 is deleted, its rooms and reviews with it", statements(`DELETE FROM hotels WHERE id = 3`), 1, []int64{3}},
 }
 
 // statements runs SQL.

@@ -36,7 +36,7 @@ type story struct {
 }
 
 // tell is the whole program.
-func tell(ctx context.Context, hotels int, logger *slog.Logger, out io.Writer) (err error) {
+func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "projection")
 	if err != nil {
 		return err
@@ -53,18 +53,18 @@ func tell(ctx context.Context, hotels int, logger *slog.Logger, out io.Writer) (
 	if s.client, err = stage.Open[Hotel](ctx, service, indexName); err != nil {
 		return err
 	}
-	if err := s.fill(ctx, hotels); err != nil {
+	if err := s.fill(ctx); err != nil {
 		return err
 	}
 	if s.relay, err = project(s.loader, s.outbox, s.client, logger); err != nil {
 		return err
 	}
-	return errors.Join(s.tell(ctx, hotels), s.relay.close())
+	return errors.Join(s.tell(ctx), s.relay.close())
 }
 
 // fill fills the tables as they are before anybody thinks of an index, and then has the outbox follow them.
-func (s *story) fill(ctx context.Context, hotels int) error {
-	numbers := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + strconv.Itoa(hotels) + `) `
+func (s *story) fill(ctx context.Context) error {
+	numbers := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + strconv.Itoa(howMany) + `) `
 	tables := append(slices.Clone(schema),
 		`INSERT INTO hotels (id, name, city) `+numbers+`SELECT i, 'Hotel ' || i, json_extract('["Rome","Oslo","Lima"]', '$[' || (i % 3) || ']') FROM n`,
 		`INSERT INTO rooms (hotel_id, kind, price) `+numbers+`SELECT i, k.value, 60 + i * 7 % 50 + 40 * k.key FROM n, json_each('["single","double","suite"]') k WHERE k.key <= i % 4`,
@@ -80,11 +80,11 @@ func (s *story) fill(ctx context.Context, hotels int) error {
 }
 
 // tell makes one change after the other.
-func (s *story) tell(ctx context.Context, hotels int) error {
-	if err := s.follows(ctx, fmt.Sprintf("the tables have %d hotels from before, which are backfilled", hotels), hotels, 1); err != nil {
+func (s *story) tell(ctx context.Context) error {
+	if err := s.follows(ctx, fmt.Sprintf("the tables have %d hotels from before, which are backfilled", howMany), howMany, 1); err != nil {
 		return err
 	}
-	for _, c := range changes(hotels) {
+	for _, c := range changes {
 		if err := s.transaction(ctx, c.do); err != nil && !errors.Is(err, errSecondThoughts) {
 			return fmt.Errorf("%s: %w", c.what, err)
 		}
@@ -155,16 +155,9 @@ func (s *story) follows(ctx context.Context, what string, documents int, show ..
 	if made < int64(documents) || documents == 0 && made > 0 {
 		return fmt.Errorf("%s: that is about %d documents, and %d were made", what, documents, made)
 	}
-	fmt.Fprintf(s.out, "  index == join: yes, for all %d hotels; %s made, with %d queries\n", len(want), count(made, "document"), queries-s.queries)
+	fmt.Fprintf(s.out, "  index == join: yes, for all %d hotels; documents made: %d, with %d queries\n", len(want), made, queries-s.queries)
 	s.loaded, s.queries = loaded, queries
 	return nil
-}
-
-func count(n int64, of string) string {
-	if n != 1 {
-		of += "s"
-	}
-	return fmt.Sprintf("%d %s", n, of)
 }
 
 // empty waits until nothing is in the outbox: rows are deleted when the service has confirmed them.
@@ -187,27 +180,21 @@ func (s *story) empty(ctx context.Context) error {
 // truth returns what the index has to say. The database makes the join, one hotel at a time: slow, and in another way
 // than the loader, so that a mistake there is not its own judge.
 func truth(ctx context.Context, db *sql.DB) (map[string]Hotel, error) {
-	rows, err := db.QueryContext(ctx, `SELECT json_object('id', CAST(h.id AS TEXT), 'name', h.name, 'city', h.city,
+	all := make(map[string]Hotel)
+	err := each(ctx, db, `SELECT json_object('id', CAST(h.id AS TEXT), 'name', h.name, 'city', h.city,
 			'rooms', json((SELECT json_group_array(json_object('id', r.id, 'kind', r.kind, 'price', r.price) ORDER BY r.id) FROM rooms r WHERE r.hotel_id = h.id)),
 			'cheapest', coalesce((SELECT min(price) FROM rooms r WHERE r.hotel_id = h.id), 0),
 			'reviews', (SELECT count(*) FROM reviews v WHERE v.hotel_id = h.id),
 			'stars', coalesce((SELECT sum(stars) * 1.0 / count(*) FROM reviews v WHERE v.hotel_id = h.id), 0))
-		FROM hotels h`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := make(map[string]Hotel)
-	for rows.Next() {
+		FROM hotels h`, func(rows *sql.Rows) error {
 		var text []byte
 		if err := rows.Scan(&text); err != nil {
-			return nil, err
+			return err
 		}
 		var h Hotel
-		if err := json.Unmarshal(text, &h); err != nil {
-			return nil, fmt.Errorf("%s: %w", text, err)
-		}
+		err := json.Unmarshal(text, &h)
 		all[h.ID] = h
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, err
 }
