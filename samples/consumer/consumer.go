@@ -28,6 +28,7 @@ type Product struct {
 const (
 	pollLimit   = 200
 	commitEvery = 100 * time.Millisecond
+	pause       = 20 * time.Millisecond // while there is no room
 	// addFor is how long a rebalance may have to wait for room in the buffer: less
 	// than Kafka's rebalance.timeout.ms, or the member loses its partitions.
 	addFor = 10 * time.Second
@@ -57,7 +58,6 @@ type consumer struct {
 	aside   *deadLetters
 	logger  *slog.Logger
 	unknown time.Duration // see handOver
-	wake    chan struct{} // one place: there is something to look at
 
 	committing sync.Mutex // held while offsets are committed
 
@@ -69,7 +69,7 @@ type consumer struct {
 
 func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *deadLetters, logger *slog.Logger) (*consumer, error) {
 	c := &consumer{
-		name: name, aside: aside, logger: logger, wake: make(chan struct{}, 1),
+		name: name, aside: aside, logger: logger,
 		assigned: map[int32]*partition{}, unknown: bufferedsender.DefaultUnknownWait,
 	}
 	var err error
@@ -81,10 +81,7 @@ func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *d
 		Retry:             retry.Options{Delay: 100 * time.Millisecond},
 		Handlers: events.Multi(
 			events.Track(positionOf, &events.TrackOptions[Product]{Skip: c.skip, Begun: true}),
-			events.Handlers[Product]{
-				BatchCompleted: c.batchCompleted,
-				HealthChanged:  func(context.Context, *events.HealthChange) { c.look() },
-			},
+			events.Handlers[Product]{BatchCompleted: c.batchCompleted},
 		),
 		Logger: logger,
 	})
@@ -112,7 +109,7 @@ func (c *consumer) run(ctx context.Context) error {
 		if room := c.room(); room > 0 {
 			c.poll(ctx, room)
 		} else {
-			c.sleep(ctx)
+			stage.Wait(ctx, pause)
 		}
 		c.commit(ctx)
 		c.client.AllowRebalance() // also when nothing was polled: a partition can always be taken away
@@ -203,31 +200,10 @@ func (c *consumer) skip(_ context.Context, e *events.ActionFailed[Product]) bool
 // batchCompleted notes when a request ended that the service may still be at work
 // on.
 func (c *consumer) batchCompleted(_ context.Context, b *events.Batch) {
-	if b.Err == nil || errors.Is(b.Err, bufferedsender.ErrNotSent) {
-		c.look()
-		return
-	}
-	if b.StatusCode == 0 || retry.ForRequest(b.StatusCode).NoAnswer {
+	if b.Err != nil && !errors.Is(b.Err, bufferedsender.ErrNotSent) && (b.StatusCode == 0 || retry.ForRequest(b.StatusCode).NoAnswer) {
 		c.mu.Lock()
 		c.noReplyAt = time.Now()
 		c.mu.Unlock()
-	}
-}
-
-// look wakes sleep.
-func (c *consumer) look() {
-	select {
-	case c.wake <- struct{}{}:
-	default: // it is awake already
-	}
-}
-
-// sleep waits until there may be room, or it is time to commit.
-func (c *consumer) sleep(ctx context.Context) {
-	select {
-	case <-c.wake:
-	case <-time.After(commitEvery):
-	case <-ctx.Done():
 	}
 }
 
@@ -237,7 +213,6 @@ func (c *consumer) fail(err error) {
 	if c.err == nil {
 		c.err = fmt.Errorf("%s: %w", c.name, err)
 	}
-	c.look()
 }
 
 func (c *consumer) failure() error {

@@ -74,9 +74,9 @@ func (t *truth) produce(ctx context.Context, random *rand.Rand) {
 }
 
 func (t *truth) append(key string, value *Value, poison bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	r := t.group.Produce(key, value)
+	t.mu.Lock() // not before: the group calls audit under its own lock
+	defer t.mu.Unlock()
 	t.produced++
 	if poison {
 		t.poison = append(t.poison, r)
@@ -113,10 +113,11 @@ func (t *truth) applied(r Record) bool {
 
 // check compares the index with the log, when all of it is consumed.
 func (t *truth) check(ctx context.Context) error {
+	lag := t.group.Lag()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	errs := t.early
-	if lag := t.group.Lag(); lag > 0 {
+	if lag > 0 {
 		errs = append(errs, fmt.Errorf("%d records are not committed", lag))
 	}
 	for _, r := range t.poison {

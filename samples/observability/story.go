@@ -28,8 +28,6 @@ type story struct {
 func (s *story) tell(ctx context.Context) error {
 	for _, chapter := range []func(context.Context) error{s.calm, s.busy, s.gone, s.paused} {
 		if err := chapter(ctx); err != nil {
-			s.service.SetFaults(nil)
-			s.sender.Resume()
 			return err
 		}
 	}
@@ -37,61 +35,41 @@ func (s *story) tell(ctx context.Context) error {
 }
 
 func (s *story) calm(ctx context.Context) error {
-	if err := s.send(ctx, 2000); err != nil {
-		return err
-	}
-	return s.look(ctx, "all is well", http.StatusOK)
+	err := s.send(ctx, 2000)
+	return errors.Join(err, s.look(ctx, "all is well", http.StatusOK))
 }
 
 func (s *story) busy(ctx context.Context) error {
-	s.service.SetFaults(&searchtest.Faults{Seed: 1, Rules: []searchtest.Fault{{
-		Operation: searchtest.OpIndexDocuments,
-		Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: http.StatusServiceUnavailable, Nth: 1}, {Ratio: 0.1, Status: http.StatusConflict, Nth: 1}},
-	}}})
-	if err := s.send(ctx, 1000); err != nil {
-		return err
-	}
+	s.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: http.StatusServiceUnavailable, Nth: 1}, {Ratio: 0.1, Status: http.StatusConflict, Nth: 1}}})
+	err := s.send(ctx, 1000)
+	s.faults()
 	if s.sender.Stats().Throttled == 0 {
-		return errors.New("the service was busy, and the sender has not noticed")
+		err = errors.Join(err, errors.New("the service was busy, and the sender has not noticed"))
 	}
-	s.service.SetFaults(nil)
-	return s.look(ctx, "the service was busy for a while", http.StatusOK)
+	return errors.Join(err, s.look(ctx, "the service was busy for a while", http.StatusOK))
 }
 
 func (s *story) gone(ctx context.Context) error {
-	s.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: http.StatusBadGateway}}})
-	if err := s.add(ctx, 1000); err != nil {
-		return err
-	}
-	if err := s.until(ctx, events.HealthStateCircuitOpen); err != nil {
-		return err
-	}
-	if err := s.look(ctx, "the service is gone", http.StatusServiceUnavailable); err != nil {
-		return err
-	}
-	s.service.SetFaults(nil)
-	if err := s.sender.Flush(ctx, nil); err != nil { // waits for the probe that closes the circuit
-		return err
-	}
-	return s.look(ctx, "the service is back, and has all that waited", http.StatusOK)
+	s.faults(searchtest.Fault{Status: http.StatusBadGateway})
+	err := errors.Join(s.add(ctx, 1000), s.until(ctx, events.HealthStateCircuitOpen), s.look(ctx, "the service is gone", http.StatusServiceUnavailable))
+	s.faults()
+	// Flush waits for the probe that closes the circuit.
+	return errors.Join(err, s.sender.Flush(ctx, nil), s.look(ctx, "the service is back, and has all that waited", http.StatusOK))
 }
 
 func (s *story) paused(ctx context.Context) error {
 	s.sender.Pause()
-	if err := s.add(ctx, 500); err != nil {
-		return err
-	}
-	if err := s.until(ctx, events.HealthStatePaused); err != nil {
-		return err
-	}
-	if err := s.look(ctx, "somebody has paused the sender", http.StatusServiceUnavailable); err != nil {
-		return err
-	}
+	err := errors.Join(s.add(ctx, 500), s.until(ctx, events.HealthStatePaused), s.look(ctx, "somebody has paused the sender", http.StatusServiceUnavailable))
 	s.sender.Resume()
-	if err := s.sender.Flush(ctx, nil); err != nil {
-		return err
+	return errors.Join(err, s.sender.Flush(ctx, nil), s.look(ctx, "and resumed it", http.StatusOK))
+}
+
+// faults has the service misbehave, or not.
+func (s *story) faults(rules ...searchtest.Fault) {
+	for i := range rules {
+		rules[i].Operation = searchtest.OpIndexDocuments
 	}
-	return s.look(ctx, "and resumed it", http.StatusOK)
+	s.service.SetFaults(&searchtest.Faults{Seed: 1, Rules: rules})
 }
 
 // end looks at the closed sender for the last time, and checks that the metrics tell what has happened.

@@ -117,9 +117,12 @@ const embedAtOnce = 64
 // does not find nothing. If it fails in between there is too much in the index,
 // never too little, and the next call puts that right.
 func (s *store) replace(ctx context.Context, scope search.Filter, passages []Passage) (deleted int, err error) {
-	stale, err := s.ids(ctx, scope)
-	if err != nil {
-		return 0, err
+	stale := map[string]bool{}
+	for id, err := range search.ScanKeys(ctx, s.client, &search.ScanOptions{Filter: scope, KeyField: "id"}) {
+		if err != nil {
+			return 0, err
+		}
+		stale[id] = true
 	}
 	for some := range slices.Chunk(passages, embedAtOnce) {
 		if err := s.upload(ctx, some); err != nil {
@@ -180,18 +183,6 @@ func (s *store) upload(ctx context.Context, passages []Passage) error {
 		passages[i].Vector = vectors[i]
 	}
 	return s.sender.UploadDocuments(ctx, passages...)
-}
-
-// ids returns the ids within scope, however many there are.
-func (s *store) ids(ctx context.Context, scope search.Filter) (map[string]bool, error) {
-	ids := map[string]bool{}
-	for id, err := range search.ScanKeys(ctx, s.client, &search.ScanOptions{Filter: scope, KeyField: "id"}) {
-		if err != nil {
-			return nil, err
-		}
-		ids[id] = true
-	}
-	return ids, nil
 }
 
 // count asks how many passages there are within scope.
