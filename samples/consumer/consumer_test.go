@@ -14,14 +14,11 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/testkit"
-	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
-
-const testIndex = "products"
 
 // rig is a log and an index, and the members that a test starts.
 type rig struct {
@@ -34,12 +31,12 @@ type rig struct {
 func inBubble(t *testing.T, partitions int, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		truth, err := newTruth(t.Context(), &stage.Address{Index: testIndex}, partitions)
+		truth, err := newTruth(t.Context(), partitions)
 		require.NoError(t, err)
 		defer truth.service.Close()
 		r := &rig{t, truth}
 		test(t, r)
-		assert.NoError(t, r.check(t.Context()))
+		assert.NoError(t, r.check())
 	})
 }
 
@@ -88,7 +85,7 @@ func (r *rig) times(prefix string, n int) (least, most int) {
 	least = 1 << 30
 	for i := range n {
 		count := 0
-		for _, change := range r.service.Emulator.History(testIndex, fmt.Sprintf("%s-%d", prefix, i)) {
+		for _, change := range r.service.Emulator.History(indexName, fmt.Sprintf("%s-%d", prefix, i)) {
 			if change.Applied() {
 				count++
 			}
@@ -118,7 +115,7 @@ func TestOffsetIsCommittedWhenAllBelowItIsSettled(t *testing.T) {
 		r.add("p", 300)
 		m := r.member("a")
 		time.Sleep(5 * time.Second)
-		assert.EqualValues(t, 299, r.service.Emulator.DocumentCount(testIndex))
+		assert.EqualValues(t, 299, r.service.Emulator.DocumentCount(indexName))
 		held := r.group.from(0, r.group.Committed()[0])
 		require.NotEmpty(t, held)
 		assert.Equal(t, "p-100", held[0].Key)
@@ -213,7 +210,7 @@ func TestBufferIsNeverFullForARecordThatWasPolled(t *testing.T) {
 
 func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := newTruth(t.Context(), &stage.Address{Index: testIndex}, 1)
+		r, err := newTruth(t.Context(), 1)
 		require.NoError(t, err)
 		defer r.service.Close()
 		r.append("missing", &Value{Title: "x"}, false)
@@ -221,7 +218,7 @@ func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 		r.append("gone", nil, false)
 		r.audit(r.group.from(0, 0))
 		assert.Len(t, r.early, 2, "a tombstone of what was never there is settled")
-		err = r.check(t.Context())
+		err = r.check()
 		require.Error(t, err)
 		for _, complaint := range []string{
 			`"missing" at 0 was committed`, `"bad key" at 1 was committed`, "3 records are not committed",
@@ -235,7 +232,7 @@ func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 // The demonstration itself checks the index and every commit.
 func TestIndexAgreesWithTheLogThroughRebalanceOutageAndCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := stagetest.Succeeds(t, program, []string{"-endpoint", ""}, " 0 commits were too early", "has the last value of each key")
+		o := stagetest.Succeeds(t, program, nil, " 0 commits were too early", "has the last value of each key")
 		assert.Equal(t, 7, strings.Count(o.Out, "are not committed"))
 	})
 }

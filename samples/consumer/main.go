@@ -3,7 +3,6 @@
 // them, offsets that are committed when what lies below them is settled.
 //
 //	go run ./samples/consumer        # two members, an outage, a crash; the service is emulated
-//	go run ./samples/consumer -endpoint https://NAME.search.windows.net
 //
 // consumer.go is what a program with a real log would have. kafka.go is the log, in
 // memory, with the methods and callbacks of franz-go's client. At the end truth.go
@@ -27,8 +26,8 @@ import (
 func main() { stage.Main("consumer", program) }
 
 func program(p *stage.Program) func(context.Context) error {
-	at, logger := p.Address("azsearch-consumer"), p.Logger()
-	return func(ctx context.Context) error { return demonstrate(ctx, at, logger, p.Out) }
+	logger := p.Logger()
+	return func(ctx context.Context) error { return demonstrate(ctx, logger, p.Out) }
 }
 
 const partitions = 6
@@ -46,8 +45,8 @@ func outage() *searchtest.Faults {
 
 // demonstrate has two members share a log that grows meanwhile: one joins, the
 // service breaks down, one crashes and comes back.
-func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, stdout io.Writer) error {
-	t, err := newTruth(ctx, at, partitions)
+func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) error {
+	t, err := newTruth(ctx, partitions)
 	if err != nil {
 		return err
 	}
@@ -77,12 +76,10 @@ func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, st
 	err = step("a reads all partitions", time.Second)
 	b.start(ctx)
 	err = errors.Join(err, step("b has joined, and has half of them", time.Second))
-	if emulator != nil {
-		emulator.SetFaults(outage())
-		err = errors.Join(err, step("the search service is out of order", 1500*time.Millisecond))
-		emulator.SetFaults(nil)
-		err = errors.Join(err, step("and is back: what had no reply waits for 5 s", 1500*time.Millisecond))
-	}
+	emulator.SetFaults(outage())
+	err = errors.Join(err, step("the search service is out of order", 1500*time.Millisecond))
+	emulator.SetFaults(nil)
+	err = errors.Join(err, step("and is back: what had no reply waits for 5 s", 1500*time.Millisecond))
 	err = errors.Join(err, b.crash(), step("b has crashed: a reads all partitions again", time.Second))
 	b = newMember("b")
 	b.start(ctx)
@@ -94,7 +91,7 @@ func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, st
 	if err != nil {
 		return err
 	}
-	err = t.check(ctx)
+	err = t.check()
 	fmt.Fprintf(stdout, "%d records were produced, %d of them bad; %d dead letters. %d commits were too early, %d records looked at.\n",
 		t.produced, len(t.poison), t.aside.count(), len(t.early), t.audited)
 	if err == nil {

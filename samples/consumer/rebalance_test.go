@@ -20,7 +20,7 @@ func TestRevokedPartitionIsHandedOverWhenItsRequestsHaveEnded(t *testing.T) {
 		r.add("p", 3000) // more than are in requests at once
 		a := r.member("a")
 		time.Sleep(time.Second)
-		require.Positive(t, r.service.Emulator.DocumentCount(testIndex))
+		require.Positive(t, r.service.Emulator.DocumentCount(indexName))
 		b := r.member("b")
 		r.consumed()
 		require.NoError(t, a.stop())

@@ -16,7 +16,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-const keys = 400
+const (
+	keys      = 400
+	indexName = "products"
+)
 
 // truth produces the records, knows what the index has to hold in the end, and
 // finds commits that come too early.
@@ -35,14 +38,12 @@ type truth struct {
 }
 
 // newTruth returns an empty log and an index.
-func newTruth(ctx context.Context, at *stage.Address, partitions int) (*truth, error) {
-	service, err := at.Connect(&searchtest.Options{Latency: 20 * time.Millisecond, KeepContents: true, KeepChanges: 1_000_000})
-	if err != nil {
-		return nil, err
-	}
+func newTruth(ctx context.Context, partitions int) (*truth, error) {
+	service := stage.Emulate(&searchtest.Options{Latency: 20 * time.Millisecond, KeepContents: true, KeepChanges: 1_000_000})
 	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{reasons: map[place]error{}}, latest: map[string]Product{}}
 	t.group.OnCommit = t.audit
-	t.client, err = stage.Open[Product](ctx, service, at.Index)
+	var err error
+	t.client, err = stage.Open[Product](ctx, service, indexName)
 	return t, err
 }
 
@@ -89,30 +90,30 @@ func (t *truth) append(key string, value *Value, poison bool) {
 }
 
 // audit is called for each commit, before it counts: its records must be in the index, or older than what was there, or
-// among the dead letters. A real service shows what it has too late for that.
+// among the dead letters.
 func (t *truth) audit(records []Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range records {
-		if t.audited++; t.service.Emulator != nil && t.aside.of(r) == nil && !t.applied(r) {
+		if t.audited++; t.aside.of(r) == nil && !t.applied(r) {
 			t.early = append(t.early, fmt.Errorf("partition %d: the record of %q at %d was committed, and is not settled", r.Partition, r.Key, r.Offset))
 		}
 	}
 }
 
 func (t *truth) applied(r Record) bool {
-	for _, change := range t.service.Emulator.History(t.client.IndexName(), r.Key) {
+	for _, change := range t.service.Emulator.History(indexName, r.Key) {
 		var p Product
 		if change.Applied() && change.Action == models.ActionTypeUpload && json.Unmarshal(change.Document, &p) == nil && p.Offset >= r.Offset {
 			return true
 		}
 	}
-	_, there := t.service.Emulator.Document(t.client.IndexName(), r.Key)
+	_, there := t.service.Emulator.Document(indexName, r.Key)
 	return r.Value == nil && !there
 }
 
 // check compares the index with the log, when all of it is consumed.
-func (t *truth) check(ctx context.Context) error {
+func (t *truth) check() error {
 	lag := t.group.Lag()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,12 +129,8 @@ func (t *truth) check(ctx context.Context) error {
 	if n := t.aside.count(); n > len(t.poison) {
 		errs = append(errs, fmt.Errorf("%d dead letters of %d bad records", n, len(t.poison)))
 	}
-	var problems []string
-	err := stage.UntilShown(ctx, t.service, t.client, func(p Product) string { return p.ID }, func(has map[string]Product) bool {
-		problems = stage.Differences(t.latest, has)
-		return len(problems) == 0
-	})
-	return errors.Join(append(errs, err, stage.Problems(problems))...)
+	has, err := stage.Documents[Product](t.service, indexName)
+	return errors.Join(append(errs, err, stage.Problems(stage.Differences(t.latest, has)))...)
 }
 
 // deadLetters is where records go that the index will never take, with the reason. A real one is

@@ -19,7 +19,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-const callers = 200
+const (
+	callers   = 200
+	indexName = "notes"
+)
 
 // outage is a service that answers 503, hangs, and cuts connections, some of them
 // after it has written what it was sent.
@@ -43,13 +46,10 @@ func slow() *searchtest.Faults {
 // demonstrate has 200 callers write through a search service that works, is slow,
 // breaks down and comes back, stops in the middle of it, and compares what the
 // callers were given with what the index has.
-func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, stdout io.Writer) error {
-	backend, err := at.Connect(&searchtest.Options{Latency: 5 * time.Millisecond})
-	if err != nil {
-		return err
-	}
+func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) error {
+	backend := stage.Emulate(&searchtest.Options{Latency: 5 * time.Millisecond})
 	defer backend.Close()
-	client, err := stage.Open[Note](ctx, backend, at.Index)
+	client, err := stage.Open[Note](ctx, backend, indexName)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func demonstrate(ctx context.Context, at *stage.Address, logger *slog.Logger, st
 	if err != nil {
 		return err
 	}
-	return reported.compare(ctx, backend, client, stdout)
+	return reported.compare(backend, stdout)
 }
 
 // happen is what happens to the search service.
@@ -98,11 +98,7 @@ func happen(ctx context.Context, s *service, backend *stage.Service, w io.Writer
 		{"it is back", nil, http.StatusOK, 1500 * time.Millisecond},
 		{"and callers have come back", nil, http.StatusOK, 1500 * time.Millisecond},
 	} {
-		if backend.Emulator != nil {
-			backend.Emulator.SetFaults(step.faults)
-		} else if step.faults != nil {
-			continue // a real service does not break down when it is asked to
-		}
+		backend.Emulator.SetFaults(step.faults)
 		if !stage.Wait(ctx, step.least) {
 			return ctx.Err()
 		}

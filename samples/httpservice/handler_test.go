@@ -84,6 +84,6 @@ func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
 
 // The demonstration itself compares, and shows each kind of answer.
 func TestCallersGetTrueAnswersThroughAnOutage(t *testing.T) {
-	stagetest.Succeeds(t, program, []string{"-endpoint", ""}, `Told "indexed" and missing: 0. Told "rejected" or "not applied" and there: 0.`)
+	stagetest.Succeeds(t, program, nil, `Told "indexed" and missing: 0. Told "rejected" or "not applied" and there: 0.`)
 	assert.Equal(t, stage.ExitProblem, stagetest.Run(t.Context(), t, program, "-endpoint", "", "-addr", "256.0.0.1:x").Code)
 }

@@ -46,7 +46,7 @@ func program(p *stage.Program) func(context.Context) error {
 	addr := p.String("addr", "", "serve at `ADDRESS` until interrupted (default: a demonstration)")
 	return func(ctx context.Context) error {
 		if *addr == "" {
-			return demonstrate(ctx, at, logger, p.Out)
+			return demonstrate(ctx, logger, p.Out)
 		}
 		return serve(ctx, at, *addr, logger, p.Out)
 	}

@@ -23,8 +23,6 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-const testIndex = "notes"
-
 // rig is a service in front of an emulator.
 type rig struct {
 	t *testing.T
@@ -38,7 +36,7 @@ func inBubble(t *testing.T, cfg settings, test func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := stage.Emulate(&searchtest.Options{Latency: 5 * time.Millisecond})
 		defer b.Close()
-		client, err := stage.Open[Note](t.Context(), b, testIndex)
+		client, err := stage.Open[Note](t.Context(), b, indexName)
 		require.NoError(t, err)
 		s, err := newService(client, cfg, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
@@ -75,7 +73,7 @@ func (r *rig) ready() bool {
 }
 
 func (r *rig) has(id string) bool {
-	_, ok := r.emulator.Document(testIndex, id)
+	_, ok := r.emulator.Document(indexName, id)
 	return ok
 }
 
@@ -183,7 +181,7 @@ func TestDeadlineTellsWhatWasNotAppliedFromWhatMayBe(t *testing.T) {
 		assert.Equal(t, 504, a.status)
 		assert.Equal(t, notApplied, a.Notes[0].Outcome)
 		time.Sleep(time.Minute)
-		assert.Len(t, r.emulator.History(testIndex, "travels"), 1)
+		assert.Len(t, r.emulator.History(indexName, "travels"), 1)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/bufferedsender/repair"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
@@ -90,11 +89,7 @@ func openStore(ctx context.Context, service *stage.Service, index string, embedd
 	if err != nil {
 		return nil, err
 	}
-	st := &store{client: client, sender: sender, embedder: embedder, patience: service.Patience()}
-	if service.Emulator != nil {
-		st.refresh = -1 // it shows everything at once
-	}
-	return st, nil
+	return &store{client: client, sender: sender, embedder: embedder, patience: service.Patience()}, nil
 }
 
 // store keeps passages in an index.
@@ -103,7 +98,6 @@ type store struct {
 	sender   *bufferedsender.BufferedSender[Passage]
 	embedder Embedder
 	patience time.Duration // how long the service may take to show a change
-	refresh  time.Duration // how long it takes mostly, 0 for the default of repair, negative for no time
 }
 
 // embedAtOnce is how many texts are embedded together: models take some dozens.
@@ -111,7 +105,7 @@ const embedAtOnce = 64
 
 // replace makes passages all there is within scope: the passages of a file, of
 // packages, of whatever a filter can say. Those with the same id are replaced, and
-// what is left over is deleted. Without passages it deletes all there is, as remove does.
+// what is left over is deleted; without passages that is all there is.
 //
 // The new ones are in the index before old ones go, so that whoever asks meanwhile
 // does not find nothing. If it fails in between there is too much in the index,
@@ -142,31 +136,6 @@ func (s *store) replace(ctx context.Context, scope search.Filter, passages []Pas
 		return 0, err
 	}
 	return len(stale), s.await(ctx, scope, int64(len(passages)))
-}
-
-// remove deletes all passages within scope, a source that is gone for example, and returns a receipt that says when
-// the service had none left. Unlike replace it knows nothing of the passages but the filter, so it looks at each
-// again just before it goes: one that has been written since, and is outside of the scope now, stays.
-//
-// It allows itself as many as it has counted, and, if others are added meanwhile, a twentieth of all.
-func (s *store) remove(ctx context.Context, scope search.Filter) (repair.Receipt, error) {
-	if scope.IsZero() {
-		return repair.Receipt{}, errors.New("a scope is missing: without one all passages would go")
-	}
-	rows, err := search.NewRows(s.client, &search.RowsOptions{Filter: scope, KeyField: "id"})
-	if err != nil {
-		return repair.Receipt{}, err
-	}
-	counted, err := repair.DeleteWhere(ctx, rows, nil, &repair.DeleteOptions{DryRun: true})
-	if err != nil {
-		return counted, err
-	}
-	return repair.DeleteWhere(ctx, rows, s.sender.Raw(), &repair.DeleteOptions{
-		AllowDeletes: counted.Matched,
-		Total:        func(ctx context.Context) (int64, error) { return s.client.DocumentCount(ctx, nil) },
-		UntilStable:  1,
-		Pause:        s.refresh,
-	})
 }
 
 // upload adds the vectors, and hands the passages over.

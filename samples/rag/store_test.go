@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -134,28 +133,6 @@ func TestChangesAreAwaited(t *testing.T) {
 	s.patience = 0
 	_, err = s.replace(t.Context(), search.Eq("source", "a.go"), nil)
 	require.ErrorContains(t, err, "0 passages should be there, and the service shows 1")
-}
-
-func TestRemovedPassagesAreGoneForWhoeverAsks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, s := emulated(t, &searchtest.Options{VisibilityLag: time.Second})
-		defer srv.Close()
-		defer s.sender.Close(t.Context())
-		passages := []Passage{passage("a.go", "A", "a"), passage("a.go", "B", "b"), passage("b.go", "C", "c")}
-		setIDs(passages)
-		_, err := s.replace(t.Context(), search.Eq("package", "p"), passages)
-		require.NoError(t, err)
-		receipt, err := s.remove(t.Context(), search.Eq("source", "a.go"))
-		require.NoError(t, err)
-		require.EqualValues(t, 2, receipt.Deleted)
-		require.False(t, receipt.NoneLeftAt.IsZero())
-		require.Equal(t, []string{"b.go C c"}, texts(t, s, search.Filter{}))
-		receipt, err = s.remove(t.Context(), search.Eq("source", "a.go"))
-		require.NoError(t, err)
-		require.Zero(t, receipt.Deleted)
-		_, err = s.remove(t.Context(), search.Filter{})
-		require.ErrorContains(t, err, "all passages would go")
-	})
 }
 
 // countless answers every query with nothing at all.

@@ -163,18 +163,9 @@ func (st *story) change(ctx context.Context, passages []Passage) error {
 		{"it is deleted", nil},
 		{"it comes back", before},
 	} {
-		var deleted int
-		if step.passages == nil {
-			receipt, err := st.store.remove(ctx, scope)
-			if err != nil {
-				return err // also if any is left
-			}
-			deleted = int(receipt.Deleted)
-		} else {
-			var err error
-			if deleted, err = st.store.replace(ctx, scope, step.passages); err != nil {
-				return err
-			}
+		deleted, err := st.store.replace(ctx, scope, step.passages)
+		if err != nil {
+			return err
 		}
 		left, err := st.store.count(ctx, scope)
 		if err != nil {

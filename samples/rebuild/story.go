@@ -30,24 +30,35 @@ const (
 
 // story is what happens.
 type story struct {
-	db       *sql.DB
-	service  *stage.Service
-	indexes  *search.IndexClient
-	readers  *search.Client // by the alias
-	store    *rebuild.SQL
-	senders  []*bufferedsender.BufferedSender[Hotel]
-	logger   *slog.Logger
-	cleanUps []func() error
+	db      *sql.DB
+	service *stage.Service
+	indexes *search.IndexClient
+	readers *search.Client // by the alias
+	store   *rebuild.SQL
+	senders []*bufferedsender.BufferedSender[Hotel]
+	logger  *slog.Logger
 
 	written, reads atomic.Int64
 }
 
 // tell is the whole program.
 func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
-	s := &story{logger: logger}
+	dir, err := os.MkdirTemp("", "rebuild")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	db, err := hotels.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	service := stage.Emulate(nil)
+	defer service.Close()
+	s := &story{logger: logger, db: db, service: service, indexes: service.Indexes}
 	defer func() {
-		for i := len(s.cleanUps) - 1; i >= 0; i-- {
-			err = errors.Join(err, s.cleanUps[i]())
+		for _, sender := range s.senders {
+			err = errors.Join(err, stage.Close(ctx, sender))
 		}
 	}()
 	if err := s.begin(ctx); err != nil {
@@ -81,21 +92,9 @@ func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
 
 // begin makes table, index, alias, and senders.
 func (s *story) begin(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "rebuild")
-	if err != nil {
-		return err
-	}
-	s.cleanUps = append(s.cleanUps, func() error { return os.RemoveAll(dir) })
-	if s.db, err = hotels.Open(dir); err != nil {
-		return err
-	}
-	s.cleanUps = append(s.cleanUps, s.db.Close)
 	if _, err := s.db.ExecContext(ctx, hotels.Schema); err != nil {
 		return err
 	}
-	s.service = stage.Emulate(nil)
-	s.cleanUps = append(s.cleanUps, s.service.Close)
-	s.indexes = s.service.Indexes
 	first, err := definition(oldIndex, "standard.lucene")
 	if err != nil {
 		return err
@@ -121,7 +120,6 @@ func (s *story) begin(ctx context.Context) error {
 			return err
 		}
 		s.senders = append(s.senders, sender)
-		s.cleanUps = append(s.cleanUps, func() error { return sender.Close(context.WithoutCancel(ctx)) })
 	}
 	var all []Hotel
 	for i := range fromBefore {
@@ -188,20 +186,12 @@ func (s *story) find(ctx context.Context, out io.Writer, when string) error {
 
 // compare says whether the new index is like the table.
 func (s *story) compare(ctx context.Context, out io.Writer) error {
-	all, err := hotels.Select(ctx, s.db, "")
+	table, err := hotels.Table(ctx, s.db, "")
 	if err != nil {
 		return err
 	}
-	table := make(map[string]Hotel, len(all))
-	for _, h := range all {
-		table[h.ID] = h
-	}
-	var problems []string
-	err = stage.UntilShown(ctx, s.service, s.readers, func(h Hotel) string { return h.ID }, func(has map[string]Hotel) bool {
-		problems = stage.Differences(table, has)
-		return len(problems) == 0
-	})
-	if err = errors.Join(err, stage.Problems(problems)); err != nil {
+	index, err := stage.Documents[Hotel](s.service, newIndex)
+	if err = errors.Join(err, stage.Problems(stage.Differences(table, index))); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "new index == table: yes")

@@ -78,6 +78,16 @@ func Select(ctx context.Context, db *sql.DB, condition string, args ...any) (all
 	return all, rows.Err()
 }
 
+// Table returns the hotels that meet a condition, by their keys.
+func Table(ctx context.Context, db *sql.DB, condition string) (map[string]Hotel, error) {
+	all, err := Select(ctx, db, condition)
+	table := make(map[string]Hotel, len(all))
+	for _, h := range all {
+		table[h.ID] = h
+	}
+	return table, err
+}
+
 // Writer changes hotels at random, and deletes some of them for a while.
 type Writer struct {
 	Prefix  string // of its keys

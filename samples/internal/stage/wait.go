@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-azsearch/azsearch/search"
 )
 
 // Wait waits, and reports whether ctx has not ended.
@@ -60,25 +58,6 @@ func Documents[T any](s *Service, index string) (map[string]T, error) {
 		all[key] = doc
 	}
 	return all, nil
-}
-
-// UntilShown reads an index, again and again while done does not find in it what it should, as long as a real service
-// may take to show it. An emulator shows it at once.
-func UntilShown[T any](ctx context.Context, s *Service, client *search.Client, key func(T) string, done func(has map[string]T) bool) error {
-	err := Until(ctx, s.Patience(), 2*time.Second, func() (bool, error) {
-		has := map[string]T{}
-		for doc, err := range search.Scan[T](ctx, client, nil) {
-			if err != nil {
-				return false, fmt.Errorf("reading the index: %w", err)
-			}
-			has[key(doc)] = doc
-		}
-		return done(has), nil
-	})
-	if errors.Is(err, ErrPatience) {
-		return nil // done knows better what is missing
-	}
-	return err
 }
 
 // Differences compares an index with what it has to hold, document by document.
