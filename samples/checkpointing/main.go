@@ -31,7 +31,7 @@ func main() { stage.Main("checkpointing", program) }
 func program(p *stage.Program) func(context.Context) error {
 	at := p.Address("azsearch-checkpointing")
 	in := p.String("in", "", "load the lines of `FILE` (default: a demonstration)")
-	saveEvery := p.Positive("save-every", 200*time.Millisecond, "write the checkpoint at most once in this `DURATION`")
+	saveEvery := p.Duration("save-every", 200*time.Millisecond, "write the checkpoint at most once in this `DURATION`")
 	p.Check = func() error {
 		if *in == "" && p.Given("endpoint") || *in != "" && at.Endpoint == "" {
 			return errors.New("-in needs -endpoint, and -endpoint -in")

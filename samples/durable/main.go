@@ -42,7 +42,7 @@ func program(p *stage.Program) func(context.Context) error {
 	logger := p.Logger()
 	p.StringVar(&j.Redis, "redis", "", "keep the queue on the Redis server at `URL`, and have several processes (default: a temporary directory, and one)")
 	p.BoolVar(&j.Kill, "kill", false, "kill and freeze the processes at random")
-	lasts := p.Positive("for", 15*time.Second, "add documents for this `DURATION`")
+	lasts := p.Duration("for", 15*time.Second, "add documents for this `DURATION`")
 	newWorker := p.Worker(&j, func(ctx context.Context, in io.Reader, out io.Writer) error {
 		return j.work(ctx, logger.With("worker", os.Getpid()), in, out)
 	})
@@ -77,8 +77,7 @@ type post struct {
 	*stage.Worker
 
 	ledger *ledger // nil if it does not add
-	said   bool    // the process has reported its end
-	kept   int64   // and that so many keys were left in the queue
+	kept   int64   // so many keys were left in the queue at its end
 }
 
 // play starts the processes, lets them work, ends them, and compares.
@@ -164,7 +163,7 @@ func (p *post) note(line string) (err error) {
 	}
 	switch {
 	case word == "end":
-		p.said, p.kept = true, first
+		p.kept = first
 		return nil
 	case word == "try" && p.ledger != nil:
 		return p.ledger.try(first, last)
@@ -172,14 +171,6 @@ func (p *post) note(line string) (err error) {
 		return p.ledger.ack(first, last)
 	}
 	return errors.New("unknown report")
-}
-
-// finished waits for a process that has the order to end.
-func (p *post) finished() error {
-	if err := p.Finished(); err != nil || p.said {
-		return err
-	}
-	return errors.New("a worker has ended without a result")
 }
 
 // disturb kills and freezes processes, in turn, at random moments until ctx ends.
@@ -209,7 +200,7 @@ func (t *theatre) restart(ctx context.Context) error {
 		if p.Role == "add" {
 			continue
 		}
-		if err := errors.Join(p.Order("stop\n"), p.finished()); err != nil {
+		if err := errors.Join(p.Order("stop\n"), p.Finished()); err != nil {
 			return err
 		}
 		t.restarts++
@@ -225,19 +216,18 @@ func (t *theatre) restart(ctx context.Context) error {
 // drain has the adders end, and the senders after them, when the queue is empty.
 func (t *theatre) drain() error {
 	fmt.Fprintln(t.out, "Nothing more is added; the queue is sent.")
-	for _, senders := range []bool{false, true} {
+	for _, role := range []string{"add", "both", "send"} {
 		var told []*post
 		for _, p := range t.posts {
-			if (p.Role == "add") == senders {
-				continue
+			if p.Role == role {
+				if err := p.Order("drain\n"); err != nil {
+					return err
+				}
+				told = append(told, p)
 			}
-			if err := p.Order("drain\n"); err != nil {
-				return err
-			}
-			told = append(told, p)
 		}
 		for _, p := range told {
-			if err := p.finished(); err != nil {
+			if err := p.Finished(); err != nil {
 				return err
 			}
 		}

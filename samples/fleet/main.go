@@ -24,7 +24,7 @@ import (
 func main() { stage.Main("fleet", program) }
 
 func program(p *stage.Program) func(context.Context) error {
-	lasts := p.Positive("for", 6*time.Second, "write for this `DURATION`, half of it without the backfill")
+	lasts := p.Duration("for", 6*time.Second, "write for this `DURATION`, half of it without the backfill")
 	logger := p.Logger()
 	return func(ctx context.Context) error { return play(ctx, *lasts, logger, p.Out) }
 }

@@ -65,9 +65,9 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 	writing, stopWriting := context.WithTimeout(ctx, lasts)
 	defer stopWriting()
 	for _, name := range s.names[1:] {
-		s.start(writing, name, steady, 300*time.Millisecond, s.trickle("item", 50*time.Millisecond))
+		s.start(writing, name, steady, 300*time.Millisecond, 50*time.Millisecond, 1, 50)
 	}
-	s.start(writing, products, live, 50*time.Millisecond, s.trickle("live", 10*time.Millisecond))
+	s.start(writing, products, live, 50*time.Millisecond, 10*time.Millisecond, 1, 50)
 	s.say("%d indexes are written to, without a backfill", len(s.names))
 
 	half := lasts / 2
@@ -75,7 +75,7 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 		s.ledger.mu.Lock()
 		s.ledger.backfilling = true
 		s.ledger.mu.Unlock()
-		s.start(writing, products, backfill, 50*time.Millisecond, s.flood)
+		s.start(writing, products, backfill, 50*time.Millisecond, 0, 200, 1_000_000)
 		s.say("a backfill of %q has begun", products)
 	}
 	if stage.Wait(ctx, half/6) {
@@ -95,57 +95,28 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 	return errors.Join(s.errs...)
 }
 
-// put writes items to the index of a writer, in its class.
-type put func(items ...Item) error
-
-// start starts a writer, which ends when ctx does or its sender is closed.
-func (s *story) start(ctx context.Context, index string, class models.Class, autoFlush time.Duration, writer func(context.Context, put) error) {
+// start starts a writer, which ends when ctx does or its sender is closed. After each interval it writes the next piece
+// of its documents. Each item has a version that no other has.
+func (s *story) start(ctx context.Context, index string, class models.Class, autoFlush, every time.Duration, piece, documents int) {
 	sender, err := s.sender(index, autoFlush)
 	if err != nil {
 		s.failed(err)
 		return
 	}
 	s.writers.Go(func() {
-		err := writer(ctx, func(items ...Item) error { return s.write(ctx, index, sender, class, items...) })
-		switch {
-		case ctx.Err() != nil: // the time is over
-		case index == doomed && errors.Is(err, bufferedsender.ErrClosed): // it was dropped
-		default:
-			s.failed(err)
-		}
-	})
-}
-
-// trickle returns a writer that changes one of fifty documents at a time.
-func (s *story) trickle(what string, every time.Duration) func(context.Context, put) error {
-	return func(ctx context.Context, put put) error {
-		for n := 0; stage.Wait(ctx, every); n++ {
-			if err := put(s.item(what, n%50)); err != nil {
-				return err
+		for n := 0; stage.Wait(ctx, every); n += piece {
+			items := make([]Item, piece)
+			for i := range items {
+				items[i] = Item{ID: fmt.Sprintf("%d-%06d", class, (n+i)%documents), Version: s.versions.Add(1), Text: strings.Repeat("some words about it ", 10)}
+			}
+			if err := s.write(ctx, index, sender, class, items...); err != nil {
+				if ctx.Err() == nil && (index != doomed || !errors.Is(err, bufferedsender.ErrClosed)) { // dropped
+					s.failed(err)
+				}
+				return
 			}
 		}
-		return nil
-	}
-}
-
-// flood writes new documents as fast as there is room for them.
-func (s *story) flood(ctx context.Context, put put) error {
-	const piece = 200
-	for n := 0; ctx.Err() == nil; n += piece {
-		items := make([]Item, piece)
-		for i := range items {
-			items[i] = s.item("backfill", n+i)
-		}
-		if err := put(items...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// item makes an item with a version that no other has. Those of one key are made by one writer.
-func (s *story) item(what string, n int) Item {
-	return Item{ID: fmt.Sprintf("%s-%05d", what, n), Version: s.versions.Add(1), Text: strings.Repeat("some words about it ", 10)}
+	})
 }
 
 // say prints what happens.

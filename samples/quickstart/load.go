@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
@@ -76,32 +77,24 @@ func (l *loader) load(ctx context.Context) {
 func (l *loader) parse(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	folders := make(chan declarations.Folder)
+	var next atomic.Int64
 	var parsers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		parsers.Go(func() {
-			for f := range folders {
-				if err := l.loadFolder(ctx, f); err != nil {
-					cancel() // the other parsers, and the loop below
-					if !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
-						l.mu.Lock()
-						l.err = errors.Join(l.err, err)
-						l.mu.Unlock()
-					}
+			for ctx.Err() == nil {
+				at := next.Add(1) - 1
+				if at >= int64(len(l.tree.Packages)) {
 					return
+				}
+				if err := l.loadFolder(ctx, l.tree.Packages[at]); err != nil && ctx.Err() == nil {
+					cancel() // the other parsers
+					l.mu.Lock()
+					l.err = errors.Join(l.err, err)
+					l.mu.Unlock()
 				}
 			}
 		})
 	}
-feeding:
-	for _, f := range l.tree.Packages {
-		select {
-		case folders <- f:
-		case <-ctx.Done():
-			break feeding
-		}
-	}
-	close(folders)
 	parsers.Wait()
 }
 

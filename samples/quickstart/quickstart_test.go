@@ -72,17 +72,17 @@ func small(t *testing.T) string {
 }
 
 var smallKeys = []string{
-	"example.com/small#Answer",
-	"example.com/small/net#List",
-	"example.com/small/net#List.Push",
-	"example.com/small/net/list.go#init",
-	"example.com/small/net/list.go#init~2",
-	"example.com/small/net/linux.go#EPERM",
-	"example.com/small/net#a",
-	"example.com/small/net#b",
-	"example.com/small/net/other.go#EPERM",
-	"example.com/small/net#_",
-	"example.com/small/net#TestPush",
+	".#Answer",
+	"net#List",
+	"net#List.Push",
+	"net/list.go#init",
+	"net/list.go#init~2",
+	"net/linux.go#EPERM",
+	"net#a",
+	"net#b",
+	"net/other.go#EPERM",
+	"net#_",
+	"net#TestPush",
 }
 
 func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
@@ -105,14 +105,14 @@ func TestEveryDeclarationOfATreeIsInTheIndex(t *testing.T) {
 	require.ElementsMatch(t, smallKeys, got)
 
 	require.Equal(t, Document{
-		Key: keys.Encode("example.com/small/net#List.Push"), Package: "example.com/small/net", Kind: "method", Name: "List.Push",
+		Key: keys.Encode("net#List.Push"), Package: "net", Kind: "method", Name: "List.Push",
 		Signature: "func (l *List[T]) Push( item T, )", Doc: "Push adds.\n", File: "net/list.go", Line: 9, Lines: 5, Exported: true,
-	}, inIndex["example.com/small/net#List.Push"])
-	require.Equal(t, "Answer is <b>the</b> answer & more.\n", inIndex["example.com/small#Answer"].Doc)
-	require.Equal(t, "type List[T any] struct", inIndex["example.com/small/net#List"].Signature)
-	require.Equal(t, "not permitted\n", inIndex["example.com/small/net/linux.go#EPERM"].Doc)
-	require.Equal(t, "const a, b = 2, 3", inIndex["example.com/small/net#b"].Signature)
-	require.True(t, inIndex["example.com/small/net#TestPush"].Test)
+	}, inIndex["net#List.Push"])
+	require.Equal(t, "Answer is <b>the</b> answer & more.\n", inIndex[".#Answer"].Doc)
+	require.Equal(t, "type List[T any] struct", inIndex["net#List"].Signature)
+	require.Equal(t, "not permitted\n", inIndex["net/linux.go#EPERM"].Doc)
+	require.Equal(t, "const a, b = 2, 3", inIndex["net#b"].Signature)
+	require.True(t, inIndex["net#TestPush"].Test)
 
 	r := o.report
 	require.True(t, r.OK)

@@ -20,6 +20,6 @@ import (
 func main() { stage.Main("repair", program) }
 
 func program(p *stage.Program) func(context.Context) error {
-	length := p.Positive("for", 6*time.Second, "let all write for so `long`")
+	length := p.Duration("for", 6*time.Second, "let all write for so `long`")
 	return func(ctx context.Context) error { return tell(ctx, *length, p.Out) }
 }

@@ -1,9 +1,11 @@
 package declarations
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path"
 	"path/filepath"
@@ -109,7 +111,7 @@ func (r *fileReader) readSpec(decl *ast.GenDecl, spec ast.Spec) {
 	switch spec := spec.(type) {
 	case *ast.TypeSpec:
 		d := r.start("type", spec.Name, node)
-		d.Doc = firstText(spec.Doc, doc, spec.Comment)
+		d.Doc = cmp.Or(spec.Doc.Text(), doc.Text(), spec.Comment.Text())
 		switch spec.Type.(type) {
 		case *ast.StructType:
 			d.Signature = "type " + r.text(spec.Pos(), spec.Type.Pos()) + " struct"
@@ -122,7 +124,7 @@ func (r *fileReader) readSpec(decl *ast.GenDecl, spec ast.Spec) {
 	case *ast.ValueSpec:
 		for _, name := range spec.Names {
 			d := r.start(decl.Tok.String(), name, node) // const or var
-			d.Doc = firstText(spec.Doc, doc, spec.Comment)
+			d.Doc = cmp.Or(spec.Doc.Text(), doc.Text(), spec.Comment.Text())
 			d.Signature = decl.Tok.String() + " " + r.text(spec.Pos(), spec.End())
 			r.decls = append(r.decls, d)
 		}
@@ -162,30 +164,6 @@ func (r *fileReader) text(from, to token.Pos) string {
 
 // typeName returns the name of a receiver's type: Map for *Map[K, V].
 func typeName(x ast.Expr) string {
-	for {
-		switch t := x.(type) {
-		case *ast.Ident:
-			return t.Name
-		case *ast.StarExpr:
-			x = t.X
-		case *ast.ParenExpr:
-			x = t.X
-		case *ast.IndexExpr:
-			x = t.X
-		case *ast.IndexListExpr:
-			x = t.X
-		default:
-			return "?" // parses, but no compiler would take it
-		}
-	}
-}
-
-// firstText returns the text of the first comment that has any.
-func firstText(groups ...*ast.CommentGroup) string {
-	for _, g := range groups {
-		if text := g.Text(); text != "" {
-			return text
-		}
-	}
-	return ""
+	name, _, _ := strings.Cut(strings.Trim(types.ExprString(x), "*()"), "[")
+	return name
 }

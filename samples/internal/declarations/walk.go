@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,7 +22,7 @@ type Tree struct {
 
 // Folder is a folder with Go files: usually one package and its tests.
 type Folder struct {
-	// ImportPath is the path of the package.
+	// ImportPath is the folder below the root, which in the standard library is the path of the package.
 	ImportPath string
 	// Files are the names of the files, sorted.
 	Files []string
@@ -62,7 +60,6 @@ func Find(root string) (Tree, error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return Tree{}, cmp.Or(err, fmt.Errorf("%s is not a folder", root))
 	}
-	prefix := modulePath(root)
 	folders := map[string]*Folder{}
 	var tree Tree
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -93,10 +90,7 @@ func Find(root string) (Tree, error) {
 			if rel = filepath.ToSlash(rel); rel == "." {
 				rel = ""
 			}
-			f = &Folder{dir: dir, rel: rel, ImportPath: path.Join(prefix, rel)}
-			if f.ImportPath == "" {
-				f.ImportPath = "."
-			}
+			f = &Folder{dir: dir, rel: rel, ImportPath: cmp.Or(rel, ".")}
 			folders[dir] = f
 		}
 		f.Files = append(f.Files, base)
@@ -116,20 +110,4 @@ func Find(root string) (Tree, error) {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.rel, b.rel))
 	})
 	return tree, err
-}
-
-var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
-
-// modulePath returns what the import paths of a tree begin with: the path of its
-// module, or "" for the standard library and for a tree without go.mod.
-func modulePath(root string) string {
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		return ""
-	}
-	found := moduleLine.FindSubmatch(mod)
-	if found == nil || string(found[1]) == "std" {
-		return ""
-	}
-	return string(found[1])
 }

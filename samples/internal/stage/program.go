@@ -14,7 +14,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // The exit codes of all samples, next to 0.
@@ -105,18 +104,6 @@ func (p *Program) complain(err error, code int) int {
 func (p *Program) Given(name string) (given bool) {
 	p.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 	return given
-}
-
-// Positive declares a flag for a duration that must be greater than 0.
-func (p *Program) Positive(name string, value time.Duration, usage string) *time.Duration {
-	d := p.Duration(name, value, usage)
-	p.checks = append(p.checks, func() error {
-		if *d <= 0 {
-			return fmt.Errorf("-%s %v is not positive", name, *d)
-		}
-		return nil
-	})
-	return d
 }
 
 // Logger declares the flag -v and returns a logger that writes to Err if it is set.

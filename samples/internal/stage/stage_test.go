@@ -23,7 +23,7 @@ import (
 func sample(ends error) stage.Setup {
 	return func(p *stage.Program) func(context.Context) error {
 		p.About = "It shows nothing.\n"
-		at, lasts, logger := p.Address("hotels"), p.Positive("for", time.Second, "play for this `DURATION`"), p.Logger()
+		at, lasts, logger := p.Address("hotels"), p.Duration("for", time.Second, "play for this `DURATION`"), p.Logger()
 		p.Check = func() error { return nil }
 		return func(ctx context.Context) error {
 			logger.Info("playing")
@@ -41,8 +41,6 @@ func TestCommandLineErrorsAreOneLineAndExitCode2(t *testing.T) {
 		{"nosuch", []string{"-nosuch"}},
 		{`unknown argument "more"`, []string{"more"}},
 		{"-for", []string{"-for", "soon"}},
-		{"-for 0s is not positive", []string{"-for", "0s"}},
-		{"-for -1s is not positive", []string{"-for", "-1s"}},
 		{"-endpoint", []string{"-endpoint"}},
 		{"-api-key is for -endpoint", []string{"-api-key", "secret"}},
 		{`unknown argument "more"; -index must not be empty`, []string{"-index", "", "more"}},
