@@ -222,11 +222,8 @@ func readCheckpoint(path string) (checkpoint, error) {
 		return checkpoint{}, err
 	}
 	var at checkpoint
-	if err := json.Unmarshal(content, &at); err != nil {
-		return checkpoint{}, fmt.Errorf("%s is no checkpoint: %w", path, err)
-	}
-	if at.Offset < 0 {
-		return checkpoint{}, fmt.Errorf("%s is no checkpoint: no line ends at byte %d", path, at.Offset)
+	if err := json.Unmarshal(content, &at); err != nil || at.Offset < 0 {
+		return checkpoint{}, fmt.Errorf("%s is not a checkpoint: %s: %w", path, content, err)
 	}
 	return at, nil
 }

@@ -135,9 +135,9 @@ func TestPoisonIsSetAsideAndPassed(t *testing.T) {
 		require.NoError(t, m.stop())
 		assert.Equal(t, 2, r.aside.count())
 		var rejected *bufferedsender.ActionError
-		assert.ErrorAs(t, r.aside.reasons[place{0, 0}], &rejected)
+		assert.ErrorAs(t, r.aside.of(r.poison[0]), &rejected)
 		var refused *bufferedsender.AddError
-		assert.ErrorAs(t, r.aside.reasons[place{0, 1}], &refused)
+		assert.ErrorAs(t, r.aside.of(r.poison[1]), &refused)
 	})
 }
 

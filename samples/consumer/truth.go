@@ -40,7 +40,7 @@ type truth struct {
 // newTruth returns an empty log and an index.
 func newTruth(ctx context.Context, partitions int) (*truth, error) {
 	service := stage.Emulate(&searchtest.Options{Latency: 20 * time.Millisecond, KeepContents: true, KeepChanges: 1_000_000})
-	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{reasons: map[place]error{}}, latest: map[string]Product{}}
+	t := &truth{group: NewGroup(partitions), service: service, aside: &deadLetters{reasons: map[Record]error{}}, latest: map[string]Product{}}
 	t.group.OnCommit = t.audit
 	var err error
 	t.client, err = stage.Open[Product](ctx, service, indexName)
@@ -50,14 +50,7 @@ func newTruth(ctx context.Context, partitions int) (*truth, error) {
 // produce appends records until ctx ends: updates, tombstones, and now and then one
 // that no index would take.
 func (t *truth) produce(ctx context.Context, random *rand.Rand) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for stage.Wait(ctx, 5*time.Millisecond) {
 		for range 10 {
 			key := fmt.Sprintf("product-%d", random.IntN(keys))
 			switch random.IntN(500) {
@@ -138,25 +131,20 @@ func (t *truth) check() error {
 // may be committed. A record can come twice, if the process dies in between.
 type deadLetters struct {
 	mu      sync.Mutex // guards reasons
-	reasons map[place]error
-}
-
-type place struct {
-	partition int32
-	offset    int64
+	reasons map[Record]error
 }
 
 func (d *deadLetters) write(r Record, reason error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reasons[place{r.Partition, r.Offset}] = reason
+	d.reasons[r] = reason
 	return nil
 }
 
 func (d *deadLetters) of(r Record) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.reasons[place{r.Partition, r.Offset}]
+	return d.reasons[r]
 }
 
 func (d *deadLetters) count() int {

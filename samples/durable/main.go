@@ -10,13 +10,11 @@
 // needs Redis 7 with appendonly yes.
 //
 // worker.go is what your program would have: a queue that is opened and handed to the sender, and nothing about
-// crashes. ledger.go says what must be in the index; this file starts processes and ends them. What to look at in the
-// output: how many documents were sent, compared with how many were added. While a process is dead its keys go on
-// changing, and only the last change of each is sent when it is back.
+// crashes. ledger.go says what must be in the index; this file starts processes and ends them.
 //
 // One promise ends at the service, which knows no leases: with -redis, a process that is frozen at the very
-// moment at which it writes a request may send it when it wakes, after a newer one of another process. The window is
-// a few microseconds wide, and a later change of the key heals it.
+// moment at which it writes a request may send it when it wakes, after a newer one of another process. A later change
+// of the key heals it.
 package main
 
 import (

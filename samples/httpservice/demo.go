@@ -105,7 +105,13 @@ func happen(ctx context.Context, s *service, backend *stage.Service, w io.Writer
 		var status int
 		var body string
 		err := stage.Until(ctx, 10*time.Second, 20*time.Millisecond, func() (_ bool, err error) {
-			status, body, err = stage.Get(ctx, s.url+"/healthz")
+			resp, err := http.Get(s.url + "/healthz")
+			if err != nil {
+				return false, err
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			status, body = resp.StatusCode, string(text)
 			return status == step.ready, err
 		})
 		condition, _, _ := strings.Cut(strings.TrimSpace(body), ":")

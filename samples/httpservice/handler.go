@@ -218,17 +218,16 @@ type settings struct {
 	// drain is how long the readiness is false before connections are refused.
 	// Defaults to 100 ms; a real load balancer wants a few seconds.
 	drain time.Duration
-	// shutdown is how long handlers may take to end, and the sender after them.
-	// Defaults to 10 s for each.
-	shutdown time.Duration
 }
+
+// shutdown is how long handlers may take to end, and the sender after them.
+const shutdown = 10 * time.Second
 
 func (s settings) withDefaults() settings {
 	s.deadline = cmp.Or(s.deadline, 10*time.Second)
 	s.requestTimeout = cmp.Or(s.requestTimeout, 3*time.Second)
 	s.buffer = cmp.Or(s.buffer, 5000)
 	s.drain = cmp.Or(s.drain, 100*time.Millisecond)
-	s.shutdown = cmp.Or(s.shutdown, 10*time.Second)
 	return s
 }
 

@@ -44,6 +44,12 @@ func main() { stage.Main("httpservice", program) }
 func program(p *stage.Program) func(context.Context) error {
 	at, logger := p.Address("azsearch-httpservice"), p.Logger()
 	addr := p.String("addr", "", "serve at `ADDRESS` until interrupted (default: a demonstration)")
+	p.Check = func() error {
+		if *addr == "" && p.Given("endpoint") {
+			return errors.New("-endpoint is for -addr: the demonstration needs an emulator")
+		}
+		return nil
+	}
 	return func(ctx context.Context) error {
 		if *addr == "" {
 			return demonstrate(ctx, logger, p.Out)
@@ -156,7 +162,7 @@ func (s *service) stop() error {
 	if s.url != "" {
 		time.Sleep(s.settings.drain) // until whoever asks for the readiness has noticed
 	}
-	handlers, cancel := context.WithTimeout(context.Background(), s.settings.shutdown)
+	handlers, cancel := context.WithTimeout(context.Background(), shutdown)
 	defer cancel()
 	err := s.server.Shutdown(handlers)
 	if err != nil {
@@ -164,7 +170,7 @@ func (s *service) stop() error {
 		// sender gives their notes back.
 		err = errors.Join(err, s.server.Close())
 	}
-	closing, cancel := context.WithTimeout(context.Background(), s.settings.shutdown)
+	closing, cancel := context.WithTimeout(context.Background(), shutdown)
 	defer cancel()
 	// Callers have heard what failed, so Close does not say it again. What it does
 	// report is what nobody waited for.

@@ -1,9 +1,7 @@
 package main
 
-// Look at how each change ends: the table of the application first, then outbox.Write, on the same tx. prepare makes
-// the tables of the outbox next to yours, in the same database, because a transaction has to reach both. sendUntil is
-// the whole life of a relay: as many of them as you like, in any processes, share the keys. Whatever dies, a row stays
-// in the outbox until it is confirmed.
+// Each change ends with outbox.Write, on the tx that has changed the table. sendUntil is the whole life of a relay: any
+// number of them, in any processes, share the keys. A row stays in the outbox until it is confirmed.
 
 import (
 	"context"

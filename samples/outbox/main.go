@@ -7,11 +7,9 @@
 //	go run ./samples/outbox -kill -dsn postgres://localhost/postgres
 //
 // booking.go is what your program would have: tables, transaction and relay. worker.go has writers that try
-// everything, and this file starts writers and relays, each a process of its own, ends them, and compares. With
-// -dsn everything is in a schema of its own, which is dropped at the end.
+// everything, and this file starts writers and relays, each a process of its own, ends them, and compares.
 //
-// What to look at in the output: nothing that was rolled back was ever in the index, not even for a moment; and
-// relays send less than was committed, because what changes often is folded. With -kill the keys of a relay that was
+// Nothing that was rolled back was ever in the index, not even for a moment. With -kill the keys of a relay that was
 // killed wait until its leases have run out, here for nine seconds.
 package main
 

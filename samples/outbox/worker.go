@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -142,17 +141,10 @@ func (s *store) breakOff(ctx context.Context, change change) error {
 		return err
 	}
 	defer c.Close()
-	begin := "BEGIN"
-	if s.outbox.Dialect == outbox.SQLite {
-		begin = "BEGIN IMMEDIATE"
-	}
-	if _, err := c.ExecContext(ctx, begin); err != nil {
+	if _, err := c.ExecContext(ctx, "BEGIN"); err != nil {
 		return err
 	}
 	err = change(ctx, c)
-	// A pool closes a connection that is said to be bad.
-	if bad := c.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(bad, driver.ErrBadConn) && !errors.Is(bad, sql.ErrConnDone) {
-		err = errors.Join(err, bad)
-	}
+	_ = c.Raw(func(any) error { return driver.ErrBadConn }) // a pool closes a connection that is said to be bad
 	return err
 }

@@ -1,9 +1,7 @@
 package main
 
-// Look at follow: a trigger takes the column with the key of the document, and the tables of rooms and reviews have it
-// as well as that of hotels. So a program that writes to a table knows nothing of documents, and a room that moves is
-// about two hotels. Look at load: it reads all hotels that it is asked for with one query for each table, because the
-// relay asks for up to a thousand at once. Those that it finds nothing of are deleted from the index.
+// follow has triggers write down the key of the document, which all three tables have. load reads all hotels that the
+// relay asks for, up to a thousand, with one query for each table; those that it does not find are deleted.
 
 import (
 	"context"

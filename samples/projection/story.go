@@ -167,13 +167,7 @@ func (s *story) empty(ctx context.Context) error {
 		if err == nil && lag.Dead > 0 {
 			err = fmt.Errorf("%d rows were refused", lag.Dead)
 		}
-		select {
-		case ended := <-s.relay.ended:
-			s.relay.ended <- nil // for close
-			return false, errors.Join(errors.New("the relay has ended"), ended)
-		default:
-			return err == nil && lag.Rows == 0, err
-		}
+		return err == nil && lag.Rows == 0, err
 	})
 }
 

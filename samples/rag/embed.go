@@ -23,15 +23,9 @@ type Embedder interface {
 // Passage.Vector.
 const dimensions = 256
 
-// hashing is an Embedder that needs nothing, and is no language model: it knows
-// which words and pieces of words texts share, and nothing of what they mean.
-// "File" and "files" are near, "big" and "large" are not.
-//
-// Each word and each piece of three to five characters adds 1 or -1, as its hash
-// says, to the dimension that its hash says (feature hashing, Weinberger and
-// others 2009): what shares a dimension by chance cancels out on average. How
-// often other texts have a word, which full-text search takes into account, plays
-// no part, so words that are in every text are left out.
+// hashing is an Embedder that needs nothing, and not a language model: "file" and "files" are near, "big" and "large"
+// are not. Each word and each piece of three to five characters adds 1 or -1, as its hash says, to the dimension that its
+// hash says (feature hashing, Weinberger and others 2009).
 type hashing struct{}
 
 // Embed never fails.
@@ -42,13 +36,6 @@ func (hashing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	}
 	return vectors, nil
 }
-
-// What the features of a text count, next to one another. A word of eight letters
-// has some fifteen pieces.
-const (
-	wordWeight  = 1.0
-	pieceWeight = 0.3
-)
 
 // hashText returns a vector of length 1, and for a text without words one that is
 // as far from all others as from its opposite.
@@ -65,9 +52,9 @@ func hashText(text string) []float32 {
 	}
 	sums := make([]float64, dimensions)
 	for feature, count := range counts {
-		weight := wordWeight
+		weight := 1.0
 		if feature[0] == ' ' {
-			weight = pieceWeight
+			weight = 0.3 // a word of eight letters has some fifteen pieces
 		}
 		hash := fnv.New64a()
 		hash.Write([]byte(feature))

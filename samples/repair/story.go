@@ -151,7 +151,11 @@ func (s *story) live(ctx context.Context, length time.Duration) error {
 	errs := make([]error, 3)
 	group.Go(func() { errs[0] = s.apply(ctx, end) })
 	group.Go(func() { errs[1] = s.spoil(ctx, end) })
-	group.Go(func() { errs[2] = s.repair(ctx, end) })
+	group.Go(func() {
+		for time.Now().Before(end) && errs[2] == nil {
+			_, errs[2] = s.pass(ctx)
+		}
+	})
 	group.Wait()
 	return errors.Join(append(errs, s.sender.Flush(ctx, nil))...)
 }
@@ -191,16 +195,7 @@ func (s *story) spoil(ctx context.Context, end time.Time) error {
 	return nil
 }
 
-// repair makes one pass after another.
-func (s *story) repair(ctx context.Context, end time.Time) error {
-	for time.Now().Before(end) {
-		if _, err := s.pass(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// pass makes the index like the table.
 func (s *story) pass(ctx context.Context) (repair.Report, error) {
 	rows, err := index(s.client)
 	if err != nil {

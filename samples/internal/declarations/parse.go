@@ -151,10 +151,7 @@ const maxText = 300
 func (r *fileReader) text(from, to token.Pos) string {
 	file := r.fset.File(from)
 	piece := r.src[file.Offset(from):file.Offset(to)]
-	const enough = 4 * maxText // indentation goes away
-	if len(piece) > enough {
-		piece = piece[:enough]
-	}
+	piece = piece[:min(len(piece), 4*maxText)] // indentation goes away
 	text := strings.Join(strings.Fields(string(piece)), " ")
 	if len(text) > maxText {
 		text = text[:maxText]
