@@ -238,10 +238,7 @@ func (c *consumer) onAssigned(_ context.Context, _ *Client, ids []int32) {
 // onRevoked hands partitions over: wait, then commit, then return, which lets the
 // next owner have them.
 func (c *consumer) onRevoked(ctx context.Context, _ *Client, ids []int32) {
-	gone := c.handOver(ids)
-	if err := c.commitOf(ctx, gone); err != nil {
-		c.fail(err)
-	}
+	c.commitOf(ctx, c.handOver(ids))
 }
 
 // onLost is called too late to commit: the next owner reads already. What has not
@@ -281,14 +278,12 @@ func (c *consumer) commit(ctx context.Context) {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.assigned))
 	c.mu.Unlock()
-	if err := c.commitOf(ctx, all); err != nil {
-		c.fail(err)
-	}
+	c.commitOf(ctx, all)
 }
 
 // commitOf is called by run and by onRevoked: one after the other, so that no commit
 // goes back.
-func (c *consumer) commitOf(ctx context.Context, partitions []*partition) error {
+func (c *consumer) commitOf(ctx context.Context, partitions []*partition) {
 	c.committing.Lock()
 	defer c.committing.Unlock()
 	for _, p := range partitions {
@@ -298,15 +293,13 @@ func (c *consumer) commitOf(ctx context.Context, partitions []*partition) error 
 			continue
 		}
 		err := c.client.CommitOffsetsSync(ctx, map[int32]int64{p.id: mark + 1})
-		if errors.Is(err, ErrNotOwner) {
-			continue // it was lost, and onLost is about to be called or has been
+		switch {
+		case err == nil:
+			p.committed = mark + 1
+		case !errors.Is(err, ErrNotOwner): // else it was lost, and onLost is about to be called or has been
+			c.fail(err)
 		}
-		if err != nil {
-			return err
-		}
-		p.committed = mark + 1
 	}
-	return nil
 }
 
 // stop ends the consumer after run: what waits is sent, as long as ctx allows, so

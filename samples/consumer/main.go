@@ -34,13 +34,12 @@ const partitions = 6
 
 // outage is a service that answers 503, and cuts connections, some of them after it
 // has written what it was sent.
-func outage() *searchtest.Faults {
-	index := searchtest.OpIndexDocuments
-	return &searchtest.Faults{Seed: 1, Rules: []searchtest.Fault{
-		{Operation: index, Every: 4, Cut: searchtest.CutAfterCommit},
-		{Operation: index, Every: 4, Cut: searchtest.CutBeforeCommit},
-		{Operation: index, Status: http.StatusServiceUnavailable},
-	}}
+func outage() []searchtest.Fault {
+	return []searchtest.Fault{
+		{Every: 4, Cut: searchtest.CutAfterCommit},
+		{Every: 4, Cut: searchtest.CutBeforeCommit},
+		{Status: http.StatusServiceUnavailable},
+	}
 }
 
 // demonstrate has two members share a log that grows meanwhile: one joins, the
@@ -51,7 +50,7 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 		return err
 	}
 	defer t.service.Close()
-	group, emulator := t.group, t.service.Emulator
+	group := t.group
 	newMember := func(name string) *member {
 		return &member{name: name, group: group, indexer: t.client, aside: t.aside, logger: logger}
 	}
@@ -76,9 +75,9 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 	err = step("a reads all partitions", time.Second)
 	b.start(ctx)
 	err = errors.Join(err, step("b has joined, and has half of them", time.Second))
-	emulator.SetFaults(outage())
+	t.service.Faults(outage()...)
 	err = errors.Join(err, step("the search service is out of order", 1500*time.Millisecond))
-	emulator.SetFaults(nil)
+	t.service.Faults()
 	err = errors.Join(err, step("and is back: what had no reply waits for 5 s", 1500*time.Millisecond))
 	err = errors.Join(err, b.crash(), step("b has crashed: a reads all partitions again", time.Second))
 	b = newMember("b")

@@ -34,10 +34,6 @@ const (
 	// stretch is how many writes have their keys in common, and keysEach how many keys that are: few,
 	// so that they change often.
 	stretch, keysEach = 2000, 400
-	// pause is how long an adder rests after a call.
-	pause = 5 * time.Millisecond
-	// closeTimeout is how long a worker may take to end.
-	closeTimeout = 30 * time.Second
 )
 
 // job is what a worker does.
@@ -118,7 +114,7 @@ func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out i
 	} else if order, err = j.add(ctx, sender, ended, out); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	if order == "drain\n" && j.Role != "add" {
 		if err := untilEmpty(ctx, q); err != nil {
@@ -138,7 +134,7 @@ func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc
 		select {
 		case order := <-ended:
 			return order, nil
-		case <-time.After(pause):
+		case <-time.After(5 * time.Millisecond):
 		}
 		docs := make([]Doc, perCall)
 		for i := range docs {

@@ -68,10 +68,7 @@ func (s *story) play(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for i := range s.faults {
-		s.faults[i].Operation = searchtest.OpIndexDocuments
-	}
-	service.Emulator.SetFaults(&searchtest.Faults{Rules: s.faults})
+	service.Faults(s.faults...)
 	return s.tell(ctx, &page{w, service.Emulator, client})
 }
 

@@ -68,7 +68,7 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 		s.start(writing, name, steady, 300*time.Millisecond, 50*time.Millisecond, 1, 50)
 	}
 	s.start(writing, products, live, 50*time.Millisecond, 10*time.Millisecond, 1, 50)
-	s.say("%d indexes are written to, without a backfill", len(s.names))
+	fmt.Fprintf(s.out, "- %d indexes are written to, without a backfill\n", len(s.names))
 
 	half := lasts / 2
 	if stage.Wait(ctx, half) {
@@ -76,15 +76,15 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 		s.ledger.backfilling = true
 		s.ledger.mu.Unlock()
 		s.start(writing, products, backfill, 50*time.Millisecond, 0, 200, 1_000_000)
-		s.say("a backfill of %q has begun", products)
+		fmt.Fprintf(s.out, "- a backfill of %q has begun\n", products)
 	}
 	if stage.Wait(ctx, half/6) {
-		s.breakDown(half / 2)
-		s.say("%q answers 503, for %v", sick, half/2)
+		s.service.Faults(searchtest.Fault{Index: sick, Status: http.StatusServiceUnavailable, For: searchtest.Duration(half / 2)})
+		fmt.Fprintf(s.out, "- %q answers 503, for %v\n", sick, half/2)
 	}
 	if stage.Wait(ctx, half/6) {
 		s.failed(s.client.DeleteIndex(ctx, doomed, nil))
-		s.say("%q was deleted", doomed)
+		fmt.Fprintf(s.out, "- %q was deleted\n", doomed)
 	}
 	s.writers.Wait()
 	_ = stage.Until(ctx, 5*time.Second, 50*time.Millisecond, func() (bool, error) { return !slices.Contains(s.fleet.Indexes(), doomed), nil })
@@ -119,9 +119,6 @@ func (s *story) start(ctx context.Context, index string, class models.Class, aut
 	})
 }
 
-// say prints what happens.
-func (s *story) say(format string, args ...any) { fmt.Fprintf(s.out, "- "+format+"\n", args...) }
-
 // failed notes an error that ought not to be.
 func (s *story) failed(err error) {
 	if err == nil {
@@ -152,11 +149,4 @@ func (s *story) create() error {
 		err = errors.Join(err, s.service.Emulator.CreateIndex(models.SearchIndex{Name: name, Fields: fields}))
 	}
 	return err
-}
-
-// breakDown has the sick index answer 503.
-func (s *story) breakDown(d time.Duration) {
-	s.service.Emulator.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
-		Operation: searchtest.OpIndexDocuments, Index: sick, Status: http.StatusServiceUnavailable, For: searchtest.Duration(d),
-	}}})
 }

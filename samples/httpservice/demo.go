@@ -26,21 +26,18 @@ const (
 
 // outage is a service that answers 503, hangs, and cuts connections, some of them
 // after it has written what it was sent.
-func outage() *searchtest.Faults {
-	index := searchtest.OpIndexDocuments
-	return &searchtest.Faults{Seed: 1, Rules: []searchtest.Fault{
-		{Operation: index, Every: 4, Cut: searchtest.CutAfterCommit},
-		{Operation: index, Every: 4, Delay: searchtest.Duration(5 * time.Second)},
-		{Operation: index, Every: 2, Cut: searchtest.CutBeforeCommit},
-		{Operation: index, Status: http.StatusServiceUnavailable},
-	}}
+func outage() []searchtest.Fault {
+	return []searchtest.Fault{
+		{Every: 4, Cut: searchtest.CutAfterCommit},
+		{Every: 4, Delay: searchtest.Duration(5 * time.Second)},
+		{Every: 2, Cut: searchtest.CutBeforeCommit},
+		{Status: http.StatusServiceUnavailable},
+	}
 }
 
 // slow is a service that takes its time, so that the buffer fills.
-func slow() *searchtest.Faults {
-	return &searchtest.Faults{Rules: []searchtest.Fault{
-		{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(250 * time.Millisecond)},
-	}}
+func slow() []searchtest.Fault {
+	return []searchtest.Fault{{Delay: searchtest.Duration(250 * time.Millisecond)}}
 }
 
 // demonstrate has 200 callers write through a search service that works, is slow,
@@ -88,7 +85,7 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 func happen(ctx context.Context, s *service, backend *stage.Service, w io.Writer) error {
 	for _, step := range []struct {
 		title  string
-		faults *searchtest.Faults
+		faults []searchtest.Fault
 		ready  int // what /healthz answers in the end
 		least  time.Duration
 	}{
@@ -98,7 +95,7 @@ func happen(ctx context.Context, s *service, backend *stage.Service, w io.Writer
 		{"it is back", nil, http.StatusOK, 1500 * time.Millisecond},
 		{"and callers have come back", nil, http.StatusOK, 1500 * time.Millisecond},
 	} {
-		backend.Emulator.SetFaults(step.faults)
+		backend.Faults(step.faults...)
 		if !stage.Wait(ctx, step.least) {
 			return ctx.Err()
 		}

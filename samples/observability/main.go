@@ -68,7 +68,7 @@ type sender = bufferedsender.BufferedSender[Reading]
 
 // newSender returns an emulated service and a sender to it. The delays are
 // short, so that the story is.
-func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*searchtest.Server, *sender, error) {
+func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*stage.Service, *sender, error) {
 	service := stage.Emulate(&searchtest.Options{Latency: 5 * time.Millisecond})
 	if _, err := stage.Open[Reading](ctx, service, "readings"); err != nil {
 		return nil, nil, err
@@ -91,7 +91,7 @@ func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*searchtes
 		AutoFlushInterval: 50 * time.Millisecond,
 		Logger:            slog.New(slog.DiscardHandler), // it would warn of what the story is about
 	})
-	return service.Emulator, s, err
+	return service, s, err
 }
 
 // healthHandler serves what health returns, sender.Health for example, as JSON:

@@ -19,7 +19,7 @@ import (
 // story is what happens to the sender.
 type story struct {
 	w       io.Writer
-	service *searchtest.Server
+	service *stage.Service
 	sender  *sender
 	health  http.Handler
 	sent    int
@@ -40,9 +40,9 @@ func (s *story) calm(ctx context.Context) error {
 }
 
 func (s *story) busy(ctx context.Context) error {
-	s.faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: http.StatusServiceUnavailable, Nth: 1}, {Ratio: 0.1, Status: http.StatusConflict, Nth: 1}}})
+	s.service.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: http.StatusServiceUnavailable, Nth: 1}, {Ratio: 0.1, Status: http.StatusConflict, Nth: 1}}})
 	err := s.send(ctx, 1000)
-	s.faults()
+	s.service.Faults()
 	if s.sender.Stats().Throttled == 0 {
 		err = errors.Join(err, errors.New("the service was busy, and the sender has not noticed"))
 	}
@@ -50,9 +50,9 @@ func (s *story) busy(ctx context.Context) error {
 }
 
 func (s *story) gone(ctx context.Context) error {
-	s.faults(searchtest.Fault{Status: http.StatusBadGateway})
+	s.service.Faults(searchtest.Fault{Status: http.StatusBadGateway})
 	err := errors.Join(s.add(ctx, 1000), s.until(ctx, events.HealthStateCircuitOpen), s.look(ctx, "the service is gone", http.StatusServiceUnavailable))
-	s.faults()
+	s.service.Faults()
 	// Flush waits for the probe that closes the circuit.
 	return errors.Join(err, s.sender.Flush(ctx, nil), s.look(ctx, "the service is back, and has all that waited", http.StatusOK))
 }
@@ -62,14 +62,6 @@ func (s *story) paused(ctx context.Context) error {
 	err := errors.Join(s.add(ctx, 500), s.until(ctx, events.HealthStatePaused), s.look(ctx, "somebody has paused the sender", http.StatusServiceUnavailable))
 	s.sender.Resume()
 	return errors.Join(err, s.sender.Flush(ctx, nil), s.look(ctx, "and resumed it", http.StatusOK))
-}
-
-// faults has the service misbehave, or not.
-func (s *story) faults(rules ...searchtest.Fault) {
-	for i := range rules {
-		rules[i].Operation = searchtest.OpIndexDocuments
-	}
-	s.service.SetFaults(&searchtest.Faults{Seed: 1, Rules: rules})
 }
 
 // end looks at the closed sender for the last time, and checks that the metrics tell what has happened.

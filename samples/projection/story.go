@@ -19,9 +19,6 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// patience is how long the index may be behind.
-const patience = 30 * time.Second
-
 // story is what happens to the tables, and what comes of it.
 type story struct {
 	out     io.Writer
@@ -162,7 +159,7 @@ func (s *story) follows(ctx context.Context, what string, documents int, show ..
 
 // empty waits until nothing is in the outbox: rows are deleted when the service has confirmed them.
 func (s *story) empty(ctx context.Context) error {
-	return stage.Until(ctx, patience, 5*time.Millisecond, func() (bool, error) {
+	return stage.Until(ctx, 30*time.Second, 5*time.Millisecond, func() (bool, error) {
 		lag, err := s.outbox.Lag(ctx, s.db)
 		if err == nil && lag.Dead > 0 {
 			err = fmt.Errorf("%d rows were refused", lag.Dead)

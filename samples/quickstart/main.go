@@ -66,7 +66,7 @@ func quickstart(ctx context.Context, c config, p *stage.Program) error {
 	}
 	defer service.Close()
 	if c.faults {
-		service.Emulator.SetFaults(faultScript())
+		service.Faults(faultScript()...)
 	}
 	definition, err := declarations.Index(c.Index)
 	if err != nil {
@@ -103,30 +103,23 @@ func quickstart(ctx context.Context, c config, p *stage.Program) error {
 
 // faultScript is everything that -faults does to a run. The rules are tried in order and the first that fits is
 // carried out.
-func faultScript() *searchtest.Faults {
-	faults := &searchtest.Faults{
-		Seed: 1,
-		Rules: []searchtest.Fault{
-			// A limit on the size of a request that is not documented: 413.
-			{OverBytes: 250_000},
-			// Out of order for a moment, and throttled with a header to obey.
-			{After: 3, Every: 23, Status: 503},
-			{After: 5, Every: 61, Status: 429, RetryAfter: searchtest.Duration(time.Second)},
-			// Connections that break. After the second kind the documents are in the index, and only the answer that
-			// says so is lost.
-			{After: 7, Every: 29, Cut: searchtest.CutBeforeCommit},
-			{After: 11, Every: 31, Cut: searchtest.CutAfterCommit},
-			{After: 13, Every: 37, ReplyDelay: searchtest.Duration(400 * time.Millisecond)},
-			// Answers with status 207 in which single documents were refused.
-			{After: 1, Every: 5, Documents: []searchtest.DocumentFault{
-				{Ratio: 0.01, Status: 503},
-				{Ratio: 0.01, Status: 409},
-				{Ratio: 0.01, Status: 422},
-			}},
-		},
+func faultScript() []searchtest.Fault {
+	return []searchtest.Fault{
+		// A limit on the size of a request that is not documented: 413.
+		{OverBytes: 250_000},
+		// Out of order for a moment, and throttled with a header to obey.
+		{After: 3, Every: 23, Status: 503},
+		{After: 5, Every: 61, Status: 429, RetryAfter: searchtest.Duration(time.Second)},
+		// Connections that break. After the second kind the documents are in the index, and only the answer that
+		// says so is lost.
+		{After: 7, Every: 29, Cut: searchtest.CutBeforeCommit},
+		{After: 11, Every: 31, Cut: searchtest.CutAfterCommit},
+		{After: 13, Every: 37, ReplyDelay: searchtest.Duration(400 * time.Millisecond)},
+		// Answers with status 207 in which single documents were refused.
+		{After: 1, Every: 5, Documents: []searchtest.DocumentFault{
+			{Ratio: 0.01, Status: 503},
+			{Ratio: 0.01, Status: 409},
+			{Ratio: 0.01, Status: 422},
+		}},
 	}
-	for i := range faults.Rules {
-		faults.Rules[i].Operation = searchtest.OpIndexDocuments
-	}
-	return faults
 }

@@ -191,9 +191,6 @@ const (
 
 func (m mode) String() string { return [...]string{"text", "vector", "hybrid"}[m] }
 
-// neighbours is how many passages the vector contributes to a hybrid ranking.
-const neighbours = 50
-
 // retrieve returns the best passages for a question, of those that meet a filter.
 func (s *store) retrieve(ctx context.Context, question string, by mode, filter search.Filter, top int) ([]models.SearchResult[Passage], error) {
 	opts := &search.SearchOptions{Filter: filter, Top: new(top), Select: []string{"id", "source", "package", "kind", "symbol", "text"}}
@@ -206,7 +203,8 @@ func (s *store) retrieve(ctx context.Context, question string, by mode, filter s
 		if err != nil {
 			return nil, err
 		}
-		opts.VectorQueries = []search.VectorQuery{{Vector: models.VectorOf(vectors[0]), Fields: []string{"vector"}, K: neighbours}}
+		// K is how many passages the vector contributes to a hybrid ranking.
+		opts.VectorQueries = []search.VectorQuery{{Vector: models.VectorOf(vectors[0]), Fields: []string{"vector"}, K: 50}}
 	}
 	page, err := search.NewSearchPager[Passage](s.client, text, opts).NextPage(ctx)
 	return page.Results, err

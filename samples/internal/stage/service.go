@@ -40,6 +40,14 @@ func Inside(srv *searchtest.Server) *search.ClientOptions {
 	return opts
 }
 
+// Faults has an emulator misbehave when documents are indexed; without rules it works again.
+func (s *Service) Faults(rules ...searchtest.Fault) {
+	for i := range rules {
+		rules[i].Operation = searchtest.OpIndexDocuments
+	}
+	s.Emulator.SetFaults(&searchtest.Faults{Seed: 1, Rules: rules})
+}
+
 // Patience is how long the service may take to show what it has accepted. An emulator shows it at once.
 func (s *Service) Patience() time.Duration {
 	if s.Emulator != nil {
