@@ -33,7 +33,6 @@ const (
 	uuid     = "github.com/google/uuid"
 	history  = "github.com/anishathalye/porcupine"
 	humanize = "github.com/dustin/go-humanize"
-	term     = "golang.org/x/term"
 	azid     = "github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	http     = "net/http"
 	sql      = "database/sql/..."
@@ -151,7 +150,7 @@ var Rules = []Rule{
 	},
 	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", "./internal/relay", pgx}, Not: []string{http}},
 
-	{Folder: "samples/...", May: append([]string{azcore, azid, humanize, term, "./samples/internal/..."}, public...)},
+	{Folder: "samples/...", May: append([]string{azcore, azid, humanize, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
 	{Folder: "samples/observability", May: append(append([]string{azcore, "./samples/internal/...", "go.opentelemetry.io/otel/sdk/metric/..."}, otelAPI...), public...)},
 	{Folder: "samples/outbox", May: append([]string{azcore, pgx, modernc, "./samples/internal/..."}, public...)},

@@ -71,6 +71,8 @@ func (s *story) report() {
 		slices.Sort(took)
 		fmt.Fprintf(s.out, "live updates %s the backfill: p50 %6s, p99 %6s\n", word, took[len(took)/2], took[len(took)*99/100])
 	}
+	waited := s.fleet.Pool().QueueTimes(backfill)
+	fmt.Fprintf(s.out, "requests of the backfill waited for a slot: p50 %v, p99 %v\n", waited.Quantile(0.5), waited.Quantile(0.99))
 	whole := 0
 	for _, name := range s.names {
 		writes := s.ledger.indexes[name]

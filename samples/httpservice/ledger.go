@@ -41,7 +41,8 @@ func (l *ledger) add(status int, notes []Note, a answer) {
 	}
 }
 
-// compare prints what was reported, and returns where the index differs from it. Each kind of answer must have been given.
+// compare prints what was reported, and returns where the index differs from it. Each kind of answer must
+// have been given.
 func (l *ledger) compare(s *stage.Service, w io.Writer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,8 +24,8 @@ type Embedder interface {
 const dimensions = 256
 
 // hashing is an Embedder that needs nothing, and not a language model: "file" and "files" are near, "big" and "large"
-// are not. Each word and each piece of three to five characters adds 1 or -1, as its hash says, to the dimension that its
-// hash says (feature hashing, Weinberger and others 2009).
+// are not. Each word and each piece of three to five characters adds 1 or -1, as its hash says, to the dimension that
+// its hash says (feature hashing, Weinberger and others 2009).
 type hashing struct{}
 
 // Embed never fails.

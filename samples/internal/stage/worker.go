@@ -32,8 +32,8 @@ type Worker struct {
 	exit    error
 }
 
-// Worker declares the flag with which this program starts itself as a worker, and returns how to make one. A process that
-// is one decodes its job and calls work, which ends when it is told so; Ctrl-C is for the process that has started it.
+// Worker declares the flag with which this program starts itself as a worker, and returns how to make one. The process
+// decodes its job and calls work, which ends when it is told so; Ctrl-C is for the process that has started it.
 func (p *Program) Worker(job any, work func(ctx context.Context, orders io.Reader, reports io.Writer) error) func(Worker) *Worker {
 	p.Func("worker", "of a process that this program has started: its `JOB`", func(text string) error {
 		p.work = work
