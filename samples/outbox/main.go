@@ -37,7 +37,7 @@ func program(p *stage.Program) func(context.Context) error {
 	p.StringVar(&s.DSN, "dsn", "", "use the PostgreSQL database at this `URL` (default: SQLite, in a temporary file)")
 	p.BoolVar(&s.kill, "kill", false, "kill the writers and relays at random")
 	p.DurationVar(&s.lasts, "for", 5*time.Second, "write for this `DURATION`")
-	s.newWorker = p.Worker(&s.job, func(ctx context.Context, in io.Reader, out io.Writer) error { return s.job.work(ctx, logger, in, out) })
+	s.newWorker = p.Worker(&s.job, func(ctx context.Context, in io.Reader, out io.Writer) error { return s.work(ctx, logger, in, out) })
 	return s.tell
 }
 
