@@ -265,7 +265,7 @@ func TestTombstonesAreForgottenAfterTombstonesFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 		db.inTx(t, func(tx *sql.Tx) error { return Write(t.Context(), tx, table, models.DeleteAction(gadget{ID: "a"})) })
-		tryRelay(t, db, table, to, RelayOptions{SeqField: "seq", TombstonesFor: time.Minute, Poll: 10 * time.Minute, FullPass: time.Hour, Renew: 10 * time.Minute, Lease: 24 * time.Hour})
+		tryRelay(t, db, table, to, RelayOptions{SeqField: "seq", TombstonesFor: time.Minute, Poll: 10 * time.Minute, fullPass: time.Hour, renew: 10 * time.Minute, Lease: 24 * time.Hour})
 		passes(time.Second)
 		tombs, err := table.Tombstones(t.Context(), db, "a")
 		require.NoError(t, err)

@@ -94,7 +94,7 @@ func TestTheLoaderIsAskedForManyKeysAtOnceAndOnceForEach(t *testing.T) {
 			}
 			changes(t, db, table, all...)
 		}
-		r := tryRelay(t, db, table, to, RelayOptions{MaxRows: 1 << 20, Loader: a.loader()})
+		r := tryRelay(t, db, table, to, RelayOptions{maxRows: 1 << 20, Loader: a.loader()})
 		to.info.MaxBufferedActions = 20_000
 		emptied(t, db, table)
 		require.Equal(t, r.Stats().Loaded, r.Stats().Sent)

@@ -25,8 +25,8 @@ func (refusing) Offer(context.Context, []models.RawAction) (int, error) {
 func TestARelayReadsTheRangesThatItTakesOverAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		r := newRig(t, db)
-		opts := short(RelayOptions{FullPass: time.Hour})
-		opts.Renew = 100 * time.Millisecond
+		opts := short(RelayOptions{fullPass: time.Hour})
+		opts.renew = 100 * time.Millisecond
 		first := r.run(t, *opts)
 		second, err := NewRelay(openPool(t, db.dialect, db.url), r.table, refusing{r.sender(t).Raw()}, opts)
 		require.NoError(t, err)

@@ -87,7 +87,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-timer.C:
 		case _, open := <-wake:
 			if !open {
-				wake, l.r.opts.Wake, l.r.opts.IdlePoll = nil, nil, l.r.opts.Poll // nobody wakes it any more
+				wake, l.r.opts.Wake, l.r.opts.idlePoll = nil, nil, l.r.opts.Poll // nobody wakes it any more
 			}
 			l.progress.wokenAt = time.Now()
 			l.jobs[kindRead].retry.At = l.progress.wokenAt
@@ -143,13 +143,13 @@ func (l *loop) wants(k kind) bool {
 	case kindOffer:
 		return waits
 	case kindFetch:
-		return waits && (l.desk.size() < o.MaxBytes || !l.flights.sending())
+		return waits && (l.desk.size() < o.maxBytes || !l.flights.sending())
 	case kindLoad: // documents that were read wait for the sender
-		return waits && (l.flights.made < o.MaxBytes || !l.flights.sending())
+		return waits && (l.flights.made < o.maxBytes || !l.flights.sending())
 	case kindExport: // a row may become any number of actions
-		return waits && l.flights.unsent() < o.MaxRows
+		return waits && l.flights.unsent() < o.maxRows
 	case kindRead:
-		return !l.closing && !l.paused && l.holds.mask() != 0 && l.desk.asides < maxAside && l.room() > 0 && l.desk.size() < o.MaxBytes
+		return !l.closing && !l.paused && l.holds.mask() != 0 && l.desk.asides < maxAside && l.room() > 0 && l.desk.size() < o.maxBytes
 	case kindFinish:
 		return l.desk.settling.left() > 0
 	case kindWithdraw:

@@ -13,7 +13,7 @@ import (
 
 // beginLoad asks the Loader.
 func (l *loop) beginLoad(time.Time) {
-	flights := l.flights.cut(kindLoad, l.loads.Most(l.r.opts.MaxBytes-l.flights.made))
+	flights := l.flights.cut(kindLoad, l.loads.Most(l.r.opts.maxBytes-l.flights.made))
 	if len(flights) == 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 	if l.jobs[kindLoad].retry.At = now; down {
 		at := now.Add(time.Second)
 		l.jobs[kindLoad].retry.At = at
-		for _, f := range cut(&l.flights.next[kindLoad], l.r.opts.MaxRows) { // others may go on
+		for _, f := range cut(&l.flights.next[kindLoad], l.r.opts.maxRows) { // others may go on
 			l.desk.wait(f, at)
 		}
 	}

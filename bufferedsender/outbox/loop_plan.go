@@ -28,7 +28,7 @@ func (l *loop) plan(now time.Time) {
 		}
 		return state[part] > 0
 	}
-	for l.flights.planned() < l.r.opts.MaxRows {
+	for l.flights.planned() < l.r.opts.maxRows {
 		f := l.desk.next(open)
 		if f == nil {
 			return
@@ -78,7 +78,7 @@ func withNumber(a models.RawAction, field string, n int64) json.RawMessage {
 
 // beginFetch reads bodies that were dropped.
 func (l *loop) beginFetch(time.Time) {
-	room := min(maxReadBytes, l.r.opts.MaxBytes-l.desk.size())
+	room := min(maxReadBytes, l.r.opts.maxBytes-l.desk.size())
 	var rows []row
 	flights := l.flights.cut(kindFetch, relay.MaxLoad)
 	n := 0

@@ -11,17 +11,17 @@ import (
 
 // room is how many rows a read may bring; 0 until it is worth one.
 func (l *loop) room() int {
-	room := l.r.opts.MaxRows - l.desk.inHand()
-	if room < min(maxRead, l.r.opts.MaxRows)/2 && l.desk.inHand() > 0 {
+	room := l.r.opts.maxRows - l.desk.inHand()
+	if room < min(maxRead, l.r.opts.maxRows)/2 && l.desk.inHand() > 0 {
 		return 0
 	}
 	return max(min(room, maxRead), 0)
 }
 
 func (l *loop) beginRead(now time.Time) {
-	c := l.progress.begin(now, l.r.opts.FullPass)
+	c := l.progress.begin(now, l.r.opts.fullPass)
 	mask, gens := l.holds.mask(), l.holds.gens
-	count, bytes := min(l.room(), c.most), min(maxReadBytes, l.r.opts.MaxBytes-l.desk.size())
+	count, bytes := min(l.room(), c.most), min(maxReadBytes, l.r.opts.maxBytes-l.desk.size())
 	if c.after != c.seen { // what is in hand comes again
 		count += len(l.desk.seqs)
 	}

@@ -86,7 +86,7 @@ func (l *loop) beginTick(time.Time) {
 			knew[i] = p.epoch
 		}
 	}
-	l.beginWork(l.work, kindTick, max(l.r.opts.Renew, 5*time.Second), func(ctx context.Context) func() {
+	l.beginWork(l.work, kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
 		t, err := l.leases.tick(ctx, l.r.db, draining)
 		return func() { l.tickedOff(t, knew, err) }
 	})
@@ -102,7 +102,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	}
 	l.works(kindTick)
 	at := &l.jobs[kindTick].retry.At
-	*at = t.began.Add(l.r.opts.Renew)
+	*at = t.began.Add(l.r.opts.renew)
 	l.desk.settling.ticked(&t)
 	l.paused = t.paused
 	end := t.began.Add(l.r.opts.Lease)
@@ -139,7 +139,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		*at = now
 	}
 	if held-draining < want { // others have yet to give some away
-		*at = now.Add(min(time.Second, l.r.opts.Renew))
+		*at = now.Add(min(time.Second, l.r.opts.renew))
 	}
 	l.r.state.Store(new(state))
 }

@@ -280,7 +280,7 @@ func TestPredecessorsComeWithoutTheirBodies(t *testing.T) {
 }
 
 func TestExportsWaitForASenderWithoutRoom(t *testing.T) {
-	l := still(t, &full{}, RelayOptions{MaxRows: 500, Export: func(context.Context, Row) ([]models.RawAction, error) {
+	l := still(t, &full{}, RelayOptions{maxRows: 500, Export: func(context.Context, Row) ([]models.RawAction, error) {
 		return make([]models.RawAction, 10), nil
 	}})
 	var keys []string

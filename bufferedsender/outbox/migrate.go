@@ -14,13 +14,13 @@ import (
 
 // SchemaOptions says where the tables of outboxes are. nil is ready to use.
 type SchemaOptions struct {
-	// Prefix is that of Table. Defaults to DefaultPrefix.
+	// Prefix is that of Table. Defaults to "azsearch_outbox".
 	Prefix string
 	// Rotate is for queues of thousands of rows a second on PostgreSQL: rows go into one of four partitions, each for
 	// so long, and relays truncate those that are empty. So what deleted rows leave behind goes away also while a
 	// transaction that is open somewhere keeps vacuum from doing it. A relay that does not own them, which end in _r0
 	// to _r3, needs the rights SELECT and TRUNCATE on each for that; without, it does all but that. A minute is a
-	// good value, at least MinRotate, in whole seconds. 0, the default, has one table; Migrate leaves a table that
+	// good value, at least ten seconds, in whole seconds. 0, the default, has one table; Migrate leaves a table that
 	// has partitions as it is then. With it, Migrate makes a table without partitions one with them, for which nobody
 	// may write meanwhile; it fails, and changes nothing, if transactions that do have not ended after two seconds,
 	// or if the table has row-level security, triggers or views. Indexes of your own are not taken over.
@@ -35,7 +35,7 @@ type plan struct {
 }
 
 func (o *SchemaOptions) plan(d Dialect) (plan, error) {
-	p := plan{prefix: DefaultPrefix}
+	p := plan{prefix: defaultPrefix}
 	var err error
 	if p.data, err = d.data(); err != nil {
 		return p, fmt.Errorf("outbox: %w", err)
@@ -53,8 +53,8 @@ func (o *SchemaOptions) plan(d Dialect) (plan, error) {
 	case p.rotate == 0:
 	case p.data.ring == nil:
 		return p, fmt.Errorf("outbox: the option Rotate is for PostgreSQL: %s has no partitions", d)
-	case p.rotate < MinRotate || p.rotate%time.Second != 0:
-		return p, fmt.Errorf("outbox: the option Rotate is %v: it takes whole seconds, %v at least, or 0 for one table without partitions", p.rotate, MinRotate)
+	case p.rotate < minRotate || p.rotate%time.Second != 0:
+		return p, fmt.Errorf("outbox: the option Rotate is %v: it takes whole seconds, %v at least, or 0 for one table without partitions", p.rotate, minRotate)
 	}
 	return p, nil
 }

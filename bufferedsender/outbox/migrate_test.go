@@ -291,7 +291,7 @@ func TestQueuesAndPrefixesInOneDatabaseDoNotMix(t *testing.T) {
 func TestAPrefixThatIsATableOfAnotherOutboxIsRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		for _, suffix := range []string{"_dead", "_queue", "_lease", "_tombstone", "_version"} {
-			o := &SchemaOptions{Prefix: DefaultPrefix + suffix}
+			o := &SchemaOptions{Prefix: defaultPrefix + suffix}
 			require.Error(t, errors.Join(Migrate(t.Context(), db.DB, db.dialect, o), Check(t.Context(), db, db.dialect, o)), suffix)
 		}
 	})

@@ -137,7 +137,7 @@ func (s *schedule) start(i int) {
 		return
 	}
 	m.relay, err = NewRelay(m.db, s.table, m.sender.Raw(), &RelayOptions{
-		Lease: 12 * time.Second, Renew: 2 * time.Second, Poll: 400 * time.Millisecond, FullPass: 10 * time.Second, Logger: quiet, MaxRows: 1 + s.rnd.IntN(12),
+		Lease: 12 * time.Second, renew: 2 * time.Second, Poll: 400 * time.Millisecond, fullPass: 10 * time.Second, Logger: quiet, maxRows: 1 + s.rnd.IntN(12),
 		Loader: Load(func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[entity], error) {
 			return s.load(ctx, m.db, keys)
 		}),

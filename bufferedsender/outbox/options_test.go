@@ -191,7 +191,7 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 // quick are options that make a relay do at once what it does.
 func quick(o RelayOptions) *RelayOptions {
 	if o.Lease == 0 {
-		o.Lease, o.Renew = 20*time.Second, 250*time.Millisecond
+		o.Lease, o.renew = 20*time.Second, 250*time.Millisecond
 	}
 	if o.Poll == 0 {
 		o.Poll = 20 * time.Millisecond
@@ -286,12 +286,12 @@ func TestNewRelayNamesEveryProblemAtOnce(t *testing.T) {
 	to := newScripted()
 	to.info.Queued, to.info.RequestTimeout = true, -1
 	_, err = NewRelay(db, table, to, &RelayOptions{
-		Lease: -1, Renew: -2, Poll: -3, IdlePoll: -4, FullPass: -5, TombstonesFor: -6, MaxRows: -7, MaxBytes: -8, SeqField: "seq",
+		Lease: -1, Poll: -3, TombstonesFor: -6, SeqField: "seq",
 		Export: func(context.Context, Row) ([]models.RawAction, error) { return nil, nil },
 	})
 	for _, want := range []string{
-		`relay of "hotels"`, "the sender has a Queue", "RequestTimeout is off", "Lease is -1ns", "Renew is -2ns", "Poll is -3ns", "IdlePoll is -4ns", "FullPass is -5ns",
-		"TombstonesFor is -6ns", "MaxRows and MaxBytes are -7 and -8", "SeqField", "at most 3 connections", "needs four",
+		`relay of "hotels"`, "the sender has a Queue", "RequestTimeout is off", "Lease is -1ns", "Poll is -3ns",
+		"TombstonesFor is -6ns", "SeqField", "at most 3 connections", "needs four",
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -324,7 +324,7 @@ func TestALeaseThatDoesNotOutlastARequestIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			to := newScripted()
 			to.info.RequestTimeout, to.info.UnknownWait = row.timeout, row.unknown
-			_, err := NewRelay(db.DB, table, to, &RelayOptions{Lease: row.lease, Renew: row.renew})
+			_, err := NewRelay(db.DB, table, to, &RelayOptions{Lease: row.lease, renew: row.renew})
 			if row.ok {
 				require.NoError(t, err)
 				return
@@ -343,18 +343,17 @@ func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
 	require.NoError(t, err)
 	o := r.opts
 	require.Equal(t, 250*time.Millisecond, o.Poll)
-	require.Equal(t, 2*time.Minute, o.FullPass)
+	require.Equal(t, 2*time.Minute, o.fullPass)
 	require.Equal(t, 24*time.Hour, o.TombstonesFor)
-	require.Equal(t, 10*time.Second, o.Renew)
-	require.Equal(t, 1000, o.MaxRows, "half of the sender's buffer")
-	require.EqualValues(t, 4<<20, o.MaxBytes)
+	require.Equal(t, 10*time.Second, o.renew)
+	require.Equal(t, 1000, o.maxRows, "half of the sender's buffer")
+	require.EqualValues(t, 4<<20, o.maxBytes)
 	require.ErrorContains(t, r.Ready(), "does not run")
-	require.True(t, strings.HasPrefix(r.Owner(), "process "), r.Owner())
-	r, err = NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, sender.Raw(), &RelayOptions{MaxRows: 1 << 30, MaxBytes: 1 << 50, Name: "blue"})
+	require.True(t, strings.HasPrefix(r.owner, "process "), r.owner)
+	r, err = NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, sender.Raw(), &RelayOptions{maxRows: 1 << 30, maxBytes: 1 << 50})
 	require.NoError(t, err)
-	require.Equal(t, bufferedsender.DefaultMaxBufferedActions/2, r.opts.MaxRows)
-	require.EqualValues(t, bufferedsender.DefaultMaxBufferedBytes/2, r.opts.MaxBytes)
-	require.True(t, strings.HasPrefix(r.Owner(), "blue "), r.Owner())
+	require.Equal(t, bufferedsender.DefaultMaxBufferedActions/2, r.opts.maxRows)
+	require.EqualValues(t, bufferedsender.DefaultMaxBufferedBytes/2, r.opts.maxBytes)
 }
 
 // RelayOptions.Lease: "RequestTimeout and six margins, which is 96 seconds for a sender with its defaults".
@@ -371,7 +370,7 @@ func TestALeaseOutlastsARequestBySixMargins(t *testing.T) {
 		r, err := NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, to, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, r.opts.Lease)
-		require.Equal(t, 10*time.Second, r.opts.Renew)
+		require.Equal(t, 10*time.Second, r.opts.renew)
 	}
 }
 
@@ -435,7 +434,7 @@ func TestARelayThatEndsGivesItsKeysToAnotherAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		table, first, second := &Table{Dialect: db.dialect, Queue: "q"}, newScripted(), newScripted()
 		first.holds = true
-		slow := RelayOptions{Lease: time.Minute, Renew: 300 * time.Millisecond}
+		slow := RelayOptions{Lease: time.Minute, renew: 300 * time.Millisecond}
 		a := tryRelay(t, db, table, first, slow)
 		soon(t, "it holds all", func() bool { return a.Stats().Ranges == ranges })
 		b := tryRelay(t, db, table, second, slow)
@@ -465,7 +464,7 @@ func inBubble(t *testing.T, test func(t *testing.T, db database)) {
 
 // calm are options for a bubble in which minutes pass.
 func calm(o RelayOptions) RelayOptions {
-	o.Poll, o.Renew, o.Lease = 200*time.Millisecond, 5*time.Second, time.Minute
+	o.Poll, o.renew, o.Lease = 200*time.Millisecond, 5*time.Second, time.Minute
 	return o
 }
 
@@ -481,16 +480,16 @@ func TestRowsOnTheirWayAreBounded(t *testing.T) {
 		RelayOptions
 		most int
 	}{
-		"one row":                       {RelayOptions{MaxRows: 1}, 1},
-		"fewer bytes than one body has": {RelayOptions{MaxBytes: 1000}, 1},
-		"three bodies":                  {RelayOptions{MaxBytes: 250_000}, 3},
-		"half of the sender's buffer":   {RelayOptions{MaxRows: 1000, MaxBytes: 1 << 40}, 10},
+		"one row":                       {RelayOptions{maxRows: 1}, 1},
+		"fewer bytes than one body has": {RelayOptions{maxBytes: 1000}, 1},
+		"three bodies":                  {RelayOptions{maxBytes: 250_000}, 3},
+		"half of the sender's buffer":   {RelayOptions{maxRows: 1000, maxBytes: 1 << 40}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, db database) {
 				table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 				to.holds, to.info.MaxBufferedActions, to.info.MaxBufferedBytes = true, 20, 1<<20
-				if row.MaxRows == 1000 {
+				if row.maxRows == 1000 {
 					to.info.MaxBufferedBytes = 1 << 40
 				}
 				r := tryRelay(t, db, table, to, row.RelayOptions)
@@ -520,7 +519,7 @@ func TestBodiesThatAreReadAgainAfterABackOffAreBounded(t *testing.T) {
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 		to.answer = func(models.RawAction) models.Outcome { return failing(models.ReasonUnreachable) }
 		const body, most = 50_000, 500_000
-		tryRelay(t, db, table, to, RelayOptions{MaxBytes: most})
+		tryRelay(t, db, table, to, RelayOptions{maxBytes: most})
 		db.inTx(t, func(tx *sql.Tx) error {
 			var err error
 			for i := range 100 {
@@ -574,7 +573,7 @@ func TestRowsThatCannotBeDeletedAreBounded(t *testing.T) {
 			all[i] = fmt.Sprint("k", i)
 		}
 		db.inTx(t, func(tx *sql.Tx) error { return WriteKeys(t.Context(), tx, table, all...) })
-		r := tryRelay(t, db, table, to, calm(RelayOptions{MaxRows: 100, Loader: deletesAll}))
+		r := tryRelay(t, db, table, to, calm(RelayOptions{maxRows: 100, Loader: deletesAll}))
 		passes(10 * time.Second)
 		require.LessOrEqual(t, r.Stats().InHand, int64(200))
 		db.exec(t, `DROP TRIGGER no`)

@@ -37,7 +37,7 @@ func TestAKeyKeepsItsOrderWhateverTheClassesOfItsRowsAre(t *testing.T) {
 				put(later, "k", 3)
 				put(r.table, "k", 4)
 				put(r.table, "urgent", 1)
-				r.run(t, RelayOptions{MaxRows: rows})
+				r.run(t, RelayOptions{maxRows: rows})
 				r.empty(t, 20*time.Second)
 				r.same(t)
 				require.Empty(t, r.goesBack())

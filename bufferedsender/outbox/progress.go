@@ -84,5 +84,5 @@ func (p *progress) pollAfter(now time.Time, o *RelayOptions) time.Duration {
 	if o.Wake == nil || p.floor.waitFor != nil { // somebody is writing
 		return o.Poll
 	}
-	return min(max(now.Sub(p.wokenAt)/4, notifyEvery/2), o.IdlePoll)
+	return min(max(now.Sub(p.wokenAt)/4, notifyEvery/2), o.idlePoll)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var polls = &RelayOptions{Poll: time.Second, IdlePoll: time.Second}
+var polls = &RelayOptions{Poll: time.Second, idlePoll: time.Second}
 
 // numbers are those of the first class.
 func numbers(n int64) (of [classes]int64) {

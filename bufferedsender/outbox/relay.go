@@ -1,10 +1,10 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,10 +37,10 @@ type Sender interface {
 
 // Defaults of RelayOptions.
 const (
-	DefaultPoll          = 250 * time.Millisecond
-	DefaultIdlePoll      = 15 * time.Second
-	DefaultFullPass      = 2 * time.Minute
-	DefaultTombstonesFor = 24 * time.Hour
+	defaultPoll          = 250 * time.Millisecond
+	defaultIdlePoll      = 15 * time.Second
+	defaultFullPass      = 2 * time.Minute
+	defaultTombstonesFor = 24 * time.Hour
 )
 
 // RelayOptions configures a Relay. nil and the zero value are ready to use.
@@ -67,28 +67,16 @@ type RelayOptions struct {
 	// its rows are after a crash. It has to be longer than the sender's RequestTimeout, a margin
 	// (UnknownWait and a second, at least five seconds) and two renewals together: for a short one
 	// make RequestTimeout short. Defaults to RequestTimeout and six margins, which is 96 seconds for a
-	// sender with its defaults.
+	// sender with its defaults. Leases are renewed each 10 s, or after half of what Lease has more than RequestTimeout
+	// and the margin if that is less; relays look for each other then.
 	Lease time.Duration
-	// Renew is how often leases are renewed, and relays look for each other. Defaults to 10 s, or
-	// half of what Lease has more than RequestTimeout and the margin if that is less.
-	Renew time.Duration
 	// Poll is how long after a read that has found nothing the next one comes. Defaults to
 	// 250 ms.
 	Poll time.Duration
 	// Wake is received from when rows may have been committed: see outboxpgx.Listen. With it a
-	// relay that has found nothing for long reads each IdlePoll only. Whoever sends on it must not wait for the relay.
+	// relay that has found nothing for long reads each 15 s only. Whoever sends on it must not wait for the relay.
 	Wake <-chan struct{}
-	// IdlePoll is for a relay with Wake. Defaults to 15 s.
-	IdlePoll time.Duration
-	// FullPass is how often all rows are read from the beginning, as a second net. Defaults to 2 min.
-	FullPass time.Duration
-	// MaxRows and MaxBytes are how much is in hand at once. Default to half of the sender's
-	// buffer, which is also the most.
-	MaxRows  int
-	MaxBytes int64
 
-	// Name is shown as the owner of leases, with a random number. Defaults to the host and the process.
-	Name string
 	// Dead is called for each row that was refused for good, after it has become a dead letter. It must not
 	// block. Defaults to a line in the log.
 	Dead func(DeadLetter)
@@ -96,6 +84,13 @@ type RelayOptions struct {
 	Logger *slog.Logger
 	// MeterProvider defaults to the global one.
 	MeterProvider metric.MeterProvider
+
+	// Tests change these.
+	renew    time.Duration // between renewals of the leases
+	idlePoll time.Duration // between reads that find nothing, with Wake
+	fullPass time.Duration // between reads from the beginning, which are a safety net
+	maxRows  int           // that are buffered at once: half of the sender's buffer, which is also the most
+	maxBytes int64
 }
 
 // Relay sends what is in a Table. Any number of relays of one table may run, in any number of
@@ -161,29 +156,21 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	timeout := max(r.info.RequestTimeout, 0)
 	positive("Lease", &o.Lease, timeout+6*margin)
 	spare := o.Lease - timeout - margin
-	positive("Renew", &o.Renew, min(10*time.Second, spare/2))
-	if spare < 2*o.Renew || o.Renew <= 0 {
-		renew := max(o.Renew, time.Second)
+	o.renew = cmp.Or(o.renew, min(10*time.Second, spare/2))
+	if spare < 2*o.renew || o.renew <= 0 {
+		renew := max(o.renew, time.Second)
 		bad("Lease is %v: it has to outlast the sender's RequestTimeout of %v, a margin of %v and two renewals of %v each: use at least %v",
 			o.Lease, r.info.RequestTimeout, margin, renew, timeout+margin+2*renew)
 	}
-	positive("Poll", &o.Poll, DefaultPoll)
-	positive("IdlePoll", &o.IdlePoll, DefaultIdlePoll)
-	positive("FullPass", &o.FullPass, DefaultFullPass)
-	positive("TombstonesFor", &o.TombstonesFor, DefaultTombstonesFor)
+	positive("Poll", &o.Poll, defaultPoll)
+	o.idlePoll = cmp.Or(o.idlePoll, defaultIdlePoll)
+	o.fullPass = cmp.Or(o.fullPass, defaultFullPass)
+	positive("TombstonesFor", &o.TombstonesFor, defaultTombstonesFor)
 	if o.Wake == nil {
-		o.IdlePoll = o.Poll
+		o.idlePoll = o.Poll
 	}
 	rows, bytes := max(1, r.info.MaxBufferedActions/2), max(1, r.info.MaxBufferedBytes/2)
-	if o.MaxRows < 0 || o.MaxBytes < 0 {
-		bad("MaxRows and MaxBytes are %d and %d: use positive numbers, or 0 for half of the sender's buffer", o.MaxRows, o.MaxBytes)
-	}
-	if o.MaxRows == 0 || o.MaxRows > rows {
-		o.MaxRows = rows
-	}
-	if o.MaxBytes == 0 || o.MaxBytes > bytes {
-		o.MaxBytes = bytes
-	}
+	o.maxRows, o.maxBytes = min(cmp.Or(o.maxRows, rows), rows), min(cmp.Or(o.maxBytes, bytes), bytes)
 	if o.SeqField != "" && !columnName.MatchString(o.SeqField) {
 		bad("SeqField is %q: use the name of a field of the index, of letters, digits and _", o.SeqField)
 	}
@@ -196,10 +183,6 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("outbox: relay of %q: %w", from.Queue, err)
 	}
-	if o.Name == "" {
-		host, _ := os.Hostname() // a name for people: random makes it the only one
-		o.Name = fmt.Sprintf("process %d on %s", os.Getpid(), host)
-	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -208,7 +191,8 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
-	r.owner = o.Name + " " + hex.EncodeToString(random[:])
+	host, _ := os.Hostname()    // a name for people: random makes it the only one
+	r.owner = fmt.Sprintf("process %d on %s %x", os.Getpid(), host, random)
 	r.slot = memberSlots
 	for _, b := range random[:6] {
 		r.slot = r.slot<<8 | int64(b)
@@ -241,12 +225,6 @@ func (r *Relay) Ready() error {
 	}
 	return nil
 }
-
-// Lease is how long nobody else sends what this relay holds when it has died.
-func (r *Relay) Lease() time.Duration { return r.opts.Lease }
-
-// Owner is the name under which the relay holds leases.
-func (r *Relay) Owner() string { return r.owner }
 
 // Stats counts what a relay has done since it was made, and what it has in hand.
 type Stats struct {

@@ -62,7 +62,7 @@ func (r *rig) intercept(f func(req *http.Request, actions []entity, next func() 
 // short are options with which a relay that dies is missed soon.
 func short(o RelayOptions) *RelayOptions {
 	if o.Lease == 0 {
-		o.Lease, o.Renew = testTimeout+7*time.Second, 500*time.Millisecond
+		o.Lease, o.renew = testTimeout+7*time.Second, 500*time.Millisecond
 	}
 	o.Poll, o.Logger = 20*time.Millisecond, slog.New(slog.NewTextHandler(io.Discard, nil))
 	return &o

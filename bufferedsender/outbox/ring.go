@@ -26,8 +26,8 @@ const (
 	ringLeaves = 4
 	// ringRest is how much a partition has at least before it is worth emptying.
 	ringRest = 8 << 20
-	// MinRotate is the least that SchemaOptions.Rotate can be.
-	MinRotate = 10 * time.Second
+	// minRotate is the least that SchemaOptions.Rotate can be.
+	minRotate = 10 * time.Second
 )
 
 // churn are the settings of a table whose rows do not stay.
@@ -185,7 +185,7 @@ func emptyLeaf(ctx context.Context, c *sql.Conn, text func(string) string, leaf,
 	if err := sqlkit.One(ctx, c, &has, text(`SELECT CASE WHEN `+rows+` THEN TRUE ELSE NOT `+rests+` END`)); err != nil || has {
 		return err
 	}
-	patience := min(max(time.Second, 2*time.Since(began)), MinRotate-time.Second)
+	patience := min(max(time.Second, 2*time.Since(began)), minRotate-time.Second)
 	for _, s := range []string{
 		`BEGIN ISOLATION LEVEL READ COMMITTED`, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, soon.Milliseconds()),
 		fmt.Sprintf(`SET LOCAL statement_timeout = %d`, (soon + patience).Milliseconds()),

@@ -87,7 +87,7 @@ func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
 	require.NoError(t, tx.Rollback())
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, hourly))
 	var part string
-	require.NoError(t, sqlkit.One(t.Context(), db, &part, postgresDialect.Text(ringPart, DefaultPrefix)))
+	require.NoError(t, sqlkit.One(t.Context(), db, &part, postgresDialect.Text(ringPart, defaultPrefix)))
 	require.Contains(t, part, " / 3600)")
 	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, rotating))
 	other := database{openPool(t, PostgreSQL, servers.Postgres(t).Database(t)), PostgreSQL, ""}

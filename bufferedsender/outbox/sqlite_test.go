@@ -131,7 +131,7 @@ func TestWakeHasRowsSentAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		wake := make(chan struct{}, 1)
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
-		tryRelay(t, db, table, to, RelayOptions{Wake: wake, Renew: time.Hour, Lease: 10 * time.Hour, FullPass: time.Hour})
+		tryRelay(t, db, table, to, RelayOptions{Wake: wake, renew: time.Hour, Lease: 10 * time.Hour, fullPass: time.Hour})
 		passes(time.Second)
 		uploads(t, db, table, gadget{ID: "a"})
 		passes(5 * time.Second)
@@ -143,7 +143,7 @@ func TestWakeHasRowsSentAtOnce(t *testing.T) {
 		passes(notifyEvery)
 		require.Equal(t, []string{"a", "b"}, to.keys(), "what is committed without a notification soon after one")
 		uploads(t, db, table, gadget{ID: "c"})
-		passes(DefaultIdlePoll + time.Second)
+		passes(defaultIdlePoll + time.Second)
 		require.Len(t, to.all(), 3)
 	})
 }
@@ -213,7 +213,7 @@ func TestAWriterThatHoldsTheLockForASecondCostsNothing(t *testing.T) {
 	table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 	log := &guarded{}
 	pool := database{openPool(t, SQLite, db.url), SQLite, db.url}
-	r := tryRelay(t, pool, table, to, RelayOptions{Logger: logTo(log), Renew: 3 * time.Second, Lease: 20 * time.Second})
+	r := tryRelay(t, pool, table, to, RelayOptions{Logger: logTo(log), renew: 3 * time.Second, Lease: 20 * time.Second})
 	soon(t, "it is ready", func() bool { return r.Ready() == nil })
 	uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "b"})
 	soon(t, "they were sent", func() bool { return len(to.all()) == 2 })
@@ -278,7 +278,7 @@ func TestARelayHoldsNoSnapshotWhileItLoadsAndSends(t *testing.T) {
 	table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 	loads, goOn := make(chan struct{}), make(chan struct{})
 	to.room = make(chan struct{})
-	tryRelay(t, db, table, to, RelayOptions{Wake: make(chan struct{}), IdlePoll: time.Minute, Renew: 4 * time.Second, Loader: LoadRaw(func(context.Context, []string) ([]models.RawAction, error) {
+	tryRelay(t, db, table, to, RelayOptions{Wake: make(chan struct{}), idlePoll: time.Minute, renew: 4 * time.Second, Loader: LoadRaw(func(context.Context, []string) ([]models.RawAction, error) {
 		loads <- struct{}{}
 		<-goOn
 		return nil, nil
@@ -336,7 +336,7 @@ func TestAnIdleRelayTruncatesTheLog(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		db.DB = openPool(t, SQLite, strings.ReplaceAll(db.url, "FULL", "OFF"))
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
-		tryRelay(t, db, table, to, RelayOptions{Poll: time.Second, Renew: 3 * time.Second, Lease: time.Minute})
+		tryRelay(t, db, table, to, RelayOptions{Poll: time.Second, renew: 3 * time.Second, Lease: time.Minute})
 		reader, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
 		require.NoError(t, err)
 		_, err = sqlkit.Texts(t.Context(), reader, `SELECT count(*) FROM azsearch_outbox`)

@@ -12,10 +12,10 @@ import (
 )
 
 // Pause has all relays of the queue read nothing more, until Resume; what they have in hand is
-// still sent. It is kept in the database, and seen when a relay renews its leases: within RelayOptions.Renew.
+// still sent. It is kept in the database, and seen when a relay renews its leases: within ten seconds.
 func (t *Table) Pause(ctx context.Context, db Execer) error { return t.pause(ctx, db, true) }
 
-// Resume ends a Pause. Relays hear of either when they renew their leases: within RelayOptions.Renew.
+// Resume ends a Pause. Relays hear of either when they renew their leases: within ten seconds.
 func (t *Table) Resume(ctx context.Context, db Execer) error { return t.pause(ctx, db, false) }
 
 func (t *Table) pause(ctx context.Context, db Execer, paused bool) (err error) {

@@ -23,7 +23,7 @@ func TestPauseHoldsWhatIsNotInHandUntilResume(t *testing.T) {
 		ctx := t.Context()
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 		to.holds = true
-		r := tryRelay(t, db, table, to, RelayOptions{Renew: time.Second, Lease: time.Minute})
+		r := tryRelay(t, db, table, to, RelayOptions{renew: time.Second, Lease: time.Minute})
 		uploads(t, db, table, gadget{ID: "in-hand"})
 		passes(time.Second)
 		require.Equal(t, []string{"in-hand"}, to.keys())
@@ -107,7 +107,7 @@ func TestWhatIsPurgedIsNotSentButForWhatIsInHand(t *testing.T) {
 	inBubble(t, func(t *testing.T, db database) {
 		table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 		to.holds = true
-		r := tryRelay(t, db, table, to, RelayOptions{MaxRows: 1})
+		r := tryRelay(t, db, table, to, RelayOptions{maxRows: 1})
 		uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "b"}, gadget{ID: "c"})
 		passes(time.Second)
 		n, err := table.Purge(t.Context(), db, "a", "b")
@@ -165,7 +165,7 @@ func TestBackfillIsBehindLiveRows(t *testing.T) {
 		require.Len(t, rows, 1200)
 		require.EqualValues(t, BackfillClass, rows[0].class)
 		to.holds = true
-		tryRelay(t, db, table, to, RelayOptions{MaxRows: 20, Loader: deletesAll})
+		tryRelay(t, db, table, to, RelayOptions{maxRows: 20, Loader: deletesAll})
 		passes(time.Second)
 		require.Len(t, to.all(), 20)
 		uploads(t, db, table, gadget{ID: "live1"}, gadget{ID: "live2"}, gadget{ID: "old1100"})

@@ -16,9 +16,9 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// DefaultPrefix is what the names of an outbox's tables begin with, and the name of the
+// defaultPrefix is what the names of an outbox's tables begin with, and the name of the
 // table of rows.
-const DefaultPrefix = "azsearch_outbox"
+const defaultPrefix = "azsearch_outbox"
 
 // Table is an outbox: a queue in a database. Fill in the fields before it is used for the
 // first time and do not change them, nor copy it, afterwards; then it is safe for concurrent use.
@@ -29,7 +29,7 @@ type Table struct {
 	// in one database. Required: letters, digits, "_", "-" and ".", at most 128.
 	Queue string
 	// Prefix is what the names of the tables begin with, with a schema before it if there is
-	// one: "search.outbox". Defaults to DefaultPrefix.
+	// one: "search.outbox". Defaults to "azsearch_outbox".
 	Prefix string
 
 	// KeyField is the name of the key field, for documents without a struct tag.
@@ -48,7 +48,7 @@ type Table struct {
 	// Notify has transactions that write rows wake relays that listen (package outboxpgx) when they commit. A process
 	// does it at most every 50 ms, because PostgreSQL commits transactions that notify one after another. A
 	// relay that was woken goes on looking, so a row whose transaction did not notify waits some milliseconds in
-	// a busy queue, and never longer than RelayOptions.IdlePoll. PostgreSQL only.
+	// a busy queue, and never longer than 15 s. PostgreSQL only.
 	Notify bool
 
 	once sync.Once
@@ -148,7 +148,7 @@ func checkPrefix(d *dialect, prefix string) error {
 
 func (t *Table) prefix() string {
 	if t.Prefix == "" {
-		return DefaultPrefix
+		return defaultPrefix
 	}
 	return t.Prefix
 }

@@ -58,7 +58,7 @@ func TestARowThatCommitsAfterLaterOnesIsSent(t *testing.T) {
 	var naive cursor
 	require.Equal(t, []string{"fast"}, naive.read(t, r))
 
-	relay := r.run(t, RelayOptions{FullPass: time.Hour})
+	relay := r.run(t, RelayOptions{fullPass: time.Hour})
 	r.empty(t, 10*time.Second) // of what is visible
 	_, is := r.indexed(t, "fast")
 	require.True(t, is)
@@ -121,7 +121,7 @@ func TestATransactionThatStaysOpenDelaysNobodyElse(t *testing.T) {
 			defer func() { require.NoError(t, long.Rollback()) }()
 			_, err = long.ExecContext(ctx, of.statement)
 			require.NoError(t, err)
-			relay := r.run(t, RelayOptions{FullPass: time.Hour, MaxRows: 50})
+			relay := r.run(t, RelayOptions{fullPass: time.Hour, maxRows: 50})
 			for v := range 40 {
 				r.db.inTx(t, func(tx *sql.Tx) error {
 					var err error
@@ -158,7 +158,7 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 	}
 	run(`BEGIN`, `INSERT INTO entity (id, v) VALUES ('k', 1)`,
 		`INSERT INTO azsearch_outbox (queue, key, op, body) VALUES ('entities', 'k', 'upload', '{"id":"k","v":1,"extra":0}')`)
-	relay := r.run(t, RelayOptions{FullPass: time.Hour})
+	relay := r.run(t, RelayOptions{fullPass: time.Hour})
 	others := func(from, to int) {
 		for i := from; i < to; i++ {
 			r.db.inTx(t, func(tx *sql.Tx) error {

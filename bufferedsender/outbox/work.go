@@ -48,7 +48,7 @@ const retryMost = 5 * time.Second
 // fails notes that work of a kind has failed, which is done again later.
 func (l *loop) fails(k kind, level slog.Level, what string, err error) {
 	j, now := &l.jobs[k], time.Now()
-	j.retry.Failed(now, min(retryMost, l.r.opts.Renew))
+	j.retry.Failed(now, min(retryMost, l.r.opts.renew))
 	if j.said != err.Error() || now.Sub(j.saidAt) >= troubleEvery {
 		l.r.log(level, what, err)
 		j.said, j.saidAt, j.told = err.Error(), now, true

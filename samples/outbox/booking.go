@@ -172,7 +172,6 @@ func (s *store) all(ctx context.Context) (map[string]Booking, error) {
 const (
 	requestTimeout = 2 * time.Second
 	lease          = 9 * time.Second
-	renew          = time.Second
 )
 
 // sendUntil runs a relay until ctx ends. It gives its keys away then, so that another one goes on
@@ -197,7 +196,7 @@ func (s *store) sendUntil(ctx context.Context, endpoint string, logger *slog.Log
 		err = errors.Join(err, sender.Close(closing))
 	}()
 	relay, err := outbox.NewRelay(s.db, s.outbox, sender.Raw(), &outbox.RelayOptions{
-		Lease: lease, Renew: renew,
+		Lease:  lease,
 		Poll:   20 * time.Millisecond,
 		Logger: logger,
 	})

@@ -48,8 +48,8 @@ const (
 )
 
 // patience is how long relays may take to send the rest: until the leases of one that was killed have run out, and
-// some more. It is shorter than outbox.DefaultFullPass, which sends what should have been sent before and would hide
-// that it was not.
+// some more. It is shorter than two minutes, after which a relay reads all rows again, sends what should have been sent
+// before, and would hide that it was not.
 const patience = lease + 16*time.Second
 
 // story is where all of it happens.

@@ -20,7 +20,7 @@
 // # Waking relays
 //
 // A relay polls, 250 ms after the last read by default. A Listener has it read when somebody commits,
-// and poll every 15 s only (RelayOptions.IdlePoll). Whoever writes sets Table.Notify for that. A
+// and poll every 15 s only. Whoever writes sets Table.Notify for that. A
 // relay, which uses database/sql, is made with stdlib.OpenDBFromPool of pgx:
 //
 //	listener, err := outboxpgx.Listen(pool, nil, hotels)
@@ -40,6 +40,6 @@
 // transaction: with default_query_exec_mode=exec or simple_protocol in the connection string, for the pool
 // of the relay too. With the default mode, statements of the relay fail there ("prepared statement … does not exist"),
 // unless PgBouncer keeps account of them (max_prepared_statements, from 1.21 on). LISTEN is lost with
-// the transaction, without an error, and rows wait for IdlePoll: give the Listener a way around the
+// the transaction, without an error, and rows wait for these 15 s: give the Listener a way around the
 // pooler, ListenOptions.Connect.
 package outboxpgx

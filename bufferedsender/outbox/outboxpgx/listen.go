@@ -1,6 +1,7 @@
 package outboxpgx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 )
 
-// DefaultPingInterval is that of ListenOptions.
-const DefaultPingInterval = 30 * time.Second
+// defaultPing is how long nothing may come before the server is asked whether it is still there.
+const defaultPing = 30 * time.Second
 
 // ListenOptions configures a Listener. nil and the zero value are ready to use.
 type ListenOptions struct {
@@ -24,11 +25,10 @@ type ListenOptions struct {
 	// pooler in transaction mode, where LISTEN does nothing. Defaults to a connection made with the settings of
 	// the pool, of which its BeforeConnect is called.
 	Connect func(ctx context.Context) (*pgx.Conn, error)
-	// PingInterval is how long nothing may come before the server is asked whether it is still there. It has
-	// as long for its answer, 10 s at the most. Defaults to 30 s.
-	PingInterval time.Duration
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
+
+	ping time.Duration // 0 for defaultPing; tests shorten it
 }
 
 // Listener wakes relays when rows are committed, by LISTEN and NOTIFY. It keeps one connection, for all of its
@@ -50,7 +50,7 @@ func Listen(pool *pgxpool.Pool, opts *ListenOptions, tables ...*outbox.Table) (*
 	if opts != nil {
 		o = *opts
 	}
-	l := &Listener{connect: o.Connect, ping: o.PingInterval, logger: o.Logger, wakes: make(map[string]map[string]chan struct{})}
+	l := &Listener{connect: o.Connect, ping: cmp.Or(o.ping, defaultPing), logger: o.Logger, wakes: make(map[string]map[string]chan struct{})}
 	var errs []error
 	switch {
 	case l.connect != nil:
@@ -58,12 +58,6 @@ func Listen(pool *pgxpool.Pool, opts *ListenOptions, tables ...*outbox.Table) (*
 		errs = append(errs, errors.New("there is neither a pool nor ListenOptions.Connect"))
 	default:
 		l.connect = besides(pool)
-	}
-	if l.ping < 0 {
-		errs = append(errs, fmt.Errorf("PingInterval is %v: use a positive duration, or 0 for the default of %v", l.ping, DefaultPingInterval))
-	}
-	if l.ping == 0 {
-		l.ping = DefaultPingInterval
 	}
 	if l.logger == nil {
 		l.logger = slog.Default()
@@ -90,7 +84,7 @@ func (l *Listener) add(table *outbox.Table) error {
 		return err
 	}
 	if !table.Notify { // others may notify for it
-		l.logger.Warn("outboxpgx: Table.Notify is off: unless somebody else notifies, relays find rows after IdlePoll only", "queue", table.Queue)
+		l.logger.Warn("outboxpgx: Table.Notify is off: unless somebody else notifies, relays find rows after 15 s", "queue", table.Queue)
 	}
 	channel := table.Channel()
 	if len(channel) > maxChannel {

@@ -221,10 +221,12 @@ func TestAPeerThatIsDeadIsNoticed(t *testing.T) {
 	address.Host = way.address()
 	hotels := table("hotels")
 	var log logs
-	l, stop := follow(t, nil, &outboxpgx.ListenOptions{
-		Connect:      func(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, address.String()) },
-		PingInterval: 100 * time.Millisecond, Logger: log.logger(),
-	}, hotels)
+	opts := &outboxpgx.ListenOptions{
+		Connect: func(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, address.String()) },
+		Logger:  log.logger(),
+	}
+	opts.SetPing(100 * time.Millisecond)
+	l, stop := follow(t, nil, opts, hotels)
 	awaitWake(t, l, hotels)
 	require.Eventually(t, func() bool { return way.answered() > 20 }, patience, time.Millisecond, "pings are answered")
 	require.Zero(t, log.count("level="), "and change nothing")
@@ -285,10 +287,10 @@ func TestRunEndsWithItsContextWhereThereIsNoDatabase(t *testing.T) {
 }
 
 func TestListenNamesEveryProblem(t *testing.T) {
-	_, err := outboxpgx.Listen(nil, &outboxpgx.ListenOptions{PingInterval: -1}, nil, table("no spaces please"),
+	_, err := outboxpgx.Listen(nil, nil, nil, table("no spaces please"),
 		&outbox.Table{Dialect: outbox.SQLite, Queue: "hotels"},
 		&outbox.Table{Dialect: outbox.PostgreSQL, Queue: "hotels", Prefix: strings.Repeat("s", 35) + "." + strings.Repeat("p", 35)})
-	for _, want := range []string{"Connect", "PingInterval", "nil", "no spaces please", "sqlite", "63 bytes"} {
+	for _, want := range []string{"Connect", "nil", "no spaces please", "sqlite", "63 bytes"} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = outboxpgx.Listen(nil, nil)

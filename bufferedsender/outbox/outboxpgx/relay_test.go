@@ -54,8 +54,7 @@ func TestARelayIsWokenByWhatIsCommitted(t *testing.T) {
 	hotels := table("hotels")
 	hotels.Notify = true
 	listener, _ := follow(t, db.pool, nil, hotels)
-	// It polls once an hour, and goes on for a fifth of a second when it was woken.
-	_, client := db.relays(t, hotels, &outbox.RelayOptions{Wake: listener.Wake(hotels), IdlePoll: time.Hour, FullPass: time.Hour})
+	_, client := db.relays(t, hotels, &outbox.RelayOptions{Wake: listener.Wake(hotels)})
 	for i, began := 0, time.Now(); i < 3 || time.Since(began) < time.Second; i++ {
 		h := hotel{ID: "1", Name: fmt.Sprint("Ritz ", i)}
 		require.NoError(t, pgx.BeginFunc(t.Context(), db.pool, func(tx pgx.Tx) error {
@@ -65,7 +64,7 @@ func TestARelayIsWokenByWhatIsCommitted(t *testing.T) {
 			}
 			return tx.SendBatch(t.Context(), batch).Close()
 		}))
-		require.Eventually(t, func() bool { return named(t, client, "1") == h.Name }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return named(t, client, "1") == h.Name }, 10*time.Second, time.Millisecond, "before it polls, after 15 s")
 	}
 }
 
