@@ -123,7 +123,8 @@ func compareIndex(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	began := time.Now()
-	report, err := repair.Run(ctx, generated{p.documents}, e.rows, e.sender.Raw(), &repair.Options{Logger: quiet})
+	r := repair.Repairer{Source: generated{p.documents}, Index: e.rows, Sender: e.sender.Raw(), Options: repair.Options{Logger: quiet}}
+	report, err := r.Run(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,8 @@ func large(ctx context.Context, p *plan, t *figures.Table) error {
 		}
 	})
 	began := time.Now()
-	report, err := repair.Run(ctx, generated{p.rows}, generated{p.rows}, nil, &repair.Options{DryRun: true, Logger: quiet})
+	r := repair.Repairer{Source: generated{p.rows}, Index: generated{p.rows}, Options: repair.Options{DryRun: true, Logger: quiet}}
+	report, err := r.Run(ctx)
 	took := time.Since(began)
 	close(done)
 	group.Wait()
@@ -182,9 +184,9 @@ func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	const pause = 10 * time.Millisecond
-	opts := &repair.Options{Pause: pause, Logger: quiet}
+	r := repair.Repairer{Source: generated{p.documents}, Index: e.rows, Sender: e.sender.Raw(), Options: repair.Options{Pause: pause, Logger: quiet}}
 	began := time.Now()
-	report, err := repair.Run(ctx, generated{p.documents}, e.rows, e.sender.Raw(), opts)
+	report, err := r.Run(ctx)
 	if err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return fmt.Errorf("%d documents of %d were repaired: %+v", report.Repaired, n, report)
 	}
 	began = time.Now()
-	if report, err = repair.Run(ctx, generated{p.documents}, e.rows, e.sender.Raw(), opts); err != nil {
+	if report, err = r.Run(ctx); err != nil {
 		return err
 	}
 	comparing := time.Since(began)
@@ -244,8 +246,9 @@ func live(ctx context.Context, p *plan, t *figures.Table) error {
 		}
 		if turn%2 == 1 {
 			group.Go(func() {
+				r := repair.Repairer{Source: index, Index: index, Sender: sender.Raw(), Options: repair.Options{Pause: 50 * time.Millisecond, Logger: quiet}}
 				for ending.Err() == nil {
-					_, err := repair.Run(ending, index, index, sender.Raw(), &repair.Options{Pause: 50 * time.Millisecond, Logger: quiet})
+					_, err := r.Run(ending)
 					if err != nil && ending.Err() == nil {
 						errs[4] = err
 						return

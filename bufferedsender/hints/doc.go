@@ -13,7 +13,7 @@
 //		set.Done(batch)
 //	}
 //
-// A fleet adds keys by its Options.Hints, and repair.Run takes them by its own.
+// A fleet adds keys by its Options.Hints, and a repair takes them by its own.
 //
 // # Guarantees
 //

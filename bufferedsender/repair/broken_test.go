@@ -81,7 +81,7 @@ func TestAPassThatBreaksOffTellsWhatItHasWritten(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				sender := w.sender(nil)
-				report, err := Run(ctx, end(w, cancel), half{w, "index"}, sender.Raw(), &Options{Store: store, Logger: quiet})
+				report, err := repairer(end(w, cancel), half{w, "index"}, sender.Raw(), &Options{Store: store, Logger: quiet}).Run(ctx)
 				require.Error(t, err)
 				_ = sender.Flush(t.Context(), nil) // which tells of those that are refused
 				wrote := w.total()
@@ -113,7 +113,7 @@ func TestAWatchTellsOfThePassThatItsContextHasEnded(t *testing.T) {
 		to := &stops{Sender: w.sender(nil).Raw()}
 		to.afterHold = func() { time.AfterFunc(time.Second, cancel) }
 		var reports []Report
-		err := Watch(ctx, time.Hour, half{w, "source"}, half{w, "index"}, to, &Options{Logger: quiet}, func(r Report, err error) {
+		err := repairer(half{w, "source"}, half{w, "index"}, to, &Options{Logger: quiet}).Watch(ctx, time.Hour, func(r Report, err error) {
 			assert.ErrorIs(t, err, context.Canceled)
 			reports = append(reports, r)
 		})
@@ -146,7 +146,7 @@ func TestASourceThatFindsKeysAndReadsNoneIsNamed(t *testing.T) {
 			time.Sleep(time.Minute)
 			var log bytes.Buffer
 			source := bad{half{w, "source"}, func(int, []models.RawAction) ([]models.RawAction, error) { return nil, nil }, new(atomic.Int64)}
-			report, err := Run(t.Context(), source, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			report, err := repairer(source, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).Run(t.Context())
 			if n < keysAtOnce {
 				require.NoError(t, err)
 				assert.EqualValues(t, n, report.Unsettled)

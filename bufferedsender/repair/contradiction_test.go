@@ -54,16 +54,16 @@ func TestKeysThatAreNumbersAreRefused(t *testing.T) {
 		scanned = err
 	}
 	require.ErrorContains(t, scanned, says)
-	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), o).Run(t.Context())
 	require.ErrorContains(t, err, says)
 	assert.False(t, report.Agrees())
-	_, err = RunTree(t.Context(), w.tree, s, half{w.world, "index"}, w.sender.Raw(), o)
+	_, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).RunTree(t.Context(), w.tree)
 	require.ErrorContains(t, err, says)
-	_, err = RepairKeys(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o, "3")
+	_, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).RunKeys(t.Context(), "3")
 	require.ErrorContains(t, err, says)
 
 	s.Key = "CAST(id AS TEXT)"
-	report, err = Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	report, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).Run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []int64{60, 54, 6, 6}, []int64{report.SourceRows, report.IndexRows, report.Missing, report.Repaired})
 	s.Key = "CAST(id AS REAL)"
@@ -78,7 +78,7 @@ func TestRowsWithoutAKeyAreLeftOut(t *testing.T) {
 	s.PageRows = 7
 	assert.Len(t, rowsOf(t, s.Scan(t.Context(), "", "")), 60)
 	assert.Equal(t, []string{"0", "1", "10"}, keysOf(rowsOf(t, s.Scan(t.Context(), "", "10"))))
-	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet})
+	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).Run(t.Context())
 	require.NoError(t, err)
 	assert.EqualValues(t, 6, report.Repaired)
 }
@@ -87,15 +87,15 @@ func TestRowsWithoutAKeyAreLeftOut(t *testing.T) {
 func TestKeysThatOnlyAScanFindsEndAPass(t *testing.T) {
 	o := &Options{Pause: time.Millisecond, Logger: quiet}
 	w, s := lostOf(t, "BLOB PRIMARY KEY")
-	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), o).Run(t.Context())
 	require.ErrorIs(t, err, ErrContradiction)
 	require.ErrorContains(t, err, `Scan and Lookup of the source contradict each other: Scan has "0", and Lookup does not find it, nor 59 other keys.`)
 	assert.False(t, report.Agrees())
-	_, err = RunTree(t.Context(), w.tree, s, half{w.world, "index"}, w.sender.Raw(), o)
+	_, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).RunTree(t.Context(), w.tree)
 	require.ErrorIs(t, err, ErrContradiction)
 
 	s.PageRows = 10 // the second page has the rows of the first again
-	_, err = Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), o)
+	_, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).Run(t.Context())
 	require.ErrorContains(t, err, "there are keys that are not text")
 }
 
@@ -146,7 +146,7 @@ func TestAScanThatHasNothingOfWhatLookupFindsEndsAPass(t *testing.T) {
 				}
 				scans := 0
 				s := askedOf{half{w, "source"}, c.scan, c.lookup, &scans}
-				_, err := Run(t.Context(), s, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet})
+				_, err := repairer(s, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet}).Run(t.Context())
 				if c.fails {
 					require.ErrorIs(t, err, ErrContradiction)
 				} else {
@@ -154,7 +154,7 @@ func TestAScanThatHasNothingOfWhatLookupFindsEndsAPass(t *testing.T) {
 				}
 				tree := withTree(t, w, digesttree.Options{Empty: true})
 				*s.scans = 0
-				_, err = RunTree(t.Context(), tree.tree, s, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet})
+				_, err = repairer(s, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet}).RunTree(t.Context(), tree.tree)
 				if name == "no lookup has rows" {
 					require.ErrorIs(t, err, ErrContradiction)
 				} else {
@@ -191,7 +191,7 @@ func TestWhatOthersChangeMeanwhileIsNoContradiction(t *testing.T) {
 		}
 		scans := 0
 		yes := func() bool { return true }
-		report, err := Run(t.Context(), askedOf{half{w, "source"}, yes, yes, &scans}, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet})
+		report, err := repairer(askedOf{half{w, "source"}, yes, yes, &scans}, half{w, "index"}, nil, &Options{DryRun: true, Logger: quiet}).Run(t.Context())
 		require.NoError(t, err)
 		assert.EqualValues(t, 300, report.Passing)
 		assert.Equal(t, 2, scans, "the sample is one")

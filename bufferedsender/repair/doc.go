@@ -8,11 +8,13 @@
 //		DB: db, Table: "hotels", Key: `id COLLATE "C"`, Version: "version", Placeholder: repair.Dollar,
 //		Load: repair.Uploads(loadHotels, func(h Hotel) string { return h.ID }),
 //	}
-//	report, err := repair.Run(ctx, source, rows, sender.Raw(), &repair.Options{DryRun: true})
+//	r := repair.Repairer{Source: source, Index: rows, Sender: sender.Raw(), Options: repair.Options{DryRun: true}}
+//	report, err := r.Run(ctx)
 //	fmt.Println(report.Missing, report.Surplus, report.Different, report.Keys)
 //
-// Without DryRun it repairs: [Run] makes one pass, [Watch] one every so often, and [RepairKeys] looks at some keys
-// alone. [DeleteWhere] deletes what meets a filter. [WaitVisible] waits until the index shows what was written.
+// Without DryRun it repairs: [Repairer.Run] makes one pass, [Repairer.Watch] one every so often, and
+// [Repairer.RunKeys] looks at some keys alone. [DeleteWhere] deletes what meets a filter. [WaitVisible] waits until the
+// index shows what was written.
 //
 // # What is promised
 //
@@ -58,9 +60,9 @@
 // # Without reading the index
 //
 // A pass reads all of the index. What a sender has lost is found without that: a tree of package digesttree is told
-// what the service confirms, [RunTree] compares it with the source, looks into the index for the keys that differ,
-// and repairs what differs there. It cannot see what others do to the index; so make a pass as well, but less often.
-// Watch does both, with [Options].Tree.
+// what the service confirms, [Repairer.RunTree] compares it with the source, looks into the index for the keys that
+// differ, and repairs what differs there. It cannot see what others do to the index; so make a pass as well, but less
+// often. Watch does both, with [Options].Tree.
 //
 // A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory.
 // The index is the slower one as a rule, because each page is a request: [search.RowsOptions].ReadAhead asks for

@@ -22,7 +22,7 @@ type Hotel struct {
 }
 
 // The truth is an export of the database here, a file with a document on each line. A table is an SQLSource.
-func ExampleRun() {
+func ExampleRepairer_Run() {
 	ctx := context.Background()
 	service := searchtest.NewServer(nil) // an emulated service
 	defer service.Close()
@@ -64,12 +64,14 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	dry, err := repair.Run(ctx, source, rows, nil, &repair.Options{DryRun: true, Pause: time.Millisecond})
+	r := repair.Repairer{Source: source, Index: rows, Sender: sender.Raw(), Options: repair.Options{DryRun: true, Pause: time.Millisecond}}
+	dry, err := r.Run(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(dry.Keys)
-	report, err := repair.Run(ctx, source, rows, sender.Raw(), &repair.Options{Pause: time.Millisecond})
+	r.Options.DryRun = false
+	report, err := r.Run(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestADocumentThatReadReturnsIsNotDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(100)
 		time.Sleep(time.Minute)
-		report, err := RepairKeys(t.Context(), older{half{w, "source"}, key(7)}, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}, key(7))
+		report, err := repairer(older{half{w, "source"}, key(7)}, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}).RunKeys(t.Context(), key(7))
 		require.NoError(t, err)
 		assert.Zero(t, report.Deleted)
 		w.agrees()
@@ -43,7 +43,7 @@ func TestADocumentThatReadReturnsIsNotDeleted(t *testing.T) {
 func TestKeysThatAreBlobsAreNotDeletedByHints(t *testing.T) {
 	w, s := lostOf(t, "BLOB PRIMARY KEY")
 	s.Load = func(context.Context, []string) ([]models.RawAction, error) { return nil, nil }
-	report, err := RepairKeys(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}, "1", "2", "4")
+	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).RunKeys(t.Context(), "1", "2", "4")
 	require.ErrorIs(t, err, ErrContradiction)
 	assert.Zero(t, report.Deleted)
 }
@@ -52,12 +52,12 @@ func TestKeysOfWhichSomeAreBlobsAreRefused(t *testing.T) {
 	w, s := lostOf(t, "TEXT PRIMARY KEY")
 	_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "INSERT INTO lost VALUES (?, 2)", []byte("k"))
 	require.NoError(t, err)
-	report, err := Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet})
+	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).Run(t.Context())
 	require.ErrorContains(t, err, "some are text and some are bytes")
 	assert.False(t, report.Agrees())
 	s.Key = "CAST(id AS TEXT)"
 	s.keys.bytes.Store(false)
-	report, err = Run(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet})
+	report, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).Run(t.Context())
 	require.NoError(t, err)
 	assert.EqualValues(t, 7, report.Repaired)
 }
@@ -68,7 +68,7 @@ func TestAKeyThatLookupReturnsInAnotherSpellingIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.sender.UploadDocuments(t.Context(), hotel{ID: "ritz", Version: 2}))
 	require.NoError(t, w.sender.Flush(t.Context(), nil))
-	report, err := RepairKeys(t.Context(), s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}, "ritz")
+	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).RunKeys(t.Context(), "ritz")
 	require.ErrorContains(t, err, `the key "Ritz", which it was not asked for`)
 	assert.Zero(t, report.Deleted)
 }
@@ -99,7 +99,7 @@ func TestADocumentIsNotDeletedBecauseTheSourceHasRunOutOfTime(t *testing.T) {
 				w.fill(100)
 				w.behind(key(7), &hotel{ID: key(7), Version: 0})
 				time.Sleep(time.Minute)
-				report, err := RepairKeys(t.Context(), source(half{w, "source"}), half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}, key(7))
+				report, err := repairer(source(half{w, "source"}), half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}).RunKeys(t.Context(), key(7))
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				assert.Zero(t, report.Deleted)
 				assert.Empty(t, w.falsely)

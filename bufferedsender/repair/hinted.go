@@ -10,12 +10,12 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 )
 
-// RepairKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that
+// RunKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that
 // are known to differ, such as those of dead letters. At most as many are deleted as Run deletes of a large index: 10
-// 000, or exactly Options.AllowDeletes. The sender is one of the index, as in Run.
-func RepairKeys(ctx context.Context, source Source, index Index, to Sender, opts *Options, keys ...string) (Report, error) {
+// 000, or exactly Options.AllowDeletes.
+func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) {
 	began := time.Now()
-	p, err := newPass(source, index, to, opts)
+	p, err := r.newPass()
 	if err != nil {
 		return Report{}, fmt.Errorf("repair: nothing was compared: %w", err)
 	}

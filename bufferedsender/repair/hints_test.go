@@ -92,7 +92,7 @@ func TestAPassThatGoesOnIsNotOneOfEverything(t *testing.T) {
 		defer cancel()
 		opts := &Options{Store: store, Hints: set, HintsOf: "hotels", Logger: quiet}
 		to := w.sender(nil).Raw()
-		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, opts)
+		_, err = repairer(half{w, "source"}, half{w, "index"}, to, opts).Run(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		w.behind(key(1), nil)
 		require.NoError(t, set.AddEverything("hotels"))

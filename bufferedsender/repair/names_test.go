@@ -41,7 +41,7 @@ func TestADryRunNeedsNoSender(t *testing.T) {
 		w.fill(3)
 		var none *bufferedsender.RawSender
 		index := named{half{w, "index"}, "hotels"}
-		_, err := Run(t.Context(), half{w, "source"}, index, none, &Options{DryRun: true, Logger: quiet})
+		_, err := repairer(half{w, "source"}, index, none, &Options{DryRun: true, Logger: quiet}).Run(t.Context())
 		require.NoError(t, err)
 		_, err = DeleteWhere(t.Context(), index, none, &DeleteOptions{DryRun: true, Logger: quiet})
 		require.NoError(t, err)
@@ -71,11 +71,11 @@ func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 				logger := slog.New(slog.NewTextHandler(&log, nil))
 				calls := map[string]func(same, dry bool) error{
 					"Run": func(same, dry bool) error {
-						_, err := Run(t.Context(), half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry})
+						_, err := repairer(half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry}).Run(t.Context())
 						return err
 					},
-					"RepairKeys": func(same, dry bool) error {
-						_, err := RepairKeys(t.Context(), half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry}, key(0))
+					"RunKeys": func(same, dry bool) error {
+						_, err := repairer(half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry}).RunKeys(t.Context(), key(0))
 						return err
 					},
 					"DeleteWhere": func(same, dry bool) error {
@@ -98,7 +98,7 @@ func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 					assert.Empty(t, w.deleted, what)
 					log.Reset()
 				}
-				for _, what := range []string{"RepairKeys", "Run", "DeleteWhere"} {
+				for _, what := range []string{"RunKeys", "Run", "DeleteWhere"} {
 					if err := calls[what](true, false); tc.endpoint == there {
 						require.ErrorContains(t, err, tc.says, "an alias has the same service")
 					} else {
@@ -114,8 +114,8 @@ func TestNilPointersAreNamed(t *testing.T) {
 	var rows *search.Rows
 	var table *SQLSource
 	var sender *bufferedsender.RawSender
-	_, err := Run(t.Context(), table, rows, sender, nil)
-	for _, says := range []string{"source is nil", "index is nil", "the sender is nil"} {
+	_, err := repairer(table, rows, sender, nil).Run(t.Context())
+	for _, says := range []string{"Source is nil", "Index is nil", "the Sender is nil"} {
 		require.ErrorContains(t, err, says)
 	}
 	require.ErrorContains(t, WaitVisible(t.Context(), rows, "a", nil), "there is no index")

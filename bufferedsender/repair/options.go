@@ -23,9 +23,9 @@ const (
 	defaultTreeEvery = 10 * time.Minute
 )
 
-// Options configures a comparison. nil and the zero value are ready to use.
+// Options configures a Repairer. The zero value is ready to use.
 type Options struct {
-	// DryRun compares and confirms, and writes nothing but locks of the Store: the sender may be nil. What a run
+	// DryRun compares and confirms, and writes nothing but locks of the Store: the Sender may be nil. What a run
 	// would refuse to delete is no error, but Report.Refused.
 	DryRun bool
 	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written,
@@ -111,10 +111,7 @@ var yokozuna = []Tier{
 
 // withDefaults returns a copy of o with every default filled in. The error names every problem.
 func (o *Options) withDefaults() (Options, error) {
-	var c Options
-	if o != nil {
-		c = *o
-	}
+	c := *o
 	var errs []error
 	if c.Pause < 0 {
 		errs = append(errs, fmt.Errorf("the Pause is %v: use a positive duration, or 0 for the default of %v", c.Pause, defaultPause))

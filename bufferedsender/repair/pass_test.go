@@ -37,9 +37,9 @@ func TestWatchLogsWhatGoesWrong(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 		defer cancel()
 		var log bytes.Buffer
-		err := Watch(ctx, time.Hour, half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), &Options{
+		err := repairer(half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), &Options{
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		}, nil)
+		}).Watch(ctx, time.Hour, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Contains(t, log.String(), "connection reset")
 		assert.Contains(t, log.String(), "WARN")
@@ -82,7 +82,7 @@ func TestABirthUnderADeleteOfAProcessThatWasKilledIsRepaired(t *testing.T) {
 			time.Sleep(time.Second) // it was sent
 			cancel()
 		}
-		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet})
+		_, err = repairer(half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet}).Run(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		w.falsely = nil
 		time.Sleep(time.Minute)
@@ -131,7 +131,7 @@ func TestAPassOfLongAgoBeginsAnew(t *testing.T) {
 		time.Sleep(time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
 		to := &stops{Sender: w.sender(nil).Raw(), afterAdd: cancel}
-		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet, AllowDeletes: 50})
+		_, err = repairer(half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet, AllowDeletes: 50}).Run(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		time.Sleep(oldest + time.Minute)
 		scans := len(w.scanned[1])

@@ -43,7 +43,7 @@ func otherProcess(url, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = Run(context.Background(), source, rows, sender.Raw(), &Options{Pause: 10 * time.Millisecond, Store: store, Splits: []string{"0700", "1900"}, Logger: quiet})
+	_, err = repairer(source, rows, sender.Raw(), &Options{Pause: 10 * time.Millisecond, Store: store, Splits: []string{"0700", "1900"}, Logger: quiet}).Run(context.Background())
 	return err
 }
 
@@ -100,7 +100,7 @@ func TestAKilledProcessIsFollowedByOneThatGoesOn(t *testing.T) {
 	source, err := OpenJSONL(file.Name(), &JSONLOptions{Key: "id", Version: "version"})
 	require.NoError(t, err)
 	defer source.Close()
-	report, err := Run(t.Context(), source, rows, nil, &Options{DryRun: true, Logger: quiet})
+	report, err := repairer(source, rows, nil, &Options{DryRun: true, Logger: quiet}).Run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []int64{3000, 3000}, []int64{report.SourceRows, report.IndexRows})
 	assert.True(t, report.Agrees(), "%+v", report)

@@ -212,7 +212,7 @@ func TestNothingIsSentWhileTheBreakerIsOpen(t *testing.T) {
 		held := &busySender{Sender: w.sender(nil).Raw(), held: bufferedsender.ErrCircuitOpen}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := Run(ctx, half{w, "source"}, half{w, "index"}, held, nil)
+		_, err := repairer(half{w, "source"}, half{w, "index"}, held, nil).Run(ctx)
 		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Empty(t, w.written)
@@ -525,7 +525,7 @@ func TestAnEmptySourceDeletesNothingWhateverIsAllowed(t *testing.T) {
 		report, err := w.repair(&Options{AllowDeletes: 100, DryRun: true})
 		require.NoError(t, err)
 		assert.Equal(t, "the source has no row: none of the 100 documents of the index was deleted", report.Refused)
-		report, err = RepairKeys(t.Context(), half{w, "source"}, half{w, "index"}, nil, &Options{DryRun: true}, key(1))
+		report, err = repairer(half{w, "source"}, half{w, "index"}, nil, &Options{DryRun: true}).RunKeys(t.Context(), key(1))
 		require.NoError(t, err)
 		assert.Equal(t, "the source has no row: none of 1 keys was deleted", report.Refused)
 		_, err = w.repair(&Options{AllowDeletes: 100})
@@ -554,7 +554,7 @@ func TestKeysAreRepairedWithoutComparingEverything(t *testing.T) {
 			require.NoError(t, set.Add("hotels", key(i), key(500+i), "x"+key(i), "nowhere"))
 		}
 		time.Sleep(time.Minute)
-		report, err := RepairKeys(t.Context(), half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), nil, key(0), "x"+key(0), key(7))
+		report, err := repairer(half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), nil).RunKeys(t.Context(), key(0), "x"+key(0), key(7))
 		require.NoError(t, err)
 		assert.Equal(t, []int64{1, 1, 3}, []int64{report.Repaired, report.Deleted, report.Hinted})
 		assert.Len(t, w.scanned[1], 0)
@@ -587,7 +587,7 @@ func TestWatchRepairsAgainAndAgain(t *testing.T) {
 		defer cancel()
 		s := w.sender(nil)
 		var passes []time.Time
-		err := Watch(ctx, time.Hour, half{w, "source"}, half{w, "index"}, s.Raw(), nil, func(report Report, err error) {
+		err := repairer(half{w, "source"}, half{w, "index"}, s.Raw(), nil).Watch(ctx, time.Hour, func(report Report, err error) {
 			assert.NoError(t, err)
 			if len(passes) > 0 {
 				assert.EqualValues(t, 1, report.Repaired, "%d", len(passes))
@@ -628,7 +628,7 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsCompared(t *testing.T) {
 			to   Sender
 			opts *Options
 		}{
-			"the sender is nil":         {nil, nil},
+			"the Sender is nil":         {nil, nil},
 			"Pause is -1s":              {good, &Options{Pause: -time.Second}},
 			"AllowDeletes is -1":        {good, &Options{AllowDeletes: -1}},
 			"are both set":              {good, &Options{AllowDeletes: 1, KeepSurplus: true}},
@@ -643,11 +643,11 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsCompared(t *testing.T) {
 			assert.ErrorContains(t, err, says)
 			assert.ErrorContains(t, err, "nothing was compared")
 		}
-		_, err := Run(t.Context(), nil, nil, good, nil)
-		assert.ErrorContains(t, err, "source is nil")
-		assert.ErrorContains(t, err, "index is nil")
+		_, err := repairer(nil, nil, good, nil).Run(t.Context())
+		assert.ErrorContains(t, err, "Source is nil")
+		assert.ErrorContains(t, err, "Index is nil")
 		assert.Empty(t, w.scanned[0])
-		assert.Error(t, Watch(t.Context(), 0, half{w, "source"}, half{w, "index"}, good, nil, nil))
+		assert.Error(t, repairer(half{w, "source"}, half{w, "index"}, good, nil).Watch(t.Context(), 0, nil))
 	})
 }
 

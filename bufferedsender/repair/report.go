@@ -34,7 +34,7 @@ type Report struct {
 	Began time.Time     `json:"began"`
 	Took  time.Duration `json:"took"`
 	// SourceRows and IndexRows are how many rows were compared; of the source's, Hidden are not to be in the index.
-	// All are 0 after RunTree, which does not compare rows, and after RepairKeys.
+	// All are 0 after RunTree, which does not compare rows, and after RunKeys.
 	SourceRows int64 `json:"sourceRows"`
 	IndexRows  int64 `json:"indexRows"`
 	Hidden     int64 `json:"hidden"`

@@ -42,7 +42,7 @@ func TestAPassThatWasKilledGoesOnBehindTheLastPage(t *testing.T) {
 			require.Less(t, runs, 12)
 			s := w.sender(nil)
 			ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
-			report, err := Run(ctx, half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: store, Logger: quiet})
+			report, err := repairer(half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: store, Logger: quiet}).Run(ctx)
 			cancel()
 			began := w.scanned[1][len(w.scanned[1])-1]
 			assert.GreaterOrEqual(t, began, from, "it does not go back")
@@ -71,7 +71,7 @@ func TestADeleteThatWasInterruptedIsFinished(t *testing.T) {
 		defer cancel()
 		to := &stops{Sender: w.sender(nil).Raw()}
 		to.afterAdd = cancel
-		_, err = Run(ctx, half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet})
+		_, err = repairer(half{w, "source"}, half{w, "index"}, to, &Options{Store: store, Logger: quiet}).Run(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		scans := len(w.scanned[1])
 		time.Sleep(time.Minute)
@@ -99,9 +99,9 @@ func TestOneProcessHasARange(t *testing.T) {
 			s := w.sender(nil)
 			group.Go(func() {
 				var err error
-				reports[i], err = Run(t.Context(), half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
+				reports[i], err = repairer(half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
 					Store: store, Splits: []string{key(250), key(500), key(750)}, Parallel: 2, Logger: quiet,
-				})
+				}).Run(t.Context())
 				assert.NoError(t, err)
 			})
 		}
@@ -134,15 +134,15 @@ func TestASideThatIsNotInOrderEndsThePass(t *testing.T) {
 				}
 			}
 			source := scanned{half{w, "source"}, lies}
-			_, err := Run(t.Context(), source, half{w, "index"}, to, &Options{Logger: quiet})
+			_, err := repairer(source, half{w, "index"}, to, &Options{Logger: quiet}).Run(t.Context())
 			require.ErrorContains(t, err, says)
 			require.ErrorContains(t, err, "the source")
 			index := scanned{half{w, "index"}, lies}
-			_, err = Run(t.Context(), half{w, "source"}, index, to, &Options{Logger: quiet})
+			_, err = repairer(half{w, "source"}, index, to, &Options{Logger: quiet}).Run(t.Context())
 			require.ErrorContains(t, err, "the index")
 		}
 		beyond := scanned{half{w, "source"}, func(yield func(models.Row, error) bool) { yield(models.Row{Key: "z"}, nil) }}
-		_, err := Run(t.Context(), beyond, half{w, "index"}, to, &Options{Splits: []string{"m"}, Logger: quiet})
+		_, err := repairer(beyond, half{w, "index"}, to, &Options{Splits: []string{"m"}, Logger: quiet}).Run(t.Context())
 		require.ErrorContains(t, err, `was to end with "m", and has the key "z"`)
 		assert.Empty(t, w.deleted)
 		assert.Len(t, w.index, 3)
@@ -265,7 +265,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 	opts := &Options{Pause: 2 * time.Second, Logger: quiet}
 	group.Go(func() {
 		for time.Now().Before(stop) {
-			_, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, shared.Raw(), opts)
+			_, err := repairer(half{w, "source"}, half{w, "index"}, shared.Raw(), opts).Run(t.Context())
 			if tooMany := (*DeletesError)(nil); errors.As(err, &tooMany) {
 				opts.AllowDeletes = tooMany.Surplus
 			} else if err != nil {
@@ -282,7 +282,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 		w.agrees()
 	}
 	for range 4 { // the guard is lifted for what it names
-		_, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, shared.Raw(), opts)
+		_, err := repairer(half{w, "source"}, half{w, "index"}, shared.Raw(), opts).Run(t.Context())
 		if tooMany := (*DeletesError)(nil); errors.As(err, &tooMany) {
 			opts.AllowDeletes = tooMany.Surplus
 			continue
@@ -290,7 +290,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 		require.NoError(t, err)
 	}
 	w.agrees()
-	report, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, shared.Raw(), &Options{Logger: quiet})
+	report, err := repairer(half{w, "source"}, half{w, "index"}, shared.Raw(), &Options{Logger: quiet}).Run(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, report.Repaired+report.Deleted+report.Missing+report.Different+report.Surplus, "it converges")
 }
@@ -308,7 +308,7 @@ func TestARangeThatCannotBeReleasedIsLogged(t *testing.T) {
 		time.Sleep(time.Minute)
 		var log bytes.Buffer
 		s := w.sender(nil)
-		report, err := Run(t.Context(), half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: stuckStore{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		report, err := repairer(half{w, "source"}, half{w, "index"}, s.Raw(), &Options{Store: stuckStore{}, Logger: slog.New(slog.NewTextHandler(&log, nil))}).Run(t.Context())
 		require.NoError(t, err)
 		require.True(t, report.Agrees())
 		require.Contains(t, log.String(), "repair: range not released")

@@ -20,7 +20,7 @@ const (
 	mostSurplus = 200_000 // keys of a range that are kept to be deleted
 )
 
-// Run compares an index with its source once, and has the index repaired by a sender: what is missing or different is
+// Run compares the index with its source once, and has the sender repair the index: what is missing or different is
 // written, what the source does not have is deleted. It blocks until that is done, and returns what was found also
 // with an error. See the package for what it promises, and what sources and senders must be like.
 //
@@ -28,21 +28,18 @@ const (
 // nobody has, or has finished meanwhile, and reports what it has compared itself. A pass that goes on where another
 // was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
 //
-// The sender is one of the index: that of another one would write there, and delete. If its client has another name
-// for it nothing is done, unless Options.SameIndex says that both are names of one.
-//
 // The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError
 // if a side is not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows,
 // ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As
 // find them. Whatever it is, nothing was deleted then but what the report says.
-func Run(ctx context.Context, source Source, index Index, to Sender, opts *Options) (Report, error) {
-	return run(ctx, source, index, to, opts, time.Now())
+func (r *Repairer) Run(ctx context.Context) (Report, error) {
+	return r.run(ctx, time.Now())
 }
 
 // run is Run that leaves out ranges that another process has finished after a time.
-func run(ctx context.Context, source Source, index Index, to Sender, opts *Options, since time.Time) (Report, error) {
+func (r *Repairer) run(ctx context.Context, since time.Time) (Report, error) {
 	began := time.Now()
-	p, err := newPass(source, index, to, opts)
+	p, err := r.newPass()
 	if err != nil {
 		return Report{}, fmt.Errorf("repair: nothing was compared: %w", err)
 	}
@@ -81,16 +78,16 @@ func run(ctx context.Context, source Source, index Index, to Sender, opts *Optio
 	return end(err)
 }
 
-// newPass checks what Run was given.
-func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error) {
-	o, err := opts.withDefaults()
+// newPass checks the fields. The error names every problem.
+func (r *Repairer) newPass() (*pass, error) {
+	o, err := r.Options.withDefaults()
 	errs := []error{err}
-	to = orNone(to)
+	source, index, to := r.Source, r.Index, orNone(r.Sender)
 	if nilcheck.IsNil(source) {
-		errs = append(errs, errors.New("source is nil: use a *SQLSource, a *JSONL or a Functions"))
+		errs = append(errs, errors.New("the Source is nil: use a *SQLSource, a *JSONL or a Functions"))
 	}
 	if nilcheck.IsNil(index) {
-		errs = append(errs, errors.New("index is nil: use a *search.Rows"))
+		errs = append(errs, errors.New("the Index is nil: use a *search.Rows"))
 	}
 	if !nilcheck.IsNil(source) && !nilcheck.IsNil(index) {
 		errs = append(errs, checkVersions(source, index))
@@ -98,7 +95,7 @@ func newPass(source Source, index Index, to Sender, opts *Options) (*pass, error
 	switch {
 	case o.DryRun || o.Mark != nil:
 	case to == nil:
-		errs = append(errs, errors.New("the sender is nil: use the Raw of a BufferedSender, or set DryRun or Mark"))
+		errs = append(errs, errors.New("the Sender is nil: use the Raw of a BufferedSender, or set DryRun or Mark"))
 	case to.Info().Queued:
 		errs = append(errs, errors.New("the sender has a Queue, where others may send what it appends, so it cannot take keys: set Mark to its IndexKeys, "+
 			"whose Loader reads what is true, or use a sender without a Queue"))

@@ -132,7 +132,7 @@ func TestATableInAnotherOrderIsRefused(t *testing.T) {
 		require.NoError(t, err)
 	}
 	s := &SQLSource{DB: db, Table: "things", Key: "id COLLATE NOCASE", Version: "version", Load: func(context.Context, []string) ([]models.RawAction, error) { return nil, nil }}
-	_, err := Run(t.Context(), s, half{newWorld(t), "index"}, nil, &Options{DryRun: true, Logger: quiet})
+	_, err := repairer(s, half{newWorld(t), "index"}, nil, &Options{DryRun: true, Logger: quiet}).Run(t.Context())
 	var e *OrderError
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, OrderError{Side: "source", After: "a", Key: "B"}, *e)
@@ -266,10 +266,10 @@ func TestATableAndAnIndexOfTheServiceAreMadeEqual(t *testing.T) {
 	rows, err := search.NewRows(client, &search.RowsOptions{Version: "version"})
 	require.NoError(t, err)
 	opts := &Options{Pause: time.Millisecond, Splits: []string{"0500", "1700"}, Logger: quiet}
-	report, err := Run(t.Context(), table, rows, sender.Raw(), opts)
+	report, err := repairer(table, rows, sender.Raw(), opts).Run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []int64{100, 1, 1, 101, 1}, []int64{report.Missing, report.Different, report.Surplus, report.Repaired, report.Deleted})
-	report, err = Run(t.Context(), table, rows, sender.Raw(), opts)
+	report, err = repairer(table, rows, sender.Raw(), opts).Run(t.Context())
 	require.NoError(t, err)
 	assert.True(t, report.Agrees())
 	assert.Equal(t, []int64{2500, 2500}, []int64{report.SourceRows, report.IndexRows})
@@ -287,7 +287,7 @@ func TestVersionsOnOneSideAreRefused(t *testing.T) {
 			j, err := OpenJSONL(path, &JSONLOptions{Key: "id", Version: other})
 			require.NoError(t, err)
 			for _, source := range []Source{j, &SQLSource{Version: other}} {
-				_, err = newPass(source, rows, nil, &Options{DryRun: true})
+				_, err = repairer(source, rows, nil, &Options{DryRun: true}).newPass()
 				switch version {
 				case other:
 					require.NoError(t, err)

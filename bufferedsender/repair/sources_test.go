@@ -70,7 +70,7 @@ func TestASourceThatPanicsEndsThePassAndNotTheProcess(t *testing.T) {
 			w.behind(key(1), nil)
 			time.Sleep(time.Minute)
 			s := w.sender(nil)
-			_, err := Run(t.Context(), panics{half{w, "source"}, in}, half{w, "index"}, s.Raw(), &Options{Logger: quiet})
+			_, err := repairer(panics{half{w, "source"}, in}, half{w, "index"}, s.Raw(), &Options{Logger: quiet}).Run(t.Context())
 			require.ErrorContains(t, err, "panicked: of the source", in)
 			require.NoError(t, s.UploadDocuments(t.Context(), hotel{ID: key(1)}), "no key is held")
 			require.NoError(t, s.Flush(t.Context(), nil))
@@ -100,7 +100,7 @@ func TestASourceThatDoesNotAnswerDoesNotKeepItsKeys(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
-		_, err := Run(ctx, stuck{half{w, "source"}}, half{w, "index"}, s.Raw(), &Options{Logger: quiet})
+		_, err := repairer(stuck{half{w, "source"}}, half{w, "index"}, s.Raw(), &Options{Logger: quiet}).Run(ctx)
 		require.Error(t, err)
 		assert.Less(t, time.Since(began), 5*time.Minute)
 		time.Sleep(time.Minute)
@@ -176,7 +176,7 @@ func (p plainIndex) Lookup(ctx context.Context, keys []string) ([]models.Row, er
 func TestSidesThatCannotAgreeAreNotWrittenAgainAndAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(3000)
-		_, err := Run(t.Context(), half{w, "source"}, plainIndex{half{w, "index"}}, w.sender(nil).Raw(), &Options{Logger: quiet})
+		_, err := repairer(half{w, "source"}, plainIndex{half{w, "index"}}, w.sender(nil).Raw(), &Options{Logger: quiet}).Run(t.Context())
 		require.ErrorIs(t, err, ErrNothingSettles)
 		w.agrees()
 	})
@@ -190,7 +190,7 @@ func TestADeleteOfTheSourceIsRefused(t *testing.T) {
 		source := Functions{ScanRows: half{w, "source"}.Scan, LookupKeys: half{w, "source"}.Lookup, ReadKeys: func(context.Context, []string) ([]models.RawAction, error) {
 			return []models.RawAction{{Key: key(1), Type: models.ActionTypeDelete}}, nil
 		}}
-		_, err := Run(t.Context(), source, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet})
+		_, err := repairer(source, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}).Run(t.Context())
 		require.ErrorContains(t, err, "leave out what does not exist")
 		assert.Empty(t, w.deleted)
 	})

@@ -106,9 +106,9 @@ func TestProcessesShareTheRangesOfATable(t *testing.T) {
 			store, s := open(), w.sender(nil)
 			group.Go(func() {
 				var err error
-				reports[i], err = Run(t.Context(), half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
+				reports[i], err = repairer(half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
 					Store: store, Splits: splits, Parallel: 1, Pause: time.Millisecond, Logger: quiet,
-				})
+				}).Run(t.Context())
 				assert.NoError(t, err)
 			})
 		}

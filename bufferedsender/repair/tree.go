@@ -47,30 +47,30 @@ type TreeReport struct {
 // agrees, which goes by the rows of the source there. Of Options what is about ranges, Store and Hints is not used.
 // The errors are those of Run, ErrMore, and those of the tree.
 //
-// The sender is one of the index, as in Run, and the one that tells the tree.
-func RunTree(ctx context.Context, tree *digesttree.Tree, source Source, index Index, to Sender, opts *Options) (Report, error) {
-	return runTree(ctx, tree, source, index, to, opts, true)
+// The Sender is the one that tells the tree.
+func (r *Repairer) RunTree(ctx context.Context, tree *digesttree.Tree) (Report, error) {
+	return r.runTree(ctx, tree, true)
 }
 
 // runTree is RunTree, which builds what is due if build is set.
-func runTree(ctx context.Context, tree *digesttree.Tree, source Source, index Index, to Sender, opts *Options, build bool) (Report, error) {
+func (r *Repairer) runTree(ctx context.Context, tree *digesttree.Tree, build bool) (Report, error) {
 	began := time.Now()
-	p, err := newPass(source, index, to, opts)
+	p, err := r.newPass()
 	if tree == nil {
 		err = errors.Join(errors.New("the tree is nil: use that of digesttree.Open"), err)
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("repair: nothing was compared: %w", err)
 	}
-	r := treeRun{pass: p, tree: tree, total: Report{Began: began, DryRun: p.DryRun, Tree: new(TreeReport)}, seen: make(map[string]bool)}
-	defer r.close()
-	err = r.run(ctx, build)
-	r.total.Took, r.total.Complete = time.Since(began), err == nil
-	p.meters.tree(&r.total, err)
+	t := treeRun{pass: p, tree: tree, total: Report{Began: began, DryRun: p.DryRun, Tree: new(TreeReport)}, seen: make(map[string]bool)}
+	defer t.close()
+	err = t.run(ctx, build)
+	t.total.Took, t.total.Complete = time.Since(began), err == nil
+	p.meters.tree(&t.total, err)
 	if err != nil {
 		err = fmt.Errorf("repair: %w", err)
 	}
-	return r.total, err
+	return t.total, err
 }
 
 // treeRun is a RunTree under way.

@@ -18,7 +18,7 @@ import (
 )
 
 // A tree follows a sender, and what the sender has lost is found without reading the index.
-func ExampleRunTree() {
+func ExampleRepairer_RunTree() {
 	ctx := context.Background()
 	service := searchtest.NewServer(nil) // an emulated service
 	defer service.Close()
@@ -70,8 +70,9 @@ func ExampleRunTree() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	r := repair.Repairer{Source: source, Index: index, Sender: sender.Raw(), Options: repair.Options{Pause: time.Millisecond}}
 	for range 2 {
-		report, err := repair.RunTree(ctx, tree, source, index, sender.Raw(), &repair.Options{Pause: time.Millisecond})
+		report, err := r.RunTree(ctx, tree)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func (w *treed) runTree(opts *Options) (Report, error) {
 		opts = &Options{}
 	}
 	opts.Logger = quiet
-	return RunTree(context.Background(), w.tree, half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts)
+	return repairer(half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts).RunTree(context.Background(), w.tree)
 }
 
 // write has the sender write rows of the table.
@@ -255,7 +255,7 @@ func TestASourceThatLiesDeletesNothingByATreeThatKnowsLittle(t *testing.T) {
 		for _, k := range keysFrom(0, 520) { // 6.5 % of all, of which the tree knows half
 			w.set(k, nil)
 		}
-		report, err := runTree(t.Context(), w.tree, half{world, "source"}, half{world, "index"}, w.sender.Raw(), &Options{Logger: quiet}, false)
+		report, err := repairer(half{world, "source"}, half{world, "index"}, w.sender.Raw(), &Options{Logger: quiet}).runTree(t.Context(), w.tree, false)
 		var refused *DeletesError
 		require.ErrorAs(t, err, &refused)
 		assert.Positive(t, report.Tree.Unknown)
@@ -289,7 +289,7 @@ func TestMoreThanARoundFindsIsDeletedWhenAllWasSeen(t *testing.T) {
 		for _, k := range keysFrom(0, 200) { // two rounds, and one that has come round
 			w.set(k, nil)
 		}
-		report, err := RunTree(t.Context(), w.tree, half{world, "source"}, half{world, "index"}, world.sender(nil).Raw(), nil) // which tells the tree nothing
+		report, err := repairer(half{world, "source"}, half{world, "index"}, world.sender(nil).Raw(), nil).RunTree(t.Context(), w.tree) // which tells the tree nothing
 		require.NoError(t, err)
 		assert.Equal(t, int64(200), report.Deleted)
 		w.agrees()
@@ -308,7 +308,7 @@ func TestAWatchComparesByTheTreeBetweenItsPasses(t *testing.T) {
 		defer cancel()
 		passes, byTree, built := 0, 0, 0
 		opts := &Options{Tree: w.tree, treeEvery: 5 * time.Minute, Logger: quiet}
-		err := Watch(ctx, time.Hour, half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts, func(r Report, err error) {
+		err := repairer(half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts).Watch(ctx, time.Hour, func(r Report, err error) {
 			assert.NoError(t, err)
 			if r.Tree == nil {
 				passes++
@@ -332,7 +332,7 @@ func TestWhatATreeCannotDoIsSaid(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *world) {
 		w := withTree(t, world, digesttree.Options{})
 		w.fill(3)
-		_, err := RunTree(t.Context(), nil, half{world, "source"}, half{world, "index"}, nil, &Options{DryRun: true})
+		_, err := repairer(half{world, "source"}, half{world, "index"}, nil, &Options{DryRun: true}).RunTree(t.Context(), nil)
 		require.ErrorContains(t, err, "the tree is nil")
 		broken := errors.New("broken")
 		w.failScan = func(side string, row int) error {

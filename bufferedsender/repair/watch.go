@@ -19,18 +19,15 @@ import (
 // With Options.Tree it calls RunTree each ten minutes as well, never while a pass goes on, and each gets that too:
 // Report.Tree is not nil then. What is due of the tree is built at the first time, and no more often than passes are
 // made.
-func Watch(ctx context.Context, every time.Duration, source Source, index Index, to Sender, opts *Options, each func(Report, error)) error {
+func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Report, error)) error {
 	if every <= 0 {
 		return errors.New("repair: Watch: the time between two passes is to be positive")
 	}
-	checked, err := newPass(source, index, to, opts)
+	checked, err := r.newPass()
 	if err != nil {
 		return err
 	}
-	w := watch{pass: checked, each: each}
-	if opts != nil {
-		w.options = *opts
-	}
+	w := watch{Repairer: *r, logger: checked.Logger, each: each}
 
 	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // what is due next
 	if checked.Tree != nil {
@@ -46,9 +43,9 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 			if build {
 				built = time.Now()
 			}
-			o := w.options
-			o.AllowDeletes = 0
-			report, err := runTree(ctx, checked.Tree, source, index, to, &o, build)
+			byDigests := w.Repairer
+			byDigests.Options.AllowDeletes = 0
+			report, err := byDigests.runTree(ctx, checked.Tree, build)
 			if err := w.said(ctx, report, err); err != nil {
 				return err
 			}
@@ -58,11 +55,11 @@ func Watch(ctx context.Context, every time.Duration, source Source, index Index,
 		if err := sleep.For(ctx, time.Until(pass)); err != nil {
 			return err
 		}
-		report, err := run(ctx, source, index, to, &w.options, time.Now().Add(-every/2))
+		report, err := w.run(ctx, time.Now().Add(-every/2))
 		if err := w.said(ctx, report, err); err != nil {
 			return err
 		}
-		w.options.AllowDeletes = 0
+		w.Options.AllowDeletes = 0
 		pass = time.Now().Add(around(every))
 	}
 }
@@ -72,9 +69,9 @@ func around(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) }
 
 // watch is what a Watch knows.
 type watch struct {
-	pass    *pass
-	options Options
-	each    func(Report, error)
+	Repairer
+	logger *slog.Logger
+	each   func(Report, error)
 }
 
 // said passes on what has come of a pass. Its error is that of ctx.
@@ -83,7 +80,7 @@ func (w *watch) said(ctx context.Context, report Report, err error) error {
 	case w.each != nil:
 		w.each(report, err)
 	case err != nil && ctx.Err() == nil:
-		w.pass.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: a pass has ended with an error", slog.Any("error", err))
+		w.logger.LogAttrs(ctx, slog.LevelWarn, "repair: a pass has ended with an error", slog.Any("error", err))
 	}
 	return ctx.Err()
 }

@@ -275,9 +275,18 @@ func (w *world) sender(opts *bufferedsender.Options[hotel]) *bufferedsender.Buff
 	return s
 }
 
-// repair makes a pass with a sender of its own.
 var quiet = slog.New(slog.DiscardHandler)
 
+// repairer makes a Repairer. nil options are the zero value.
+func repairer(source Source, index Index, to Sender, opts *Options) *Repairer {
+	r := &Repairer{Source: source, Index: index, Sender: to}
+	if opts != nil {
+		r.Options = *opts
+	}
+	return r
+}
+
+// repair makes a pass with a sender of its own.
 func (w *world) repair(opts *Options) (Report, error) {
 	w.t.Helper()
 	s := w.sender(nil)
@@ -290,7 +299,7 @@ func (w *world) run(to Sender, opts *Options) (Report, error) {
 		opts = &Options{}
 	}
 	opts.Logger = slog.New(slog.DiscardHandler)
-	return Run(context.Background(), half{w, "source"}, half{w, "index"}, to, opts)
+	return repairer(half{w, "source"}, half{w, "index"}, to, opts).Run(context.Background())
 }
 
 // has returns what the index has of a key.

@@ -26,7 +26,8 @@ func follow(client *search.Client, folder string, opts bufferedsender.Options[Ho
 
 // repairLost repairs what is in the table and not in the index, as far as the sender should have written it. It reads
 // the table, and of the index only the documents whose keys differ: with ten million hotels and seven lost writes some
-// seconds, where repair.Run reads ten million documents. What others do to the index it does not see: see source.
+// seconds, where Run reads ten million documents. What others do to the index it does not see: see source.
 func repairLost(ctx context.Context, tree *digesttree.Tree, db *sql.DB, index repair.Index, sender *bufferedsender.BufferedSender[Hotel]) (repair.Report, error) {
-	return repair.RunTree(ctx, tree, source(db), index, sender.Raw(), &repair.Options{Pause: 2 * visible})
+	r := repair.Repairer{Source: source(db), Index: index, Sender: sender.Raw(), Options: repair.Options{Pause: 2 * visible}}
+	return r.RunTree(ctx, tree)
 }

@@ -201,10 +201,11 @@ func (s *story) pass(ctx context.Context) (repair.Report, error) {
 	if err != nil {
 		return repair.Report{}, err
 	}
-	report, err := repair.Run(ctx, source(s.db), rows, s.sender.Raw(), &repair.Options{
+	r := repair.Repairer{Source: source(s.db), Index: rows, Sender: s.sender.Raw(), Options: repair.Options{
 		Pause:    2 * visible,
 		Throttle: []repair.Tier{}, // the default would have it wait for an application that writes as fast as it can
-	})
+	}}
+	report, err := r.Run(ctx)
 	s.passes++
 	s.repaired += report.Repaired
 	s.deleted += report.Deleted

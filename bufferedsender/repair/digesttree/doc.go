@@ -8,10 +8,11 @@
 //		Handlers: digesttree.Follow(tree, func(h Hotel) int64 { return h.Version }),
 //	})
 //	…
-//	report, err := repair.RunTree(ctx, tree, source, index, sender.Raw(), nil)
+//	r := repair.Repairer{Source: source, Index: index, Sender: sender.Raw()}
+//	report, err := r.RunTree(ctx, tree)
 //
-// It is for little that got lost: a round of repair.RunTree finds 128 keys at most and takes some three times its
-// Pause, six seconds by default, so thousands of differences are repaired faster by repair.Run. RunTree does all that
+// It is for little that got lost: a round of RunTree finds 128 keys at most and takes some three times its
+// Pause, six seconds by default, so thousands of differences are repaired faster by Repairer.Run. RunTree does all that
 // there is to do: at first, once a week, and after a crash it builds the tree from a scan of the index
 // ([Tree.Rebuild]); it compares it with the source ([Tree.Compare]), looks the keys that differ up in the index,
 // repairs them, and tells the tree what the index has ([Tree.Look]). A program without such a source or index calls
