@@ -16,16 +16,8 @@ import (
 
 // Breaker returns the breaker of the sender, to look at, disable, enable or
 // reset, or to change its options. It is nil with FailSoon. Reset does not end a pause that the
-// service has asked for with Retry-After; that is MaxRetryAfter at the most.
+// service has asked for with Retry-After; that is breaker.MaxRetryAfter at the most.
 func (s *sender) Breaker() *breaker.Breaker { return s.options.held().Breaker }
-
-// longestWait is the longest Retry-After that is obeyed now, negative for any.
-func longestWait(b *breaker.Breaker) func() time.Duration {
-	if b == nil {
-		return func() time.Duration { return breaker.DefaultMaxRetryAfter }
-	}
-	return b.MaxRetryAfter
-}
 
 // gate is a breaker as the publisher sees it. Subscribers of the breaker may run
 // in its methods, so contain, which is deferred around them, stops their panics.

@@ -61,7 +61,7 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 	s.largestBody.Store(int64(limits.largestBody()))
 	tuner, tuned := options.tuner(limits, &s.newLimits, s.observer.guard)
 	sending := &transport{
-		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing, longestWait: longestWait(hold.Breaker),
+		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing,
 		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
 	}
 	if s.feed != nil {

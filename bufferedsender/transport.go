@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -20,7 +20,6 @@ type transport struct {
 	indexer      Indexer
 	telemetry    *telemetry
 	mergeMissing MergeMissing
-	longestWait  func() time.Duration // that Retry-After may ask for; negative: any
 	spare        sync.Pool            // of *[]result, to be filled again
 	contain      func(handler string) // to be deferred around the code of others
 	holds        bool                 // what does not work for now waits, and uses no attempt
@@ -68,9 +67,7 @@ func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	} else {
 		r = t.judge(batch, answer, err)
 	}
-	if longest := t.longestWait(); longest >= 0 {
-		r.RetryAfter = min(r.RetryAfter, longest)
-	}
+	r.RetryAfter = min(r.RetryAfter, breaker.MaxRetryAfter)
 	if r.RetryAfter <= 0 {
 		r.RetryAfter = -1 // a date in the past, of a clock that is behind, is no permission
 	}

@@ -29,7 +29,7 @@ type Options struct {
 	// turns waiting off.
 	Delay time.Duration
 	// MaxDelay caps the growth. It does not cap what a Retry-After header asks
-	// for; breaker.Options.MaxRetryAfter does. Defaults to 60 s, or Delay if that
+	// for; breaker.MaxRetryAfter does. Defaults to 60 s, or Delay if that
 	// is longer; negative leaves the growth uncapped (but for the longest Duration, 292 years).
 	MaxDelay time.Duration
 	// Jitter is the share of the delay that is random: with 1 the delay is

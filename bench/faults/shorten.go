@@ -28,9 +28,8 @@ func (s setting) shorten(o *bufferedsender.Options[document]) error {
 // breaker returns the default options of a breaker with their times scaled.
 func (s setting) breaker() *breaker.Options {
 	return &breaker.Options{
-		Window:        s.span(5 * time.Second),
-		OpenFor:       s.span(time.Second),
-		MaxOpenFor:    s.span(30 * time.Second),
-		MaxRetryAfter: s.span(breaker.DefaultMaxRetryAfter),
+		Window:     s.span(5 * time.Second),
+		OpenFor:    s.span(time.Second),
+		MaxOpenFor: s.span(30 * time.Second),
 	}
 }

@@ -92,7 +92,7 @@ func TestTheBreakerOpensOnTheNthFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := sendertest.SteadyBreaker(t, &breaker.Options{InARow: -1})
+				b := sendertest.SteadyBreaker(t, nil)
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: b}, Retry: sendertest.RetryAtOnce})
 				began := time.Now()
 				for i, at := range c.at {
@@ -365,7 +365,7 @@ func broken(calls *atomic.Int64) *sendertest.Indexer {
 
 // With a number that is never reached there is nothing but age to drop them for.
 func TestABreakerForgetsFailuresThatAreOutOfItsWindow(t *testing.T) {
-	b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: math.MaxInt, InARow: -1, Window: time.Nanosecond})
+	b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: math.MaxInt, Window: time.Nanosecond})
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()

@@ -13,7 +13,6 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
-	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -393,18 +392,5 @@ func TestPurgedKeysGoToThePolicyThatHasPurgedThem(t *testing.T) {
 		assert.Equal(t, []string{"w-0"}, second)
 		r.Sender.Breaker().Enable()
 		require.Error(t, r.Flush())
-	})
-}
-
-// The sender obeys a Retry-After as long as its breaker does.
-func TestTheLongestRetryAfterOfTheBreakerChangesWithIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, nil)}, AutoFlushInterval: -1})
-		_, err := r.Sender.Breaker().SetOptions(breaker.Options{MaxRetryAfter: 20 * time.Second})
-		require.NoError(t, err)
-		r.Respond(sendertest.First(1, sendertest.Always(429, sendertest.ErrorBody("busy"), "Retry-After", "3600")))
-		r.Upload(sendertest.Hotel{ID: "k"})
-		require.NoError(t, r.Flush())
-		assert.Equal(t, 20*time.Second, r.Now())
 	})
 }

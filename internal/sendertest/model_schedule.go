@@ -50,7 +50,6 @@ func newSchedule(intn func(int) int) *schedule {
 	if intn(2) == 0 {
 		s.breaker = breaker.Options{
 			Failures: pick(1, 2, 3), OpenFor: time.Duration(pick(1, 50, 1000)) * time.Millisecond,
-			MaxRetryAfter: time.Duration(pick(-1, 100, 5000)) * time.Millisecond, Share: float64(pick(-1, 0, 1)),
 		}
 	}
 	if intn(2) == 0 {
@@ -151,8 +150,8 @@ func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 			st.control.interval = []time.Duration{0, -1, time.Millisecond, time.Second, time.Hour}[s.intn(5)]
 			st.control.policy = append([]string{asItIs}, policies...)[s.intn(5)]
 			st.control.breaker = breaker.Options{
-				Failures: pick(0, 1, 2, 5), Window: time.Duration(pick(0, 1, 60)) * time.Second, Share: float64(pick(-1, 0, 1)),
-				OpenFor: time.Duration(pick(0, 0, 1, 50)) * time.Millisecond, MaxRetryAfter: time.Duration(pick(0, -1, 100)) * time.Millisecond,
+				Failures: pick(0, 1, 2, 5), Window: time.Duration(pick(0, 1, 60)) * time.Second,
+				OpenFor: time.Duration(pick(0, 0, 1, 50)) * time.Millisecond,
 			}
 		case "sleep", "pause", "breaker":
 			st.wait = time.Duration(pick(1, 10, 100, 3000)) * time.Millisecond

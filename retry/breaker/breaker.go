@@ -197,15 +197,9 @@ func (b *Breaker) finish(p *Permit, r Result) {
 	}
 }
 
-// MaxRetryAfter returns the longest Retry-After that is obeyed, negative if any
-// is.
-func (b *Breaker) MaxRetryAfter() time.Duration { return b.Options().MaxRetryAfter }
-
 // postpone notes that the service does not want to be asked for some time.
 func (b *Breaker) postpone(now time.Time, retryAfter time.Duration) {
-	if b.options.MaxRetryAfter >= 0 {
-		retryAfter = min(retryAfter, b.options.MaxRetryAfter)
-	}
+	retryAfter = min(retryAfter, MaxRetryAfter)
 	if at := now.Add(retryAfter); retryAfter > 0 && at.After(b.notBefore) {
 		b.notBefore = at
 	}

@@ -59,7 +59,7 @@ func state(b *breaker.Breaker) breaker.State { return b.Status().State }
 func TestItOpensOnTheNthFailureInTheWindow(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 7} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, &breaker.Options{Failures: n, InARow: -1, Window: 60 * time.Millisecond})
+			b := newBreaker(t, breaker.Options{Failures: n, Window: 60 * time.Millisecond}.OpensInARow(-1))
 			for range n - 1 {
 				request(t, b, fail)
 				request(t, b, succeed) // does not empty the window
@@ -80,7 +80,7 @@ func TestAFailureExactlyAsOldAsTheWindowIsOutOfIt(t *testing.T) {
 		60*time.Millisecond + 1: breaker.Closed,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, &breaker.Options{Failures: 3, InARow: -1, Window: 60 * time.Millisecond})
+			b := newBreaker(t, breaker.Options{Failures: 3, Window: 60 * time.Millisecond}.OpensInARow(-1))
 			request(t, b, fail)
 			time.Sleep(age - time.Millisecond)
 			request(t, b, fail)
@@ -113,7 +113,7 @@ func TestFailuresThatAreFewAmongTheResultsDoNotOpenIt(t *testing.T) {
 // fall into two windows.
 func TestTheWindowSlides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, &breaker.Options{Failures: 4, InARow: -1, Window: time.Second})
+		b := newBreaker(t, breaker.Options{Failures: 4, Window: time.Second}.OpensInARow(-1))
 		time.Sleep(900 * time.Millisecond)
 		request(t, b, fail)
 		request(t, b, fail)
@@ -127,7 +127,7 @@ func TestTheWindowSlides(t *testing.T) {
 // The moment of a failure is when it is reported, not when it was let through.
 func TestAFailureCountsWhenItIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, &breaker.Options{Failures: 2, InARow: -1, Window: time.Second})
+		b := newBreaker(t, breaker.Options{Failures: 2, Window: time.Second}.OpensInARow(-1))
 		first := allow(t, b)
 		time.Sleep(time.Minute)
 		first.Done(fail)
@@ -138,7 +138,7 @@ func TestAFailureCountsWhenItIsReported(t *testing.T) {
 
 func TestFailuresInARowOpenItHoweverFarApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, &breaker.Options{Failures: 10, InARow: 3})
+		b := newBreaker(t, breaker.Options{Failures: 10}.OpensInARow(3))
 		for _, r := range []breaker.Result{fail, fail, succeed, fail, saysNone, fail, saysNone} {
 			request(t, b, r)
 			time.Sleep(time.Hour)

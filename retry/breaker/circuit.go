@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -31,7 +32,8 @@ func (b *Breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 // opens it.
 func (b *Breaker) full(counts gobreaker.Counts) bool {
 	inWindow := b.window.add(time.Now())
-	inARow := b.options.InARow > 0 && uint64(counts.ConsecutiveFailures) >= uint64(b.options.InARow)
+	n := cmp.Or(b.options.inARow, b.options.Failures)
+	inARow := n > 0 && uint64(counts.ConsecutiveFailures) >= uint64(n)
 	return inWindow || inARow || b.judged.Outcome == Trip
 }
 
@@ -50,8 +52,7 @@ func (b *Breaker) changed(to gobreaker.State) {
 // could open the breaker too early or too late by the length of one.
 type window struct {
 	length   time.Duration
-	limit    int     // negative: the window is never full
-	share    float64 // negative: the successes do not matter
+	limit    int // negative: the window is never full
 	failures []failure
 	passed   uint64 // results that were no failure
 }
@@ -62,7 +63,7 @@ type failure struct {
 }
 
 // follow makes the window that of the options. It keeps what it remembers.
-func (w *window) follow(o Options) { w.length, w.limit, w.share = o.Window, o.Failures, o.Share }
+func (w *window) follow(o Options) { w.length, w.limit = o.Window, o.Failures }
 
 // add notes a failure and reports whether the window holds as many as it may.
 func (w *window) add(now time.Time) bool {
@@ -80,7 +81,7 @@ func (w *window) add(now time.Time) bool {
 		return false
 	}
 	all := float64(w.limit) + float64(w.passed-first.passed)
-	return float64(w.limit) >= w.share*all
+	return float64(w.limit) >= leastShare*all
 }
 
 func (w *window) clear() { w.failures = w.failures[:0] }

@@ -28,11 +28,12 @@
 //
 // What was in flight together fails together, and counts once: a failure of a
 // request that was let through before the last counted failure was reported is
-// not counted towards Failures and InARow (it is in Counts.Failures, and its
+// not counted towards Failures (it is in Counts.Failures, and its
 // Retry-After is remembered). So 50 ms without a connection are one failure
 // whether one request was in flight or a hundred, and three waves of requests
-// one after the other open the breaker. Successes are counted one by one; what
-// that means for Share is said there. A Trip always opens it, and a failed probe
+// one after the other open the breaker. Successes are counted one by one: up to half of
+// the requests that are sent one after the other may succeed while it opens, and
+// with many in flight next to none. A Trip always opens it, and a failed probe
 // always opens it again.
 //
 // Results of requests that started before the last change of state are ignored,
@@ -44,8 +45,8 @@
 //
 // As long as the trouble has lasted so far, but at least OpenFor (1 s) and at
 // most MaxOpenFor (30 s), less a random share; and in any case until the latest
-// moment that a Retry-After asked for, which is limited by MaxRetryAfter (10
-// min) alone. A Retry-After never shortens the time. The trouble began with the
+// moment that a Retry-After asked for, for MaxRetryAfter (10 min) at the
+// most. A Retry-After never shortens the time. The trouble began with the
 // first failure since the last success, of any request and in any state, and
 // ends with the next success; only a late failure begins none once the breaker
 // is closed again. Failures and Trips follow the same schedule.

@@ -168,10 +168,10 @@ func (m *model) full() bool {
 			passed++
 		}
 	}
-	if float64(inWindow) < m.options.Share*float64(inWindow+passed) {
+	if float64(inWindow) < 0.5*float64(inWindow+passed) {
 		inWindow = 0
 	}
-	return m.options.Failures > 0 && inWindow >= m.options.Failures || m.options.InARow > 0 && inARow >= m.options.InARow
+	return m.options.Failures > 0 && inWindow >= m.options.Failures || m.options.InARow() > 0 && inARow >= m.options.InARow()
 }
 
 func (m *model) until() time.Time {
@@ -193,11 +193,7 @@ func (m *model) until() time.Time {
 		if l.result.Outcome == breaker.Success {
 			break
 		}
-		asked := l.result.RetryAfter
-		if m.options.MaxRetryAfter >= 0 && asked > m.options.MaxRetryAfter {
-			asked = m.options.MaxRetryAfter
-		}
-		if at := l.at.Add(asked); failed(l.result) && at.After(until) {
+		if at := l.at.Add(l.result.RetryAfter); failed(l.result) && at.After(until) {
 			until = at
 		}
 	}

@@ -36,19 +36,13 @@ func drawOptions(rt *rapid.T) breaker.Options {
 	}
 	o := breaker.Options{
 		Failures: rapid.SampledFrom([]int{-1, 1, 2, 3, 4}).Draw(rt, "failures"),
-		InARow:   rapid.SampledFrom([]int{-1, -1, 1, 2, 3, 5}).Draw(rt, "in a row"),
 		Window:   ms("window", 1, 20),
-		Share:    rapid.SampledFrom([]float64{-1, 0.25, 0.5, 0.75, 1}).Draw(rt, "share"),
 		OpenFor:  ms("open for", 1, 20),
 
-		Jitter:        rapid.SampledFrom([]float64{-1, -1, 0.25, 0.5, 1}).Draw(rt, "jitter"),
-		MaxRetryAfter: ms("max retry after", 1, 40),
+		Jitter: rapid.SampledFrom([]float64{-1, -1, 0.25, 0.5, 1}).Draw(rt, "jitter"),
 	}
 	o.MaxOpenFor = o.OpenFor + ms("max open for", 0, 40)
-	if rapid.IntRange(0, 3).Draw(rt, "no cap") == 0 {
-		o.MaxRetryAfter = -1
-	}
-	return o
+	return *o.OpensInARow(rapid.SampledFrom([]int{-1, -1, 1, 2, 3, 5}).Draw(rt, "in a row"))
 }
 
 // errorsOfModel are told apart by the model.

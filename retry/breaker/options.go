@@ -10,46 +10,45 @@ import (
 
 // Defaults of Options.
 const (
-	defaultFailures      = 3
-	defaultWindow        = 5 * time.Second
-	defaultShare         = 0.5
-	defaultOpenFor       = time.Second
-	defaultMaxOpenFor    = 30 * time.Second
-	defaultJitter        = 0.5
-	DefaultMaxRetryAfter = 10 * time.Minute
+	defaultFailures   = 3
+	defaultWindow     = 5 * time.Second
+	defaultOpenFor    = time.Second
+	defaultMaxOpenFor = 30 * time.Second
+	defaultJitter     = 0.5
+
+	// leastShare is how many of the results since the first of the failures in the window
+	// must be failures too. Where one connection in ten breaks, three failures soon fall
+	// into a window, and the service still works. Successes are counted one by one,
+	// failures that were in flight together once. So of requests that are sent one after
+	// the other up to half may succeed while the breaker opens; with many in flight it
+	// opens only when next to none succeeds, and a service that answers half of them
+	// keeps getting all of them.
+	leastShare = 0.5
 
 	// shortestOpenFor keeps the moment of waking apart from the moment of
 	// opening on every clock.
 	shortestOpenFor = time.Millisecond
 )
 
+// MaxRetryAfter is the longest Retry-After that a breaker obeys, and a sender that uses
+// it; a longer one is taken for this.
+const MaxRetryAfter = 10 * time.Minute
+
 // Options configures a Breaker. nil and the zero value are ready to use. SetOptions changes
 // them later.
 type Options struct {
-	// Failures opens the breaker: it opens on the n-th failure inside Window.
+	// Failures opens the breaker: it opens on the n-th failure inside Window unless
+	// most of the results since the first of them are successes, and on the n-th
+	// failure without a success in between, however far apart they are: requests
+	// that time out after 60 s one after the other never share a window of 5 s.
 	// Requests that were in flight together and fail count as one failure; see
-	// the package documentation. Defaults to 3; negative turns it off, and InARow
-	// too unless that is set: then only a result of Trip opens it, and a probe
-	// that fails.
+	// the package documentation. Defaults to 3; negative turns it off: then only a
+	// result of Trip opens it, and a probe that fails.
 	Failures int
 	// Window is the time that the failures have to fall into. It slides: what
 	// counts is the distance between the first of n failures and the last, which
 	// must be shorter. Defaults to 5 s; negative is refused.
 	Window time.Duration
-	// Share is how many of the results since the first of those n failures, from 0
-	// to 1, must be failures too. Where one connection in ten breaks, three
-	// failures soon fall into a window, and the service still works. Successes are
-	// counted one by one, failures that were in flight together once. So of
-	// requests that are sent one after the other up to half may succeed while the
-	// breaker opens; with many in flight it opens only when next to none succeeds,
-	// and a service that answers half of them keeps getting all of them. Defaults
-	// to 0.5; negative turns it off: only the number counts.
-	Share float64
-	// InARow opens the breaker too: on the n-th failure without a success in
-	// between, however far apart they are. Requests that time out after 60 s one
-	// after the other never share a window of 5 s. Defaults to Failures; negative
-	// turns it off.
-	InARow int
 	// OpenFor is the shortest time that the breaker stays open before it lets a
 	// probe through. It stays open as long as the trouble (see Status.Trouble) has
 	// lasted when it opens, if that is longer, up to MaxOpenFor, less a random
@@ -58,7 +57,7 @@ type Options struct {
 	OpenFor time.Duration
 	// MaxOpenFor is the longest time that the breaker stays open by its own
 	// choice, however long the trouble has lasted. It does not limit a
-	// Retry-After; MaxRetryAfter does. Defaults to 30 s, or OpenFor if that is
+	// Retry-After, which counts up to MaxRetryAfter. Defaults to 30 s, or OpenFor if that is
 	// longer; less than OpenFor is refused.
 	MaxOpenFor time.Duration
 	// Jitter is the share of the open time that is random, so that many processes
@@ -68,10 +67,8 @@ type Options struct {
 	// nothing off a Retry-After. Defaults to 0.5; negative turns jitter off; above
 	// 1 is refused.
 	Jitter float64
-	// MaxRetryAfter is the longest Retry-After that is obeyed, by the senders that
-	// use the breaker too; a longer one is taken for this. Defaults to 10 min;
-	// negative turns the limit off.
-	MaxRetryAfter time.Duration
+
+	inARow int // 0 for Failures; tests turn it off
 }
 
 // Options returns the options in force, with every default filled in.
@@ -83,17 +80,15 @@ func (b *Breaker) Options() Options {
 
 // SetOptions changes options of a breaker that is in use and returns the old ones. A
 // field that is 0 stays as it is, so SetOptions of the old ones undoes it; for a default
-// give its number. While InARow is the same as Failures, as it is by default, Failures
-// alone changes both. If a value cannot be used nothing is changed, and the error names
+// give its number. If a value cannot be used nothing is changed, and the error names
 // every problem.
 //
 // What the breaker knows and does stays: its state, a Disable, the failures in the window,
-// the permits, the subscribers, who are not notified. Failures, Window, Share and InARow
-// count from the next failure on: fewer of them than have been counted already do not open
+// the permits, the subscribers, who are not notified. Failures and Window count
+// from the next failure on: fewer of them than have been counted already do not open
 // it, the next one does, and those that were too old or too many to be kept are not
 // remembered again. OpenFor, MaxOpenFor and Jitter count from the next opening on; one
-// that is open stays so until Status.Until, or Reset. MaxRetryAfter counts from the next
-// Retry-After on.
+// that is open stays so until Status.Until, or Reset.
 func (b *Breaker) SetOptions(o Options) (old Options, err error) {
 	b.mu.Lock()
 	defer b.unlock()
@@ -111,17 +106,11 @@ func (b *Breaker) SetOptions(o Options) (old Options, err error) {
 // with returns the options with those of other that are given, which are validated as those
 // of New are.
 func (o Options) with(other Options) (Options, error) {
-	if o.InARow == o.Failures && other.Failures != 0 {
-		o.InARow = other.Failures
-	}
 	o.Failures = cmp.Or(other.Failures, o.Failures)
 	o.Window = cmp.Or(other.Window, o.Window)
-	o.Share = cmp.Or(other.Share, o.Share)
-	o.InARow = cmp.Or(other.InARow, o.InARow)
 	o.OpenFor = cmp.Or(other.OpenFor, o.OpenFor)
 	o.MaxOpenFor = cmp.Or(other.MaxOpenFor, o.MaxOpenFor)
 	o.Jitter = cmp.Or(other.Jitter, o.Jitter)
-	o.MaxRetryAfter = cmp.Or(other.MaxRetryAfter, o.MaxRetryAfter)
 	return o.withDefaults()
 }
 
@@ -136,20 +125,11 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Failures == 0 {
 		c.Failures = defaultFailures
 	}
-	if c.InARow == 0 {
-		c.InARow = c.Failures
-	}
 	if c.Window < 0 {
 		errs = append(errs, fmt.Errorf("%s is %v: use a positive time, or 0 for the default of %v", "Window", c.Window, defaultWindow))
 	}
 	if c.Window == 0 {
 		c.Window = defaultWindow
-	}
-	if c.Share > 1 || math.IsNaN(c.Share) {
-		errs = append(errs, fmt.Errorf("a Share of %v: use a share up to 1, 0 for the default of %v, or a negative number for none", c.Share, defaultShare))
-	}
-	if c.Share == 0 {
-		c.Share = defaultShare
 	}
 	if c.Jitter > 1 || math.IsNaN(c.Jitter) {
 		errs = append(errs, fmt.Errorf("%s is %v: use a share up to 1, 0 for the default of %v, or a negative number for none", "Jitter", c.Jitter, defaultJitter))
@@ -157,16 +137,13 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Jitter == 0 {
 		c.Jitter = defaultJitter
 	}
-	if c.MaxRetryAfter == 0 {
-		c.MaxRetryAfter = DefaultMaxRetryAfter
-	}
 	return c, errors.Join(append(errs, c.openTimes())...)
 }
 
 // openTimes fills in OpenFor and MaxOpenFor, whose defaults depend on each other.
 func (o *Options) openTimes() error {
 	if o.MaxOpenFor != 0 && o.MaxOpenFor < shortestOpenFor {
-		return fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v; the limit of a Retry-After is MaxRetryAfter",
+		return fmt.Errorf("%s is %v: use at least %v, or 0 for the default of %v",
 			"MaxOpenFor", o.MaxOpenFor, shortestOpenFor, defaultMaxOpenFor)
 	}
 	if o.OpenFor != 0 && o.OpenFor < shortestOpenFor {

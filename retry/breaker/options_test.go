@@ -19,10 +19,9 @@ func TestNewReportsEveryProblemAtOnce(t *testing.T) {
 		"OpenFor is 999.999µs: use at least 1ms, or 0 for the default of 1s")
 	_, err = breaker.New(&breaker.Options{OpenFor: -1})
 	assert.EqualError(t, err, "breaker: OpenFor is -1ns: use at least 1ms, or 0 for the default of 1s")
-	_, err = breaker.New(&breaker.Options{Share: 2, Jitter: 1.5, MaxOpenFor: -1})
-	assert.EqualError(t, err, "breaker: a Share of 2: use a share up to 1, 0 for the default of 0.5, or a negative number for none\n"+
-		"Jitter is 1.5: use a share up to 1, 0 for the default of 0.5, or a negative number for none\n"+
-		"MaxOpenFor is -1ns: use at least 1ms, or 0 for the default of 30s; the limit of a Retry-After is MaxRetryAfter")
+	_, err = breaker.New(&breaker.Options{Jitter: 1.5, MaxOpenFor: -1})
+	assert.EqualError(t, err, "breaker: Jitter is 1.5: use a share up to 1, 0 for the default of 0.5, or a negative number for none\n"+
+		"MaxOpenFor is -1ns: use at least 1ms, or 0 for the default of 30s")
 	_, err = breaker.New(&breaker.Options{Jitter: math.NaN(), OpenFor: time.Minute, MaxOpenFor: time.Second})
 	assert.EqualError(t, err, "breaker: Jitter is NaN: use a share up to 1, 0 for the default of 0.5, or a negative number for none\n"+
 		"MaxOpenFor 1s is below OpenFor 1m0s: raise the one or lower the other")
@@ -55,16 +54,10 @@ func TestOpenForAndMaxOpenForGiveWayToEachOtherUnlessBothAreSet(t *testing.T) {
 	}
 }
 
-func TestMaxRetryAfterSaysWhatIsInForce(t *testing.T) {
-	assert.Equal(t, 10*time.Minute, newBreaker(t, nil).MaxRetryAfter())
-	assert.Equal(t, time.Minute, newBreaker(t, &breaker.Options{MaxRetryAfter: time.Minute}).MaxRetryAfter())
-	assert.Negative(t, newBreaker(t, &breaker.Options{MaxRetryAfter: -1}).MaxRetryAfter())
-}
-
 func TestNewLeavesTheOptionsAlone(t *testing.T) {
-	o := breaker.Options{InARow: 7}
+	o := breaker.Options{Failures: 7}
 	b := newBreaker(t, &o)
-	assert.Equal(t, breaker.Options{InARow: 7}, o)
+	assert.Equal(t, breaker.Options{Failures: 7}, o)
 	o.Failures = 1
 	request(t, b, fail)
 	assert.Equal(t, breaker.Closed, state(b))
@@ -103,8 +96,8 @@ func TestTheDefaultsAreThreeFailuresInFiveSecondsOrInARow(t *testing.T) {
 	}
 }
 
-func TestInARowIsAsManyAsFailuresUnlessSet(t *testing.T) {
-	for _, o := range []breaker.Options{{Failures: 5}, {InARow: 5, Failures: 9}, {InARow: 5, Failures: -1}} {
+func TestFiveFailuresInARowOpenItHoweverFarApart(t *testing.T) {
+	for _, o := range []breaker.Options{{Failures: 5}, *breaker.Options{Failures: 9}.OpensInARow(5), *breaker.Options{Failures: -1}.OpensInARow(5)} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBreaker(t, &o)
 			for range 5 {

@@ -14,7 +14,6 @@ import (
 func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
-		options breaker.Options
 		first   time.Duration // of a failure 2 s before the one that opens
 		between breaker.Result
 		last    time.Duration
@@ -25,9 +24,6 @@ func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
 		"longer":                       {last: 31 * s, want: 31 * s},
 		"negative":                     {last: -31 * s, want: 30 * s},
 		"up to the cap":                {last: 601 * s, want: 600 * s},
-		"up to a cap of one's own":     {options: breaker.Options{MaxRetryAfter: 40 * s}, last: 601 * s, want: 40 * s},
-		"no cap":                       {options: breaker.Options{MaxRetryAfter: -1}, last: 601 * s, want: 601 * s},
-		"a cap below OpenFor":          {options: breaker.Options{MaxRetryAfter: 5 * s}, last: 601 * s, want: 30 * s},
 		"longer of an earlier failure": {first: 100 * s, want: 98 * s},
 		"the later moment, not the longer time": {
 			first: 100 * s, last: 99 * s, want: 99 * s},
@@ -38,8 +34,7 @@ func TestRetryAfterLengthensTheOpenTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c.options.OpenFor, c.options.Jitter = 30*s, -1
-				b := newBreaker(t, &c.options)
+				b := newBreaker(t, &breaker.Options{OpenFor: 30 * s, Jitter: -1})
 				request(t, b, fail)
 				request(t, b, breaker.Result{Outcome: breaker.Failure, RetryAfter: c.first})
 				time.Sleep(s)
@@ -70,16 +65,6 @@ func TestTheRetryAfterOfAProbeCountsAndThenIsForgotten(t *testing.T) {
 		b.Reset()
 		request(t, b, trip)
 		assert.Equal(t, time.Now().Add(30*time.Second), b.Status().Until)
-	})
-}
-
-func TestTheLongestRetryAfterDoesNotOverflow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(t, &breaker.Options{MaxRetryAfter: -1})
-		request(t, b, breaker.Result{Outcome: breaker.Trip, RetryAfter: 1<<63 - 1})
-		time.Sleep(100 * 365 * 24 * time.Hour)
-		assert.Equal(t, breaker.Open, state(b))
-		b.Reset() // the bubble waits for no timer of centuries
 	})
 }
 

@@ -2,6 +2,7 @@ package breaker_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,26 +54,15 @@ var changeable = map[string]struct {
 	unusable []breaker.Options
 }{
 	"Failures": {
-		options: breaker.Options{InARow: -1}, set: breaker.Options{Failures: 5},
+		options: *breaker.Options{}.OpensInARow(-1), set: breaker.Options{Failures: 5},
 		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, 0, 1) },
 		was:     3, is: 5,
 	},
 	"Window": {
-		options: breaker.Options{InARow: -1}, set: breaker.Options{Window: time.Minute},
+		options: *breaker.Options{}.OpensInARow(-1), set: breaker.Options{Window: time.Minute},
 		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, 10*time.Second, 0) },
 		was:     -1, is: 3,
 		unusable: []breaker.Options{{Window: -1}},
-	},
-	"Share": {
-		options: breaker.Options{}, set: breaker.Options{Share: 0.2},
-		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, 0, 2) },
-		was:     -1, is: 3,
-		unusable: []breaker.Options{{Share: 1.1}},
-	},
-	"InARow": {
-		options: breaker.Options{}, set: breaker.Options{InARow: 2},
-		observe: func(t *testing.T, b *breaker.Breaker) any { return failures(t, b, time.Minute, 0) },
-		was:     3, is: 2,
 	},
 	"OpenFor": {
 		options: breaker.Options{Jitter: -1}, set: breaker.Options{OpenFor: 7 * time.Second},
@@ -96,23 +86,17 @@ var changeable = map[string]struct {
 		was:     true, is: false,
 		unusable: []breaker.Options{{Jitter: 1.5}},
 	},
-	"MaxRetryAfter": {
-		options: breaker.Options{}, set: breaker.Options{MaxRetryAfter: time.Hour},
-		observe: func(t *testing.T, b *breaker.Breaker) any {
-			return openFor(t, b, breaker.Result{Outcome: breaker.Trip, RetryAfter: 24 * time.Hour})
-		},
-		was: 10 * time.Minute, is: time.Hour,
-	},
 }
 
 func TestEveryOptionCanBeChangedWhileTheBreakerIsInUse(t *testing.T) {
 	options := reflect.TypeFor[breaker.Options]()
-	require.Len(t, changeable, options.NumField(), "every option, and nothing else")
-	for i := range options.NumField() {
-		name := options.Field(i).Name
+	fields := slices.DeleteFunc(reflect.VisibleFields(options), func(f reflect.StructField) bool { return !f.IsExported() })
+	require.Len(t, changeable, len(fields), "every option, and nothing else")
+	for _, f := range fields {
+		name := f.Name
 		c, known := changeable[name]
 		require.True(t, known, "%s has no row in the table", name)
-		field := func(o breaker.Options) any { return reflect.ValueOf(o).Field(i).Interface() }
+		field := func(o breaker.Options) any { return reflect.ValueOf(o).FieldByIndex(f.Index).Interface() }
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBreaker(t, &c.options)
@@ -133,7 +117,7 @@ func TestEveryOptionCanBeChangedWhileTheBreakerIsInUse(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, before, old)
 				want := before
-				reflect.ValueOf(&want).Elem().Field(i).Set(reflect.ValueOf(c.set).Field(i))
+				reflect.ValueOf(&want).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(c.set).FieldByIndex(f.Index))
 				assert.Equal(t, want, b.Options(), "only this one")
 				assert.Equal(t, c.is, c.observe(t, b), "afterwards")
 
@@ -155,23 +139,10 @@ func TestSetOptionsNamesEveryProblemAndChangesNothing(t *testing.T) {
 	assert.Equal(t, before, b.Options())
 }
 
-func TestInARowFollowsFailuresWhileTheyAreEqual(t *testing.T) {
-	b := newBreaker(t, nil)
-	set := func(o breaker.Options) [2]int {
-		_, err := b.SetOptions(o)
-		require.NoError(t, err)
-		return [2]int{b.Options().Failures, b.Options().InARow}
-	}
-	assert.Equal(t, [2]int{9, 9}, set(breaker.Options{Failures: 9}))
-	assert.Equal(t, [2]int{9, 4}, set(breaker.Options{InARow: 4}))
-	assert.Equal(t, [2]int{2, 4}, set(breaker.Options{Failures: 2}))
-	assert.Equal(t, [2]int{-1, 4}, set(breaker.Options{Failures: -1}))
-}
-
 func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 	t.Run("the failures in the window, which open nothing by themselves", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, &breaker.Options{Failures: 6, InARow: -1})
+			b := newBreaker(t, breaker.Options{Failures: 6}.OpensInARow(-1))
 			for range 5 {
 				request(t, b, fail)
 			}
@@ -186,7 +157,7 @@ func TestSetOptionsKeepsWhatTheBreakerKnows(t *testing.T) {
 	// Where a window of three holds five, it must not judge by five.
 	t.Run("but no more than count", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(t, &breaker.Options{Failures: 6, InARow: -1, Window: time.Hour})
+			b := newBreaker(t, breaker.Options{Failures: 6, Window: time.Hour}.OpensInARow(-1))
 			request(t, b, fail)
 			request(t, b, fail)
 			for range 20 { // 20 of the results since then
@@ -244,10 +215,9 @@ func TestOptionsChangeWhileTheBreakerIsUsedConcurrentSafe(t *testing.T) {
 					if p, err := b.Allow(); err == nil {
 						p.Done([]breaker.Result{fail, succeed}[i%2])
 					}
-					_ = b.MaxRetryAfter()
-					_, err := b.SetOptions(breaker.Options{Failures: i + 1, Window: time.Duration(i + 1), OpenFor: time.Millisecond, MaxOpenFor: time.Hour, MaxRetryAfter: time.Second})
+					_, err := b.SetOptions(breaker.Options{Failures: i + 1, Window: time.Duration(i + 1), OpenFor: time.Millisecond, MaxOpenFor: time.Hour})
 					assert.NoError(t, err)
-					assert.Equal(t, time.Second, b.Options().MaxRetryAfter)
+					assert.Equal(t, time.Hour, b.Options().MaxOpenFor)
 				}
 			}()
 		}

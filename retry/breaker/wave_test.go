@@ -26,7 +26,7 @@ func wave(t *testing.T, b *breaker.Breaker, n int, r breaker.Result) {
 }
 
 func TestWhatWasInFlightTogetherCountsOnce(t *testing.T) {
-	for _, o := range []breaker.Options{{}, {InARow: -1}, {Failures: 100, InARow: 3}} {
+	for _, o := range []breaker.Options{{}, *breaker.Options{}.OpensInARow(-1), *breaker.Options{Failures: 100}.OpensInARow(3)} {
 		for _, n := range []int{1, 2, 3, 8, 100} {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBreaker(t, &o)
