@@ -9,10 +9,10 @@
 // # What is promised
 //
 //   - Never more slots are in use than there are, and one that is free is given to somebody who waits for
-//     it, unless it belongs to the other side of the pool or the class has its size.
-//   - Expedited has slots of its own and waits for no other class. The other classes have a floor each, at least one
-//     slot, or one turn in each round where there are fewer slots than classes; what is left is lent to the most
-//     urgent, for one request at a time.
+//     it, unless it belongs to the other side of the pool.
+//   - Expedited has slots of its own and waits for no other class. Each of the other classes has one slot for certain
+//     while it has work, or one turn in each round where there are fewer slots than classes; what is left is lent to
+//     the most urgent, for one request at a time.
 //   - Within a class members take turns by bytes, without credit for having been idle: of members whose requests are
 //     of one size each is passed by each other once at the most.
 //   - Who gives up waiting leaves at once and costs nothing. Work that panics costs its caller an error, and nobody a

@@ -31,14 +31,9 @@ const doBytes = 1 << 20
 type Options struct {
 	// Expedited is how many slots the class Expedited has, which nobody else uses. Defaults to 4, at most 10 000.
 	Expedited int
-	// Shared is how many slots the other classes share. Defaults to 4, at most 10 000.
+	// Shared is how many slots the other classes share. Each class that has work gets at least one, or one turn in
+	// each round where there are fewer slots than classes. Defaults to 4, at most 10 000.
 	Shared int
-	// Floors is how many of the shared slots a class has for certain while it has work, at least 1, which is the
-	// default; together they may be more than Shared, and then they become turns. That of Expedited is not used.
-	Floors [classes]int
-	// Sizes is how many of the shared slots a class has at the most; 0, the default, is all of them, also when Shared
-	// changes. That of Expedited is not used.
-	Sizes [classes]int
 
 	// BufferedActions and BufferedBytes are the budget: how many actions, and bytes of them, all members buffer
 	// together, beside the limits of each. It is exceeded by what must be accepted, and by one action of a member
@@ -74,15 +69,6 @@ func (o Options) checked() (Options, error) {
 	}
 	if o.maxWaiting == 0 {
 		o.maxWaiting = defaultMaxWaiting
-	}
-	for c := models.ClassAssured1; c <= models.ClassBestEffort; c++ {
-		number(fmt.Sprintf("the floor of %v", c), &o.Floors[c], 1)
-		if o.Sizes[c] < 0 {
-			errs = append(errs, fmt.Errorf("the size of %v is %d: use a positive number, or 0 for all of the shared slots", c, o.Sizes[c]))
-		}
-		if o.Sizes[c] > 0 && o.Floors[c] > o.Sizes[c] {
-			errs = append(errs, fmt.Errorf("the floor of %v is %d, and its size %d", c, o.Floors[c], o.Sizes[c]))
-		}
 	}
 	number("FloorActions", &o.FloorActions, defaultFloorActions)
 	if o.FloorBytes < 0 {

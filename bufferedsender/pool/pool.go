@@ -154,19 +154,11 @@ func (p *Pool) free(lane models.Class) bool {
 	if lane == models.ClassExpedited {
 		return p.inUse[models.ClassExpedited] < p.own
 	}
-	return p.lent < p.shared && p.inUse[lane] < p.size(lane)
+	return p.lent < p.shared
 }
 
 // busy is how many slots are in use. mu must be held.
 func (p *Pool) busy() int { return p.inUse[models.ClassExpedited] + p.lent }
-
-// size is the most that a lane has of the shared slots.
-func (p *Pool) size(lane models.Class) int {
-	if n := p.settings.Sizes[lane]; n > 0 {
-		return n
-	}
-	return p.settings.Shared
-}
 
 // next returns the lane that gets the next slot. mu must be held.
 func (p *Pool) next() (lane models.Class, ok bool) {
@@ -181,7 +173,7 @@ func (p *Pool) next() (lane models.Class, ok bool) {
 	return lane, ok
 }
 
-// nextShared returns the lane that gets the next of the shared slots: one below its floor, by turns, or the most
+// nextShared returns the lane that gets the next of the shared slots: one that has none, by turns, or the most
 // urgent.
 func (p *Pool) nextShared() (models.Class, bool) {
 	const lanes = classes - 1
@@ -190,7 +182,7 @@ func (p *Pool) nextShared() (models.Class, bool) {
 	}
 	for i := 1; i <= lanes; i++ {
 		at := (p.turns.rotation + i) % lanes
-		if lane := models.Class(at + 1); p.lines[lane].waiting > 0 && p.free(lane) && p.inUse[lane] < p.settings.Floors[lane] {
+		if lane := models.Class(at + 1); p.lines[lane].waiting > 0 && p.free(lane) && p.inUse[lane] == 0 {
 			return lane, true
 		}
 	}
@@ -227,7 +219,7 @@ func (p *Pool) use(s *Seat) {
 	}
 	p.turns.mine = lane == models.ClassExpedited
 	if lane != models.ClassExpedited {
-		if p.inUse[lane] < p.settings.Floors[lane] {
+		if p.inUse[lane] == 0 {
 			p.turns.rotation = int(lane) - 1
 		}
 		p.lent++

@@ -117,8 +117,8 @@ func TestExpeditedWaitsForNobodyElse(t *testing.T) {
 	assert.Equal(t, []string{"m expedited"}, q.granted, "it is the next, and no other slot is its own")
 }
 
-func TestAClassBelowItsFloorComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T) {
-	p := newPool(t, Options{Shared: 2, Floors: [classes]int{models.ClassBestEffort: 2}})
+func TestAClassWithoutASlotComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T) {
+	p := newPool(t, Options{Shared: 2})
 	m := join(t, p, "m")
 	q := &queue{t: t}
 	first, second := m.takes(t, models.ClassAssured2), m.takes(t, models.ClassAssured2)
@@ -128,25 +128,13 @@ func TestAClassBelowItsFloorComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T
 	second.Release()
 	require.Equal(t, []string{"m best effort"}, q.granted, "behind Assured2, which was served last, and has a slot")
 	first.Release()
-	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "by rotation: both are below their floors")
+	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "by rotation: Assured2 has none either")
 	q.slots[1].Release() // of Assured1
 	require.Equal(t, "m assured2", q.granted[2])
 	q.slots[0].Release() // of BestEffort
 	require.Equal(t, "m best effort", q.granted[3])
 	q.slots[2].Release()
 	require.Equal(t, "m assured1", q.granted[4])
-}
-
-func TestAClassHasAtMostItsSize(t *testing.T) {
-	p := newPool(t, Options{Shared: 4, Sizes: [classes]int{models.ClassBestEffort: 1}})
-	m := join(t, p, "m")
-	q := &queue{t: t}
-	first := m.takes(t, models.ClassBestEffort)
-	q.asks(m, models.ClassBestEffort, 1)
-	m.takes(t, models.ClassAssured3)
-	require.Empty(t, q.granted, "though two slots are free")
-	first.Release()
-	require.Len(t, q.granted, 1)
 }
 
 // With one slot for all of them each has its turn: Expedited every second one, the others in rotation.
@@ -196,7 +184,7 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	q.asks(m, models.ClassExpedited, 1)
 	require.NoError(t, p.SetOptions(Options{Expedited: 2, Shared: 1}))
 	require.Len(t, q.granted, 1)
-	require.ErrorContains(t, p.SetOptions(Options{Expedited: -1, Sizes: [classes]int{models.ClassBestEffort: -2}}), "the size of best effort is -2")
+	require.ErrorContains(t, p.SetOptions(Options{Expedited: -1, Shared: -2}), "Shared is -2")
 	require.Equal(t, 2, p.Options().Expedited, "nothing of it holds")
 	more := p.Options()
 	more.Shared = 2
@@ -604,13 +592,8 @@ func TestShutdownDoesNotWaitForWhoHasCrashed(t *testing.T) {
 }
 
 func TestNewNamesEveryProblem(t *testing.T) {
-	_, err := New(&Options{
-		Expedited: -1, Shared: -2, Floors: [classes]int{models.ClassAssured1: -5, models.ClassBestEffort: 3}, Sizes: [classes]int{models.ClassAssured2: -6, models.ClassBestEffort: 2},
-	})
-	for _, want := range []string{
-		"Expedited is -1", "Shared is -2", "the floor of assured1 is -5", "the size of assured2 is -6",
-		"the floor of best effort is 3, and its size 2",
-	} {
+	_, err := New(&Options{Expedited: -1, Shared: -2})
+	for _, want := range []string{"Expedited is -1", "Shared is -2"} {
 		require.ErrorContains(t, err, want)
 	}
 	p, err := New(nil)

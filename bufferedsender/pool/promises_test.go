@@ -197,18 +197,18 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 // An old slot that is given back undoes no turn that its class has had since, nor do Expedited's that are slots of
 // its own.
 func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
-	p := newPool(t, Options{Expedited: 1, Shared: 2, Floors: [classes]int{models.ClassBestEffort: 2}})
+	p := newPool(t, Options{Expedited: 1, Shared: 2})
 	m := join(t, p, "m")
 	old := m.takes(t, models.ClassBestEffort)
 	other := m.takes(t, models.ClassAssured4)
 	q := &queue{t: t}
-	for _, c := range []models.Class{models.ClassBestEffort, models.ClassBestEffort, models.ClassAssured1} {
+	for _, c := range []models.Class{models.ClassAssured1, models.ClassAssured2, models.ClassBestEffort} {
 		q.asks(m, c, 1)
 	}
 	other.Release()
-	require.Equal(t, []string{"m best effort"}, q.granted)
+	require.Equal(t, []string{"m assured1"}, q.granted)
 	old.GiveBack()
-	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "it has had its turn")
+	require.Equal(t, []string{"m assured1", "m assured2"}, q.granted, "the turn of Assured1 counts")
 
 	p = newPool(t, slots(1, 1))
 	m = join(t, p, "m")

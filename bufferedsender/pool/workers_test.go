@@ -85,19 +85,14 @@ func TestACrashedLastWorkerIsReplaced(t *testing.T) {
 	}
 }
 
-// Of ten jobs of each of three workers every other one crashes, in a class of one slot, in one of five, and in
+// Of ten jobs of each of three workers every other one crashes, in a class of five slots, and in
 // Expedited: each gets its own end, and all together need no longer than the slots allow.
 func TestHalfOfTheWorkCrashesAndTheOtherHalfIsDone(t *testing.T) {
-	for class, size := range map[models.Class]int{models.ClassBestEffort: 1, models.ClassAssured1: 5, models.ClassExpedited: 3} {
+	for class, size := range map[models.Class]int{models.ClassAssured1: 5, models.ClassExpedited: 3} {
 		for name, death := range deaths {
 			t.Run(fmt.Sprint(class, " ", name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					o := slots(3, 5)
-					for c := models.ClassAssured1; c <= models.ClassBestEffort; c++ {
-						o.Sizes[c] = 5
-					}
-					o.Sizes[models.ClassBestEffort] = 1
-					p := newPool(t, o)
+					p := newPool(t, slots(3, 5))
 					began := time.Now()
 					var all sync.WaitGroup
 					for worker := range 3 {
