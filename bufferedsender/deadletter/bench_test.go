@@ -20,23 +20,14 @@ func kilobyteLetter(i int) Letter {
 }
 
 // benchOptions do not fill up.
-func benchOptions(noSync bool) *FileOptions {
-	return &FileOptions{MaxTotalBytes: -1, NoSync: noSync}
-}
+func benchOptions() *FileOptions { return &FileOptions{MaxTotalBytes: -1} }
 
 func BenchmarkWrite(b *testing.B) {
-	for _, c := range []struct {
-		letters int
-		noSync  bool
-	}{{1, false}, {1, true}, {100, false}, {100, true}} {
-		name := fmt.Sprintf("%d letters of 1 KB", c.letters)
-		if c.noSync {
-			name += " without sync"
-		}
-		b.Run(name, func(b *testing.B) {
-			f := openDir(b, b.TempDir(), benchOptions(c.noSync))
+	for _, n := range []int{1, 100} {
+		b.Run(fmt.Sprintf("%d letters of 1 KB", n), func(b *testing.B) {
+			f := openDir(b, b.TempDir(), benchOptions())
 			var letters []Letter
-			for i := range c.letters {
+			for i := range n {
 				letters = append(letters, kilobyteLetter(i))
 			}
 			b.ReportAllocs()
@@ -52,7 +43,7 @@ func BenchmarkWrite(b *testing.B) {
 
 func fillDir(b *testing.B, dir string, n int) {
 	b.Helper()
-	f, err := Open(dir, benchOptions(true))
+	f, err := Open(dir, benchOptions())
 	require.NoError(b, err)
 	for i := range n {
 		require.NoError(b, f.Write(b.Context(), []Letter{kilobyteLetter(i)}))

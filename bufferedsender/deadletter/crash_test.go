@@ -147,7 +147,7 @@ type scenario struct {
 }
 
 func (s *scenario) run(ctx context.Context, d *disktest.Disk) {
-	options, _ := (&FileOptions{MaxFileBytes: 900}).withDefaults() // three letters
+	options := (&FileOptions{maxFileBytes: 900}).withDefaults() // three letters
 	f, err := open(d, options)
 	if err != nil {
 		return
@@ -171,7 +171,7 @@ func (s *scenario) run(ctx context.Context, d *disktest.Disk) {
 		s.delivered = append(s.delivered, service.applied...)
 		return results, err
 	})
-	if _, err = Replay(ctx, f, testIndex, sink, &ReplayOptions{MaxActions: 2}); err != nil {
+	if _, err = Replay(ctx, f, testIndex, sink, &ReplayOptions{maxActions: 2}); err != nil {
 		return
 	}
 	if write(1); err != nil {

@@ -271,13 +271,13 @@ func ExampleFile_Write() {
 func ExampleFile_Stats() {
 	dir, remove := temporary()
 	defer remove()
-	letters := someLetters(dir, &deadletter.FileOptions{MaxFileBytes: 500}) // two letters
+	letters := someLetters(dir, nil)
 	defer letters.Close()
 
 	stats := letters.Stats()
 	fmt.Println(stats.Files, stats.Written, stats.Bytes > 500)
 	// Output:
-	// 2 3 true
+	// 1 3 true
 }
 
 func ExampleFile_Close() {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
@@ -34,7 +33,6 @@ var _ Sink = (*File)(nil)
 // segment is a file of letters that is being written.
 type segment struct {
 	stem    string
-	created time.Time
 	handle  disk.Handle
 	letters int64 // also the number of the last one
 }
@@ -55,10 +53,7 @@ type Stats struct {
 // the File is open, and makes it if need be. It mends what a crash has left.
 // The error is ErrLocked if another File has it.
 func Open(dir string, opts *FileOptions) (*File, error) {
-	options, err := opts.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+	options := opts.withDefaults()
 	var f *File
 	release, err := disk.OpenLocked(dir, lockName, ErrLocked, func(d disk.Folder) (err error) {
 		f, err = open(d, options)

@@ -67,7 +67,7 @@ type model struct {
 
 func newModel(rt *rapid.T) *model {
 	m := &model{rt: rt, d: disktest.New(), applied: map[string]int{}}
-	m.options, _ = (&FileOptions{MaxFileBytes: rapid.SampledFrom([]int64{1, 900, 4000}).Draw(rt, "MaxFileBytes")}).withDefaults()
+	m.options = (&FileOptions{maxFileBytes: rapid.SampledFrom([]int64{1, 900, 4000}).Draw(rt, "MaxFileBytes")}).withDefaults()
 	m.open()
 	return m
 }
@@ -223,7 +223,7 @@ func (m *model) replay(rt *rapid.T) {
 	var report Report
 	var err error
 	certain := m.failing(rt, func() {
-		report, err = Replay(ctx, m.f, testIndex, to, &ReplayOptions{MaxActions: rapid.IntRange(1, 5).Draw(rt, "MaxActions")})
+		report, err = Replay(ctx, m.f, testIndex, to, &ReplayOptions{maxActions: rapid.IntRange(1, 5).Draw(rt, "MaxActions")})
 	})
 	for _, it := range delivered {
 		if it.is = gone; !certain {

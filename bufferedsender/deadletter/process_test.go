@@ -18,7 +18,7 @@ const otherProcessDir = "DEADLETTER_TEST_DIR"
 
 // otherProcess says on standard output what was reported to it about each letter.
 func otherProcess(dir string) int {
-	f, err := Open(dir, &FileOptions{MaxFileBytes: 2000})
+	f, err := Open(dir, &FileOptions{maxFileBytes: 2000})
 	if err != nil {
 		fmt.Println(err)
 		return 1

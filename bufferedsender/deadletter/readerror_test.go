@@ -9,7 +9,7 @@ import (
 
 func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
 	d := disktest.New()
-	f := openDisk(t, d, &FileOptions{MaxFileBytes: 1 << 10})
+	f := openDisk(t, d, &FileOptions{maxFileBytes: 1 << 10})
 	require.NoError(t, f.Write(t.Context(), lettersOf(0, 10)))
 	require.NoError(t, f.Close())
 	before := readAll(t, d)
@@ -17,8 +17,7 @@ func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
 	for name, content := range d.Files() { // torn by a crash: Open mends it
 		d.Put(name, content[:len(content)-1])
 	}
-	options, err := (*FileOptions)(nil).withDefaults()
-	require.NoError(t, err)
+	options := (*FileOptions)(nil).withDefaults()
 	disktest.FailEachRead(t, d, func(t *testing.T, d *disktest.Disk) error {
 		f, err := open(d, options)
 		if err == nil {

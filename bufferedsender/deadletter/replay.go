@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,10 +23,11 @@ type Sender interface {
 	AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 }
 
-// Limits of a Replay's memory.
+// How many dead letters, and of which size in bytes, are in memory and given to
+// the sender at once. A single larger one is sent anyway.
 const (
-	DefaultReplayActions = 1000
-	DefaultReplayBytes   = 8 << 20
+	replayActions = 1000
+	replayBytes   = 8 << 20
 )
 
 // ReplayOptions configures Replay. nil and the zero value are ready to use.
@@ -48,26 +50,16 @@ type ReplayOptions struct {
 	// and a *DamagedError. Not of letters to which Replay did not get, or whose
 	// outcome it did not wait for. Defaults to nobody.
 	Kept func(l Letter, why error)
-	// MaxActions and MaxBytes are how many letters, and of which size in bytes,
-	// are in memory and given to the sender at once. A single larger one is sent
-	// all the same. They default to 1000 and 8 MiB; negative is refused.
-	MaxActions int
-	MaxBytes   int64
+
+	maxActions int // 0 for replayActions and replayBytes; tests lower them
+	maxBytes   int64
 }
 
-// withDefaults returns a copy of o with every default filled in, or an error
-// that names every problem at once.
-func (o *ReplayOptions) withDefaults() (ReplayOptions, error) {
+// withDefaults returns a copy of o with every default filled in.
+func (o *ReplayOptions) withDefaults() ReplayOptions {
 	var c ReplayOptions
 	if o != nil {
 		c = *o
-	}
-	var errs []error
-	if c.MaxActions < 0 {
-		errs = append(errs, fmt.Errorf("MaxActions is %d: use a positive number, or 0 for the default of %d", c.MaxActions, DefaultReplayActions))
-	}
-	if c.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("MaxBytes is %d: use a positive number, or 0 for the default of %d", c.MaxBytes, DefaultReplayBytes))
 	}
 	if c.Select == nil {
 		c.Select = func(Letter) bool { return true }
@@ -78,13 +70,8 @@ func (o *ReplayOptions) withDefaults() (ReplayOptions, error) {
 	if c.Kept == nil {
 		c.Kept = func(Letter, error) {}
 	}
-	if c.MaxActions == 0 {
-		c.MaxActions = DefaultReplayActions
-	}
-	if c.MaxBytes == 0 {
-		c.MaxBytes = DefaultReplayBytes
-	}
-	return c, errors.Join(errs...)
+	c.maxActions, c.maxBytes = cmp.Or(c.maxActions, replayActions), cmp.Or(c.maxBytes, replayBytes)
+	return c
 }
 
 // ownDocument is the default of ReplayOptions.Document.
@@ -136,10 +123,7 @@ type Report struct {
 // their Tag is Replay's, not the one of the action that was given up. The functions
 // in opts are called on the goroutine of the caller.
 func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayOptions) (Report, error) {
-	options, err := opts.withDefaults()
-	if err != nil {
-		return Report{}, err
-	}
+	options := opts.withDefaults()
 	p, err := f.beginWalk(ctx)
 	if err != nil {
 		return Report{}, err
@@ -217,7 +201,7 @@ func (r *replay) file(stem string) error {
 		if !r.take(&w, rec) {
 			continue
 		}
-		if len(w.letters) >= r.options.MaxActions || w.bytes >= r.options.MaxBytes {
+		if len(w.letters) >= r.options.maxActions || w.bytes >= r.options.maxBytes {
 			if err := r.send(&w); err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func (k kept) note(l Letter, why error) { k[versionOf(l)] = why }
 
 func TestReplayEmptiesWhatIsDelivered(t *testing.T) {
 	dir := t.TempDir()
-	f := openDir(t, dir, &FileOptions{MaxFileBytes: 1000})
+	f := openDir(t, dir, &FileOptions{maxFileBytes: 1000})
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 10)))
 	service := &service{}
 	report, err := Replay(t.Context(), f, testIndex, service, nil)
@@ -174,11 +174,11 @@ func TestALetterThatStaysHoldsThoseBehindItOfItsKey(t *testing.T) {
 	} {
 		for _, actions := range []int{1, 2, 100} {
 			t.Run(fmt.Sprintf("%s, %d at a time", name, actions), func(t *testing.T) {
-				d, f := filled(t, &FileOptions{MaxFileBytes: 700}, letterOf("a", 1), letterOf("a", 2), letterOf("b", 3), letterOf("a", 4))
+				d, f := filled(t, &FileOptions{maxFileBytes: 700}, letterOf("a", 1), letterOf("a", 2), letterOf("b", 3), letterOf("a", 4))
 				service := &service{refused: c.refused}
 				k := kept{}
 				options := c.options
-				options.MaxActions, options.Kept = actions, k.note
+				options.maxActions, options.Kept = actions, k.note
 				report, err := Replay(t.Context(), f, testIndex, service, &options)
 				require.NoError(t, err)
 				require.Equal(t, c.report, report)
@@ -205,7 +205,7 @@ func TestTheDocumentOfALetterThatIsHeldIsNotAskedFor(t *testing.T) {
 	_, f := filled(t, nil, letterOf("a", 1), letterOf("a", 2), letterOf("b", 3), letterOf("a", 4))
 	var asked []int
 	_, err := Replay(t.Context(), f, testIndex, &service{refused: map[int]bool{1: true}}, &ReplayOptions{
-		MaxActions: 1,
+		maxActions: 1,
 		Document: func(_ context.Context, l Letter) (json.RawMessage, error) {
 			asked = append(asked, versionOf(l))
 			return l.Document, nil
@@ -297,9 +297,9 @@ func TestReplayTakesNoMoreIntoMemoryThanItMay(t *testing.T) {
 		options ReplayOptions
 		calls   []int
 	}{
-		"by number":           {ReplayOptions{MaxActions: 4}, []int{4, 4, 3}},
-		"by size":             {ReplayOptions{MaxBytes: 3 * size}, []int{3, 3, 3, 2}},
-		"less than a letter":  {ReplayOptions{MaxBytes: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		"by number":           {ReplayOptions{maxActions: 4}, []int{4, 4, 3}},
+		"by size":             {ReplayOptions{maxBytes: 3 * size}, []int{3, 3, 3, 2}},
+		"less than a letter":  {ReplayOptions{maxBytes: 1}, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 		"as much as it takes": {ReplayOptions{}, []int{11}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -398,7 +398,7 @@ func TestReplayEndsWithItsContextAndLosesNothing(t *testing.T) {
 			cancel(cause) // while this call succeeds all the same
 		}
 		return service.AddAndWait(c, actions)
-	}), &ReplayOptions{MaxActions: 2})
+	}), &ReplayOptions{maxActions: 2})
 	require.ErrorIs(t, err, cause)
 	require.Equal(t, Report{Sent: 4, Delivered: 4}, report)
 	require.Equal(t, []int{5}, versionsOf(readAll(t, d)))
@@ -520,7 +520,7 @@ func TestADamagedLineIsReportedAndKept(t *testing.T) {
 
 func TestADiskThatFailsLosesNothingThatWasNotDelivered(t *testing.T) {
 	for at := 0; ; at++ {
-		d, f := filled(t, &FileOptions{MaxFileBytes: 900}, lettersOf(1, 5)...)
+		d, f := filled(t, &FileOptions{maxFileBytes: 900}, lettersOf(1, 5)...)
 		n := 0
 		failed := ""
 		d.Fail = func(op, name string) error {
@@ -554,7 +554,7 @@ func TestADiskThatFailsLosesNothingThatWasNotDelivered(t *testing.T) {
 
 func TestAFileThatSomebodyRemovedIsForgotten(t *testing.T) {
 	dir := t.TempDir()
-	f := openDir(t, dir, &FileOptions{MaxFileBytes: 1})
+	f := openDir(t, dir, &FileOptions{maxFileBytes: 1})
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 3)))
 	require.NoError(t, os.Remove(filepath.Join(dir, namesIn(t, dir)[1])))
 	service := &service{}
@@ -578,7 +578,7 @@ func TestAPanicInAFunctionOfTheCallerEndsTheReplayOnly(t *testing.T) {
 }
 
 func TestDiscardRemovesWhatItIsGiven(t *testing.T) {
-	d, f := filled(t, &FileOptions{MaxFileBytes: 100_000}, lettersOf(1, 3*discardEntry)...)
+	d, f := filled(t, &FileOptions{maxFileBytes: 100_000}, lettersOf(1, 3*discardEntry)...)
 	n, err := f.Discard(t.Context(), func(l Letter) bool { return versionOf(l)%5 != 0 })
 	require.NoError(t, err)
 	require.Equal(t, 3*discardEntry*4/5, n)

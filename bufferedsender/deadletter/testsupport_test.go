@@ -58,9 +58,7 @@ func versionIn(document json.RawMessage) int {
 // openDisk opens a File on a disk in memory.
 func openDisk(t testing.TB, d *disktest.Disk, opts *FileOptions) *File {
 	t.Helper()
-	options, err := opts.withDefaults()
-	require.NoError(t, err)
-	f, err := open(d, options)
+	f, err := open(d, opts.withDefaults())
 	require.NoError(t, err)
 	return f
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Write keeps letters. When it returns nil they are on the disk, unless NoSync
-// is set. It waits for nothing but the disk, and not for ctx: a letter is not
-// worth less because somebody has stopped waiting for it.
+// Write keeps letters. When it returns nil they are on the disk. It waits for
+// nothing but the disk, and not for ctx: a letter is not worth less because
+// somebody has stopped waiting for it.
 //
 // An error says how many of the letters are not kept for certain, which may be
 // there after all. ErrFull is in its chain if they were too many, ErrClosed after
@@ -72,9 +72,6 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 func (f *File) write(encoded [][]byte) (kept int, err error) {
 	now := time.Now()
 	for len(encoded) > 0 {
-		if f.current != nil && f.tooOld(now) {
-			_ = f.seal() // what is in it is on the disk
-		}
 		lines, n, err := f.lines(encoded)
 		if n > 0 {
 			if err := f.append(lines, n, now); err != nil {
@@ -93,10 +90,6 @@ func (f *File) write(encoded [][]byte) (kept int, err error) {
 	return kept, nil
 }
 
-func (f *File) tooOld(now time.Time) bool {
-	return f.options.MaxFileAge > 0 && now.Sub(f.current.created) >= f.options.MaxFileAge
-}
-
 // lines returns what to append to the current file, or to a new one if there is
 // none, for the first n of the encoded letters, which are as many as fit. The
 // error is ErrFull.
@@ -112,7 +105,7 @@ func (f *File) lines(encoded [][]byte) (lines []byte, n int, err error) {
 		if f.options.MaxTotalBytes > 0 && f.total+length > f.options.MaxTotalBytes {
 			return lines[:before], n, fmt.Errorf("%w: MaxTotalBytes is %d, and %d are in use", ErrFull, f.options.MaxTotalBytes, f.total+int64(before))
 		}
-		if size+length > f.options.MaxFileBytes && size+int64(before) > 0 {
+		if size+length > f.options.maxFileBytes && size+int64(before) > 0 {
 			return lines[:before], n, nil
 		}
 		n++
@@ -131,12 +124,12 @@ func (f *File) append(lines []byte, n int, now time.Time) error {
 			return err
 		}
 		f.newest = stem
-		f.current = &segment{stem: stem, created: now, handle: h}
+		f.current = &segment{stem: stem, handle: h}
 	}
 	c := f.current
 	size := f.sizes[c.stem]
 	_, err := c.handle.Write(lines)
-	if err == nil && !f.options.NoSync {
+	if err == nil {
 		if err = c.handle.Sync(); err == nil && size == 0 {
 			err = f.dir.SyncNames()
 		}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
@@ -98,7 +97,7 @@ func TestAFileIsNoLargerThanMaxFileBytesUnlessOneLetterIs(t *testing.T) {
 	line := int64(len(lineOf(1)))
 	for _, limit := range []int64{1, line - 1, line, line + 1, 3 * line, 3*line + 1} {
 		dir := t.TempDir()
-		f := openDir(t, dir, &FileOptions{MaxFileBytes: limit})
+		f := openDir(t, dir, &FileOptions{maxFileBytes: limit})
 		require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
 		require.NoError(t, f.Write(t.Context(), lettersOf(3, 7)))
 		require.Equal(t, []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, versionsOf(readAll(t, os.DirFS(dir))))
@@ -115,27 +114,10 @@ func TestAFileIsNoLargerThanMaxFileBytesUnlessOneLetterIs(t *testing.T) {
 	}
 }
 
-func TestAnOldFileIsNotWrittenAnyMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := openDisk(t, disktest.New(), &FileOptions{MaxFileAge: time.Hour})
-		write := func() int {
-			require.NoError(t, f.Write(t.Context(), lettersOf(1, 1)))
-			return f.Stats().Files
-		}
-		assert.Equal(t, 1, write())
-		time.Sleep(time.Hour - 1)
-		assert.Equal(t, 1, write())
-		time.Sleep(time.Nanosecond)
-		assert.Equal(t, 2, write())
-		time.Sleep(24 * time.Hour)
-		assert.Equal(t, 3, write())
-	})
-}
-
 func TestFullDeadLettersRefuseAndRemoveNothing(t *testing.T) {
 	line := int64(len(lineOf(1)))
 	d := disktest.New()
-	f := openDisk(t, d, &FileOptions{MaxTotalBytes: 3*line + line/2, MaxFileBytes: 2 * line})
+	f := openDisk(t, d, &FileOptions{MaxTotalBytes: 3*line + line/2, maxFileBytes: 2 * line})
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
 	err := f.Write(t.Context(), lettersOf(3, 3))
 	require.ErrorIs(t, err, ErrFull)
@@ -240,7 +222,7 @@ func TestAWriteThatFailedDoesNotHarmTheNext(t *testing.T) {
 	}
 }
 
-func TestNoSyncSyncsNothing(t *testing.T) {
+func TestAWriteSyncsTheFileAndItsName(t *testing.T) {
 	d := disktest.New()
 	var syncs int
 	d.Fail = func(op, _ string) error {
@@ -249,11 +231,8 @@ func TestNoSyncSyncsNothing(t *testing.T) {
 		}
 		return nil
 	}
-	require.NoError(t, openDisk(t, d, &FileOptions{NoSync: true}).Write(t.Context(), lettersOf(1, 3)))
-	require.Zero(t, syncs)
-	require.NoError(t, openDisk(t, d, nil).Write(t.Context(), lettersOf(4, 3)))
-	require.Equal(t, 2, syncs, "the file and its name")
-	require.Len(t, readAll(t, d), 6)
+	require.NoError(t, openDisk(t, d, nil).Write(t.Context(), lettersOf(1, 3)))
+	require.Equal(t, 2, syncs)
 }
 
 func TestClosedDeadLettersTakeNothing(t *testing.T) {
@@ -266,15 +245,6 @@ func TestClosedDeadLettersTakeNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 	_, err = Replay(t.Context(), f, testIndex, &service{}, nil)
 	require.ErrorIs(t, err, ErrClosed)
-}
-
-func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
-	_, err := Open(t.TempDir(), &FileOptions{MaxFileBytes: -1, MaxFileAge: -1})
-	require.ErrorContains(t, err, "MaxFileBytes is -1")
-	require.ErrorContains(t, err, "MaxFileAge is -1ns")
-	_, err = Replay(t.Context(), openDisk(t, disktest.New(), nil), testIndex, &service{}, &ReplayOptions{MaxActions: -1, MaxBytes: -2})
-	require.ErrorContains(t, err, "MaxActions is -1")
-	require.ErrorContains(t, err, "MaxBytes is -2")
 }
 
 func TestADirectoryThatCannotBeUsedIsAnErrorOfOpen(t *testing.T) {
@@ -293,7 +263,7 @@ func TestADirectoryThatCannotBeUsedIsAnErrorOfOpen(t *testing.T) {
 func TestManySendersWriteReplayAndReadConcurrentSafe(t *testing.T) {
 	const writers, writes = 4, 25
 	dir := t.TempDir()
-	f := openDir(t, dir, &FileOptions{MaxFileBytes: 2000, NoSync: true})
+	f := openDir(t, dir, &FileOptions{maxFileBytes: 2000})
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	seen := map[int]int{} // how often each version was delivered or discarded
