@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -50,19 +51,17 @@ type DeleteOptions struct {
 	// match meanwhile. Defaults to 0: once is enough.
 	UntilStable int
 
-	// KeepKeys is how many keys Receipt.Keys has at most. Defaults to 0.
-	KeepKeys int
 	// OnKey is called with each key whose delete was confirmed, in the order of Receipt.Digest, by the goroutine that
 	// called DeleteWhere. No batch that is later in the order ends meanwhile, so it should be quick. Defaults to
 	// none.
 	OnKey func(key string)
 
-	// BatchKeys is how many keys are held, looked up and deleted together, 1 to 1000, but not more than a quarter of
-	// the sender's buffer. Defaults to 500.
-	BatchKeys int
-	// Parallel is how many batches at most are looked up or in the sender at once, but not more than fill a quarter
-	// of its buffer, or one. Defaults to 8.
-	Parallel int
+	// batchKeys is how many keys are held, looked up and deleted together, at most 1000, and not more than a quarter of
+	// the sender's buffer. 500, but in tests.
+	batchKeys int
+	// parallel is how many batches at most are looked up or in the sender at once, but not more than fill a quarter
+	// of its buffer, or one. 8, but in tests.
+	parallel int
 	// heldKeys is how many keys at most are held at once, or wait for their turn, at least one batch. With a Pause of
 	// 2 s it bounds the pace to half as many a second. A key takes some 500 bytes. 50 000, but in tests.
 	heldKeys int
@@ -86,8 +85,11 @@ type DeleteFailure struct {
 	Err     error  `json:"-"` // that of models.Outcome
 }
 
-// maxDeleteFailures is how many failures a receipt has.
-const maxDeleteFailures = 100
+// How many failures and keys a receipt has.
+const (
+	maxDeleteFailures = 100
+	maxReceiptKeys    = 100
+)
 
 // Receipt says what a DeleteWhere has done, in JSON too. Matched = Deleted + Changed + Failed + Unsent at the end,
 // but in a dry run. A key that was met in several rounds counts in each.
@@ -120,7 +122,7 @@ type Receipt struct {
 	// Unknown is how many of Failed and Unsent may have been deleted all the same, because a request had no answer.
 	Unknown int64 `json:"unknown"`
 
-	// Keys are the first of the keys that were deleted, see DeleteOptions.KeepKeys.
+	// Keys are the first hundred of the keys that were deleted, or in a dry run would be; OnKey gets all.
 	Keys []string `json:"keys,omitempty"`
 	// Digest is the SHA-256, in hexadecimal, of all keys that were deleted, each with a line feed behind it: those of
 	// a round in the order of their bytes, round after round. It is what sha256sum prints for a file with a line for
@@ -205,9 +207,6 @@ func (d *deletion) check() error {
 	problem(o.AllowDeletes < 0, "AllowDeletes is %d", o.AllowDeletes)
 	problem(math.IsNaN(o.MaxShare) || o.MaxShare < 0 || o.MaxShare > 1, "MaxShare is %v, not a share from 0 to 1", o.MaxShare)
 	problem(o.UntilStable < 0, "UntilStable is %d", o.UntilStable)
-	problem(o.KeepKeys < 0, "KeepKeys is %d", o.KeepKeys)
-	problem(o.BatchKeys < 0 || o.BatchKeys > 1000, "BatchKeys is %d, not from 1 to 1000", o.BatchKeys)
-	problem(o.Parallel < 0, "Parallel is %d", o.Parallel)
 	if d.to != nil && !o.DryRun {
 		info := d.to.Info()
 		problem(info.Queued, "the sender has a Queue, whose keys other processes may send, so it cannot hold them: use a sender of the same index without one, "+
@@ -241,20 +240,13 @@ func (d *deletion) check() error {
 // fit chooses how much there is at once: what is in the sender is at most a quarter of its buffer, for which deletes
 // of held keys do not wait.
 func (d *deletion) fit(buffer int) {
-	orDefault := func(n *int, otherwise int) {
-		if *n <= 0 {
-			*n = otherwise
-		}
-	}
 	o := &d.options
-	orDefault(&o.BatchKeys, 500)
-	orDefault(&o.Parallel, 8)
-	orDefault(&o.heldKeys, 50_000)
+	o.batchKeys, o.parallel, o.heldKeys = cmp.Or(o.batchKeys, 500), cmp.Or(o.parallel, 8), cmp.Or(o.heldKeys, 50_000)
 	if buffer > 0 {
-		o.BatchKeys = max(1, min(o.BatchKeys, buffer/4))
-		o.Parallel = max(1, min(o.Parallel, buffer/4/o.BatchKeys))
+		o.batchKeys = max(1, min(o.batchKeys, buffer/4))
+		o.parallel = max(1, min(o.parallel, buffer/4/o.batchKeys))
 	}
-	o.BatchKeys = max(1, min(o.BatchKeys, o.heldKeys))
+	o.batchKeys = max(1, min(o.batchKeys, o.heldKeys))
 }
 
 // guard refuses to delete more than the options allow, and says how much that is in all.
@@ -273,7 +265,7 @@ func (d *deletion) guard() error {
 			return fmt.Errorf("%w: they are %d, and AllowDeletes is %d, which must be the same: do another dry run", ErrTooManyMatches, matched, o.AllowDeletes)
 		}
 	case matched > share:
-		return fmt.Errorf("%w: they are %d of %d, and %d may be deleted: see what they are by a dry run with KeepKeys, and if that is right set AllowDeletes to %d",
+		return fmt.Errorf("%w: they are %d of %d, and %d may be deleted: see Receipt.Keys of a dry run, and if that is right set AllowDeletes to %d",
 			ErrTooManyMatches, matched, d.receipt.Total, share, matched)
 	}
 	return nil

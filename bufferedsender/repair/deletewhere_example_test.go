@@ -75,9 +75,8 @@ func ExampleDeleteWhere() {
 		log.Panic(err)
 	}
 	receipt, err := repair.DeleteWhere(ctx, matching, sender.Raw(), &repair.DeleteOptions{
-		Total:    func(ctx context.Context) (int64, error) { return client.DocumentCount(ctx, nil) },
-		KeepKeys: 100,
-		Pause:    -1, // the emulator shows everything at once; leave it out for a service
+		Total: func(ctx context.Context) (int64, error) { return client.DocumentCount(ctx, nil) },
+		Pause: -1, // the emulator shows everything at once; leave it out for a service
 	})
 	if err != nil {
 		log.Panic(err)

@@ -66,7 +66,7 @@ func TestWhatDoesNotFitIntoMemoryIsScannedAgain(t *testing.T) {
 				}
 				opts := r.all()
 				opts.SetSpoolBytes(30 * (16 + 11))
-				opts.BatchKeys = 7
+				opts.SetBatches(7, 0)
 				receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
 				if name == "one before the second" {
 					require.ErrorIs(t, err, repair.ErrMatchesLeft)
@@ -94,7 +94,8 @@ func TestMoreThanWereCountedAreNotDeletedBeyondTheBound(t *testing.T) {
 				r.fill("ann", 90)
 			}
 		}
-		opts := &repair.DeleteOptions{Total: r.total, MaxShare: 0.2, BatchKeys: 3}
+		opts := &repair.DeleteOptions{Total: r.total, MaxShare: 0.2}
+		opts.SetBatches(3, 0)
 		opts.SetSpoolBytes(1)
 		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
 		require.ErrorIs(t, err, repair.ErrTooManyMatches)
@@ -116,14 +117,16 @@ func TestWhatBeganToMatchIsDeletedUntilNothingIsLeft(t *testing.T) {
 			}
 		}
 		opts := r.all()
-		opts.UntilStable, opts.KeepKeys = 5, 1000
+		opts.UntilStable = 5
+		var keys []string
+		opts.OnKey = func(key string) { keys = append(keys, key) }
 		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
 		require.NoError(t, err)
 		balanced(t, receipt)
 		assert.Equal(t, 3, receipt.Rounds)
 		assert.EqualValues(t, 102, receipt.Deleted)
-		assert.Equal(t, []string{"new-2", "new-5"}, receipt.Keys[100:])
-		assert.Equal(t, digestOf(receipt.Keys...), receipt.Digest)
+		assert.Equal(t, []string{"new-2", "new-5"}, keys[100:])
+		assert.Equal(t, digestOf(keys...), receipt.Digest)
 		assert.Zero(t, receipt.Left)
 		assert.Len(t, r.keys(), 100)
 	})
@@ -298,7 +301,7 @@ func TestDeletionsAmongWritersConcurrentSafe(t *testing.T) {
 		for range 2 {
 			go func() {
 				opts := r.all()
-				opts.BatchKeys = 20
+				opts.SetBatches(20, 0)
 				receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), opts)
 				assert.NoError(t, err)
 				both <- receipt

@@ -155,7 +155,7 @@ func (d *deletion) scan(ctx context.Context, after string, see func(key string) 
 // confirm notes a key that was deleted, or would be.
 func (d *deletion) confirm(key string) {
 	_, _ = io.WriteString(d.digest, key+"\n") // a hash takes everything
-	if len(d.receipt.Keys) < d.options.KeepKeys {
+	if len(d.receipt.Keys) < maxReceiptKeys {
 		d.receipt.Keys = append(d.receipt.Keys, key)
 	}
 	if d.options.OnKey != nil {
@@ -170,8 +170,8 @@ func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 	run, stop := context.WithCancelCause(ctx) // ends with ctx, and with the first batch that cannot go on
 	defer stop(nil)
 	o := &d.options
-	batches := make(chan *deleteBatch, max(1, o.heldKeys/o.BatchKeys)-1) // and one that is waited for
-	turns := make(chan struct{}, o.Parallel)                             // held while a batch is looked up, or in the sender
+	batches := make(chan *deleteBatch, max(1, o.heldKeys/o.batchKeys)-1) // and one that is waited for
+	turns := make(chan struct{}, o.parallel)                             // held while a batch is looked up, or in the sender
 	room := d.allowed - d.receipt.Deleted - d.receipt.Unknown
 	if s.count > room {
 		d.receipt.Unsent += s.count
@@ -224,9 +224,9 @@ func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 }
 
 // eachBatch calls take with the keys of a spool, and with those behind it that are scanned again, in slices of
-// BatchKeys, but with no more than there is room for.
+// batchKeys, but with no more than there is room for.
 func (d *deletion) eachBatch(ctx context.Context, s *deleteSpool, room int64, take func(keys []string) error) error {
-	most := d.options.BatchKeys
+	most := d.options.batchKeys
 	var keys []string
 	add := func(key string) error {
 		if room--; room < 0 {

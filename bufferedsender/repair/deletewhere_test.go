@@ -30,7 +30,6 @@ func TestDeleteWhereDeletesWhatMatchesAndNothingElse(t *testing.T) {
 		var keys []string
 		opts := r.all()
 		opts.OnKey = func(key string) { keys = append(keys, key) }
-		opts.KeepKeys = 3
 		receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), opts)
 		require.NoError(t, err)
 		balanced(t, receipt)
@@ -39,7 +38,7 @@ func TestDeleteWhereDeletesWhatMatchesAndNothingElse(t *testing.T) {
 		assert.Equal(t, 1, receipt.Rounds)
 		assert.True(t, slices.IsSorted(keys))
 		assert.Len(t, keys, 1200)
-		assert.Equal(t, keys[:3], receipt.Keys)
+		assert.Equal(t, keys[:100], receipt.Keys)
 		assert.Equal(t, digestOf(keys...), receipt.Digest)
 		assert.Len(t, r.keys(), 300)
 		assert.True(t, strings.HasPrefix(r.keys()[0], "ben"))
@@ -157,11 +156,11 @@ func TestTheNumberOfTheDryRunLiftsTheBoundIfItIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
 		r.fill("ann", 50)
-		dry, err := repair.DeleteWhere(t.Context(), r.of("ann"), nil, &repair.DeleteOptions{DryRun: true, KeepKeys: 2})
+		dry, err := repair.DeleteWhere(t.Context(), r.of("ann"), nil, &repair.DeleteOptions{DryRun: true})
 		require.NoError(t, err)
 		assert.True(t, dry.DryRun)
 		assert.EqualValues(t, 50, dry.Matched)
-		assert.Equal(t, []string{"ann-0000000", "ann-0000001"}, dry.Keys)
+		assert.Equal(t, []string{"ann-0000000", "ann-0000001"}, dry.Keys[:2])
 		assert.Zero(t, dry.Deleted)
 		for _, wrong := range []int64{49, 51, 1000} {
 			_, err = repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: wrong, Total: r.total, MaxShare: 1})
@@ -233,7 +232,7 @@ func TestManyRefusalsInARowDoNotKeepTheOthersFromBeingDeleted(t *testing.T) {
 		r.fill("ann", 150)
 		r.refusing("ann-00000[345]*")
 		opts := r.all()
-		opts.BatchKeys = 30
+		opts.SetBatches(30, 0)
 		receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), refusedFirst{r.sender.Raw()}, opts)
 		require.ErrorIs(t, err, repair.ErrMatchesLeft)
 		balanced(t, receipt)
@@ -263,7 +262,7 @@ func TestWhenItsContextEndsTheReceiptSaysWhatWasDeleted(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), after)
 				defer cancel()
 				opts := r.all()
-				opts.BatchKeys, opts.Parallel = 100, 2
+				opts.SetBatches(100, 2)
 				deleted := map[string]bool{}
 				opts.OnKey = func(key string) { deleted[key] = true }
 				began := time.Now()
@@ -296,7 +295,7 @@ func TestARequestThatTakesLongIsNotWaitedForWhenTheContextEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		opts := r.all()
-		opts.BatchKeys, opts.Parallel = 100, 1
+		opts.SetBatches(100, 1)
 		began := time.Now()
 		receipt, err := repair.DeleteWhere(ctx, r.of("ann"), r.sender.Raw(), opts)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -342,11 +341,10 @@ func TestASenderWithAQueueIsRefusedBeforeAnythingIsDone(t *testing.T) {
 
 func TestEveryProblemOfADeletionIsNamedBeforeAnythingIsDone(t *testing.T) {
 	_, err := repair.DeleteWhere(t.Context(), nil, nil, &repair.DeleteOptions{
-		AllowDeletes: -1, MaxShare: 1.5, UntilStable: -1, KeepKeys: -1, BatchKeys: 1001, Parallel: -1,
+		AllowDeletes: -1, MaxShare: 1.5, UntilStable: -1,
 	})
 	for _, problem := range []string{
-		"there is no index", "there is no sender", "AllowDeletes is -1", "MaxShare is 1.5", "UntilStable is -1", "KeepKeys is -1", "BatchKeys is 1001",
-		"Parallel is -1",
+		"there is no index", "there is no sender", "AllowDeletes is -1", "MaxShare is 1.5", "UntilStable is -1",
 	} {
 		require.ErrorContains(t, err, problem)
 	}
@@ -406,7 +404,7 @@ func TestAfterAnErrorTheReceiptSaysWhatWasDeleted(t *testing.T) {
 			}
 		}
 		opts := r.all()
-		opts.BatchKeys, opts.Parallel = 50, 1
+		opts.SetBatches(50, 1)
 		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
 		require.ErrorIs(t, err, errNoIndex)
 		balanced(t, receipt)

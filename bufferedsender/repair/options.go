@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,13 +50,12 @@ type Options struct {
 	// that lags looks the same.
 	TrustSource bool
 
-	// Splits cuts the keys into ranges, which are compared by themselves, Parallel at a time, and by as many
+	// Splits cuts the keys into ranges, which are compared by themselves, four at a time, and by as many
 	// processes as share the Store: each begins behind the one and ends with the next. They must be sorted by bytes,
 	// and the same in all processes and at all times: a range is known by its bounds. Any keys that cut the documents
 	// into parts of some hundred thousand will do. Defaults to none: one range.
-	Splits []string
-	// Parallel is how many ranges a process compares at once. Defaults to 4.
-	Parallel int
+	Splits   []string
+	parallel int // ranges that a process compares at once: 0 for four; tests lower it
 	// Store, a FileStore or a SQLStore, keeps how far the ranges are, so that a pass that was killed goes on, and
 	// what the service has rejected, and says which process has a range. Defaults to none: a pass begins anew, and
 	// tries again what was rejected.
@@ -129,12 +129,7 @@ func (o *Options) withDefaults() (Options, error) {
 		errs = append(errs, fmt.Errorf("the Splits are %q: sort them by bytes, each once, none empty", c.Splits))
 	}
 	c.Splits = slices.Clone(c.Splits)
-	if c.Parallel < 0 {
-		errs = append(errs, fmt.Errorf("the Parallel is %d: use a positive number, or 0 for the default of %d", c.Parallel, defaultParallel))
-	}
-	if c.Parallel == 0 {
-		c.Parallel = defaultParallel
-	}
+	c.parallel = cmp.Or(c.parallel, defaultParallel)
 	if c.Store == nil {
 		c.Store = memory{}
 	}

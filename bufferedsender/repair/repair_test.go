@@ -634,7 +634,6 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsCompared(t *testing.T) {
 			"are both set":              {good, &Options{AllowDeletes: 1, KeepSurplus: true}},
 			"sort them by bytes":        {good, &Options{Splits: []string{"b", "a"}}},
 			"each once":                 {good, &Options{Splits: []string{"a", "a"}}},
-			"Parallel is -1":            {good, &Options{Parallel: -1}},
 			"whose From rises":          {good, &Options{Throttle: []Tier{{5, 1}, {5, 2}}}},
 			"the Hints need HintsOf":    {good, &Options{Hints: new(hints.Set)}},
 			"set Mark to its IndexKeys": {queued{good}, nil},

@@ -100,7 +100,7 @@ func TestOneProcessHasARange(t *testing.T) {
 			group.Go(func() {
 				var err error
 				reports[i], err = repairer(half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
-					Store: store, Splits: []string{key(250), key(500), key(750)}, Parallel: 2, Logger: quiet,
+					Store: store, Splits: []string{key(250), key(500), key(750)}, parallel: 2, Logger: quiet,
 				}).Run(t.Context())
 				assert.NoError(t, err)
 			})

@@ -206,7 +206,7 @@ func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (tak
 	var group sync.WaitGroup
 	var mu sync.Mutex // guards taken, total and errs
 	var errs []error
-	places := make(chan struct{}, p.Parallel)
+	places := make(chan struct{}, p.parallel)
 	for _, i := range rand.Perm(len(bounds) - 1) {
 		places <- struct{}{}
 		group.Go(func() {

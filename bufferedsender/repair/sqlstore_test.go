@@ -107,7 +107,7 @@ func TestProcessesShareTheRangesOfATable(t *testing.T) {
 			group.Go(func() {
 				var err error
 				reports[i], err = repairer(half{w, "source"}, half{w, "index"}, s.Raw(), &Options{
-					Store: store, Splits: splits, Parallel: 1, Pause: time.Millisecond, Logger: quiet,
+					Store: store, Splits: splits, parallel: 1, Pause: time.Millisecond, Logger: quiet,
 				}).Run(t.Context())
 				assert.NoError(t, err)
 			})

@@ -301,14 +301,15 @@ func TestMoreThanARoundFindsIsDeletedWhenAllWasSeen(t *testing.T) {
 
 func TestAWatchComparesByTheTreeBetweenItsPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := withTree(t, newWorld(t), digesttree.Options{ExpireAfter: time.Minute}) // it is always due
+		const day = 24 * time.Hour
+		w := withTree(t, newWorld(t), digesttree.Options{}) // it is due each week
 		w.fill(50)
 		w.page = 1000
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*30*day)
 		defer cancel()
 		passes, byTree, built := 0, 0, 0
-		opts := &Options{Tree: w.tree, treeEvery: 5 * time.Minute, Logger: quiet}
-		err := repairer(half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts).Watch(ctx, time.Hour, func(r Report, err error) {
+		opts := &Options{Tree: w.tree, treeEvery: 5 * day / 2, Logger: quiet}
+		err := repairer(half{w.world, "source"}, half{w.world, "index"}, w.sender.Raw(), opts).Watch(ctx, 30*day, func(r Report, err error) {
 			assert.NoError(t, err)
 			if r.Tree == nil {
 				passes++

@@ -18,10 +18,13 @@ type VisibleOptions struct {
 	Version int64
 	// Gone waits until the index does not show the document any more, or its filter does not. Not with Version.
 	Gone bool
-	// Pause is how long the first pause between two lookups is; each is half as long again as the one before, up to
-	// 2 s, or Pause if that is more. Defaults to 50 ms.
-	Pause time.Duration
 }
+
+// The first and the longest pause between two lookups of WaitVisible.
+const (
+	firstLookPause   = 50 * time.Millisecond
+	longestLookPause = 2 * time.Second
+)
 
 // NotVisibleError says what the index has shown last, when ctx ended.
 type NotVisibleError struct {
@@ -46,7 +49,7 @@ func (e *NotVisibleError) Unwrap() error { return e.Err }
 
 // WaitVisible returns when the index shows a document: for reading what was written, which the service shows some
 // seconds after it has confirmed it. By option it waits for a version, or until the document is gone. The first
-// lookup is at once.
+// lookup is at once, the second after 50 ms; each pause is half as long again as the one before, up to 2 s.
 //
 // The index is that of one replica, the one that answers: another may be behind, so read with the same
 // search.RowsOptions.SessionID if there are several.
@@ -54,16 +57,16 @@ func (e *NotVisibleError) Unwrap() error { return e.Err }
 // ctx bounds the waiting: when it ends the error is a *NotVisibleError with that of ctx in its chain. An error of a
 // lookup ends it too: clients have tried again already.
 func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOptions) error {
-	if opts == nil {
-		opts = &VisibleOptions{}
+	o := opts
+	if o == nil {
+		o = &VisibleOptions{}
 	}
-	o := *opts
 	if err := o.check(index, key); err != nil {
 		return fmt.Errorf("repair: WaitVisible: %w", err)
 	}
 	began := time.Now()
 	e := &NotVisibleError{Key: key, Want: o.want()}
-	for pause := o.Pause; ; pause = min(pause+pause/2+1, max(o.Pause, 2*time.Second)) {
+	for pause := firstLookPause; ; pause = min(pause+pause/2, longestLookPause) {
 		seen, fine, err := o.look(ctx, index, key)
 		switch {
 		case err == nil && fine:
@@ -94,12 +97,6 @@ func (o *VisibleOptions) check(index Index, key string) error {
 	}
 	if o.Gone && o.Version != 0 {
 		problems = append(problems, errors.New("what is gone has no Version: use one of Gone and Version"))
-	}
-	if o.Pause < 0 {
-		problems = append(problems, fmt.Errorf("the Pause is negative: %v", o.Pause))
-	}
-	if o.Pause == 0 {
-		o.Pause = 50 * time.Millisecond
 	}
 	return errors.Join(problems...)
 }

@@ -115,8 +115,8 @@ func TestWaitVisibleEndsWithTheErrorOfALookup(t *testing.T) {
 }
 
 func TestWaitVisibleRefusesWhatMakesNoSense(t *testing.T) {
-	err := repair.WaitVisible(t.Context(), nil, "", &repair.VisibleOptions{Version: 1, Gone: true, Pause: -1})
-	for _, problem := range []string{"there is no index", "there is no key", "what is gone has no Version", "the Pause is negative"} {
+	err := repair.WaitVisible(t.Context(), nil, "", &repair.VisibleOptions{Version: 1, Gone: true})
+	for _, problem := range []string{"there is no index", "there is no key", "what is gone has no Version"} {
 		require.ErrorContains(t, err, problem)
 	}
 	other := fixedIndex{"other"}

@@ -368,7 +368,7 @@ func TestTheFilesOfAFormerVersionAreRead(t *testing.T) {
 	}
 	all := states(someChanges)
 	for range 2 {
-		tree := openDisk(t, d, Options{ExpireAfter: -1})
+		tree := openDisk(t, d, Options{expireAfter: -1})
 		require.Equal(t, all[len(all)-1], content(t, tree))
 		require.False(t, tree.Stats().Unclean)
 		require.Zero(t, tree.Stats().Due+int(tree.Stats().Damaged))

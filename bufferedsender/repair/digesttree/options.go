@@ -17,12 +17,12 @@ type Options struct {
 	// start. Otherwise none is compared before a Rebuild has read the index. It does not count for a folder that has
 	// something. Defaults to false.
 	Empty bool
-	// ExpireAfter is when a segment must be built again, see Rebuild. It is compared anyway. Defaults to a week;
-	// negative: never.
-	ExpireAfter time.Duration
 	// MaxPending bounds the memory in bytes for what is not folded into the base, if the disk does not take it. Beyond
 	// it the segments of what is told become unknown. Defaults to 256 MiB, at least 1 MiB; negative is refused.
 	MaxPending int64
+
+	// expireAfter is when a segment must be built again, see Rebuild: 0 for a week, negative for never. Tests change it.
+	expireAfter time.Duration
 }
 
 // The defaults and bounds of Options.
@@ -42,7 +42,7 @@ func (o *Options) withDefaults() (c Options, err error) {
 	}
 	c.SegmentBits = cmp.Or(c.SegmentBits, defaultSegmentBits)
 	c.MaxPending = cmp.Or(c.MaxPending, defaultMaxPending)
-	c.ExpireAfter = cmp.Or(c.ExpireAfter, defaultExpireAfter)
+	c.expireAfter = cmp.Or(c.expireAfter, defaultExpireAfter)
 	if c.SegmentBits < minSegmentBits || c.SegmentBits > maxSegmentBits {
 		err = fmt.Errorf("digesttree: SegmentBits: got %d, want %d to %d, or 0 for the default", c.SegmentBits, minSegmentBits, maxSegmentBits)
 	}

@@ -146,7 +146,7 @@ func TestASegmentIsDueAfterAWeekAndComparedAllTheSame(t *testing.T) {
 		require.Zero(t, tree.Stats().Due)
 		require.Equal(t, Differences{}, compared(t, tree, (table{})))
 
-		never := start(t, disktest.New(), Options{SegmentBits: 2, Empty: true, ExpireAfter: -1})
+		never := start(t, disktest.New(), Options{SegmentBits: 2, Empty: true, expireAfter: -1})
 		time.Sleep(100 * defaultExpireAfter)
 		require.Zero(t, never.Stats().Due)
 	})

@@ -112,7 +112,7 @@ func (t *Tree) build(segment int, at int64) {
 func (t *Tree) isDue(segment int, now time.Time) bool {
 	built := t.built[segment]
 	age := now.Sub(time.Unix(built, 0)).Abs() // by a clock that was wrong it may be built in the future
-	return built <= dueSince || t.options.ExpireAfter > 0 && age > t.options.ExpireAfter
+	return built <= dueSince || t.options.expireAfter > 0 && age > t.options.expireAfter
 }
 
 // Stats returns a consistent snapshot.
