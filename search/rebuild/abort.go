@@ -1,6 +1,7 @@
 package rebuild
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,23 +40,22 @@ func ReadStatus(ctx context.Context, store Store) (Status, error) {
 
 // AbortOptions are the options of Abort. nil and the zero value are ready to use.
 type AbortOptions struct {
-	// Settle is how long readers take to come back to the old index if the alias was moved already:
-	// so long the new one is kept. Defaults to a minute; negative turns it off.
-	Settle time.Duration
 	// Logger is as in Options.
 	Logger *slog.Logger
+
+	settle time.Duration // 0 for that of the rebuild; tests change it
 }
 
-// Abort ends a rebuild, at whatever step it is, and deletes the new index. A Run that gives its index the same name
-// soon after waits for a while, because the sender of one that was cut off may still write to it. The writers go on
-// with the old one, which they have written to all the time, so nothing is lost; an alias that was moved is moved
-// back first. An index of the new name that has documents although Run cannot have written any yet is somebody
-// else's, and stays. A Run that is at work stops with ErrTakenOver. If Abort is killed or returns an error, call it
-// again.
+// Abort ends a rebuild, at whatever step it is, and deletes the new index. A Run that gives its index the same
+// name soon after waits for a while, because the sender of one that was cut off may still write to it. The writers
+// go on with the old one, which they have written to all the time, so nothing is lost; an alias that was moved is
+// moved back first, and the new index is kept for Options.Settle of the Run, until readers have come back. An
+// index of the new name that has documents although Run cannot have written any yet is somebody else's, and stays.
+// A Run that is at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
 //
 // When the writers have moved to the new index it is too late, and the error is ErrNothing: the old one lacks what
-// was written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the same,
-// but the new index is not deleted.
+// was written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the
+// same, but the new index is not deleted.
 func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *AbortOptions) error {
 	if store == nil || client == nil {
 		return errors.New("rebuild: Abort needs the store and the client of the rebuild, and one is nil")
@@ -64,10 +64,7 @@ func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *A
 	if opts == nil {
 		opts = &AbortOptions{}
 	}
-	r.opts.Settle, r.opts.Logger = opts.Settle, opts.Logger
-	if r.opts.Settle == 0 {
-		r.opts.Settle = defaultSettle
-	}
+	r.opts.Settle, r.opts.Logger = opts.settle, opts.Logger
 	if r.opts.Logger == nil {
 		r.opts.Logger = slog.Default()
 	}
@@ -172,7 +169,7 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 	x := r.now()
 	if drop {
 		if wait {
-			if err := sleep.For(ctx, r.opts.Settle); err != nil {
+			if err := sleep.For(ctx, cmp.Or(r.opts.Settle, x.Settle, defaultSettle)); err != nil {
 				return err
 			}
 		}

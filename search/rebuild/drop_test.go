@@ -38,6 +38,24 @@ func TestAnAbortThatIsCalledAgainWaitsForReadersToo(t *testing.T) {
 	})
 }
 
+func TestAnAbortWaitsForReadersAsLongAsTheRunWouldHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		m := w.runner(Options{Settle: time.Hour})
+		m.r.line = func(line string) error {
+			if line == "close again" {
+				return errStopped
+			}
+			return nil
+		}
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		began := time.Now()
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+		assert.GreaterOrEqual(t, time.Since(began), time.Hour)
+		assert.NotContains(t, w.srv.IndexNames(), newIndex)
+	})
+}
+
 // The first Abort sleeps while a second one ends, and a new rebuild makes an index of the same name.
 func TestAnAbortDeletesNoIndexThatIsNotItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -52,10 +70,10 @@ func TestAnAbortDeletesNoIndexThatIsNotItsOwn(t *testing.T) {
 		require.ErrorIs(t, m.run(t.Context()), errStopped)
 		first := make(chan error, 1)
 		go func() {
-			first <- Abort(context.Background(), w.store, w.client, &AbortOptions{Logger: quiet, Settle: time.Hour})
+			first <- Abort(context.Background(), w.store, w.client, &AbortOptions{Logger: quiet, settle: time.Hour})
 		}()
 		time.Sleep(time.Minute)
-		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet, Settle: time.Second}))
+		require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet, settle: time.Second}))
 		again := w.runner(Options{Settle: -1})
 		require.NoError(t, again.run(t.Context()))
 		require.ErrorIs(t, <-first, ErrTakenOver)

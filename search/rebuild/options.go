@@ -122,7 +122,7 @@ type Options struct {
 	// the writers come over all the same. One that does not return when ctx ends may be at work when Run has
 	// returned. Defaults to waiting for Settle.
 	Shown func(ctx context.Context) (bool, error)
-	// Settle is how long readers take to come over to the new index, if Shown does not know.
+	// Settle is how long readers take to come over to the new index, if Shown does not know; and back, at an Abort.
 	// The service says "some seconds". Defaults to a minute; negative turns it off.
 	Settle time.Duration
 	// Keep is how long the old index is kept after the writers have left it. Defaults to 24 hours; negative turns

@@ -68,6 +68,8 @@ type Record struct {
 	// IdleValid is how long a read of the record is valid while there is no rebuild, 0 for a minute. It
 	// is as it was when the record was made: a Run waits for all reads of before.
 	IdleValid time.Duration `json:"idleValid,omitempty"`
+	// Settle is Options.Settle of the Run that began the rebuild, for Abort; 0 for a minute.
+	Settle time.Duration `json:"settle,omitempty"`
 	// KeepUntil is when the old index may be deleted, by the clock of who ran.
 	KeepUntil time.Time `json:"keepUntil,omitzero"`
 	// Dropped are the names of indexes that were deleted some minutes ago, and when, by the clock of who did it.

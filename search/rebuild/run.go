@@ -56,6 +56,7 @@ func (r *runner) run(ctx context.Context) error {
 	} else {
 		err = r.take(ctx, found, func(x *Record) {
 			x.Step, x.Old, x.New, x.Alias, x.Cursor = stepCreating, x.Route, r.next.Name, r.opts.Alias, ""
+			x.Settle = r.opts.Settle
 		})
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ func TestAnAbortWhoseLastAnswerIsLostIsDone(t *testing.T) {
 			lost = lost || first
 			return first
 		}}
-		require.NoError(t, Abort(t.Context(), store, w.client, &AbortOptions{Settle: -1, Logger: quiet}))
+		require.NoError(t, Abort(t.Context(), store, w.client, &AbortOptions{settle: -1, Logger: quiet}))
 		assert.True(t, lost)
 		assert.Contains(t, w.record().Dropped, newIndex)
 	})

@@ -53,7 +53,7 @@ func (p *pool) get(ctx context.Context, url string) (client redis.UniversalClien
 // run runs a script on a shard, until it has an answer or ctx ends. unsure reports whether it may have been applied
 // without one.
 func (q *Queue) run(ctx context.Context, s *redis.Script, shard int, replicas int, args ...any) (answer any, unsure bool, err error) {
-	r := rediskit.Runner{Client: q.client, Replicas: replicas, ReplicaTimeout: q.o.ReplicaTimeout}
+	r := rediskit.Runner{Client: q.client, Replicas: replicas, ReplicaTimeout: q.o.replicaTimeout}
 	answer, unsure, err = r.Run(ctx, s, q.shards[shard].keys, args...)
 	return answer, unsure, meaning(err, q.shards[shard].keys[0])
 }

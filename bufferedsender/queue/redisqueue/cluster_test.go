@@ -161,7 +161,7 @@ func (c *counting) EvalSha(ctx context.Context, sha string, keys []string, args 
 
 func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 	c := servers.NewCluster(t)
-	q := open(t, newCluster(t, c), &Options{Shards: 4, Durability: Replicas(1), ReplicaTimeout: 20 * time.Second})
+	q := open(t, newCluster(t, c), &Options{Shards: 4, Durability: Replicas(1), replicaTimeout: 20 * time.Second})
 	require.Contains(t, q.Survives(), "a failover to one of these loses nothing")
 	var victim *servers.RedisServer
 	for shard := range q.shards {
@@ -193,7 +193,7 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) {
 	c := servers.NewCluster(t)
 	client := newCluster(t, c)
-	safe := open(t, client, &Options{Shards: 1, Durability: Replicas(1), ReplicaTimeout: time.Minute})
+	safe := open(t, client, &Options{Shards: 1, Durability: Replicas(1), replicaTimeout: time.Minute})
 	q, err := New(t.Context(), client, safe.name, nil)
 	require.NoError(t, err)
 	require.Contains(t, q.Survives(), "A failover to a replica")
@@ -240,7 +240,7 @@ func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) 
 }
 
 func TestAppendThatReplicasDoNotConfirmIsUnknown(t *testing.T) {
-	q := open(t, newClient(t, servers.Redis(t).Addr()), &Options{Durability: Replicas(1), ReplicaTimeout: time.Millisecond})
+	q := open(t, newClient(t, servers.Redis(t).Addr()), &Options{Durability: Replicas(1), replicaTimeout: time.Millisecond})
 	_, err := q.Append(t.Context(), callOf("body", "a"))
 	require.ErrorIs(t, err, queue.ErrUnknown)
 	require.ErrorContains(t, err, "0 of 1 replicas have confirmed it: it may be kept, or not")

@@ -154,7 +154,7 @@ func (p *proxy) addr() string { return p.l.Addr().String() }
 
 func TestWaitThatIsInterruptedIsUnknown(t *testing.T) {
 	server := servers.NewRedis(t)
-	q := open(t, newClient(t, server.Addr()), &Options{Durability: Replicas(1), ReplicaTimeout: 20 * time.Second})
+	q := open(t, newClient(t, server.Addr()), &Options{Durability: Replicas(1), replicaTimeout: 20 * time.Second})
 	_, _, err := q.run(t.Context(), appendScript, 0, 0, append([]any{q.clock(), q.shards[0].epoch, q.channel}, testAdder[:], calls.Add(1), 0, 0, 0, 0, 0)...)
 	require.NoError(t, err)
 	go func() {

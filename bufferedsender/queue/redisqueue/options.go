@@ -20,7 +20,7 @@ const (
 )
 
 // Replicas is that n replicas have it. Append waits for them by WAIT; where fewer answer within
-// Options.ReplicaTimeout its error has queue.ErrUnknown in its chain: the call may be kept, or not.
+// five seconds its error has queue.ErrUnknown in its chain: the call may be kept, or not.
 func Replicas(n int) Durability { return Durability(max(n, 1)) }
 
 // ErrNotFound says that Options.Existing was set, and there is no such queue.
@@ -34,8 +34,6 @@ type Options struct {
 	Shards int
 	// Durability is what Append waits for. Defaults to Server.
 	Durability Durability
-	// ReplicaTimeout is how long Append waits for replicas. Defaults to 5 seconds.
-	ReplicaTimeout time.Duration
 	// AcceptWeaker opens the queue on a server that keeps less than Durability asks for, or nothing.
 	AcceptWeaker bool
 	// MaxKeys and MaxBytes bound what is in the queue: keys, and bytes of keys and bodies. Each shard has an
@@ -51,6 +49,7 @@ type Options struct {
 	// repaired. Defaults to none.
 	Logger *slog.Logger
 
+	replicaTimeout time.Duration // how long Append waits for replicas, 0 for 5 s; tests change it
 	// clock is the time of tests, nil for that of the server.
 	clock func() time.Time
 }

@@ -1,6 +1,7 @@
 package redisqueue
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -100,9 +101,7 @@ func New(ctx context.Context, client redis.UniversalClient, name string, opts *O
 	if err := errors.Join(err, q.o.check(name)); err != nil {
 		return nil, fmt.Errorf("redisqueue: %w", err)
 	}
-	if q.o.ReplicaTimeout <= 0 {
-		q.o.ReplicaTimeout = 5 * time.Second
-	}
+	q.o.replicaTimeout = cmp.Or(q.o.replicaTimeout, 5*time.Second)
 	masters, err := rediskit.Examine(ctx, client)
 	if err == nil {
 		err = rediskit.Judge(masters, (*rediskit.Server).Old)

@@ -18,7 +18,7 @@ func TestWrappedClusterClientWaitsForTheRightReplicas(t *testing.T) {
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
 	for name, cl := range map[string]redis.UniversalClient{"wrapped": client, "plain": client.ClusterClient} {
-		q, err := New(t.Context(), cl, newName(t), &Options{Shards: 8, Durability: Replicas(1), ReplicaTimeout: 500 * time.Millisecond})
+		q, err := New(t.Context(), cl, newName(t), &Options{Shards: 8, Durability: Replicas(1), replicaTimeout: 500 * time.Millisecond})
 		if err != nil {
 			t.Log(name, "refused:", err)
 			continue

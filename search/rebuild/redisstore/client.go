@@ -17,7 +17,7 @@ var patience = 10 * time.Second
 
 // run runs a script until it has an answer, patience or ctx ends. Every script may be run twice. nil is the answer nil.
 func (s *Store) run(ctx context.Context, script *redis.Script, replicas int, args ...any) (answer any, err error) {
-	r := rediskit.Runner{Client: s.client, Patience: patience, Replicas: replicas, ReplicaTimeout: s.opts.ReplicaTimeout}
+	r := rediskit.Runner{Client: s.client, Patience: patience, Replicas: replicas, ReplicaTimeout: s.opts.replicaTimeout}
 	answer, _, err = r.Run(ctx, script, s.keys, args...) // an error never says that nothing was done
 	return answer, meaning(err)
 }

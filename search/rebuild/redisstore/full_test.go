@@ -112,7 +112,7 @@ func TestEveryScriptRunsWhileTheMemoryOfTheServerIsFull(t *testing.T) {
 	}{
 		"a server":                 {newClient(t, server), []*servers.RedisServer{server}, Options{}},
 		"a cluster":                {newCluster(t, cluster), cluster.Masters(t), Options{}},
-		"a cluster, for a replica": {newCluster(t, cluster), cluster.Masters(t), Options{Replicas: 1, ReplicaTimeout: time.Minute}},
+		"a cluster, for a replica": {newCluster(t, cluster), cluster.Masters(t), Options{Replicas: 1, replicaTimeout: time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 60 {

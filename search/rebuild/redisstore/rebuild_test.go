@@ -182,7 +182,7 @@ func (w *world) write(ctx context.Context, tap *rebuild.Tap, prefix string) {
 
 func TestARebuildByAClusterMissesNothing(t *testing.T) {
 	w := newWorld(t)
-	client, opts := newCluster(t, servers.Cluster(t)), Options{Name: newName(), Replicas: 1, ReplicaTimeout: 20 * time.Second}
+	client, opts := newCluster(t, servers.Cluster(t)), Options{Name: newName(), Replicas: 1, replicaTimeout: 20 * time.Second}
 	open := func() *Store { return newStore(t, client, opts) }
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

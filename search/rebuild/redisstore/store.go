@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -33,18 +34,17 @@ type Options struct {
 	// the name of the alias is a good one. Letters, digits and -_.: are allowed, up to 128.
 	Name string
 	// Replicas is how many replicas must have what was written before a call returns nil: Load, Swap, Mark and Marked
-	// wait for them by WAIT. Where fewer answer within ReplicaTimeout they return an error, and writers send nothing,
+	// wait for them by WAIT. Where fewer answer within five seconds they return an error, and writers send nothing,
 	// so have one more. Defaults to none.
-	Replicas int
-	// ReplicaTimeout is how long a call waits for replicas. Defaults to 5 seconds.
-	ReplicaTimeout time.Duration
+	Replicas       int
+	replicaTimeout time.Duration // how long a call waits for replicas, 0 for 5 s; tests change it
 }
 
 // Store is a rebuild.Store on a Redis server or a Redis Cluster. It is safe for concurrent use, from any
 // number of processes, and closes nothing.
 //
 // Its methods block until the server has answered, ctx ends, or the server could not be reached for ten
-// seconds: meanwhile they try again. Those that wait for replicas end with Options.ReplicaTimeout.
+// seconds: meanwhile they try again. Those that wait for replicas end after five seconds.
 type Store struct {
 	client redis.UniversalClient
 	opts   Options
@@ -71,15 +71,10 @@ func New(client redis.UniversalClient, opts Options) (*Store, error) {
 	if opts.Replicas < 0 {
 		errs = append(errs, fmt.Errorf("Options.Replicas is %d: use 0 for none", opts.Replicas))
 	}
-	if opts.ReplicaTimeout < 0 {
-		errs = append(errs, fmt.Errorf("Options.ReplicaTimeout is %v: use 0 for the default of %v", opts.ReplicaTimeout, replicaTimeout))
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
-	if opts.ReplicaTimeout == 0 {
-		opts.ReplicaTimeout = replicaTimeout
-	}
+	opts.replicaTimeout = cmp.Or(opts.replicaTimeout, replicaTimeout)
 	s := &Store{client: client, opts: opts}
 	for _, kind := range []string{"record", "marks", "writers"} {
 		// What is in braces is what Redis Cluster hashes, so all are in one slot.

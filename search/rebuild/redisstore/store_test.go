@@ -75,7 +75,7 @@ func places(t *testing.T, test func(t *testing.T, open func(t *testing.T) storet
 	}{
 		"server":           {func(t *testing.T) redis.UniversalClient { return newClient(t, servers.Redis(t)) }, Options{}},
 		"cluster":          {func(t *testing.T) redis.UniversalClient { return newCluster(t, servers.Cluster(t)) }, Options{}},
-		"cluster, replica": {func(t *testing.T) redis.UniversalClient { return newCluster(t, servers.Cluster(t)) }, Options{Replicas: 1, ReplicaTimeout: time.Minute}},
+		"cluster, replica": {func(t *testing.T) redis.UniversalClient { return newCluster(t, servers.Cluster(t)) }, Options{Replicas: 1, replicaTimeout: time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := row.client(t)
@@ -98,8 +98,8 @@ func TestNoMarkComesBehindTheSwapThatEndsItsRoundConcurrentSafe(t *testing.T) {
 }
 
 func TestOptionsThatMakeNoSenseAreNamedAllAtOnce(t *testing.T) {
-	_, err := New(nil, Options{Replicas: -1, ReplicaTimeout: -1})
-	for _, want := range []string{"client is nil", "Name is empty", "Replicas is -1", "ReplicaTimeout is -1ns"} {
+	_, err := New(nil, Options{Replicas: -1})
+	for _, want := range []string{"client is nil", "Name is empty", "Replicas is -1"} {
 		require.ErrorContains(t, err, want)
 	}
 	good := redis.NewClient(&redis.Options{ContextTimeoutEnabled: true})
@@ -352,9 +352,9 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 	master, replica := pair(t)
 	client, opts := newClient(t, master), Options{Name: newName()}
 	alone := newStore(t, newClient(t, master), opts) // WAIT knows what its own connection has written
-	opts.Replicas, opts.ReplicaTimeout = 1, 50*time.Millisecond
+	opts.Replicas, opts.replicaTimeout = 1, 50*time.Millisecond
 	s := newStore(t, client, opts)
-	opts.ReplicaTimeout = time.Minute
+	opts.replicaTimeout = time.Minute
 	patient := newStore(t, client, opts)
 	x := marking(t, patient)
 	mark(t, patient, "a")
@@ -394,7 +394,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 
 func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
 	c := servers.NewCluster(t)
-	s := newStore(t, newCluster(t, c), Options{Replicas: 1, ReplicaTimeout: 20 * time.Second})
+	s := newStore(t, newCluster(t, c), Options{Replicas: 1, replicaTimeout: 20 * time.Second})
 	defer func(d time.Duration) { patience = d }(patience)
 	patience = time.Minute
 	x := marking(t, s)

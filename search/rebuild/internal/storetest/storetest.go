@@ -64,7 +64,7 @@ func recordChangesOverItsVersion(t *testing.T, p Place) {
 	assert.Zero(t, none)
 	first := rebuild.Record{
 		Phase: rebuild.PhaseMarking, Route: "x", Epoch: 1, Round: 2, Drained: 3, Step: rebuild.StepFilling, Old: "x", New: "y", Alias: "z",
-		Owner: "o", Beat: 4, Cursor: "ß'\"", IdleValid: time.Second, KeepUntil: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Owner: "o", Beat: 4, Cursor: "ß'\"", IdleValid: time.Second, Settle: -1, KeepUntil: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Dropped: map[string]time.Time{"w": time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)},
 	}
 	got, err := a.Swap(ctx, first)
