@@ -13,11 +13,6 @@ type AdaptiveOptions struct {
 	// time the limit is looked for. Defaults to 70 ms; what is negative counts as
 	// the default too.
 	Spacing time.Duration
-	// Latency is by how much the time that a full batch takes may grow before
-	// the controller tries whether fewer requests in flight do as well: 2 is
-	// twice the time of an unhurried service. Defaults to 2; what is between 0
-	// and 1 counts as 1; negative turns it off.
-	Latency float64
 }
 
 // Adaptive returns a policy that finds out what the service takes and sends
@@ -74,7 +69,7 @@ type AdaptiveOptions struct {
 //
 // Latency alone says less. It is compared only between full batches, so that it
 // does not matter how it depends on their size, and averaged over rounds of
-// requests. If a round takes longer than Latency times the usual, the controller
+// requests. If a round takes longer than twice the usual, the controller
 // tries a quarter less in flight. If as many documents a second are done as
 // before, the requests were only waiting for each other, and it goes on; if not,
 // the service is slow for another reason, everything is as before, and the new
@@ -92,11 +87,6 @@ func Adaptive(opts *AdaptiveOptions) Policy {
 	if p.options.Spacing <= 0 {
 		p.options.Spacing = 70 * time.Millisecond
 	}
-	if l := p.options.Latency; l == 0 || math.IsNaN(l) {
-		p.options.Latency = 2
-	} else if l > 0 {
-		p.options.Latency = max(l, 1)
-	}
 	return p
 }
 
@@ -104,7 +94,7 @@ type adaptivePolicy struct{ options AdaptiveOptions }
 
 func (p adaptivePolicy) New(b Bounds) Controller {
 	b = b.normalized()
-	a := &adaptive{bounds: b, options: p.options, window: newWindow(b, p.options.Latency), shrink: 1}
+	a := &adaptive{bounds: b, options: p.options, window: newWindow(b), shrink: 1}
 	a.translate()
 	return a
 }

@@ -30,10 +30,7 @@ func anyBounds(t *rapid.T) tuning.Bounds {
 }
 
 func anyOptions(t *rapid.T) *tuning.AdaptiveOptions {
-	return &tuning.AdaptiveOptions{
-		Spacing: anyTime.Draw(t, "spacing"),
-		Latency: rapid.OneOf(rapid.Float64Range(-1, 5), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64})).Draw(t, "latency"),
-	}
+	return &tuning.AdaptiveOptions{Spacing: anyTime.Draw(t, "spacing")}
 }
 
 var anyTime = rapid.OneOf(

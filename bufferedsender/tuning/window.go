@@ -17,14 +17,16 @@ const (
 	// trialSize is the share of the requests in flight that a trial leaves,
 	// trialRate the share of the rate that must remain for it to succeed.
 	trialSize, trialRate = 0.75, 0.9
+	// tolerance is how many times as long as from an unhurried service a full batch
+	// may take before a trial.
+	tolerance = 2
 )
 
 // window is the number of requests in flight that latency allows.
 type window struct {
-	bounds    Bounds
-	size      float64
-	ramping   bool    // size grows with every request
-	tolerance float64 // of latency, negative: none
+	bounds  Bounds
+	size    float64
+	ramping bool // size grows with every request
 
 	usual float64 // seconds that a full batch takes when requests do not wait for each other
 	few   int     // requests that usual was made of
@@ -39,8 +41,8 @@ type window struct {
 	before struct{ size, rate, latency float64 } // the trial
 }
 
-func newWindow(b Bounds, tolerance float64) window {
-	return window{bounds: b, size: float64(b.Min.InFlight), ramping: b.Min.InFlight < b.Max.InFlight, tolerance: tolerance}
+func newWindow(b Bounds) window {
+	return window{bounds: b, size: float64(b.Min.InFlight), ramping: b.Min.InFlight < b.Max.InFlight}
 }
 
 // resize puts other bounds in force.
@@ -87,7 +89,7 @@ func (w *window) passed(o *Observation, c *clock) {
 		}
 		return
 	}
-	if w.tolerance < 0 || most <= fewInFlight || !full || o.Started < w.began {
+	if most <= fewInFlight || !full || o.Started < w.began {
 		return
 	}
 	if w.requests == 0 {
@@ -107,7 +109,7 @@ func (w *window) judge(latency, rate float64) {
 	if w.usual == 0 {
 		w.usual = latency
 	}
-	slow := latency > w.tolerance*w.usual && w.size > fewInFlight
+	slow := latency > tolerance*w.usual && w.size > fewInFlight
 	switch {
 	case w.trial && rate < trialRate*w.before.rate:
 		w.size, w.usual = w.before.size, w.before.latency

@@ -87,12 +87,3 @@ func TestTheWindowOpensAgainWhenTheQueueIsGone(t *testing.T) {
 	w.run(2 * time.Minute)
 	assert.Equal(t, 64, w.senders[0].limits.InFlight)
 }
-
-func TestLatencyCanBeIgnored(t *testing.T) {
-	queue := func(_ *world, _, inService int) time.Duration {
-		return time.Duration(inService) * 50 * time.Millisecond
-	}
-	w := newWorld(1, tuning.Adaptive(&tuning.AdaptiveOptions{Latency: -1}), usualBounds, 1, service{latency: queue})
-	w.run(3 * time.Minute)
-	assert.Equal(t, 64, w.senders[0].limits.InFlight)
-}
