@@ -29,7 +29,7 @@ type feed struct {
 	appender appender
 	locals   locals
 	sends    bool       // it reserves; false: there is no client
-	wanted   queue.Want // what all reservations have in common; For is Options.QueueLease
+	wanted   queue.Want // what all reservations have in common; For is the lease
 	terms    relay.Terms
 
 	ctx    context.Context // of all calls of the queue; ends when Close gives up
@@ -71,10 +71,11 @@ type reservation struct {
 
 func newFeed(s *sender, sends bool) *feed {
 	o := &s.options
+	lease := min(longestLease, 2*o.RequestTimeout)
 	host, _ := os.Hostname()
 	f := &feed{
-		s: s, queue: o.Queue, sends: sends, terms: relay.Terms{Margin: o.QueueLease / leaseMargin},
-		wanted: queue.Want{Holder: queue.NewID(), Name: fmt.Sprintf("process %d on %s", os.Getpid(), host), For: o.QueueLease, Uncertain: max(o.UnknownWait, 0)},
+		s: s, queue: o.Queue, sends: sends, terms: relay.Terms{Margin: lease / leaseMargin},
+		wanted: queue.Want{Holder: queue.NewID(), Name: fmt.Sprintf("process %d on %s", os.Getpid(), host), For: lease, Uncertain: max(o.UnknownWait, 0)},
 		held:   holdings{all: make(map[*holding]struct{})},
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())

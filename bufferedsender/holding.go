@@ -160,7 +160,7 @@ func (hs *holdings) giveBack(which func(*holding) bool) (n int) {
 // A lease is extended at each fifth of its length, and again soon if that fails. Its last
 // tenth is a margin for clocks: nobody waits for a request then.
 const (
-	defaultLease = 12 * time.Second
+	longestLease = 12 * time.Second
 	leaseExtends = 5
 	leaseMargin  = 10
 )

@@ -31,15 +31,15 @@ const (
 	// DefaultMaxBatchActions is the number that the service's documentation
 	// recommends not to exceed.
 	DefaultMaxBatchActions = 1000
-	// DefaultMaxBatchBytes is the documented limit of a request, 16 MB, in the
+	// defaultMaxBatchBytes is the documented limit of a request, 16 MB, in the
 	// stricter reading of "MB".
-	DefaultMaxBatchBytes      = 16_000_000
+	defaultMaxBatchBytes      = 16_000_000
 	DefaultMaxBufferedActions = 32768
 	DefaultMaxBufferedBytes   = 64 << 20
 	DefaultAutoFlushInterval  = 5 * time.Second
 	DefaultRequestTimeout     = time.Minute
 	DefaultUnknownWait        = 5 * time.Second
-	DefaultWaitInterval       = 5 * time.Millisecond
+	defaultWaitInterval       = 5 * time.Millisecond
 
 	maxInFlight = 1024
 )
@@ -91,15 +91,11 @@ type Options[T any] struct {
 	// call returns, and a sender accepts what it reserves from the queue, whoever has put it
 	// there; Stats.Appended counts what it has put there itself. Any number of senders in any
 	// number of processes may share one; a sender without an indexer only adds. The sender does
-	// not close it. DESIGN.md says what each option and method means with it. Defaults to
-	// none: what is accepted is in memory only.
+	// not close it. What a sender had reserved when its process died is sent by others after
+	// 12 s, or twice RequestTimeout if that is less, and UnknownWait later what was in a
+	// request. DESIGN.md says what each option and method means with it. Defaults to none: what
+	// is accepted is in memory only.
 	Queue queue.Queue
-	// QueueLease is how long nobody else gets a key that this sender has reserved and does
-	// not answer for any more: how late its documents are after a crash, and UnknownWait later
-	// those that were in a request. It is extended at each fifth of it while they wait or are in a request,
-	// which may take longer. If it cannot be extended, a request is cut a tenth of it before its end, and its
-	// documents are sent again by whoever reserves them. Defaults to 12 s.
-	QueueLease time.Duration
 	// Loader is asked for the documents of keys that IndexKeys has added: for each key an
 	// action or nothing. It is asked for at most 1000 keys at once. What it returns for other
 	// keys is an error. After an error it is asked for half of the keys, and so on: the key that
@@ -251,7 +247,7 @@ func (o *Options[T]) settings() settings {
 			},
 			Limits: o.Limits, DisableAutoFlush: o.DisableAutoFlush, AutoFlushInterval: o.AutoFlushInterval, Tuning: o.Tuning,
 			RequestTimeout: o.RequestTimeout, UnknownWait: o.UnknownWait, Retry: o.Retry, Outage: o.Outage,
-			Queue: o.Queue, QueueLease: o.QueueLease, DeleteMissing: o.DeleteMissing,
+			Queue: o.Queue, DeleteMissing: o.DeleteMissing,
 			Share: o.Share, Class: o.Class,
 			OnMergeMissing: o.OnMergeMissing, DeadLetters: o.DeadLetters, Waiting: o.Waiting, Tap: o.Tap,
 			Logger: o.Logger, TracerProvider: o.TracerProvider, MeterProvider: o.MeterProvider,
@@ -281,7 +277,7 @@ func (o *settings) complete() error {
 	l := &o.Limits
 	l.MaxBatchActions = int(positive("MaxBatchActions", int64(l.MaxBatchActions), DefaultMaxBatchActions))
 	l.MinBatchActions = int(positive("MinBatchActions", int64(l.MinBatchActions), int64(l.MaxBatchActions)))
-	l.MaxBatchBytes = int(positive("MaxBatchBytes", int64(l.MaxBatchBytes), DefaultMaxBatchBytes))
+	l.MaxBatchBytes = int(positive("MaxBatchBytes", int64(l.MaxBatchBytes), defaultMaxBatchBytes))
 	l.MaxBufferedBytes = positive("MaxBufferedBytes", l.MaxBufferedBytes, max(DefaultMaxBufferedBytes, 4*int64(l.MaxBatchBytes)))
 	l.MaxInFlight = int(positive("MaxInFlight", int64(l.MaxInFlight), 1))
 	roomy := max(DefaultMaxBufferedActions, max(4, 2*l.MaxInFlight)*l.MaxBatchActions)
@@ -334,7 +330,7 @@ func (o *settings) complete() error {
 		o.Tap = nil
 	}
 	if o.Waiting.Interval == 0 {
-		o.Waiting.Interval = DefaultWaitInterval
+		o.Waiting.Interval = defaultWaitInterval
 	}
 	if o.AutoFlushInterval == 0 {
 		o.AutoFlushInterval = DefaultAutoFlushInterval

@@ -12,8 +12,8 @@ import (
 func (o *settings) checkQueue() (errs []error) {
 	if nilcheck.IsNil(o.Queue) {
 		o.Queue = nil
-		if o.loads || o.DeleteMissing || o.QueueLease != 0 {
-			errs = append(errs, errors.New("the options Loader, DeleteMissing and QueueLease are about a Queue: give one"))
+		if o.loads || o.DeleteMissing {
+			errs = append(errs, errors.New("the options Loader and DeleteMissing are about a Queue: give one"))
 		}
 		return errs
 	}
@@ -23,10 +23,6 @@ func (o *settings) checkQueue() (errs []error) {
 		}
 	}
 	refuse(o.RequestTimeout < 0, "RequestTimeout is off: with a Queue a request that hangs would have its keys for ever")
-	if o.QueueLease == 0 {
-		o.QueueLease = defaultLease
-	}
-	refuse(o.QueueLease < 0, "QueueLease is %v: use a positive duration, or 0 for %v", o.QueueLease, defaultLease)
 	refuse(o.DisableAutoFlush, "DisableAutoFlush would keep leases for as long as nobody calls Flush: with a Queue use Pause, of the sender or of the queue")
 	refuse(o.versioned, "Folding.Version compares what is in the buffer: a Queue folds by the order of arrival before that")
 	hold := o.held()

@@ -27,7 +27,7 @@ func TestNoOptionIsLostOnTheWayToTheSender(t *testing.T) {
 		Documents: Documents[string]{Key: func(string) string { return "" }},
 		Limits:    Limits{MaxInFlight: 2}, DisableAutoFlush: true, AutoFlushInterval: 1, Tuning: tuning.Fixed(), RequestTimeout: time.Second,
 		UnknownWait: time.Second, Retry: retry.Options{MaxRetries: 1}, Outage: Hold{},
-		Queue: struct{ queue.Queue }{}, QueueLease: time.Second, DeleteMissing: true,
+		Queue: struct{ queue.Queue }{}, DeleteMissing: true,
 		Loader: func(context.Context, []string) ([]models.IndexDocumentsAction[string], error) { return nil, nil },
 		Share:  &pool.Member{}, Class: models.ClassBestEffort, Folding: &Folding[string]{Version: func(string) int64 { return 1 }},
 		OnMergeMissing: MergeMissingIgnore, DeadLetters: struct{ deadletter.Sink }{}, Waiting: Waiting{FailFast: true}, Tap: struct{ models.Tap }{},

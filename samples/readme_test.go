@@ -71,7 +71,7 @@ func TestLimitsInREADMEAreThoseOfTheCode(t *testing.T) {
 	number := func(n int64) string { return strings.ReplaceAll(humanize.Comma(n), ",", " ") }
 	readme := read(t, "README.md")
 	for _, row := range []string{
-		fmt.Sprintf("%d documents or %d MB a request", bufferedsender.DefaultMaxBatchActions, bufferedsender.DefaultMaxBatchBytes/1_000_000),
+		fmt.Sprintf("%d documents or %d MB a request", bufferedsender.DefaultMaxBatchActions, search.DefaultMaxBatchBytes/1_000_000),
 		fmt.Sprintf("a buffer of %s documents or %d MiB", number(bufferedsender.DefaultMaxBufferedActions), bufferedsender.DefaultMaxBufferedBytes>>20),
 		fmt.Sprintf("%.0f s until a batch that is not full is sent", bufferedsender.DefaultAutoFlushInterval.Seconds()),
 		fmt.Sprintf("%.0f s for a request", bufferedsender.DefaultRequestTimeout.Seconds()),

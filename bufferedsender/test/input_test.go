@@ -331,7 +331,7 @@ func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, bufferedsender.Limits{
-		MinBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchBytes: bufferedsender.DefaultMaxBatchBytes, MaxInFlight: 1,
+		MinBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchActions: bufferedsender.DefaultMaxBatchActions, MaxBatchBytes: search.DefaultMaxBatchBytes, MaxInFlight: 1,
 		MaxBufferedActions: bufferedsender.DefaultMaxBufferedActions, MaxBufferedBytes: bufferedsender.DefaultMaxBufferedBytes,
 	}, s.Control().Limits)
 	require.NoError(t, s.Close(t.Context()))

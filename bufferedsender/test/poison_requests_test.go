@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
+	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -207,7 +208,7 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 				// Mostly about one a round, and up to two while the line is searched for by
 				// halves; when nothing is learned it is more than three.
 				assert.Less(t, inVain, 3*rounds)
-				assert.Less(t, r.Sender.Stats().BatchBytesLimit, bufferedsender.DefaultMaxBatchBytes)
+				assert.Less(t, r.Sender.Stats().BatchBytesLimit, search.DefaultMaxBatchBytes)
 			})
 		})
 	}

@@ -47,7 +47,7 @@ func TestSuspectsAreMarkedBeforeTheyAreSentAndTheOthersAreNot(t *testing.T) {
 			calls++
 			return next()
 		}
-		s := q.sender(sendertest.Options{Queue: f, QueueLease: time.Hour})
+		s := q.sender(sendertest.Options{Queue: f, RequestTimeout: time.Hour})
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		assert.EqualValues(t, 50, q.service.DocumentCount("hotels"))
@@ -138,7 +138,7 @@ func TestKeyThatKillsEachProcessCostsThreeAndItsNeighboursAreSent(t *testing.T) 
 				}
 				return next()
 			}
-			s := q.sender(sendertest.Options{Queue: f, QueueLease: lease, UnknownWait: -1})
+			s := q.sender(sendertest.Options{Queue: f, UnknownWait: -1})
 			for left() > 0 && !now.Load() && time.Since(began)-waited < time.Minute {
 				time.Sleep(10 * time.Millisecond)
 			}

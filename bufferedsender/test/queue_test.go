@@ -703,7 +703,6 @@ func TestNewRefusesOptionsThatAQueueCannotKeep(t *testing.T) {
 	none := func(context.Context, []string) {}
 	for want, opts := range map[string]sendertest.Options{
 		"RequestTimeout is off":   {RequestTimeout: -1},
-		"QueueLease is -1":        {QueueLease: -1},
 		"DisableAutoFlush":        {DisableAutoFlush: true},
 		"Folding.Version":         {Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(sendertest.Hotel) int64 { return 0 }}},
 		"FailSoon":                {Outage: bufferedsender.FailSoon{}},

@@ -16,6 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -287,7 +288,7 @@ var movements = map[string]movement{
 			require.NoError(r.T, err)
 		},
 		want: reading{
-			"batch.limit.items": 10 - bufferedsender.DefaultMaxBatchActions, "batch.limit.bytes": 1000 - bufferedsender.DefaultMaxBatchBytes,
+			"batch.limit.items": 10 - bufferedsender.DefaultMaxBatchActions, "batch.limit.bytes": 1000 - search.DefaultMaxBatchBytes,
 			"concurrency.limit": 2, "queue.capacity": 30 - bufferedsender.DefaultMaxBufferedActions,
 			"queue.capacity_bytes": 3000 - bufferedsender.DefaultMaxBufferedBytes,
 		},

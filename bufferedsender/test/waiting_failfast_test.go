@@ -248,7 +248,7 @@ func TestAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 			wg.Wait()
 			t.Logf("%-45s %2d requests instead of %d; waited %v on average, %v at most", c.name, len(r.Requests()), callers, (all / callers).Round(time.Millisecond), longest)
 			assert.LessOrEqual(t, len(r.Requests()), callers/50)
-			assert.LessOrEqual(t, longest, 2*c.latency+2*bufferedsender.DefaultWaitInterval)
+			assert.LessOrEqual(t, longest, 2*c.latency+2*waitInterval)
 			assert.Len(t, r.Indexed(), callers)
 		})
 	}

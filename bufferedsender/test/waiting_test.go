@@ -20,6 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// waitInterval is the default of Waiting.Interval.
+const waitInterval = 5 * time.Millisecond
+
 func uploads(docs []sendertest.Hotel) (actions []sendertest.Action) {
 	for _, doc := range docs {
 		actions = append(actions, models.UploadAction(doc))
@@ -317,7 +320,7 @@ func TestWaitAndClose(t *testing.T) {
 func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	for _, c := range []struct {
 		option, wait time.Duration
-	}{{0, bufferedsender.DefaultWaitInterval}, {50 * time.Millisecond, 50 * time.Millisecond}, {-1, 0}} {
+	}{{0, waitInterval}, {50 * time.Millisecond, 50 * time.Millisecond}, {-1, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: c.option}})
 			r.Upload(sendertest.Hotel{ID: "in-no-hurry"})
@@ -361,7 +364,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: -1})
 			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 			require.NoError(t, err)
-			assert.Equal(t, bufferedsender.DefaultWaitInterval, r.Now())
+			assert.Equal(t, waitInterval, r.Now())
 		})
 	})
 	t.Run("and a Flush before it is over ends it", func(t *testing.T) {

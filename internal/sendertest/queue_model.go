@@ -136,7 +136,7 @@ func (m *queueModel) process() *modelProcess {
 		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: &processTransport{p.QueueProcess, m.service}}})
 	if err == nil {
 		p.sender, err = bufferedsender.New(client, &Options{
-			Queue: p.QueueProcess, Logger: NoLog, RequestTimeout: 100 * time.Millisecond, QueueLease: 300 * time.Millisecond,
+			Queue: p.QueueProcess, Logger: NoLog, RequestTimeout: 150 * time.Millisecond,
 			UnknownWait: 50 * time.Millisecond, AutoFlushInterval: 30 * time.Millisecond,
 			Limits: bufferedsender.Limits{MaxBatchActions: 4, MaxInFlight: m.inFlight},
 		})

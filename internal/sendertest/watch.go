@@ -12,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -101,7 +102,7 @@ func (r *RigOf[D]) intercept(req *http.Request, next func(*http.Request) (*http.
 	}
 	r.mu.Unlock()
 	assert.LessOrEqual(r.T, len(x.Keys), orDefault(r.opts.Limits.MaxBatchActions, bufferedsender.DefaultMaxBatchActions), "actions of a request, over the limit")
-	assert.LessOrEqual(r.T, x.Bytes, orDefault(r.opts.Limits.MaxBatchBytes, bufferedsender.DefaultMaxBatchBytes), "bytes of a request, over the limit")
+	assert.LessOrEqual(r.T, x.Bytes, orDefault(r.opts.Limits.MaxBatchBytes, search.DefaultMaxBatchBytes), "bytes of a request, over the limit")
 	assert.NotEmpty(r.T, x.Keys, "an empty request")
 
 	var resp *http.Response

@@ -71,7 +71,7 @@ func (j *job) newSender(q queue.Queue, logger *slog.Logger) (*bufferedsender.Buf
 	}
 	if j.Kill {
 		// What takes a minute in a program: its keys are with others soon after it has died.
-		opts.RequestTimeout, opts.QueueLease = 100*time.Millisecond, 300*time.Millisecond
+		opts.RequestTimeout = 150 * time.Millisecond
 		opts.UnknownWait = 200 * time.Millisecond
 		// A machine that is busy with all of this answers some requests too late.
 		opts.Retry = retry.Options{MaxRetries: 1000, Delay: 20 * time.Millisecond, MaxDelay: 100 * time.Millisecond}
