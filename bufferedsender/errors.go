@@ -259,7 +259,8 @@ type CloseError struct {
 	Unknown int
 	// Failed is how many failed without having been reported by a Flush.
 	Failed int
-	// DeadLetters is how many of all these Options.DeadLetters has taken.
+	// DeadLetters is how many of all these Options.DeadLetters has taken. The others are
+	// nowhere but in the program, or with those who wait for them.
 	DeadLetters int
 	// Held is why sending was held when ctx ended (ErrCircuitOpen or ErrPaused is in
 	// its chain), or nil.
@@ -273,10 +274,6 @@ type CloseError struct {
 	// empty.
 	CallbackStuck bool
 }
-
-// Lost is how many actions are neither in the index, as far as is known, nor in the dead
-// letters.
-func (e *CloseError) Lost() int { return e.Unsent + e.Unknown + e.Failed - e.DeadLetters }
 
 func (e *CloseError) Error() string {
 	var parts []string

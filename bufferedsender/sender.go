@@ -250,7 +250,7 @@ func (s *sender) flush(ctx context.Context) error {
 // A callback or an Indexer that does not return cannot be stopped: Close leaves
 // it behind about two seconds after ctx has ended, and callbacks that together take
 // more than ten seconds. It waits longer as long as DeadLetters take what it has given
-// up, 64 actions or 1 MiB at a time. CloseError.Lost says whether any of it is nowhere.
+// up, 64 actions or 1 MiB at a time. CloseError.DeadLetters says how many they have.
 func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {

@@ -102,7 +102,8 @@ func (w *watch) end() (cut bool) {
 	return w.cut
 }
 
-// cutOff is the reply to a request whose leases have not lasted. It says nothing about the service, and uses no attempt.
+// cutOff is the reply to a request whose leases have not lasted. It says nothing about the service, and uses no
+// attempt.
 func cutOff(n int) reply {
 	r := notSent(n)
 	for i := range r.Results {

@@ -45,8 +45,8 @@ type term struct {
 	takeOver time.Duration // without a beat, another may be the owner
 }
 
-// A request that was cut off is applied or refused before another takes over: UnknownWait is 5 s by default. Where
-// writers wait for a Run that was killed that is soon; elsewhere a database that is away for half a minute ends nothing.
+// A request that was cut off is applied or refused before another takes over: UnknownWait is 5 s by default. That is
+// soon where writers wait for a Run that was killed; elsewhere a database may be away for half a minute.
 var (
 	longTerm  = term{2 * time.Second, 45 * time.Second, time.Minute}
 	shortTerm = term{time.Second, 5 * time.Second, 11 * time.Second}
