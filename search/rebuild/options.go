@@ -53,8 +53,8 @@ var (
 )
 
 // term is that of the owner of a record.
-func (x *Record) term() term {
-	if x.Phase == PhaseClosed || x.Phase == PhaseSwapped {
+func (r *Record) term() term {
+	if r.Phase == PhaseClosed || r.Phase == PhaseSwapped {
 		return shortTerm
 	}
 	return longTerm
