@@ -47,7 +47,7 @@ func RunQueueModel(t *testing.T, intn func(n int) int) (held []string, err error
 
 // QueueModelHolds names what programs of RunQueueModel may hold.
 func QueueModelHolds() []string {
-	return []string{"kill", "zombie", "close in the middle", "lease that ran out", "stale end", "outage", "fold", "elsewhere", "superseded", "kept by Close"}
+	return []string{"kill", "zombie", "close in the middle", "lease that ran out", "stale end", "outage", "fold", "elsewhere", "superseded", "kept by Close", "waiting call"}
 }
 
 type queueStep struct{ what, process, key, n int }
@@ -84,7 +84,6 @@ type queueModel struct {
 	holds    map[string]bool
 	version  int
 	appended map[string][]change // by key, in the order of the appends
-	jobs     sync.WaitGroup
 }
 
 // modelProcess is one process of a program.
@@ -92,6 +91,7 @@ type modelProcess struct {
 	*QueueProcess
 	sender   *bufferedsender.BufferedSender[Hotel]
 	outcomes map[int]int // calls of OnOutcome, by version
+	waiting  atomic.Int64
 }
 
 func (m *queueModel) wrong(format string, args ...any) {
@@ -220,9 +220,7 @@ func (m *queueModel) add(p *modelProcess, s queueStep) {
 	case m.merges && s.n%2 == 0:
 		action.Type = models.ActionTypeMergeOrUpload
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	err := p.sender.IndexDocuments(ctx, action.WithCallback(func(o models.Outcome) {
+	err := m.index(p, s.n%5 == 0, action.WithCallback(func(o models.Outcome) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		p.outcomes[c.version]++
@@ -245,6 +243,26 @@ func (m *queueModel) add(p *modelProcess, s queueStep) {
 	m.appended[key] = append(m.appended[key], c)
 	p.outcomes[c.version] += 0
 	m.mu.Unlock()
+}
+
+// index adds an action, and with wait leaves a call behind that waits for its end.
+func (m *queueModel) index(p *modelProcess, wait bool, action models.IndexDocumentsAction[Hotel]) error {
+	if !wait {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return p.sender.IndexDocuments(ctx, action)
+	}
+	m.hold("waiting call")
+	p.waiting.Add(1)
+	go func() {
+		defer p.waiting.Add(-1)
+		_, err := p.sender.IndexDocumentsAndWait(context.Background(), []models.IndexDocumentsAction[Hotel]{action}, nil)
+		if err != nil && !errors.Is(err, bufferedsender.ErrElsewhere) && !errors.Is(err, bufferedsender.ErrClosed) && !p.dead.Load() {
+			m.wrong("a waiting call: %v", err)
+		}
+	}()
+	synctest.Wait() // it is appended
+	return nil
 }
 
 // flush has a process flush while others go on, and compares the index with what it has
@@ -299,7 +317,6 @@ func (m *queueModel) indexed(key string) (version int, there bool) {
 
 // finish lets everything be sent, and compares the index with what was appended.
 func (m *queueModel) finish() {
-	m.jobs.Wait()
 	for range 1000 {
 		s, _ := m.queue.Stats(context.Background())
 		if s.Waiting+s.Leased == 0 {
@@ -337,6 +354,9 @@ func (m *queueModel) finish() {
 			}
 		}
 		m.mu.Unlock()
+		if n := p.waiting.Load(); n > 0 {
+			m.wrong("nothing waits any more but %d calls", n)
+		}
 		if s := p.sender.Stats(); s.Appended > 0 && s.Accepted > s.Completed {
 			m.wrong("nothing waits any more, and of a process: %+v", s)
 		}
