@@ -84,7 +84,7 @@ func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 	there := map[string]bool{}
 	for s, its := range byShard {
 		for chunk := range slices.Chunk(its, perScript) {
-			_, found, err := q.peek(ctx, s, chunk, "")
+			found, err := q.peek(ctx, s, chunk, "")
 			if err != nil {
 				return nil, err
 			}
@@ -101,20 +101,20 @@ func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 }
 
 // peek reads entries: with bodies ("1"), without ("0"), or without records ("").
-func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies string) (now time.Time, entries []entry, err error) {
+func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies string) (entries []entry, err error) {
 	args := []any{"get", bodies}
 	for _, k := range keys {
 		args = append(args, k)
 	}
 	r, err := q.on(ctx, peekScript, shard, args...)
 	if err != nil {
-		return now, nil, err
+		return nil, err
 	}
-	now = time.UnixMilli(r.Int())
+	now := shardTime{r.Int(), r.Int()}
 	for r.More() {
 		e, err := parseEntry(r.Text(), r.Text(), now)
 		if err != nil {
-			return now, nil, err
+			return nil, err
 		}
 		if holder := r.Text(); holder != "" || e.State&queue.Leased != 0 {
 			e.Holder = holder
@@ -124,7 +124,7 @@ func (q *Queue) peek(ctx context.Context, shard int, keys []string, bodies strin
 		}
 		entries = append(entries, e)
 	}
-	return now, entries, r.Err
+	return entries, r.Err
 }
 
 // Inspect is of queue.Admin. It reads the whole queue, a thousand keys at a time, unless it is asked for
@@ -153,7 +153,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 		}
 		if what.Keys != nil {
 			for chunk := range slices.Chunk(byShard[s], perScript) {
-				_, its, err := q.peek(ctx, s, chunk, "")
+				its, err := q.peek(ctx, s, chunk, "")
 				if err != nil {
 					return nil, err
 				}
@@ -171,7 +171,7 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 	found = slices.CompactFunc(found, func(a, b entry) bool { return a.Key == b.Key }) // a scan can say a key twice
 	var out []queue.Entry
 	for i := range found[:min(len(found), limit)] {
-		_, its, err := q.peek(ctx, q.shardOf(found[i].Key), []string{found[i].Key}, map[bool]string{true: "1", false: "0"}[what.Bodies])
+		its, err := q.peek(ctx, q.shardOf(found[i].Key), []string{found[i].Key}, map[bool]string{true: "1", false: "0"}[what.Bodies])
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func (q *Queue) scan(ctx context.Context, shard int, take func(entry)) error {
 		if err != nil {
 			return err
 		}
-		now := time.UnixMilli(r.Int())
+		now := shardTime{r.Int(), r.Int()}
 		cursor = r.Text()
 		for r.More() {
 			e, err := parseEntry(r.Text(), r.Text(), now)
@@ -296,14 +296,18 @@ func (q *Queue) Destroy(ctx context.Context) error {
 type Repaired struct {
 	// Keys is how many keys have something in the queue.
 	Keys int64
-	// Lost is how many of their records were not there any more.
+	// Lost is how many records were gone, or named no key. If there are any, Settled returns queue.ErrLost for each
+	// earlier Position.
 	Lost int64
+	// Gone are the Redis keys that were deleted or evicted. Without the one that ends with ":a" a repeated Append may
+	// be applied twice; without ":k" the reasons of parked keys and the deaths and tries of all keys are lost.
+	Gone []string
 }
 
-// Repair makes a queue consistent again from which somebody has removed keys, or in which the server
-// has evicted some: what has lost its record is dropped and counted, and everything else is put in its place. All
-// leases end. The server does nothing else meanwhile, about two seconds for each hundred
-// thousand keys of a shard; a shard of more than most keys is refused.
+// Repair makes a queue consistent again after Redis keys of it were deleted or evicted: a record that is gone is
+// counted as lost, and everything else is put in its place. Entries that are gone are made from their records. All
+// leases end. The server does nothing else meanwhile, about two seconds for each hundred thousand keys of a shard; a
+// shard of more than most keys is refused.
 func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error) {
 	if err := q.begin(ctx); err != nil {
 		return done, err
@@ -320,16 +324,21 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 		}
 		r := rediskit.Read(answer)
 		keys, lost := r.Int(), r.Int()
+		if r.Err == nil && keys < 0 {
+			return done, fmt.Errorf("redisqueue: shard %d has more than %d keys", s, most)
+		}
+		first := len(done.Gone)
+		for r.More() {
+			done.Gone = append(done.Gone, r.Text())
+		}
 		if r.Err != nil {
 			return done, r.Err
 		}
-		if keys < 0 {
-			return done, fmt.Errorf("redisqueue: shard %d has more than %d keys", s, most)
-		}
+		q.shards[s].fault.Store(nil)
 		done.Keys += keys
 		done.Lost += lost
 		if q.o.Logger != nil {
-			q.o.Logger.WarnContext(ctx, "queue repaired", "queue", q.name, "shard", s, "keys", keys, "lost", lost)
+			q.o.Logger.WarnContext(ctx, "queue repaired", "queue", q.name, "shard", s, "keys", keys, "lost", lost, "gone", done.Gone[first:])
 		}
 	}
 	q.wake()

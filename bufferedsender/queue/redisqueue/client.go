@@ -55,7 +55,22 @@ func (p *pool) get(ctx context.Context, url string) (client redis.UniversalClien
 func (q *Queue) run(ctx context.Context, s *redis.Script, shard int, replicas int, args ...any) (answer any, unsure bool, err error) {
 	r := rediskit.Runner{Client: q.client, Replicas: replicas, ReplicaTimeout: q.o.replicaTimeout}
 	answer, unsure, err = r.Run(ctx, s, q.shards[shard].keys, args...)
-	return answer, unsure, meaning(err, q.shards[shard].keys[0])
+	if err = meaning(err, q.shards[shard].keys[0]); err == nil {
+		q.shards[shard].fault.Store(nil)
+	} else if errors.Is(err, queue.ErrLost) {
+		q.shards[shard].fault.Store(&err)
+	}
+	return answer, unsure, err
+}
+
+// Fault is of queue.Faulty: a shard of which something is gone, as the last call about it has found.
+func (q *Queue) Fault() error {
+	for s := range q.shards {
+		if err := q.shards[s].fault.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
 }
 
 // meaning says what the refusals of the scripts mean.
@@ -75,7 +90,9 @@ func meaning(err error, marker string) error {
 	case "AZQPART":
 		return fmt.Errorf("redisqueue: an earlier part of the call is not there: %w", queue.ErrLost)
 	case "AZQCLOBBERED", "WRONGTYPE":
-		return fmt.Errorf("redisqueue: a key of the queue was overwritten: %s; delete it, then Repair the queue", rest)
+		return fmt.Errorf("redisqueue: a key of the queue was overwritten: %s; delete it, then Repair the queue: %w", rest, queue.ErrLost)
+	case "AZQGONE":
+		return fmt.Errorf("%w: key %q was deleted or evicted", errDamaged, rest)
 	case "AZQDAMAGED":
 		return fmt.Errorf("%w: %s (%w)", errDamaged, rest, err)
 	case "AZQMARKER":
@@ -85,4 +102,4 @@ func meaning(err error, marker string) error {
 }
 
 // errDamaged says that somebody else has changed the keys of a queue.
-var errDamaged = errors.New("redisqueue: the queue is damaged, and has to be repaired with Repair")
+var errDamaged = fmt.Errorf("redisqueue: queue needs Repair: %w", queue.ErrLost)

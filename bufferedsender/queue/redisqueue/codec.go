@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -15,16 +16,21 @@ import (
 //
 //	0  operation: 0 key only, 1 upload, 2 delete (these replace), 3 merge, 4 mergeOrUpload
 //	1  class
-//	2  Since: milliseconds (6 bytes) and the nanoseconds of the last one (4); 0: not set
+//	2  Since: milliseconds (6 bytes) and the nanoseconds of the last one (4); 0: not set. The first bit of
+//	   the 4 says that the key follows: an older version did not write it
 //	12 origin: adder (16), number of the call (6), index in it (2)
-//	36 body
-const header = 36
+//	36 length of the key (2), key: Repair makes entries that are gone from it
+//	   body
+const (
+	header = 36
+	keyed  = 0x80
+)
 
 var ops = [...]models.ActionType{"", models.ActionTypeUpload, models.ActionTypeDelete, models.ActionTypeMerge, models.ActionTypeMergeOrUpload}
 
 // encode writes a record. Those of a fold get their origin from the script.
 func encode(r *queue.Record, from queue.Origin) []byte {
-	b := make([]byte, header, header+len(r.Body))
+	b := make([]byte, header, header+2+len(r.Key)+len(r.Body))
 	for i, op := range ops {
 		if op == r.Op {
 			b[0] = byte(i)
@@ -38,10 +44,12 @@ func encode(r *queue.Record, from queue.Origin) []byte {
 			binary.BigEndian.PutUint32(b[8:], uint32(r.Since.Nanosecond()%1e6)) //nolint:gosec // below a million
 		}
 	}
+	b[8] |= keyed
 	copy(b[12:], from.Adder[:])
 	put48(b[28:], from.Number)
-	binary.BigEndian.PutUint16(b[34:], uint16(from.Index)) //nolint:gosec // below MaxCall
-	return append(b, r.Body...)
+	binary.BigEndian.PutUint16(b[34:], uint16(from.Index))   //nolint:gosec // below MaxCall
+	b = binary.BigEndian.AppendUint16(b, uint16(len(r.Key))) //nolint:gosec // checked
+	return append(append(b, r.Key...), r.Body...)
 }
 
 func decode(key string, seq uint64, blob string) (r queue.Record, err error) {
@@ -50,13 +58,20 @@ func decode(key string, seq uint64, blob string) (r queue.Record, err error) {
 	}
 	r = queue.Record{Key: key, Op: ops[blob[0]], Class: blob[1], Seq: seq}
 	if ms := get48(blob[2:]); ms != 0 {
-		r.Since = time.UnixMilli(int64(ms)).Add(time.Duration(get32(blob[8:]))) //nolint:gosec // 48 bits
+		r.Since = time.UnixMilli(int64(ms)).Add(time.Duration(get32(blob[8:]) &^ (keyed << 24))) //nolint:gosec // 48 bits
 	}
 	copy(r.From.Adder[:], blob[12:])
 	r.From.Number = get48(blob[28:])
 	r.From.Index = int(blob[34])<<8 | int(blob[35])
-	if len(blob) > header {
-		r.Body = []byte(blob[header:])
+	body := blob[header:]
+	if blob[8]&keyed != 0 {
+		if len(body) < 2 || int(body[0])<<8|int(body[1]) != len(key) || !strings.HasPrefix(body[2:], key) {
+			return r, fmt.Errorf("redisqueue: record %d of %q names another key", seq, key)
+		}
+		body = body[2+len(key):]
+	}
+	if len(body) > 0 {
+		r.Body = []byte(body)
 	}
 	return r, nil
 }

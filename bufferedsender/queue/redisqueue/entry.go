@@ -23,6 +23,12 @@ type place struct {
 	arrival uint64
 }
 
+// shardTime is the time of the server, and how far that of the shard is ahead of it: see shard.lua.
+type shardTime struct{ time, ahead int64 }
+
+// real returns a time of the shard as the server has it now.
+func (t shardTime) real(ms int64) time.Time { return time.UnixMilli(ms - t.ahead) }
+
 // cutter cuts fields off a string, and notes that it was too short.
 type cutter struct {
 	s    string
@@ -54,7 +60,7 @@ func (c *cutter) place() place { return place{c.u8(), int64(c.u48()), c.u48()} }
 //
 //	place of what is in front 17, end of the lease or time of parking 6, lengths: front 4, reason 2,
 //	replaced 1; token and part 18 if leased, front, reason, replaced, its reason
-func parseEntry(key, raw string, now time.Time) (e entry, err error) {
+func parseEntry(key, raw string, now shardTime) (e entry, err error) {
 	c := &cutter{s: raw}
 	e.Key = key
 	_ = c.u8()
@@ -88,14 +94,14 @@ func parseEntry(key, raw string, now time.Time) (e entry, err error) {
 	switch e.kind {
 	case 1:
 		e.State |= queue.Leased
-		e.Reason = ""                                       // it says that the lease is requested
-		e.place, e.Until = front, time.UnixMilli(int64(at)) //nolint:gosec // 48 bits
+		e.Reason = ""                                 // it says that the lease is requested
+		e.place, e.Until = front, now.real(int64(at)) //nolint:gosec // 48 bits
 	case 2:
 		e.State |= queue.Parked
-		e.place, e.ParkedAt = front, time.UnixMilli(int64(at)) //nolint:gosec // 48 bits
+		e.place, e.ParkedAt = front, now.real(int64(at)) //nolint:gosec // 48 bits
 	}
-	e.Since, e.Class = time.UnixMilli(e.place.ms), e.place.class
-	if t := time.UnixMilli(int64(due)); t.After(now) { //nolint:gosec // 48 bits
+	e.Since, e.Class = now.real(e.place.ms), e.place.class
+	if t := now.real(int64(due)); t.UnixMilli() > now.time { //nolint:gosec // 48 bits
 		e.Due = t
 	}
 	return e, nil

@@ -19,8 +19,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// format is the version of the layout of keys. A queue of a newer one is not opened.
-const format = 1
+// format is the version of the layout of keys. A queue of a newer one is not opened; one of format 1, whose records do
+// not name their keys, becomes one of this format.
+const format = 2
 
 const (
 	// perScript is how many entries a script works on, and scriptBytes how many bytes of them: the server does
@@ -32,7 +33,7 @@ const (
 	shardsOfServer  = 1
 )
 
-// Queue is a queue.Queue on Redis, with queue.Admin, queue.Membership and queue.Exchanger.
+// Queue is a queue.Queue on Redis, with queue.Admin, queue.Membership, queue.Exchanger and queue.Faulty.
 //
 // It has no goroutine and no connection of its own; while Watch is used, all queues of a client share one of
 // each.
@@ -61,6 +62,7 @@ type Queue struct {
 type shard struct {
 	keys  []string
 	epoch string // that of its marker: it changes when the shard is lost and made again
+	fault *atomic.Pointer[error]
 }
 
 var (
@@ -68,6 +70,7 @@ var (
 	_ queue.Admin      = (*Queue)(nil)
 	_ queue.Membership = (*Queue)(nil)
 	_ queue.Exchanger  = (*Queue)(nil)
+	_ queue.Faulty     = (*Queue)(nil)
 )
 
 // Open opens the queue of that name, or makes it, on the server of a redis:// or rediss:// URL, with a client of its
@@ -158,7 +161,7 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 		}
 	}
 	for i := 0; i < n; i++ {
-		q.shards = append(q.shards, shard{keys: keysOf(q.name, i)})
+		q.shards = append(q.shards, shard{keys: keysOf(q.name, i), fault: new(atomic.Pointer[error])})
 		var epoch [8]byte
 		_, _ = rand.Read(epoch[:]) // crypto/rand never fails: it ends the process instead
 		makes := "1"               // also the others of a queue that is there: whoever made it may have died

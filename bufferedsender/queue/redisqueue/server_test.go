@@ -108,10 +108,10 @@ func TestQueueKeepsWhatItWasMadeWith(t *testing.T) {
 		_, err := New(t.Context(), c, name, &o)
 		require.ErrorContains(t, err, want)
 	}
-	require.NoError(t, c.HSet(t.Context(), keysOf(name, 0)[0], "v", 2).Err())
+	require.NoError(t, c.HSet(t.Context(), keysOf(name, 0)[0], "v", format+1).Err())
 	_, err = New(t.Context(), c, name, nil)
 	require.ErrorContains(t, err, "a newer program has made it")
-	require.NoError(t, c.HSet(t.Context(), keysOf(name, 0)[0], "v", 1).Err())
+	require.NoError(t, c.HSet(t.Context(), keysOf(name, 0)[0], "v", format).Err())
 	require.NoError(t, made.Destroy(t.Context()))
 	require.Empty(t, c.Keys(t.Context(), strings.TrimSuffix(keysOf(name, 0)[0], "0}:m")+"*").Val())
 }
@@ -271,7 +271,7 @@ func TestWhatIsMissingIsFoundAndRepaired(t *testing.T) {
 		"leased without a lease":  {func(_ *Queue, k []string) { c.ZPopMin(ctx, k[6]) }, 4, 0},
 		"all leases":              {func(_ *Queue, k []string) { c.Del(ctx, k[6]) }, 4, 0},
 		"waiting without a place": {func(_ *Queue, k []string) { c.ZPopMin(ctx, k[3]) }, 4, 0},
-		"an entry":                {func(_ *Queue, k []string) { c.HDel(ctx, k[1], c.HKeys(ctx, k[1]).Val()[0]) }, 3, 0},
+		"an entry":                {func(_ *Queue, k []string) { c.HDel(ctx, k[1], c.HKeys(ctx, k[1]).Val()[0]) }, 4, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := open(t, c, nil)

@@ -2,11 +2,14 @@ package redisqueue
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
 const (
@@ -97,13 +100,16 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 	for s := range q.shards {
 		r, err := q.on(ctx, nextScript, s)
 		if err != nil {
-			wait = busyPoll
+			wait, due = busyPoll, due || errors.Is(err, queue.ErrLost) // Reserve returns the error
 			continue
 		}
-		now, ready, soon, keys := r.Int(), r.Int(), r.Int(), r.Int()
+		now, ready, soon, keys, fell := r.Int(), r.Int(), r.Int(), r.Int(), r.Int()
 		if r.Err != nil {
 			wait = busyPoll
 			continue
+		}
+		if fell == 1 { // only a script that writes can end that
+			_, _ = q.again3(ctx, statsScript, s) // or the next one
 		}
 		due = due || ready > 0 || soon >= 0 && soon <= now
 		if keys > 0 {

@@ -98,7 +98,7 @@ for i = 1, nfolds do
     for j = 1, nrec do
       local blob = ARGV[at + 3 + j]
       local seq = sub(old, 11 * (n - nrec + j) - 10, 11 * (n - nrec + j) - 5) -- so that they rise still
-      items[j] = seq .. pack('>I4B', #e.k + #blob - 36, string.byte(blob) <= 2 and 1 or 0)
+      items[j] = seq .. pack('>I4B', #blob - 38, string.byte(blob) <= 2 and 1 or 0)
       newblobs[nnew + 1], newblobs[nnew + 2] = seq, sub(blob, 1, 12) .. origin .. sub(blob, 37)
       nnew = nnew + 2
     end
@@ -127,7 +127,7 @@ for i = 1, nrecords do
   local seqn = m.seq + 1
   m.seq = seqn
   local seq = pack('>I6', seqn)
-  local size = #k + #blob - 36
+  local size = #blob - 38
   newblobs[nnew + 1], newblobs[nnew + 2] = seq, blob
   nnew = nnew + 2
   if since == 0 or since > now then since = now elseif since < before then since = before end
@@ -190,7 +190,6 @@ if mostkeys > 0 or mostbytes > 0 then
   end
 end
 
-flush()
 call('HSET', A, adder, pack('>I6I4I4I4I4I6', number, part, replaced, folded, m.gen, now))
 if part == 0 then
   call('ZADD', Y, now, adder)
@@ -199,6 +198,7 @@ if part == 0 then
     call('ZREM', Y, id)
   end
 end
+flush()
 wake()
 local again = {}
 for i = nfolds + 1, nfolds + nrecords do

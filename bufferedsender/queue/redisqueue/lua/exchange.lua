@@ -9,16 +9,6 @@
 -- 3 nothing was done, call again, 4 the ends are settled, call again for the rest,
 -- 5 the token was used before.
 local nends, token = tonumber(ARGV[4]), ARGV[5]
--- Each entry is in one sorted set, and each record in one entry. Where that is not so somebody
--- else has been here: a key was evicted, or removed.
-if token ~= '' then
-  if call('HLEN', K) ~= call('ZCARD', P) + call('ZCARD', S) + call('ZCARD', D) + call('ZCARD', E) + call('ZCARD', X) then
-    return redis.error_reply('AZQDAMAGED ' .. K .. ' and the sorted sets of its shard disagree')
-  end
-  if call('HLEN', R) ~= m.nr then
-    return redis.error_reply('AZQDAMAGED ' .. R .. ' and ' .. K .. ' disagree')
-  end
-end
 if endleases() then return {3, 0, 0, -1} end
 local stale = {}
 local released = false

@@ -16,6 +16,7 @@ if kind == 'none' then
   redis.call('HSET', KEYS[1], 'v', ARGV[1], 'n', ARGV[2], 'i', ARGV[3], 'epoch', ARGV[4], 'q', ARGV[5], 'ix', ARGV[6], 'ep', ARGV[7], 'gen', 1)
   made = 1
 end
+if redis.call('HGET', KEYS[1], 'v') == '1' then redis.call('HSET', KEYS[1], 'v', ARGV[1]) end
 local v = redis.call('HMGET', KEYS[1], 'v', 'n', 'i', 'epoch', 'q', 'ix', 'ep')
 local out = {made}
 for i = 1, 7 do out[i + 1] = v[i] or '' end

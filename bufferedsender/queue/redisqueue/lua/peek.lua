@@ -1,13 +1,14 @@
 -- Inspect and Contains. ARGV: 4 'end', 'scan' or 'get'; of scan: 5 the cursor; of get: 5 whether
 -- bodies are wanted, then keys.
--- Answer: of end: {state}; of scan: {now, cursor, key, entry…}; of get: {now, key, entry, holder, records…}
+-- Answer: of end: {state}; of scan: {TIME, what now is ahead of it, cursor, key, entry…}; of get: {TIME, what now is ahead of it, key, entry, holder,
+-- records…}
 if ARGV[4] == 'end' then
   return {endleases() and 3 or 0}
 elseif ARGV[4] == 'scan' then
   local page = call('HSCAN', K, ARGV[5], 'COUNT', 1000)
-  return {now, page[1], unpack(page[2])}
+  return {time, m.off, page[1], unpack(page[2])}
 end
-local out = {now}
+local out = {time, m.off}
 for i = 6, #ARGV do
   local raw = call('HGET', K, ARGV[i])
   if raw then
@@ -20,7 +21,7 @@ for i = 6, #ARGV do
       for j = 1, #items, 11 do
         local blob = call('HGET', R, sub(items, j, j + 5)) or ''
         o = o + 1
-        out[o] = ARGV[5] == '1' and blob or sub(blob, 1, 36)
+        out[o] = ARGV[5] == '1' and blob or sub(blob, 1, 38 + #e.k)
       end
     end
   end

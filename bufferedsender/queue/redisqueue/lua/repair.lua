@@ -1,11 +1,22 @@
--- Builds everything of a shard anew from its entries: the sorted sets, the counters, who holds what. What has no
--- record any more is dropped, and so are records that no entry has. The leases end. It takes time in proportion to the
--- shard, in one go. ARGV: 4 the most entries that it may have. Answer: {entries, lost records}, or -1 if there are more.
-if call('HLEN', K) > tonumber(ARGV[4]) then return {-1, 0} end
-call('DEL', P, S, D, E, X, T, W, H, G)
+-- Builds everything of a shard anew from its entries and records: the sorted sets, the counters, who holds what. An entry that
+-- is gone is made from its records, which name their key; where even its sorted set is gone the key waits. Records that are gone
+-- are counted, and so are those that no entry can be made from. The leases end. It takes time in proportion to the shard, in
+-- one go. ARGV: 4 the most entries that it may have. Answer: {entries, lost records, keys of Redis that were gone…}, or -1 if
+-- there are more.
+if max(call('HLEN', K), m.nk) > tonumber(ARGV[4]) then return {-1, 0} end
+local out = {0, 0}
+for i = 2, 15 do
+  if sub(m.has, i, i) == '1' and there[i] == '0' then out[#out + 1] = KEYS[i] end
+end
+local parked, delayed = {}, {}
+for of, z in pairs({[parked] = X, [delayed] = D}) do
+  local l = call('ZRANGE', z, 0, -1, 'WITHSCORES')
+  for i = 1, #l, 2 do of[l[i]] = tonumber(l[i + 1]) end
+end
+call('DEL', P, S, D, E, X, T, W, H, G, Y)
 for _, name in ipairs({'b', 'nw', 'nk', 'nr', 'tun'}) do m[name] = 0 end
 local all, lost, kept = call('HGETALL', K), 0, {}
-local function there(items)
+local function still(items)
   local have = {}
   for i = 1, #items, 11 do
     local seq = sub(items, i, i + 5)
@@ -23,7 +34,7 @@ for i = 1, #all, 2 do
   for _, name in ipairs({'b', 'nw', 'nk', 'nr'}) do m[name] = 0 end
   e.z = 0
   e.raw = true -- differs from whatever it becomes, so that it is written, or removed
-  e.pile, e.front, e.rep = there(e.pile), there(e.front), there(e.rep)
+  e.pile, e.front, e.rep = still(e.pile), still(e.front), still(e.rep)
   if e.rep == '' then e.rrs = '' end
   if e.fk == 1 then
     giveback(e, 0)
@@ -33,14 +44,68 @@ for i = 1, #all, 2 do
   entries[e.k] = e
   list[#list + 1] = e
 end
-gens = {}
-local n = #list
+
+-- What has no entry: the records of a key from the last one on that replaces. They have the oldest generation, so that whoever
+-- waits for them still does.
+local function made(k)
+  local e = decode(k, false)
+  entries[k] = e
+  list[#list + 1] = e
+  e.un = delayed[k] or 0
+  return e
+end
+local missing = {}
 for _, seq in ipairs(call('HKEYS', R)) do
-  if not kept[seq] then
-    ngone = ngone + 1
-    gone[ngone] = seq
+  if not kept[seq] then missing[#missing + 1] = (unpack_('>I6', seq)) end
+end
+table.sort(missing)
+for i, seq in ipairs(missing) do missing[i] = pack('>I6', seq) end
+local new = {}
+for i = 1, #missing, 100 do -- with their bodies
+  for j, blob in ipairs(call('HMGET', R, unpack(missing, i, min(i + 99, #missing)))) do
+    local seq, k = missing[i + j - 1], nil
+    if #blob >= 38 and string.byte(blob, 9) >= 128 then
+      k = sub(blob, 39, 38 + unpack_('>I2', blob, 37))
+    end
+    local e = k and (new[k] or not entries[k] and made(k))
+    if not e then
+      lost = lost + 1
+      ngone = ngone + 1
+      gone[ngone] = seq
+    else
+      new[k] = e
+      local op, class, since = unpack_('>BBI6', blob)
+      if op <= 2 then
+        remove(e.pile)
+        e.pile = ''
+      end
+      if e.pile == '' then
+        e.c, e.ms, e.ar, e.gn = class, since == 0 and now or min(max(since, now - 86400000), now), unpack_('>I6', seq), 1
+      end
+      e.c = min(e.c, class)
+      e.pile = e.pile .. seq .. pack('>I4B', #blob - 38, op <= 2 and 1 or 0)
+    end
   end
 end
+for k, e in pairs(new) do
+  if parked[k] then
+    e.fk, e.front, e.pile, e.pat, e.rsn = 2, e.pile, '', parked[k], 'it was parked, and Repair does not know why'
+    e.fc, e.fms, e.far, e.fgn = e.c, e.ms, e.ar, e.gn
+  end
+end
+for k in pairs(delayed) do
+  if not entries[k] then made(k) end
+end
+gens = {}
+for _, name in ipairs({'b', 'nw', 'nk', 'nr'}) do m[name] = 0 end
+local adders = call('HGETALL', A)
+for i = 1, #adders, 2 do call('ZADD', Y, unpack_('>I6', adders[i + 1], 23), adders[i]) end
+if lost > 0 then -- whoever has appended until now cannot be told that it is settled
+  call('HSET', M, 'lg', m.gen)
+  m.gen = m.gen + 1
+end
+out[2] = lost
 flush()
+out[1] = m.nk
 wake()
-return {n, lost}
+return out

@@ -2,7 +2,8 @@
 -- of its keys, which are read (load), changed in memory, and written (flush). Nothing is written before a
 -- script has checked everything that it could refuse.
 --
--- ARGV[1] is the clock: '' for that of the server, or milliseconds that a test sets.
+-- ARGV[1] is TIME: '' for that of the server, or milliseconds that a test sets. now is it and what it has ever fallen back: no
+-- lease or delay ends later than its own length after the first script that follows.
 -- ARGV[2] is the epoch of the shard as the caller knows it.
 --
 -- An entry e is what the shard knows of a key; entry.go has the bytes.
@@ -22,33 +23,38 @@ local call, pack, unpack_, sub, floor = redis.call, struct.pack, struct.unpack, 
 local max, min = math.max, math.min
 
 local kinds = {'hash', 'hash', 'hash', 'zset', 'zset', 'zset', 'zset', 'zset', 'hash', 'hash', 'hash', 'hash', 'zset', 'hash', 'zset'}
+local there = {} -- '1' for each key that is there
 for i = 1, 15 do
   local kind = call('TYPE', KEYS[i]).ok
   if kind ~= kinds[i] and kind ~= 'none' then
     return redis.error_reply('AZQCLOBBERED ' .. KEYS[i] .. ' is a ' .. kind .. ', not a ' .. kinds[i])
   end
+  there[i] = kind == 'none' and '0' or '1'
 end
 
-local now
-if ARGV[1] == '' then
-  local t = call('TIME')
-  now = t[1] * 1000 + floor(t[2] / 1000)
-else
-  now = tonumber(ARGV[1])
-end
-
-local names = {'gen', 'seq', 'tun', 'b', 'nw', 'nk', 'nr', 'ap', 'rp', 'fo', 'st', 'ex', 'lr'}
+local names = {'gen', 'seq', 'tun', 'b', 'nw', 'nk', 'nr', 'ap', 'rp', 'fo', 'st', 'ex', 'lr', 'tm', 'off'}
 local m = {}
 do
-  local v = call('HMGET', M, 'epoch', 'pz', unpack(names))
+  local v = call('HMGET', M, 'epoch', 'pz', 'has', unpack(names))
   if v[1] ~= ARGV[2] then
     return redis.error_reply('AZQLOST ' .. M)
   end
-  m.pz = v[2]
+  m.pz, m.has = v[2], v[3] or ''
   for i, name in ipairs(names) do
-    m[name] = tonumber(v[2 + i] or 0)
+    m[name] = tonumber(v[3 + i] or 0)
   end
 end
+
+-- The time of the server may go back: it was set, or another node has become the master.
+local time = tonumber(ARGV[1])
+if not time then
+  local t = call('TIME')
+  time = t[1] * 1000 + floor(t[2] / 1000)
+end
+local fell = m.tm - time
+if fell > 0 then m.off = m.off + fell end
+m.tm = time
+local now = time + m.off
 
 local sets = {P, S, D, E, X}
 local entries = {} -- by key
@@ -229,7 +235,7 @@ local function text(n)
   return s
 end
 
--- flush writes everything that has changed.
+-- flush writes everything that has changed, and which keys are there then: see intact.lua. Nothing else is written after it.
 local function flush()
   for _, e in ipairs(list) do
     local z, zm, zs = 0, e.k, 0
@@ -294,9 +300,10 @@ local function flush()
   for g, d in pairs(gens) do
     if d ~= 0 and call('HINCRBY', G, g, d) <= 0 then call('HDEL', G, g) end
   end
-  local args = {}
+  for i = 2, 15 do there[i] = tostring(call('EXISTS', KEYS[i])) end
+  local args = {'has', table.concat(there)}
   for i, name in ipairs(names) do
-    args[2 * i - 1], args[2 * i] = name, text(m[name])
+    args[2 * i + 1], args[2 * i + 2] = name, text(m[name])
   end
   call('HSET', M, unpack(args))
   entries, list, newblobs, nnew, gone, ngone, gens, res, holders = {}, {}, {}, 0, {}, 0, {}, {}, {}

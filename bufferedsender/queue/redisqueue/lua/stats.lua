@@ -25,5 +25,5 @@ for _, z in ipairs({D, E}) do -- these are in another order: the first thousand 
   end
 end
 local v = call('HMGET', M, 'nw', 'b')
-return {0, tonumber(v[1]), call('ZCARD', E), call('ZCARD', X), tonumber(v[2]), oldest, m.ap, m.rp, m.fo, m.st, m.ex, m.lr,
-  m.pz and 1 or 0, m.pz or '', estimated}
+return {0, tonumber(v[1]), call('ZCARD', E), call('ZCARD', X), tonumber(v[2]), oldest < 0 and oldest or oldest - m.off, m.ap, m.rp, m.fo, m.st, m.ex,
+  m.lr > 0 and m.lr - m.off or 0, m.pz and 1 or 0, m.pz or '', estimated}
