@@ -31,8 +31,8 @@ type appender struct {
 	mu       sync.Mutex
 	waiting  []*appending // not part of a call of the queue
 	running  bool
-	full     bool // the queue has no room for the first one that waits
-	alone    int  // how many of those that wait are to be tried alone
+	full     error // the refusal of the queue, while it has no room for the first one that waits
+	alone    int   // how many of those that wait are to be tried alone
 	closed   bool
 	room     chan struct{} // capacity 1: there may be room again
 	idle     signal        // sent when the goroutine ends
@@ -82,9 +82,9 @@ func (a *appender) add(ctx context.Context, c *appending) (int, error) {
 	case a.closed:
 		a.mu.Unlock()
 		return 0, ErrClosed
-	case a.full && !c.wait:
-		a.mu.Unlock()
-		return 0, ErrQueueFull
+	case a.full != nil && !c.wait:
+		defer a.mu.Unlock()
+		return 0, a.full
 	}
 	a.waiting = append(a.waiting, c)
 	a.start()
@@ -122,8 +122,8 @@ func (a *appender) await(ctx context.Context, c *appending) (int, error) {
 	}
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending) bool { return w == c })
 	err := context.Cause(ctx)
-	if a.full {
-		err = fmt.Errorf("%w: %w", ErrQueueFull, err)
+	if a.full != nil {
+		err = fmt.Errorf("%w: %w", a.full, err)
 		a.makeRoom() // the goroutine may be waiting for this very call
 	}
 	c.end(err) // for another Continue
@@ -153,7 +153,7 @@ func (a *appender) run() {
 		a.mu.Lock()
 		calls := a.take()
 		if len(calls) == 0 && len(a.folds) == 0 {
-			a.running, a.full = false, false
+			a.running, a.full = false, nil
 			a.idle.send()
 			a.mu.Unlock()
 			return
@@ -216,7 +216,7 @@ func (a *appender) call(calls []*appending) bool {
 func (a *appender) accepted(calls []*appending, receipt *queue.Receipt, n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.position, a.full = receipt.Position, false
+	a.position, a.full = receipt.Position, nil
 	a.appended += int64(n)
 	for _, c := range calls {
 		if _, c.kept = c.next(); c.kept == len(c.records) || c.ended {
@@ -263,7 +263,8 @@ func (a *appender) append(call queue.Call, calls []*appending) (queue.Receipt, e
 			continue
 		}
 		unknown = unknown || errors.Is(err, queue.ErrUnknown)
-		over := a.ctx.Err() != nil || full || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) || errors.Is(err, queue.ErrTooOld)
+		over := a.ctx.Err() != nil || full || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) ||
+			errors.Is(err, queue.ErrTooOld) || errors.Is(err, queue.ErrLost)
 		switch {
 		case !unknown:
 			return receipt, err
@@ -288,8 +289,10 @@ func (a *appender) waitsFor(calls []*appending, err error) bool {
 			c.end(&unknownError{err})
 		}
 	}
-	if a.full = waits; waits {
-		a.letGo(fmt.Errorf("%w: %w", ErrQueueFull, err))
+	a.full = nil
+	if waits {
+		a.full = fmt.Errorf("%w: %w", ErrQueueFull, err)
+		a.letGo(a.full)
 	}
 	return waits
 }
@@ -333,7 +336,7 @@ func (a *appender) refused(calls []*appending, err error) bool {
 		return true
 	}
 	c.try = 0
-	a.full = true
+	a.full = err
 	a.letGo(err)
 	return false
 }
@@ -363,7 +366,7 @@ func (a *appender) close(ctx context.Context) {
 	a.mu.Lock()
 	a.closed = true
 	waiting := a.waiting
-	if a.full {
+	if a.full != nil {
 		a.waiting = nil
 	} else {
 		waiting = nil

@@ -10,7 +10,8 @@ var (
 	// ErrClosed: Close was called.
 	ErrClosed = errors.New("the queue is closed")
 	// ErrFull: the queue holds as many keys, or bytes, as it may. What replaces what waits
-	// is accepted all the same.
+	// is accepted all the same. Parked keys have a share of their own, as large as that of all others; what exceeds it
+	// takes room of the others, and the error then says how many are parked.
 	ErrFull = errors.New("the queue is full")
 	// ErrUnknown: the call may have been applied. Repeat it as it is to find out.
 	ErrUnknown = errors.New("it is not known whether the call was applied")

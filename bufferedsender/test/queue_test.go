@@ -550,6 +550,49 @@ func TestFullQueueLetsCallersWaitOrSaysSo(t *testing.T) {
 	})
 }
 
+func TestParkedKeysAreNamedByHealthAndByWhoeverHasNoRoomForThem(t *testing.T) {
+	withQueue(t, &memqueue.Options{MaxKeys: 2}, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		synctest.Wait()
+		park := func(keys ...string) {
+			for _, key := range keys {
+				require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: key}), "parked keys have a share of their own")
+			}
+			n, err := q.queue.Park(t.Context(), "bad", keys...)
+			require.NoError(t, err)
+			require.Equal(t, len(keys), n)
+		}
+		park("a", "b")
+		s.Resume()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "good"}))
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		require.ErrorIs(t, s.Health().Err, queue.ErrFull)
+		require.ErrorContains(t, s.Health().Err, "2 keys are parked")
+		require.Contains(t, s.Health().Reason, "2 keys are parked")
+		s.Pause()
+		synctest.Wait()
+		park("c", "d")
+		err := s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "e"}))
+		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
+		require.ErrorContains(t, err, "4 are parked")
+		err = s.UploadDocuments(q.within(5*time.Second), sendertest.Hotel{ID: "e"})
+		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
+		require.ErrorContains(t, err, "4 are parked")
+		waits := sendertest.Later(func() error { return s.UploadDocuments(q.within(time.Hour), sendertest.Hotel{ID: "e"}) })
+		time.Sleep(10 * time.Second)
+		err = s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "f"}))
+		require.ErrorContains(t, err, "4 are parked", "also of whoever comes behind one that waits")
+		_, err = q.queue.Drop(t.Context(), "a", "b", "c", "d")
+		require.NoError(t, err)
+		require.NoError(t, <-waits)
+		s.Resume()
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		require.NoError(t, s.Health().Err)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 func TestFlushSaysThatTheQueueIsPaused(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		s := q.sender(sendertest.Options{})

@@ -132,10 +132,10 @@ var Rules = []Rule{
 		Never: []string{"./search/...", azure, stemmers},
 	},
 	{Folder: "bufferedsender/queue", May: []string{"./models"}, Not: []string{http, sql}},
-	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", "./internal/rediskit", goredis}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/bounds", "./internal/rediskit", goredis}, Not: []string{http, sql}},
 	// The standard library and the contract only, so that back ends of others can use it.
 	{Folder: "bufferedsender/queue/queuetest", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
-	{Folder: "bufferedsender/queue/internal/...", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/queue/internal/...", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/bounds"}, Not: []string{http, sql}},
 	{
 		Folder: "bufferedsender/queue/filequeue",
 		May:    []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/...", "./internal/disk"},

@@ -1,6 +1,7 @@
 package queuelab
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -121,11 +122,11 @@ func (m *Model) Append(now time.Time, call queue.Call) (queue.Receipt, error) {
 	if m.MaxKeys > 0 || m.MaxBytes > 0 { // rule 7, on a copy
 		after := m.Clone()
 		after.apply(now, call)
-		keys, bytes := m.size()
-		keysAfter, bytesAfter := after.size()
-		if m.MaxKeys > 0 && keysAfter > keys && keysAfter > m.MaxKeys ||
-			m.MaxBytes > 0 && bytesAfter > bytes && bytesAfter > m.MaxBytes {
-			return queue.Receipt{}, queue.ErrFull
+		all, _ := m.size()
+		allAfter, parked := after.size()
+		if m.MaxKeys > 0 && allAfter.keys > all.keys && allAfter.keys-min(parked.keys, m.MaxKeys) > m.MaxKeys ||
+			m.MaxBytes > 0 && allAfter.bytes > all.bytes && allAfter.bytes-min(parked.bytes, m.MaxBytes) > m.MaxBytes {
+			return queue.Receipt{}, fmt.Errorf("%w: %d are parked", queue.ErrFull, parked.keys)
 		}
 	}
 	receipt := m.apply(now, call)
@@ -255,17 +256,37 @@ func (m *Model) tidy(now time.Time) {
 	}
 }
 
-// size is what MaxKeys and MaxBytes bound.
-func (m *Model) size() (keys int, bytes int64) {
+// amount is what MaxKeys and MaxBytes bound.
+type amount struct {
+	keys  int
+	bytes int64
+}
+
+// size returns how much there is of everything, and of what is parked.
+func (m *Model) size() (all, parked amount) {
 	for _, e := range m.keys {
 		if e.holdsSomething() {
-			keys++
+			all.keys++
+		}
+		if len(e.parked) > 0 {
+			parked.keys++
 		}
 		for _, r := range slices.Concat(e.pile, e.leased, e.parked) {
-			bytes += int64(size(r))
+			all.bytes += int64(size(r))
+		}
+		for _, r := range e.parked {
+			parked.bytes += int64(size(r))
 		}
 	}
-	return keys, bytes
+	return all, parked
+}
+
+// Fault is of queue.Faulty.
+func (m *Model) Fault() error {
+	if _, parked := m.size(); m.MaxKeys > 0 && parked.keys >= m.MaxKeys || m.MaxBytes > 0 && parked.bytes >= m.MaxBytes {
+		return fmt.Errorf("%w: %d keys are parked", queue.ErrFull, parked.keys)
+	}
+	return nil
 }
 
 // size is what a record counts for Want.Bytes and MaxBytes.

@@ -13,7 +13,8 @@ func (m *Model) Stats(now time.Time) queue.Stats {
 	m.endLeases(now)
 	s := m.stats
 	s.Paused, s.PauseReason = m.paused, m.pauseReason
-	_, s.Bytes = m.size()
+	all, _ := m.size()
+	s.Bytes = all.bytes
 	var oldest *place
 	for _, e := range m.keys {
 		var its []place

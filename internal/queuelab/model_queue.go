@@ -35,6 +35,7 @@ var (
 	_ queue.Admin      = (*ModelQueue)(nil)
 	_ queue.Membership = (*ModelQueue)(nil)
 	_ queue.Exchanger  = (*ModelQueue)(nil)
+	_ queue.Faulty     = (*ModelQueue)(nil)
 )
 
 // NewModelQueue returns an empty queue with the clock now, bounded by what c says.
@@ -42,6 +43,13 @@ func NewModelQueue(now func() time.Time, c queuetest.Config) *ModelQueue {
 	m := NewModel()
 	m.MaxKeys, m.MaxBytes = c.MaxKeys, c.MaxBytes
 	return &ModelQueue{modelStorage: &modelStorage{now: now, model: m, wakes: map[int]func(){}}}
+}
+
+// Fault is of queue.Faulty.
+func (q *ModelQueue) Fault() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.model.Fault()
 }
 
 // Second returns one more object on what q has.

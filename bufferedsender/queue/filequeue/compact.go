@@ -95,7 +95,7 @@ func (q *Queue) compact() error {
 			}
 		}
 		if keys := q.dependents(oldest.number); keys > 0 {
-			q.keep(&KeptError{Segment: oldest.number, Keys: keys})
+			q.keep(&keptError{Segment: oldest.number, Keys: keys})
 			return nil
 		}
 		if err := q.drop(oldest); err != nil {
@@ -117,7 +117,7 @@ func (q *Queue) dependents(number uint32) (keys int) {
 }
 
 // keep ends all compaction until the queue is opened again.
-func (q *Queue) keep(why *KeptError) {
+func (q *Queue) keep(why *keptError) {
 	q.mu.Lock()
 	q.kept = true
 	if q.log.failed == nil {

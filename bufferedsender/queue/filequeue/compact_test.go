@@ -172,9 +172,9 @@ func TestASegmentThatKeysDependOnIsKeptAndFaultSaysSo(t *testing.T) {
 		q.mu.Unlock()
 		churnOthers(t, q, 200)
 		synctest.Wait()
-		var kept *KeptError
+		var kept *keptError
 		require.ErrorAs(t, q.Fault(), &kept)
-		require.Equal(t, KeptError{Segment: 1, Keys: 1}, *kept)
+		require.Equal(t, keptError{Segment: 1, Keys: 1}, *kept)
 		require.Equal(t, 1, strings.Count(log.String(), "queue segment kept"))
 		require.NoError(t, q.Close())
 		q = mustOpen(t, d, opts)

@@ -30,17 +30,17 @@ type CorruptError struct {
 	Reason string
 }
 
-// KeptError says that compaction has kept a segment because keys still depended on it after all of its keys had been
+// keptError says that compaction has kept a segment because keys still depended on it after all of its keys had been
 // written to later ones, which is a bug of this package: nothing is lost, but the log grows until the queue is opened
 // again.
-type KeptError struct {
+type keptError struct {
 	// Segment is the oldest file of the log.
 	Segment uint32
 	// Keys is how many keys depend on it.
 	Keys int
 }
 
-func (e *KeptError) Error() string {
+func (e *keptError) Error() string {
 	return fmt.Sprintf("filequeue: %s kept: %d keys still depend on it after compaction, so the log grows; reopen the queue",
 		segmentName(e.Segment), e.Keys)
 }

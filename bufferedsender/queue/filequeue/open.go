@@ -137,6 +137,7 @@ func (q *Queue) start(r *recovery) error {
 	q.book.Recount()
 	q.book.RunOutAll(now)
 	q.book.MaxKeys, q.book.MaxBytes = q.options.MaxKeys, q.options.MaxBytes
+	q.parked.Store(q.book.Fault())
 	if q.options.ReadOnly {
 		return nil
 	}

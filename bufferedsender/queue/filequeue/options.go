@@ -13,11 +13,11 @@ type Options struct {
 	// At most 128 and 256 bytes.
 	Index    string
 	Endpoint string
-	// MaxKeys is how many keys may have something in the queue before Append returns
-	// queue.ErrFull. Defaults to any number: each takes about 85 bytes of memory, see the package.
+	// MaxKeys is how many keys may wait or be leased before Append returns queue.ErrFull, and how many more may be
+	// parked. Defaults to any number: each takes about 85 bytes of memory, see the package.
 	MaxKeys int
-	// MaxBytes is the size of all keys and bodies together. Defaults to any; the disk
-	// needs up to four times as much.
+	// MaxBytes is the size of all keys and bodies that wait or are leased, and as much again may be parked. Defaults to
+	// any; the disk needs up to four times as much.
 	MaxBytes int64
 	// SegmentBytes is the size of the files. Defaults to 64 MB; at least 16 KB, at most 1 GB.
 	SegmentBytes int

@@ -28,6 +28,7 @@ type Queue struct {
 	closeErr error                 // of closing
 	noRoom   atomic.Pointer[error] // log.full, likewise
 	fault    atomic.Pointer[error] // set by fail and keep; not guarded by mu, which is held while a slow disk is written to
+	parked   atomic.Pointer[error] // Fault of book, likewise
 
 	mu         sync.Mutex // guards what follows
 	log        log
@@ -35,7 +36,7 @@ type Queue struct {
 	adders     book.Adders
 	clock      clock
 	compacting bool
-	kept       bool          // compaction has stopped, see KeptError
+	kept       bool          // compaction has stopped, see keptError
 	moving     bool          // compaction writes keys again
 	moved      chan struct{} // closed when moving has changed
 	unopened   bool          // the log does not say yet that the leases of before have run out: see call.opens
@@ -162,6 +163,7 @@ func (c *call) end() error {
 	next, _ := q.book.Next(c.now)         // zero is never, for the watchers too
 	q.watchers.WakeAt(q.clock.real(next)) // with the lock: of two calls the later one must have the last word
 	wake := q.book.Ripe() || c.wake
+	q.parked.Store(q.book.Fault())
 	q.mu.Unlock()
 	if wake {
 		q.watchers.Wake()
@@ -231,13 +233,17 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	return s, c.end()
 }
 
-// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a *KeptError, or, as
-// long as that lasts, queue.ErrFull for a disk without room.
+// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a segment that compaction
+// has kept, or, as long as that lasts, queue.ErrFull for a disk without room, or for parked keys that have used up their
+// share.
 func (q *Queue) Fault() error {
 	for _, err := range []*error{q.fault.Load(), q.noRoom.Load()} {
 		if err != nil {
 			return *err
 		}
+	}
+	if err := q.parked.Load(); err != nil {
+		return fmt.Errorf("filequeue: %w", *err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -15,9 +16,10 @@ import (
 
 // Options bound a Queue. nil and the zero value mean no bounds.
 type Options struct {
-	// MaxKeys is how many keys may have something in the queue. Defaults to any number.
+	// MaxKeys is how many keys may wait or be leased, and how many more may be parked. Defaults to any number.
 	MaxKeys int
-	// MaxBytes is the size of all keys and bodies together. Defaults to any.
+	// MaxBytes is the size of all keys and bodies that wait or are leased, and as much again may be parked. Defaults
+	// to any.
 	MaxBytes int64
 }
 
@@ -25,6 +27,7 @@ type Options struct {
 // any number of senders may share it. No method blocks.
 type Queue struct {
 	watchers watch.Watchers
+	fault    atomic.Pointer[error] // that of book, nil for none
 
 	mu     sync.Mutex // guards what follows
 	book   *book.Book[*record]
@@ -37,6 +40,7 @@ var (
 	_ queue.Admin      = (*Queue)(nil)
 	_ queue.Membership = (*Queue)(nil)
 	_ queue.Exchanger  = (*Queue)(nil)
+	_ queue.Faulty     = (*Queue)(nil)
 )
 
 // record is where a record lies.
@@ -76,6 +80,7 @@ func (q *Queue) end(wake bool) {
 	next, _ := q.book.Next(time.Now()) // zero is never, for the watchers too
 	wake = q.book.Ripe() || wake
 	q.watchers.WakeAt(next) // with the lock: of two calls the later one must have the last word
+	q.fault.Store(q.book.Fault())
 	q.mu.Unlock()
 	if wake {
 		q.watchers.Wake()
@@ -253,6 +258,14 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	}
 	defer q.end(false)
 	return q.book.Stats(now), nil
+}
+
+// Fault is of queue.Faulty: queue.ErrFull once the parked keys have used up their share.
+func (q *Queue) Fault() error {
+	if err := q.fault.Load(); err != nil {
+		return fmt.Errorf("memqueue: %w", *err)
+	}
+	return nil
 }
 
 // Close is of queue.Queue. What is in the queue is gone.

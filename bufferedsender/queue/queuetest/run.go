@@ -38,7 +38,7 @@ func promises() []promise {
 		settlePromises(), leasePromises(),
 		suspectPromises(), parkedPromises(),
 		settledPromises(), statsPromises(), adminPromises(),
-		limitPromises(), bigPromises(), watchPromises(),
+		limitPromises(), parkedLimits(), bigPromises(), watchPromises(),
 		closePromises(), concurrentPromises(), durablePromises(), sharedPromises(),
 	)
 }

@@ -7,23 +7,27 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
+// limited is a promise of back ends that keep bounds.
+func limited(name string, config Config, test func(c *trial)) promise {
+	return promise{name, func(b Backend) bool { return b.Limited }, config, func(c *trial, _ Backend) { test(c) }}
+}
+
+// full appends records for which there is no room.
+func (c *trial) full(records ...queue.Record) {
+	c.t.Helper()
+	_, err := c.h.Queue.Append(c.ctx, c.call(records...))
+	c.is(err, queue.ErrFull, "Append")
+}
+
 func limitPromises() []promise {
-	limited := func(name string, config Config, test func(c *trial)) promise {
-		return promise{name, func(b Backend) bool { return b.Limited }, config, func(c *trial, _ Backend) { test(c) }}
-	}
-	full := func(c *trial, records ...queue.Record) {
-		c.t.Helper()
-		_, err := c.h.Queue.Append(c.ctx, c.call(records...))
-		c.is(err, queue.ErrFull, "Append")
-	}
 	return []promise{
 		limited("a queue with as many keys as it may have takes no others", Config{MaxKeys: 3}, func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
-			full(c, upload("c", "3"), upload("d", "4"))
+			c.full(upload("c", "3"), upload("d", "4"))
 			equal(c, c.contains(c.key("c"))[0], false, "c was kept")
 			c.add(upload("c", "5"))
-			full(c, upload("d", "6"))
-			full(c, upload("a", "7"), upload("d", "8"))
+			c.full(upload("d", "6"))
+			c.full(upload("a", "7"), upload("d", "8"))
 			c.commit(c.take(1, "a: upload 1"))
 			c.add(upload("d", "9"))
 			c.take(9, "b: upload 2", "c: upload 5", "d: upload 9")
@@ -35,15 +39,12 @@ func limitPromises() []promise {
 			c.add(upload("b", "5"))
 			c.take(9, "b: upload 5")
 		}),
-		limited("leased and parked keys count", Config{MaxKeys: 2}, func(c *trial) {
+		limited("leased keys count", Config{MaxKeys: 2}, func(c *trial) {
 			c.add(upload("a", "1"), upload("b", "2"))
 			leases := c.take(2, "a: upload 1", "b: upload 2")
-			full(c, upload("c", "3"))
-			c.end(queue.Park, leases)
-			full(c, upload("c", "4"))
-			n, err := c.admin().Drop(c.ctx, c.keys("a")...)
-			c.did(n, err, 1, "Drop")
-			c.add(upload("c", "5"))
+			c.full(upload("c", "3"))
+			c.end(queue.Commit, leases)
+			c.add(upload("c", "3"))
 		}),
 		limited("a call that was full may come again under its number", Config{MaxKeys: 1}, func(c *trial) {
 			c.add(upload("a", "1"))
@@ -62,11 +63,88 @@ func limitPromises() []promise {
 		limited("a queue with as many bytes as it may have takes nothing that makes it larger", Config{MaxBytes: 10_000}, func(c *trial) {
 			body := func(n int) string { return strings.Repeat("x", n) }
 			c.add(upload("a", body(9000)))
-			full(c, upload("b", body(9000)))
-			full(c, merge("a", body(9000)))
+			c.full(upload("b", body(9000)))
+			c.full(merge("a", body(9000)))
 			c.add(upload("a", body(9000)))
 			c.add(upload("a", body(100)))
 			c.add(upload("b", body(9000)))
+		}),
+	}
+}
+
+// parkedLimits are about parked keys, which only people remove.
+func parkedLimits() []promise {
+	return []promise{
+		limited("parked keys have a share of their own, and what exceeds it takes room of the others", Config{MaxKeys: 2}, func(c *trial) {
+			park := func(keys ...string) {
+				c.t.Helper()
+				n, err := c.admin().Park(c.ctx, "why", c.keys(keys...)...)
+				c.did(n, err, len(keys), "Park")
+			}
+			c.add(upload("a", "1"), upload("b", "2"))
+			park("a", "b")
+			c.add(upload("c", "3"), upload("d", "4"))
+			c.full(upload("e", "5"))
+			park("c", "d")
+			c.full(upload("e", "5"))
+			n, err := c.admin().Drop(c.ctx, c.keys("a")...)
+			c.did(n, err, 1, "Drop")
+			c.add(upload("e", "5"))
+			c.full(upload("f", "6"))
+			c.add(upload("b", "7"))
+			c.full(upload("f", "6"))
+			c.take(9, "e: upload 5", "b: upload 7")
+		}),
+		limited("a call that unparks a key and brings another needs room for both", Config{MaxKeys: 2}, func(c *trial) {
+			c.add(upload("a", "1"), upload("b", "2"))
+			n, err := c.admin().Park(c.ctx, "why", c.keys("a", "b")...)
+			c.did(n, err, 2, "Park")
+			c.add(upload("c", "3"))
+			c.full(upload("a", "4"), upload("d", "5"), upload("a", "6"))
+			c.add(upload("d", "5"))
+			c.add(upload("a", "6"))
+		}),
+		limited("bytes that are parked have a share of their own", Config{MaxBytes: 10_000}, func(c *trial) {
+			body := strings.Repeat("x", 9000)
+			c.add(upload("a", body))
+			c.end(queue.Park, c.reserve(1))
+			c.add(upload("b", body))
+			c.end(queue.Park, c.reserve(1))
+			c.full(upload("c", body))
+			c.add(upload("c", body[:1000]))
+			n, err := c.admin().Unpark(c.ctx, c.keys("a")...)
+			c.did(n, err, 1, "Unpark")
+			c.full(upload("d", body[:1000]))
+		}),
+		limited("a queue whose parked keys have used up their share says so, and how many they are", Config{MaxKeys: 2}, func(c *trial) {
+			fault := func() error {
+				c.t.Helper()
+				f, ok := c.h.Queue.(queue.Faulty)
+				if !ok {
+					c.t.Fatal("the queue is no queue.Faulty")
+				}
+				c.stats() // Fault may be as old as the last call
+				return f.Fault()
+			}
+			c.add(upload("a", "1"), upload("b", "2"))
+			c.end(queue.Park, c.reserve(1))
+			c.noError(fault(), "Fault")
+			c.end(queue.Park, c.reserve(1))
+			named := func(err error, what, words string) {
+				c.t.Helper()
+				c.is(err, queue.ErrFull, what)
+				if !strings.Contains(err.Error(), words) {
+					c.t.Fatalf("%s: error %q does not say %q", what, err, words)
+				}
+			}
+			named(fault(), "Fault", "2 keys are parked")
+			c.add(upload("c", "3"), upload("d", "4"))
+			c.end(queue.Park, c.reserve(2))
+			_, err := c.h.Queue.Append(c.ctx, c.call(upload("e", "5")))
+			named(err, "Append", "4 are parked")
+			n, err := c.admin().Drop(c.ctx, c.keys("a", "b", "c")...)
+			c.did(n, err, 3, "Drop")
+			c.noError(fault(), "Fault")
 		}),
 	}
 }

@@ -31,7 +31,8 @@ func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
 		}
 		s.Waiting += r.Int()
 		s.Leased += r.Int()
-		s.Parked += r.Int()
+		parked := r.Int()
+		s.Parked += parked
 		s.Bytes += r.Int()
 		if place := r.Int(); place >= 0 && (oldest < 0 || place < oldest) {
 			oldest = place
@@ -49,9 +50,11 @@ func (q *Queue) Stats(ctx context.Context) (s queue.Stats, err error) {
 			s.Paused, s.PauseReason = true, reason
 		}
 		s.Estimated = r.Int() == 1 || s.Estimated
+		bytes := r.Int()
 		if r.Err != nil {
 			return s, r.Err
 		}
+		q.parked(shard, parked, bytes)
 	}
 	s.Estimated = s.Estimated || len(q.shards) > 1
 	if oldest >= 0 {
@@ -320,7 +323,7 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 		}
 		answer, err := repairScript.Run(ctx, client, q.shards[s].keys, q.with(s, []any{most})...).Result()
 		if err != nil {
-			return done, meaning(err, q.shards[s].keys[0])
+			return done, q.meaning(err, s)
 		}
 		r := rediskit.Read(answer)
 		keys, lost := r.Int(), r.Int()

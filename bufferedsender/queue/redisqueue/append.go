@@ -196,11 +196,10 @@ type shardAnswer struct {
 // appendTo runs the scripts of one shard, one after the other. Their sums are of the whole call, so that the
 // last answer has them all, and a repeat gets the same.
 func (q *Queue) appendTo(ctx context.Context, call *queue.Call, shard int, ps parts) (a shardAnswer) {
-	n := int64(len(q.shards))
-	keys, bytes := (int64(q.o.MaxKeys)+n-1)/n, (q.o.MaxBytes+n-1)/n
+	most := q.bounds()
 	for i, p := range ps {
 		args := make([]any, 0, 7+len(p.args)+len(p.recordArgs))
-		args = append(args, call.Adder[:], call.Number, i, keys, bytes, p.folds, p.records)
+		args = append(args, call.Adder[:], call.Number, i, most.Keys, most.Bytes, p.folds, p.records)
 		answer, unsure, err := q.run(ctx, appendScript, shard, int(q.o.Durability), q.with(shard, append(append(args, p.args...), p.recordArgs...))...)
 		if err != nil {
 			unsure = unsure || q.kept(ctx, call, shard, i, err)

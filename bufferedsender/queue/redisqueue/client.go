@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/bounds"
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
@@ -55,7 +56,7 @@ func (p *pool) get(ctx context.Context, url string) (client redis.UniversalClien
 func (q *Queue) run(ctx context.Context, s *redis.Script, shard int, replicas int, args ...any) (answer any, unsure bool, err error) {
 	r := rediskit.Runner{Client: q.client, Replicas: replicas, ReplicaTimeout: q.o.replicaTimeout}
 	answer, unsure, err = r.Run(ctx, s, q.shards[shard].keys, args...)
-	if err = meaning(err, q.shards[shard].keys[0]); err == nil {
+	if err = q.meaning(err, shard); err == nil {
 		q.shards[shard].fault.Store(nil)
 	} else if errors.Is(err, queue.ErrLost) {
 		q.shards[shard].fault.Store(&err)
@@ -63,18 +64,50 @@ func (q *Queue) run(ctx context.Context, s *redis.Script, shard int, replicas in
 	return answer, unsure, err
 }
 
-// Fault is of queue.Faulty: a shard of which something is gone, as the last call about it has found.
+// bounds are those of a shard: each has an equal share.
+func (q *Queue) bounds() bounds.Bounds {
+	n := int64(len(q.shards))
+	return bounds.Bounds{Keys: (int64(q.o.MaxKeys) + n - 1) / n, Bytes: (q.o.MaxBytes + n - 1) / n}
+}
+
+// parked notes what of a shard is parked.
+func (q *Queue) parked(shard int, keys, bytes int64) {
+	if err := q.bounds().Fault(bounds.Fill{Parked: keys, ParkedBytes: bytes}); err != nil {
+		err = fmt.Errorf("redisqueue: shard %d: %w", shard, err)
+		q.shards[shard].crowded.Store(&err)
+		return
+	}
+	q.shards[shard].crowded.Store(nil)
+}
+
+// full says what a shard has no room for, from the amounts in the refusal of append.lua.
+func (q *Queue) full(amounts string) error {
+	var f bounds.Fill
+	_, err := fmt.Sscan(amounts, &f.Keys, &f.Parked, &f.Bytes, &f.ParkedBytes)
+	if err == nil {
+		err = q.bounds().Full(f, true, true)
+	}
+	if !errors.Is(err, queue.ErrFull) {
+		err = queue.ErrFull
+	}
+	return fmt.Errorf("redisqueue: %w", err)
+}
+
+// Fault is of queue.Faulty: a shard of which something is gone, as the last call about it has found, or one whose
+// parked keys have used up their share, as of the last Stats or, while Watch is used, of a few seconds ago.
 func (q *Queue) Fault() error {
 	for s := range q.shards {
-		if err := q.shards[s].fault.Load(); err != nil {
-			return *err
+		for _, err := range []*error{q.shards[s].fault.Load(), q.shards[s].crowded.Load()} {
+			if err != nil {
+				return *err
+			}
 		}
 	}
 	return nil
 }
 
 // meaning says what the refusals of the scripts mean.
-func meaning(err error, marker string) error {
+func (q *Queue) meaning(err error, shard int) error {
 	if err == nil {
 		return nil
 	}
@@ -82,17 +115,17 @@ func meaning(err error, marker string) error {
 	case "OOM":
 		return fmt.Errorf("redisqueue: the memory of the server is full: %w (%w)", queue.ErrFull, err)
 	case "AZQFULL":
-		return fmt.Errorf("redisqueue: %w", queue.ErrFull)
+		return q.full(rest)
 	case "AZQTOOOLD":
 		return fmt.Errorf("redisqueue: %w", queue.ErrTooOld)
 	case "AZQLOST":
-		return fmt.Errorf("redisqueue: the marker %q is gone or another one: %w; open the queue again", marker, queue.ErrLost)
+		return fmt.Errorf("redisqueue: the marker %q is gone or another one: %w; open the queue again", q.shards[shard].keys[0], queue.ErrLost)
 	case "AZQPART":
 		return fmt.Errorf("redisqueue: an earlier part of the call is not there: %w", queue.ErrLost)
 	case "AZQCLOBBERED", "WRONGTYPE":
 		return fmt.Errorf("redisqueue: a key of the queue was overwritten: %s; delete it, then Repair the queue: %w", rest, queue.ErrLost)
 	case "AZQGONE":
-		return fmt.Errorf("%w: key %q was deleted or evicted", errDamaged, rest)
+		return fmt.Errorf("%w: key %q was deleted or evicted (%w)", errDamaged, rest, err)
 	case "AZQDAMAGED":
 		return fmt.Errorf("%w: %s (%w)", errDamaged, rest, err)
 	case "AZQMARKER":

@@ -21,8 +21,8 @@
 //
 // Power loss was not tried, only kill -9.
 //
-// After a Redis key of the queue was deleted or evicted each call returns queue.ErrLost with the name of that key, until
-// Queue.Repair has put everything in its place again. Only without the records themselves (":r") or the marker (":m")
+// After a Redis key of the queue was deleted or evicted each call returns queue.ErrLost with the name of that key,
+// until Queue.Repair has put everything in its place again. Only without the records themselves (":r") or the marker (":m")
 // are changes lost.
 //
 // Leases and delays last no longer when the clock of the server goes back. When it jumps ahead they end early: the
@@ -34,6 +34,12 @@
 // other calls work: Open, Watch, Stats, the methods of queue.Admin, Reserve, Extend and Settle. So a full queue can be
 // drained, also by a process that starts meanwhile, and each commit makes room. Room that other keys take, only their
 // owners can free.
+//
+// # When the queue itself is full
+//
+// MaxKeys and MaxBytes bound what waits or is leased. Parked keys have a share of their own that is as large; what
+// exceeds it takes room of the others. Queue.Fault, and with it the Health of a sender, says when that share is used
+// up.
 //
 // # What a call is
 //

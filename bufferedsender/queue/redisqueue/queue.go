@@ -62,7 +62,8 @@ type Queue struct {
 type shard struct {
 	keys  []string
 	epoch string // that of its marker: it changes when the shard is lost and made again
-	fault *atomic.Pointer[error]
+	// What Fault returns; nil is nothing.
+	fault, crowded *atomic.Pointer[error]
 }
 
 var (
@@ -161,7 +162,7 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 		}
 	}
 	for i := 0; i < n; i++ {
-		q.shards = append(q.shards, shard{keys: keysOf(q.name, i), fault: new(atomic.Pointer[error])})
+		q.shards = append(q.shards, shard{keys: keysOf(q.name, i), fault: new(atomic.Pointer[error]), crowded: new(atomic.Pointer[error])})
 		var epoch [8]byte
 		_, _ = rand.Read(epoch[:]) // crypto/rand never fails: it ends the process instead
 		makes := "1"               // also the others of a queue that is there: whoever made it may have died

@@ -104,10 +104,12 @@ func (q *Queue) peekNext(ctx context.Context) time.Duration {
 			continue
 		}
 		now, ready, soon, keys, fell := r.Int(), r.Int(), r.Int(), r.Int(), r.Int()
+		parked, bytes := r.Int(), r.Int()
 		if r.Err != nil {
 			wait = busyPoll
 			continue
 		}
+		q.parked(s, parked, bytes)
 		if fell == 1 { // only a script that writes can end that
 			_, _ = q.again3(ctx, statsScript, s) // or the next one
 		}

@@ -119,6 +119,7 @@ func (b *Book[R]) Drop(now time.Time, keys []string) (dropped int) {
 func (b *Book[R]) takeParked(n *node[R]) []Rec[R] {
 	m := n.more
 	recs := m.parked
+	b.parkedBytes -= bytesOf(recs)
 	m.parked, m.parkedAt = nil, 0
 	b.say(&m.reason, "")
 	b.parked--

@@ -1,11 +1,11 @@
 package book
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/bounds"
 )
 
 // Change is a record that is appended.
@@ -30,33 +30,57 @@ func (b *Book[R]) Fits(changes []Change[R]) error {
 	if b.MaxKeys == 0 && b.MaxBytes == 0 {
 		return nil
 	}
-	more, bytes := 0, int64(0)
+	before := b.fill()
+	after := before
 	seen := make(map[string]int64, len(changes)) // what waits for the keys of the call
+	unparked := map[string]bool{}
 	for i := range changes {
 		c := &changes[i]
 		waits, again := seen[c.Key]
+		n := b.find(c.Key)
 		if !again {
-			n := b.find(c.Key)
 			if n == nil || n.vacant() {
-				more++
+				after.Keys++
 			}
 			waits = b.waitingBytes(n)
 		}
 		size := int64(c.Ref.Bytes())
 		if c.Replaces {
-			bytes -= waits
+			after.Bytes -= waits
 			waits = 0
+			if n != nil && n.isParked() && !unparked[c.Key] {
+				unparked[c.Key] = true
+				after.Parked--
+				after.ParkedBytes -= bytesOf(n.more.parked)
+			}
 		}
-		bytes += size
+		after.Bytes += size
 		seen[c.Key] = waits + size
 	}
-	if keys := b.keys(); b.MaxKeys > 0 && more > 0 && keys+more > b.MaxKeys {
-		return fmt.Errorf("%w: %d of %d keys are waiting, and the call has %d more", queue.ErrFull, keys, b.MaxKeys, more)
-	}
-	if b.MaxBytes > 0 && bytes > 0 && b.bytes+bytes > b.MaxBytes {
-		return fmt.Errorf("%w: %d of %d bytes are waiting, and the call has %d more", queue.ErrFull, b.bytes, b.MaxBytes, bytes)
+	return b.bounds().Full(after, after.Keys > before.Keys, after.Bytes > before.Bytes)
+}
+
+func (b *Book[R]) bounds() bounds.Bounds {
+	return bounds.Bounds{Keys: int64(b.MaxKeys), Bytes: b.MaxBytes}
+}
+
+func (b *Book[R]) fill() bounds.Fill {
+	return bounds.Fill{Keys: int64(b.keys()), Parked: b.parked, Bytes: b.bytes, ParkedBytes: b.parkedBytes}
+}
+
+// Fault returns an error once what is parked has used up its share of the bounds, nil for none.
+func (b *Book[R]) Fault() *error {
+	if err := b.bounds().Fault(b.fill()); err != nil {
+		return &err
 	}
 	return nil
+}
+
+func bytesOf[R Ref](recs []Rec[R]) (sum int64) {
+	for i := range recs {
+		sum += int64(recs[i].Ref.Bytes())
+	}
+	return sum
 }
 
 // keys returns how many keys have something in the queue.
@@ -173,6 +197,7 @@ func (b *Book[R]) unpark(n *node[R]) (replaced int) {
 	m.replaced = &last
 	b.say(&m.replacedReason, m.reason)
 	b.say(&m.reason, "")
+	b.parkedBytes -= bytesOf(m.parked)
 	m.parked, m.parkedAt, m.tries = nil, 0, 0
 	b.parked--
 	if n.waits() {

@@ -150,6 +150,7 @@ type Book[R Ref] struct {
 	counts struct{ appended, replaced, folded, stale, expired int64 }
 
 	waiting, leased, parked int64 // keys
+	parkedBytes             int64 // of keys and bodies that are parked
 	quiets                  int   // keys of which only the end of an Uncertain is known
 
 	ripe bool // see Ripe

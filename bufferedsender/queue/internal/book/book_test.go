@@ -94,7 +94,7 @@ func (b *Book[R]) nameOf(n *node[R], of int) string {
 
 func (b *Book[R]) verify(t *testing.T, when string) {
 	t.Helper()
-	var waiting, leased, parked, bytes int64
+	var waiting, leased, parked, bytes, parkedBytes int64
 	quiets := 0
 	gens, held := map[uint32]int{}, map[queue.ID][2]int{}
 	live := map[*reservation]int{}
@@ -119,6 +119,7 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 			}
 			for j := range m.parked {
 				sum(&m.parked[j])
+				parkedBytes += int64(m.parked[j].Ref.Bytes())
 			}
 			if m.replaced != nil {
 				sum(m.replaced)
@@ -153,7 +154,7 @@ func (b *Book[R]) verify(t *testing.T, when string) {
 			require.False(t, b.before(h.kind, h.items[at], h.items[(at-1)/2]), when)
 		}
 	}
-	require.Equal(t, [...]int64{waiting, leased, parked, bytes}, [...]int64{b.waiting, b.leased, b.parked, b.bytes}, when)
+	require.Equal(t, [...]int64{waiting, leased, parked, bytes, parkedBytes}, [...]int64{b.waiting, b.leased, b.parked, b.bytes, b.parkedBytes}, when)
 	require.Equal(t, quiets, b.quiets, when)
 	require.Equal(t, gens, b.gens, when)
 	require.Len(t, b.holders, len(held), when)

@@ -153,6 +153,7 @@ func (b *Book[R]) park(n *node[R], recs []Rec[R], at place, now time.Time, reaso
 	b.say(&m.reason, reason)
 	m.due = 0
 	b.parked++
+	b.parkedBytes += bytesOf(recs)
 	if !n.waits() || !n.first.Replaces {
 		return
 	}

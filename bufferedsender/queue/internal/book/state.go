@@ -139,6 +139,7 @@ func (b *Book[R]) restoreMore(n *node[R], now time.Time, s *State[R]) {
 		m.parked, m.parkedAt = s.Parked, s.ParkedAt
 		b.say(&m.reason, s.Reason)
 		b.parked++
+		b.parkedBytes += bytesOf(s.Parked)
 	}
 	if s.Replaced != nil {
 		m.replaced = s.Replaced

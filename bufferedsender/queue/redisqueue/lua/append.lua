@@ -77,11 +77,12 @@ do
   end
   load(others)
 end
-local keysbefore, bytesbefore = 0, 0
+local keysbefore, bytesbefore, parked = 0, 0, call('ZCARD', X)
 for _, e in ipairs(list) do -- what is loaded is not counted in m at the moment
   if e.pile ~= '' or e.fk ~= 0 then
     keysbefore = keysbefore + 1
     bytesbefore = bytesbefore + bytes(e.pile) + bytes(e.front)
+    if e.fk == 2 then parked = parked - 1 end
   end
 end
 
@@ -178,15 +179,21 @@ m.ap = m.ap + nrecords
 
 local mostkeys, mostbytes = tonumber(ARGV[7]), tonumber(ARGV[8])
 if mostkeys > 0 or mostbytes > 0 then
-  local nk, nb = 0, 0
+  local nk, nb, pb = 0, 0, m.pb
   for _, e in ipairs(list) do
     if e.pile ~= '' or e.fk ~= 0 then
       nk = nk + 1
       nb = nb + bytes(e.pile) + bytes(e.front)
+      if e.fk == 2 then
+        parked = parked + 1
+        pb = pb + bytes(e.front)
+      end
     end
   end
-  if mostkeys > 0 and nk + nplain > keysbefore and m.nk + nk > mostkeys or mostbytes > 0 and nb + plainbytes > bytesbefore and m.b + nb > mostbytes then
-    return redis.error_reply('AZQFULL')
+  -- What is parked has a share of its own: rule 7 of Append.
+  if mostkeys > 0 and nk + nplain > keysbefore and m.nk + nk - min(parked, mostkeys) > mostkeys
+    or mostbytes > 0 and nb + plainbytes > bytesbefore and m.b + nb - min(pb, mostbytes) > mostbytes then
+    return redis.error_reply('AZQFULL ' .. table.concat({text(m.nk + nk), text(parked), text(m.b + nb), text(pb)}, ' '))
   end
 end
 

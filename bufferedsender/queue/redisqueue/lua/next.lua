@@ -1,4 +1,5 @@
--- What a watcher asks: {now, how many are due, when the next becomes so or -1, how many keys there are, whether TIME fell back}
+-- What a watcher asks: {now, how many are due, when the next becomes so or -1, how many keys there are, whether TIME fell back,
+-- how many are parked, bytes of these}
 local soon = -1
 for _, z in ipairs({D, E}) do
   local f = call('ZRANGE', z, 0, 0, 'WITHSCORES')
@@ -6,4 +7,4 @@ for _, z in ipairs({D, E}) do
 end
 local due = call('ZCARD', P) + call('ZCARD', S)
 if m.tun > now and (soon < 0 or m.tun < soon) then soon = m.tun end
-return {now, due, soon, call('HLEN', K), fell > 0 and 1 or 0}
+return {now, due, soon, call('HLEN', K), fell > 0 and 1 or 0, call('ZCARD', X), m.pb}

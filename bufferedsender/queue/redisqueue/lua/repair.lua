@@ -14,7 +14,7 @@ for of, z in pairs({[parked] = X, [delayed] = D}) do
   for i = 1, #l, 2 do of[l[i]] = tonumber(l[i + 1]) end
 end
 call('DEL', P, S, D, E, X, T, W, H, G, Y)
-for _, name in ipairs({'b', 'nw', 'nk', 'nr', 'tun'}) do m[name] = 0 end
+for _, name in ipairs({'b', 'pb', 'nw', 'nk', 'nr', 'tun'}) do m[name] = 0 end
 local all, lost, kept = call('HGETALL', K), 0, {}
 local function still(items)
   local have = {}
@@ -31,7 +31,7 @@ local function still(items)
 end
 for i = 1, #all, 2 do
   local e = decode(all[i], all[i + 1])
-  for _, name in ipairs({'b', 'nw', 'nk', 'nr'}) do m[name] = 0 end
+  for _, name in ipairs({'b', 'pb', 'nw', 'nk', 'nr'}) do m[name] = 0 end
   e.z = 0
   e.raw = true -- differs from whatever it becomes, so that it is written, or removed
   e.pile, e.front, e.rep = still(e.pile), still(e.front), still(e.rep)
@@ -97,7 +97,7 @@ for k in pairs(delayed) do
   if not entries[k] then made(k) end
 end
 gens = {}
-for _, name in ipairs({'b', 'nw', 'nk', 'nr'}) do m[name] = 0 end
+for _, name in ipairs({'b', 'pb', 'nw', 'nk', 'nr'}) do m[name] = 0 end
 local adders = call('HGETALL', A)
 for i = 1, #adders, 2 do call('ZADD', Y, unpack_('>I6', adders[i + 1], 23), adders[i]) end
 if lost > 0 then -- whoever has appended until now cannot be told that it is settled

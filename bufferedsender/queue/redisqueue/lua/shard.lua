@@ -32,7 +32,7 @@ for i = 1, 15 do
   there[i] = kind == 'none' and '0' or '1'
 end
 
-local names = {'gen', 'seq', 'tun', 'b', 'nw', 'nk', 'nr', 'ap', 'rp', 'fo', 'st', 'ex', 'lr', 'tm', 'off'}
+local names = {'gen', 'seq', 'tun', 'b', 'pb', 'nw', 'nk', 'nr', 'ap', 'rp', 'fo', 'st', 'ex', 'lr', 'tm', 'off'}
 local m = {}
 do
   local v = call('HMGET', M, 'epoch', 'pz', 'has', unpack(names))
@@ -123,7 +123,9 @@ local function count(e, sign)
     m.b = m.b + sign * (bytes(e.pile) + bytes(e.front))
     m.nr = m.nr + sign * ((#e.pile + #e.front) / 11)
     if pile then m.nw = m.nw + sign end
-    if fk ~= 2 then
+    if fk == 2 then
+      m.pb = max(0, m.pb + sign * bytes(e.front)) -- an older version did not count it
+    else
       if pile then gens[e.gn] = (gens[e.gn] or 0) + sign end
       if fk == 1 then gens[e.fgn] = (gens[e.fgn] or 0) + sign end
     end

@@ -1,5 +1,5 @@
 -- Stats. Answer: {state, waiting, leased, parked, bytes, class and time of the oldest place or -1, appended,
--- replaced, folded, stale, expired, last reserved, paused, reason, estimated}
+-- replaced, folded, stale, expired, last reserved, paused, reason, estimated, bytes that are parked}
 if endleases() then return {3} end
 flush()
 local oldest, estimated = -1, 0
@@ -24,6 +24,6 @@ for _, z in ipairs({D, E}) do -- these are in another order: the first thousand 
     if e.pile ~= '' then older(score(e) % 70368744177664) end
   end
 end
-local v = call('HMGET', M, 'nw', 'b')
+local v = call('HMGET', M, 'nw', 'b', 'pb')
 return {0, tonumber(v[1]), call('ZCARD', E), call('ZCARD', X), tonumber(v[2]), oldest < 0 and oldest or oldest - m.off, m.ap, m.rp, m.fo, m.st, m.ex,
-  m.lr > 0 and m.lr - m.off or 0, m.pz and 1 or 0, m.pz or '', estimated}
+  m.lr > 0 and m.lr - m.off or 0, m.pz and 1 or 0, m.pz or '', estimated, tonumber(v[3])}

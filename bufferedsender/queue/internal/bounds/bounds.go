@@ -1,0 +1,47 @@
+// Package bounds is how full a queue may be: rule 7 of Append in ../../DESIGN.md, for all back ends.
+package bounds
+
+import (
+	"fmt"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// Bounds limits the keys of a queue, or of a shard of one, and the bytes of keys and bodies; 0 is no bound. Parked keys,
+// which only people remove, have a share of their own that is as large: only what exceeds it takes room of the others.
+type Bounds struct{ Keys, Bytes int64 }
+
+// Fill is what is in a queue: all keys and their bytes, and those that are parked.
+type Fill struct{ Keys, Parked, Bytes, ParkedBytes int64 }
+
+// Full returns an error if a call that would leave the queue filled like this must be refused. A call that adds neither
+// keys nor bytes never is.
+func (b Bounds) Full(f Fill, moreKeys, moreBytes bool) error {
+	if b.Keys > 0 && moreKeys && f.Keys-min(f.Parked, b.Keys) > b.Keys {
+		return fmt.Errorf("%w: with this call %d keys wait or are leased, and %d are parked; MaxKeys is %d%s",
+			queue.ErrFull, f.Keys-f.Parked, f.Parked, b.Keys, advice(f.Parked, b.Keys))
+	}
+	if b.Bytes > 0 && moreBytes && f.Bytes-min(f.ParkedBytes, b.Bytes) > b.Bytes {
+		return fmt.Errorf("%w: with this call %d bytes wait or are leased, and %d are parked; MaxBytes is %d%s",
+			queue.ErrFull, f.Bytes-f.ParkedBytes, f.ParkedBytes, b.Bytes, advice(f.ParkedBytes, b.Bytes))
+	}
+	return nil
+}
+
+func advice(parked, share int64) string {
+	if parked <= share {
+		return ""
+	}
+	return "; Unpark or Drop parked keys"
+}
+
+// Fault returns an error once what is parked has used up its share.
+func (b Bounds) Fault(f Fill) error {
+	if b.Keys > 0 && f.Parked >= b.Keys {
+		return fmt.Errorf("%w: %d keys are parked, and MaxKeys is %d; Unpark or Drop them", queue.ErrFull, f.Parked, b.Keys)
+	}
+	if b.Bytes > 0 && f.ParkedBytes >= b.Bytes {
+		return fmt.Errorf("%w: %d bytes are parked, and MaxBytes is %d; Unpark or Drop them", queue.ErrFull, f.ParkedBytes, b.Bytes)
+	}
+	return nil
+}
