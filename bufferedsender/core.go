@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/google/uuid"
@@ -36,9 +35,6 @@ type sender struct {
 //
 //archtest:long owed: a sender is put together in one function
 func newSender(indexer Indexer, options settings, documents documents, keyName string) (*sender, error) {
-	if nilcheck.IsNil(indexer) {
-		indexer = nil // and not a typed one
-	}
 	telemetry, err := newTelemetry(indexer, &options)
 	if err != nil {
 		return nil, err

@@ -264,7 +264,9 @@ func (o *Options[T]) settings() settings {
 //
 //archtest:long one line or two for each option
 func (o *settings) complete() error {
-	var errs []error
+	errs := []error{nilcheck.Refuse(nilcheck.Option{Name: "Tuning", Value: o.Tuning}, nilcheck.Option{Name: "Outage", Value: o.Outage},
+		nilcheck.Option{Name: "Queue", Value: o.Queue}, nilcheck.Option{Name: "DeadLetters", Value: o.DeadLetters}, nilcheck.Option{Name: "Tap", Value: o.Tap},
+		nilcheck.Option{Name: "TracerProvider", Value: o.TracerProvider}, nilcheck.Option{Name: "MeterProvider", Value: o.MeterProvider})}
 	positive := func(name string, v, standard int64) int64 {
 		if v < 0 {
 			errs = append(errs, fmt.Errorf("%s is %d: use a positive number, or 0 for the default of %d", name, v, standard))
@@ -323,12 +325,6 @@ func (o *settings) complete() error {
 	if nilcheck.IsNil(o.Tuning) {
 		o.Tuning = tuning.Fixed()
 	}
-	if nilcheck.IsNil(o.DeadLetters) {
-		o.DeadLetters = nil
-	}
-	if nilcheck.IsNil(o.Tap) {
-		o.Tap = nil
-	}
 	if o.Waiting.Interval == 0 {
 		o.Waiting.Interval = defaultWaitInterval
 	}
@@ -357,8 +353,11 @@ func (o *settings) complete() error {
 // check says what is wrong with the indexer of a sender with these options.
 func (o *settings) check(indexer Indexer) error {
 	var errs []error
-	if nilcheck.IsNil(indexer) && o.Queue == nil {
+	switch {
+	case nilcheck.IsNil(indexer) && o.Queue == nil:
 		errs = append(errs, errors.New("indexer is nil: use a *search.Client"))
+	case indexer != nil && nilcheck.IsNil(indexer):
+		errs = append(errs, fmt.Errorf("indexer is a nil %T: check the error of its constructor, or pass nil to only add to the Queue", indexer))
 	}
 	if routed, is := indexer.(models.TapRequirer); is && !nilcheck.IsNil(indexer) && routed.NeedsTap() && o.Tap == nil {
 		errs = append(errs, errors.New("the indexer needs a tap (its NeedsTap is true) and Options.Tap is nil: set it to the Tap that the indexer belongs to, otherwise a rebuild misses what this sender writes"))

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"io/fs"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -123,6 +124,9 @@ type Report struct {
 // their Tag is Replay's, not the one of the action that was given up. The functions
 // in opts are called on the goroutine of the caller.
 func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayOptions) (Report, error) {
+	if nilcheck.IsNil(to) {
+		return Report{}, errors.New("deadletter: sender is nil: use the Raw of a BufferedSender")
+	}
 	options := opts.withDefaults()
 	p, err := f.beginWalk(ctx)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
@@ -96,7 +97,7 @@ var ErrClosed = errors.New("the fleet is closed")
 func New(service Service, opts *Options) (*Fleet, error) {
 	o, err := opts.withDefaults()
 	errs := []error{err}
-	if service == nil {
+	if nilcheck.IsNil(service) {
 		errs = append(errs, errors.New("service is nil: use From, with the methods of a *search.IndexClient"))
 	}
 	p, err := pool.New(o.Pool)

@@ -168,11 +168,14 @@ func TestOptionsThatTheFleetSetsAreRefused(t *testing.T) {
 		"set Hints":              {WhenFull: PurgeSick},
 		"there is no WhenFull 7": {WhenFull: 7},
 		"Expedited is -1":        {Pool: &pool.Options{Expedited: -1}},
+		"Tuning is a nil *":      {Tuning: (*struct{ tuning.Policy })(nil)},
 	} {
 		_, err := New(newService(), &opts)
 		require.ErrorContains(t, err, want)
 	}
 	_, err = New(nil, nil)
+	require.ErrorContains(t, err, "service is nil")
+	_, err = New((*struct{ Service })(nil), nil)
 	require.ErrorContains(t, err, "service is nil")
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -107,7 +108,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if o != nil {
 		c = *o
 	}
-	var errs []error
+	errs := []error{nilcheck.Refuse(nilcheck.Option{Name: "Tuning", Value: c.Tuning}, nilcheck.Option{Name: "MeterProvider", Value: c.MeterProvider})}
 	var p pool.Options
 	if c.Pool != nil {
 		p = *c.Pool

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
@@ -190,6 +191,9 @@ func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) erro
 	p, err := opts.plan(d)
 	if err != nil {
 		return err
+	}
+	if nilcheck.IsNil(db) {
+		return errors.New("outbox: the database is nil")
 	}
 	if err := p.data.Recognize(ctx, db); err != nil {
 		return fmt.Errorf("outbox: %w", err)

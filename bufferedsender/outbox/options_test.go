@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/models"
@@ -300,11 +301,16 @@ func TestNewRelayNamesEveryProblemAtOnce(t *testing.T) {
 		"the database is nil":                         func() (*Relay, error) { return NewRelay(nil, table, to, nil) },
 		"the sender is nil":                           func() (*Relay, error) { return NewRelay(db, table, nil, nil) },
 		"the sender is nil\noutbox: the Table is nil": func() (*Relay, error) { return NewRelay(nil, nil, nil, nil) },
-		"Queue is":                                    func() (*Relay, error) { return NewRelay(db, &Table{Dialect: SQLite}, to, nil) },
+		"the sender is nil\n":                         func() (*Relay, error) { return NewRelay(db, nil, (*scripted)(nil), nil) },
+		"MeterProvider is a nil *struct": func() (*Relay, error) {
+			return NewRelay(db, table, to, &RelayOptions{MeterProvider: (*struct{ metric.MeterProvider })(nil)})
+		},
+		"Queue is": func() (*Relay, error) { return NewRelay(db, &Table{Dialect: SQLite}, to, nil) },
 	} {
 		_, err := call()
 		require.ErrorContains(t, err, want)
 	}
+	require.ErrorContains(t, Check(t.Context(), (*sql.Conn)(nil), PostgreSQL, nil), "the database is nil")
 }
 
 func TestALeaseThatDoesNotOutlastARequestIsRefused(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
@@ -124,7 +125,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	if db == nil {
 		missing = append(missing, errors.New("outbox: the database is nil"))
 	}
-	if to == nil {
+	if nilcheck.IsNil(to) {
 		missing = append(missing, errors.New("outbox: the sender is nil"))
 	}
 	if err := errors.Join(append(missing, from.ready())...); err != nil {
@@ -135,7 +136,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		r.opts = *opts
 	}
 	o := &r.opts
-	var errs []error
+	errs := []error{nilcheck.Refuse(nilcheck.Option{Name: "MeterProvider", Value: o.MeterProvider})}
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	positive := func(name string, d *time.Duration, standard time.Duration) {
 		if *d < 0 {

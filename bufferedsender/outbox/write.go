@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 )
@@ -116,14 +117,10 @@ var errNoTransaction = errors.New("outbox: the transaction is nil")
 
 // inside refuses what is no transaction.
 func inside(tx Execer) error {
-	switch tx := tx.(type) {
-	case nil:
+	if nilcheck.IsNil(tx) {
 		return errNoTransaction
-	case *sql.Tx:
-		if tx == nil {
-			return errNoTransaction
-		}
-	case *sql.DB:
+	}
+	if _, is := tx.(*sql.DB); is {
 		return errors.New("outbox: a *sql.DB is no transaction: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity")
 	}
 	return nil

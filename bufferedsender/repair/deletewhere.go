@@ -11,6 +11,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -198,7 +199,7 @@ func (d *deletion) check() error {
 			problems = append(problems, fmt.Errorf(format, args...))
 		}
 	}
-	problem(d.index == nil, "there is no index")
+	problem(nilcheck.IsNil(d.index), "there is no index")
 	if !o.DryRun {
 		problem(d.to == nil, "there is no sender")
 		problem(o.Total == nil && o.AllowDeletes == 0, "neither Total nor AllowDeletes says how many documents may be deleted: "+

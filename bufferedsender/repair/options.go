@@ -15,6 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
 // Defaults.
@@ -130,6 +131,7 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	c.Splits = slices.Clone(c.Splits)
 	c.parallel = cmp.Or(c.parallel, defaultParallel)
+	errs = append(errs, nilcheck.Refuse(nilcheck.Option{Name: "Store", Value: c.Store}, nilcheck.Option{Name: "MeterProvider", Value: c.MeterProvider}))
 	if c.Store == nil {
 		c.Store = memory{}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
@@ -27,6 +28,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Of these only nil pointers are made.
+type (
+	nilPolicy  struct{ tuning.Policy }
+	nilTracers struct{ trace.TracerProvider }
 )
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {
@@ -36,6 +45,26 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			require.Error(t, err, name)
 			assert.Nil(t, s)
 		}
+	})
+	t.Run("the nil pointer of a constructor that has failed", func(t *testing.T) {
+		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{
+			Queue: (*memqueue.Queue)(nil), Tap: (*tap)(nil), DeadLetters: (*deadletter.File)(nil), Outage: (*bufferedsender.FailSoon)(nil),
+			Tuning: (*nilPolicy)(nil), MeterProvider: (*sdkmetric.MeterProvider)(nil), TracerProvider: (*nilTracers)(nil),
+		})
+		for _, want := range []string{
+			"Queue is a nil *memqueue.Queue: check the error of its constructor", "Tap is a nil *test.tap", "DeadLetters is a nil *deadletter.File",
+			"Outage is a nil *bufferedsender.FailSoon", "Tuning is a nil *test.nilPolicy", "MeterProvider is a nil *metric.MeterProvider",
+			"TracerProvider is a nil *test.nilTracers",
+		} {
+			assert.ErrorContains(t, err, want)
+		}
+	})
+	t.Run("a nil client beside a queue, which nobody would drain", func(t *testing.T) {
+		q, err := memqueue.New(nil)
+		require.NoError(t, err)
+		_, err = bufferedsender.New((*search.Client)(nil), &sendertest.Options{Queue: q})
+		require.ErrorContains(t, err, "indexer is a nil *search.Client")
+		require.NoError(t, q.Close())
 	})
 	t.Run("every bad option at once, and nothing is started", func(t *testing.T) {
 		_, err := bufferedsender.New(nil, &sendertest.Options{
@@ -314,11 +343,10 @@ func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreNilPointersAreTheDefault(t *testing.T) {
+func TestOptionsThatAreNilAreTheDefault(t *testing.T) {
 	var noBreaker *breaker.Breaker
-	var noFile *deadletter.File
 	var noPolicy tuning.Policy
-	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: noBreaker}, DeadLetters: noFile, Tuning: noPolicy})
+	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: noBreaker}, Tuning: noPolicy})
 	require.NoError(t, err)
 	assert.NotNil(t, s.Breaker(), "nil is the default")
 	require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k"}))

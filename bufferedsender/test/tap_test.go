@@ -124,15 +124,6 @@ func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
 	}
 }
 
-func TestATapThatIsANilPointerIsNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := sendertest.New(t, &sendertest.Options{Tap: (*tap)(nil)})
-		r.Upload(sendertest.Hotels("h", 1)...)
-		require.NoError(t, r.Flush())
-		r.AllCompleted(1)
-	})
-}
-
 func TestWhatComesFromAQueueIsAskedAboutToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var before, confirmed [][]string

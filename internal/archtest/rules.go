@@ -69,7 +69,7 @@ var Rules = []Rule{
 	// in many processes, so their marks are in a database, by any driver.
 	{
 		Folder: "search/rebuild",
-		May:    []string{"./search", "./models/...", "./retry", "./bufferedsender/queue", "./internal/sleep", "./internal/sqlkit", azcore},
+		May:    []string{"./internal/nilcheck", "./search", "./models/...", "./retry", "./bufferedsender/queue", "./internal/sleep", "./internal/sqlkit", azcore},
 		Not:    []string{http},
 	},
 	// A store that brings a client: apart, so that whoever keeps marks in a database builds none of Redis.
@@ -115,7 +115,7 @@ var Rules = []Rule{
 	{Folder: "internal/disk/disktest", May: []string{"./internal/disk"}, Never: []string{http, sql}},
 	// Frames, replacement and the writer, for what keeps a copy of its memory on a disk.
 	{Folder: "internal/journal", May: []string{"./internal/disk"}, Never: []string{http, sql}},
-	{Folder: "bufferedsender/deadletter", May: []string{"./models/...", "./internal/disk"}, Not: []string{http, sql}},
+	{Folder: "bufferedsender/deadletter", May: []string{"./internal/nilcheck", "./models/...", "./internal/disk"}, Not: []string{http, sql}},
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
 	{Folder: "bufferedsender/hints", May: []string{"./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
 	// What an index, a source and a sender are it says itself, so any client and any driver will do.
@@ -125,7 +125,7 @@ var Rules = []Rule{
 	// Senders over one pool. What a service is it says itself, so any client will do.
 	{
 		Folder: "bufferedsender/fleet",
-		May: append([]string{
+		May: append([]string{"./internal/nilcheck",
 			"./models/...", "./retry/...", "./events", "./bufferedsender", "./bufferedsender/pool", "./bufferedsender/hints", "./bufferedsender/tuning",
 		}, otelAPI...),
 		Not:   []string{sql},
@@ -145,10 +145,10 @@ var Rules = []Rule{
 
 	// Any driver will do: those of PostgreSQL and SQLite are for tests and samples.
 	{
-		Folder: "bufferedsender/outbox", May: append([]string{"./models/...", "./bufferedsender/internal/fold", "./internal/relay", "./internal/sqlkit"}, otelAPI...),
+		Folder: "bufferedsender/outbox", May: append([]string{"./internal/nilcheck", "./models/...", "./bufferedsender/internal/fold", "./internal/relay", "./internal/sqlkit"}, otelAPI...),
 		Not: []string{http},
 	},
-	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./models/...", "./bufferedsender/outbox", "./internal/relay", pgx}, Not: []string{http}},
+	{Folder: "bufferedsender/outbox/outboxpgx", May: []string{"./internal/nilcheck", "./models/...", "./bufferedsender/outbox", "./internal/relay", pgx}, Not: []string{http}},
 
 	{Folder: "samples/...", May: append([]string{azcore, azid, humanize, "./samples/internal/..."}, public...)},
 	// A program, so it chooses an SDK.
@@ -170,7 +170,7 @@ var Rules = []Rule{
 	{Folder: "internal/sleep", Not: []string{http, sql}},
 	{Folder: "internal/nilcheck", Not: []string{http, sql}},
 	// Below the packages whose users hand over a client of Redis; it knows neither of them.
-	{Folder: "internal/rediskit", May: []string{goredis}, Not: []string{http, sql}},
+	{Folder: "internal/rediskit", May: []string{"./internal/nilcheck", goredis}, Not: []string{http, sql}},
 	// Data below everything: the client and its emulator share no other code, so a row
 	// of it is compared with the specifications, not with either of them.
 	{Folder: "internal/apiversion", Not: []string{http, sql}},

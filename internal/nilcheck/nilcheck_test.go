@@ -14,3 +14,10 @@ func TestIsNilLooksIntoInterfaces(t *testing.T) {
 		assert.False(t, IsNil(v), "%T", v)
 	}
 }
+
+func TestRefuseNamesTheOptionsThatHoldANil(t *testing.T) {
+	err := Refuse(Option{"Left", nil}, Option{"Given", new(int)}, Option{"Queue", (*int)(nil)}, Option{"Sink", (func())(nil)})
+	assert.EqualError(t, err, "Queue is a nil *int: check the error of its constructor, or leave it out\n"+
+		"Sink is a nil func(): check the error of its constructor, or leave it out")
+	assert.NoError(t, Refuse(Option{"Left", nil}, Option{"Given", new(int)}))
+}

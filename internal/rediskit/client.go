@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
 // clustered is what a *redis.ClusterClient has, also one inside another type.
@@ -64,19 +66,15 @@ func clusterOptions(o *redis.Options) *redis.ClusterOptions {
 // through the client are known to end with their context; of a type that embeds a client it is not known, and taken
 // to be so.
 func CheckClient(client redis.UniversalClient) (bounded bool, err error) {
-	bounded, none := true, client == nil
+	if nilcheck.IsNil(client) {
+		return true, errors.New("client is nil: make one with redis.NewUniversalClient")
+	}
+	bounded = true
 	switch c := client.(type) {
 	case *redis.Client:
-		if none = c == nil; !none {
-			bounded = c.Options().ContextTimeoutEnabled
-		}
+		bounded = c.Options().ContextTimeoutEnabled
 	case *redis.ClusterClient:
-		if none = c == nil; !none {
-			bounded = c.Options().ContextTimeoutEnabled
-		}
-	}
-	if none {
-		return true, errors.New("client is nil: make one with redis.NewUniversalClient")
+		bounded = c.Options().ContextTimeoutEnabled
 	}
 	_, cluster := client.(clustered)
 	if _, shards := client.(sharded); shards && !cluster {

@@ -82,6 +82,7 @@ func TestClientsThatCannotKeepStateInOnePlaceAreRefused(t *testing.T) {
 		"none":                     {nil, true, "client is nil"},
 		"a nil client":             {(*redis.Client)(nil), true, "client is nil"},
 		"a nil client of clusters": {(*redis.ClusterClient)(nil), true, "client is nil"},
+		"a nil type of the user":   {(*wrapped)(nil), true, "client is nil"},
 		"a Ring":                   {ring, true, "client is a Ring"},
 		"a Ring inside":            {struct{ *redis.Ring }{ring}, true, "client is a Ring"},
 		"a cluster":                {cluster, false, ""},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -27,7 +28,7 @@ type Status struct {
 
 // ReadStatus returns how the rebuild on a store is. It changes nothing.
 func ReadStatus(ctx context.Context, store Store) (Status, error) {
-	if store == nil {
+	if nilcheck.IsNil(store) {
 		return Status{}, errors.New("rebuild: ReadStatus needs the store of the rebuild, and it is nil")
 	}
 	record, err := store.Load(ctx)
@@ -57,7 +58,7 @@ type AbortOptions struct {
 // was written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the
 // same, but the new index is not deleted.
 func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *AbortOptions) error {
-	if store == nil || client == nil {
+	if nilcheck.IsNil(store) || client == nil {
 		return errors.New("rebuild: Abort needs the store and the client of the rebuild, and one is nil")
 	}
 	r := newRunner(store, client)
@@ -226,7 +227,7 @@ type DropOptions struct {
 // alias back to it. A Run that gives its index the same name soon after waits for a while, because a request of a
 // writer may be on its way; who makes one in another way should wait for a minute or two.
 func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts *DropOptions) error {
-	if store == nil || client == nil {
+	if nilcheck.IsNil(store) || client == nil {
 		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")
 	}
 	x, err := store.Load(ctx)

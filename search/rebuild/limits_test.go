@@ -260,7 +260,7 @@ func TestAFillGoesOnBehindWhatTheNewIndexHas(t *testing.T) {
 func TestRunRefusesWithoutSendingAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
-		_, err := Run(t.Context(), nil, nil, models.SearchIndex{}, Fill{}, Options{})
+		_, err := Run(t.Context(), (*SQL)(nil), nil, models.SearchIndex{}, Fill{}, Options{})
 		for _, want := range []string{"store is nil", "client is nil", "has no name", "Fill.All is nil", "Fill.Keys is nil", "Sender is nil", "Writers is empty"} {
 			require.ErrorContains(t, err, want)
 		}

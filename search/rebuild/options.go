@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -192,7 +193,7 @@ func (o *Options) check(store Store, client *search.IndexClient, next models.Sea
 			errs = append(errs, errors.New(text))
 		}
 	}
-	missing(store == nil, "store is nil: use a *rebuild.SQL that the writers' taps share")
+	missing(nilcheck.IsNil(store), "store is nil: use a *rebuild.SQL that the writers' taps share")
 	missing(client == nil, "client is nil: use a *search.IndexClient")
 	missing(next.Name == "", "the new definition has no name: give it one that no index has, hotels-2 for example")
 	missing(fill.All == nil, "Fill.All is nil: yield all documents")

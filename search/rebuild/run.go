@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -45,7 +46,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil || !r.report.Needed {
 		return err
 	}
-	if r.sender, err = r.opts.Sender(r.next.Name); err != nil || r.sender == nil {
+	if r.sender, err = r.opts.Sender(r.next.Name); err != nil || nilcheck.IsNil(r.sender) {
 		return errors.Join(errors.New("rebuild: Sender returned none"), err)
 	}
 	if err := r.checkSender(); err != nil {

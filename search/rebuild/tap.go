@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -77,7 +78,7 @@ type instant struct{ monotonic, wall time.Time }
 // names every problem of the options at once, or is that of the store.
 func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	var errs []error
-	if store == nil {
+	if nilcheck.IsNil(store) {
 		errs = append(errs, errors.New("store is nil: use a *rebuild.SQL, or a *rebuild.Memory in tests"))
 	}
 	if opts.Writer == "" {

@@ -337,7 +337,7 @@ func TestWhatATapDoesNotRememberIsSentAgain(t *testing.T) {
 }
 
 func TestATapSaysAtOnceWhatIsWrongWithItsOptions(t *testing.T) {
-	_, err := NewTap(t.Context(), nil, TapOptions{})
+	_, err := NewTap(t.Context(), (*SQL)(nil), TapOptions{})
 	for _, want := range []string{"store is nil", "Writer is empty", "Index is empty", "Connect is nil"} {
 		assert.ErrorContains(t, err, want)
 	}

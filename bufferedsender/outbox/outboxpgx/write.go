@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -62,9 +63,10 @@ type pool interface {
 
 // inside refuses what is no transaction, as far as it can be seen.
 func inside(tx Execer) error {
-	switch tx := tx.(type) {
-	case nil:
+	if nilcheck.IsNil(tx) {
 		return errors.New("outboxpgx: the transaction is nil")
+	}
+	switch tx := tx.(type) {
 	case pool:
 		return errors.New("outboxpgx: a pool is no transaction: the row would be committed although what it is about may not be. Use the pgx.Tx that has written the entity")
 	case *pgx.Conn:

@@ -233,9 +233,9 @@ func (q *Queue) Stats(ctx context.Context) (queue.Stats, error) {
 	return s, c.end()
 }
 
-// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a segment that compaction
-// has kept, or, as long as that lasts, queue.ErrFull for a disk without room, or for parked keys that have used up their
-// share.
+// Fault is of queue.Faulty: an error of the disk after which nothing is acknowledged any more, a segment that
+// compaction has kept, or, as long as that lasts, queue.ErrFull for a disk without room, or for parked keys that have
+// used up their share.
 func (q *Queue) Fault() error {
 	for _, err := range []*error{q.fault.Load(), q.noRoom.Load()} {
 		if err != nil {

@@ -22,8 +22,8 @@
 // Power loss was not tried, only kill -9.
 //
 // After a Redis key of the queue was deleted or evicted each call returns queue.ErrLost with the name of that key,
-// until Queue.Repair has put everything in its place again. Only without the records themselves (":r") or the marker (":m")
-// are changes lost.
+// until Queue.Repair has put everything in its place again. Only without the records themselves (":r") or the
+// marker (":m") are changes lost.
 //
 // Leases and delays last no longer when the clock of the server goes back. When it jumps ahead they end early: the
 // holders find them stale, and their keys are sent again.

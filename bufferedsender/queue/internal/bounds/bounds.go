@@ -7,8 +7,9 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Bounds limits the keys of a queue, or of a shard of one, and the bytes of keys and bodies; 0 is no bound. Parked keys,
-// which only people remove, have a share of their own that is as large: only what exceeds it takes room of the others.
+// Bounds limits the keys of a queue, or of a shard of one, and the bytes of keys and bodies; 0 is no bound. Parked
+// keys, which only people remove, have a share of their own that is as large: only what exceeds it takes room of the
+// others.
 type Bounds struct{ Keys, Bytes int64 }
 
 // Fill is what is in a queue: all keys and their bytes, and those that are parked.
