@@ -363,6 +363,21 @@ func TestMemoryOfAnAdderDoesNotGrowWithWhatWaits(t *testing.T) {
 	})
 }
 
+// A call of which it is not known whether it was kept is repeated, but not for ever by a server that has lost its keys.
+func TestCallsThatTheServerHasLostReturn(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		f := &faulty{Queue: q.queue, append: func(queue.Call, func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
+			return queue.Receipt{}, fmt.Errorf("%w: %w: key k was deleted", queue.ErrUnknown, queue.ErrLost)
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		err := s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "a"})
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, queue.ErrLost)
+		require.ErrorContains(t, err, "key k was deleted")
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 // The server has forgotten what it had acknowledged, once.
 func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
