@@ -123,7 +123,7 @@ func TestNilPointersAreNamed(t *testing.T) {
 	for _, err := range (&SQLSource{DB: db, Table: "t", Key: "k"}).Scan(t.Context(), "", "") {
 		require.ErrorContains(t, err, "DB is nil")
 	}
-	_, err = Run(t.Context(), table, rows, sender, &Options{Store: (*SQLStore)(nil)})
+	_, err = repairer(table, rows, sender, &Options{Store: (*SQLStore)(nil)}).Run(t.Context())
 	require.ErrorContains(t, err, "Store is a nil *repair.SQLStore")
 	_, err = DeleteWhere(t.Context(), rows, sender, nil)
 	require.ErrorContains(t, err, "there is no index")
