@@ -10,6 +10,16 @@ import (
 // the same as well; as a join, which IS TRUE keeps it from becoming, it may read the whole queue.
 const there = `ctid = ANY (ARRAY(SELECT place FROM gone)) AND (seq IN (SELECT seq FROM gone)) IS TRUE`
 
+// behind compares the sequence with the numbers that there are: the highest of each queue and class, which the primary
+// key ends with, and those of dead letters and tombstones.
+const behind = `SELECT 'the sequence {t}_seq is at ' || at || ', and there is the number ' || top || ': logical replication and some dumps bring rows without their sequence; commits fail with 23505 on numbers that are taken, or rows get numbers below older ones; stop the writers, run SELECT setval(''{t}_seq'', ' || top || ')'
+	FROM (WITH RECURSIVE q AS (
+		(SELECT queue, class FROM {t} ORDER BY queue, class LIMIT 1) UNION ALL
+		SELECT n.queue, n.class FROM q CROSS JOIN LATERAL (SELECT o.queue, o.class FROM {t} o WHERE (o.queue, o.class) > (q.queue, q.class) ORDER BY o.queue, o.class LIMIT 1) n)
+		SELECT greatest((SELECT max(n.seq) FROM q CROSS JOIN LATERAL (SELECT o.seq FROM {t} o WHERE o.queue = q.queue AND o.class = q.class ORDER BY o.seq DESC LIMIT 1) n),
+			(SELECT max(seq) FROM {t}_dead), (SELECT max(seq) FROM {t}_tombstone)) AS top) n,
+		(SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS at FROM {t}_seq) s WHERE at < top`
+
 var postgresDialect = dialect{
 	Dialect: &sqlkit.PostgreSQL,
 	steer:   `; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
@@ -19,7 +29,8 @@ var postgresDialect = dialect{
 	faults: `SELECT 'the sequence {t}_seq has a cache of ' || cache_size || ': numbers that wait in a cache are given out late, so rows would be skipped; ALTER SEQUENCE {t}_seq CACHE 1'
 		FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass = '{t}_seq'::regclass AND cache_size <> 1
 		UNION ALL SELECT 'the column seq of {t} takes no numbers from {t}_seq; ALTER TABLE {t} ALTER seq SET DEFAULT nextval(''{t}_seq'')' WHERE NOT EXISTS (
-			SELECT 1 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = '{t}'::regclass AND a.attname = 'seq')`,
+			SELECT 1 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = '{t}'::regclass AND a.attname = 'seq')
+		UNION ALL ` + behind,
 
 	schema: []string{`
 CREATE SEQUENCE IF NOT EXISTS {t}_seq;
