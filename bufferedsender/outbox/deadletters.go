@@ -18,7 +18,8 @@ type DeadLetter struct {
 	// Status is what the service has answered, 0 if the row was not sent.
 	Status int
 	// Reason is that of the sender as text, models.Reason.String: most often "document", "missing document" (a merge of
-	// what is not there), "too large" or "index". Message says more.
+	// what is not there), "too large", "index", or "superseded" of a row that became visible after a later one of its key
+	// was applied. Message says more.
 	Reason  string
 	Message string
 	// Died is when, by the clock of the database.
@@ -123,7 +124,7 @@ func (r *Relay) buried(l letter) {
 		}
 	}()
 	l.tries++ // as in the table
-	r.opts.Dead(DeadLetter{Row: l.public(), Status: l.status, Reason: l.reason.String(), Message: clean(l.message), Died: time.Now()})
+	r.opts.Dead(DeadLetter{Row: l.public(), Status: l.status, Reason: l.reason.String(), Message: clean(l.message), Died: time.Now(), Newer: l.newer})
 }
 
 // clean makes text that every database takes.

@@ -37,6 +37,7 @@ func (r *row) needsBody() bool { return r.op != "" && r.op != models.ActionTypeD
 // key. It does no I/O and takes the time as an argument; the loop owns it.
 type desk struct {
 	exports bool // rows are not folded: each is exported
+	loads   bool // there is a Loader, for rows of any kind
 
 	entries map[string]*entry
 	seqs    map[int64]uint32   // of all rows in hand → the generation of the hold of its range
@@ -47,7 +48,8 @@ type desk struct {
 	asides  int   // rows of these
 	bytes   int64 // of bodies of entries
 
-	settling settling // rows of groups that have ended
+	settling  settling // rows of groups that have ended
+	confirmed confirmed
 }
 
 // entry is a key in hand.
@@ -70,6 +72,7 @@ type letter struct {
 	status  int
 	reason  models.Reason
 	message string
+	newer   int64 // the row that was applied before it, 0: none
 }
 
 // size is how many bytes of bodies there are.
@@ -99,6 +102,9 @@ func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fre
 		fresh++
 		if r.seq <= known[r.class] {
 			late++
+		}
+		if newer := d.confirmed.above(r, gens[r.part]); newer > 0 && !d.overtaken(r, newer) {
+			continue
 		}
 		e := d.entries[r.key]
 		if e == nil {

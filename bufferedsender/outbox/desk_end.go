@@ -1,7 +1,9 @@
 package outbox
 
 import (
+	"cmp"
 	"container/heap"
+	"fmt"
 	"slices"
 	"time"
 
@@ -42,7 +44,9 @@ func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time
 		d.finish(e, len(group), len(group)-1)
 	case v == relay.Confirmed:
 		group[len(group)-1].gone = !d.exports && len(f.actions) == 1 && f.actions[0].Type == models.ActionTypeDelete
+		d.confirmed.add(&group[len(group)-1], d.seqs[f.seq], now)
 		d.finish(e, len(group), len(group))
+		d.overtake(e, f.seq)
 	case v == relay.Failed:
 		for _, r := range group {
 			r.body = nil // its number is all that is needed
@@ -76,14 +80,51 @@ func (d *desk) finish(e *entry, all, n int) {
 	e.tries = 0
 }
 
+// overtake looks for rows of a key that came while a later one was under way, which is applied now.
+func (d *desk) overtake(e *entry, newer int64) {
+	kept := e.rows[:0]
+	for i := range e.rows {
+		r := &e.rows[i]
+		if r.seq < newer {
+			d.bytes -= int64(len(r.body))
+			if !d.overtaken(r, newer) {
+				continue
+			}
+		}
+		kept = append(kept, *r)
+	}
+	clear(e.rows[len(kept):])
+	e.rows = kept
+}
+
+// overtaken has a row not sent because a later one of its key was applied: with a Loader its key is read, and without
+// one it is a dead letter. It reports whether the row stays.
+func (d *desk) overtaken(r *row, newer int64) bool {
+	if !d.exports && (d.loads || r.op == "") {
+		r.op, r.body, r.light = "", nil, false
+		return true
+	}
+	d.settling.dead = append(d.settling.dead, letter{
+		row: *r, reason: models.ReasonSuperseded, newer: newer,
+		message: fmt.Sprintf("row %d of the key was applied before this row became visible", newer),
+	})
+	return false
+}
+
 // goOn goes on with a key, or forgets it.
 func (d *desk) goOn(e *entry) {
 	if len(e.rows) == 0 {
 		delete(d.entries, e.key)
 		return
 	}
+	e.sort()
 	d.supersede(e)
 	d.enqueue(e)
+}
+
+// sort puts the rows of a key into their order: one that came late stood behind those that were under way.
+func (e *entry) sort() {
+	slices.SortFunc(e.rows, func(x, y row) int { return cmp.Compare(x.seq, y.seq) })
 }
 
 // wait has the key of a flight wait until due; nothing was wrong with it.
@@ -95,6 +136,7 @@ func (d *desk) wait(f *flight, due time.Time) {
 
 // putAside has a key wait until due, without its bodies.
 func (d *desk) putAside(e *entry, due time.Time) {
+	e.sort()
 	for i := range e.rows {
 		d.lighten(&e.rows[i])
 	}

@@ -62,10 +62,18 @@ type dialect struct {
 	arm                        string // of a read: rows of class {class} above {after}
 	earlier, earlierFirst      string // rows of keys below numbers, of the classes above 0, of class 0
 	remove, bury, tried        string // of rows in ranges that the owner still holds: see held
-	last, writers              string // for the floor; no writers: the order of numbers is that of commits
+	last, writers              string // for the floor, with the identity of the server; no writers: the order of numbers is that of commits
+	server                     recognized
 	ensureTrigger, dropTrigger func(ctx context.Context, db *sql.DB, p triggerParts) error
 	oldestTransaction          string
 	estimate                   string
+}
+
+// recognized is how a relay recognizes the server of its numbers.
+type recognized struct {
+	identity string // an expression
+	mint     string // fills one that is ""; "" where there is none
+	behind   string // says what is wrong with the sequence; "" if nothing can be
 }
 
 // dialects are all there are.

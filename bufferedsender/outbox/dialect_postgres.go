@@ -10,6 +10,10 @@ import (
 // the same as well; as a join, which IS TRUE keeps it from becoming, it may read the whole queue.
 const there = `ctid = ANY (ARRAY(SELECT place FROM gone)) AND (seq IN (SELECT seq FROM gone)) IS TRUE`
 
+// identity is that of the server: the nonce, of which crash recovery and promotion leave nothing; the start of the
+// postmaster, for a copy of a server that was shut down; and the table, for a dump that is restored in the same server.
+const identity = `coalesce((SELECT nonce || ' ' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint || ' ' || tableoid FROM {t}_nonce), '')`
+
 // behind compares the sequence with the numbers that there are: the highest of each queue and class, which the primary
 // key ends with, and those of dead letters and tombstones.
 const behind = `SELECT 'the sequence {t}_seq is at ' || at || ', and there is the number ' || top || ': logical replication and some dumps bring rows without their sequence; commits fail with 23505 on numbers that are taken, or rows get numbers below older ones; stop the writers, run SELECT setval(''{t}_seq'', ' || top || ')'
@@ -25,11 +29,13 @@ var postgresDialect = dialect{
 	steer:   `; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
 	tidy:    emptyRing, tidyEvery: 10 * time.Second,
 	ring: newRing, exactly: arraysOfPlaces,
-	others: []string{"_seq", "_pkey", "_later", "_dead_key", "_dead_pkey", "_lease_pkey", "_tombstone_pkey", "_queue_pkey"},
+	others: []string{"_seq", "_pkey", "_later", "_dead_key", "_dead_pkey", "_lease_pkey", "_tombstone_pkey", "_queue_pkey", "_nonce"},
 	faults: `SELECT 'the sequence {t}_seq has a cache of ' || cache_size || ': numbers that wait in a cache are given out late, so rows would be skipped; ALTER SEQUENCE {t}_seq CACHE 1'
 		FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass = '{t}_seq'::regclass AND cache_size <> 1
 		UNION ALL SELECT 'the column seq of {t} takes no numbers from {t}_seq; ALTER TABLE {t} ALTER seq SET DEFAULT nextval(''{t}_seq'')' WHERE NOT EXISTS (
 			SELECT 1 FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = '{t}'::regclass AND a.attname = 'seq')
+		UNION ALL SELECT 'the role may send rows, and must not read and fill {t}_nonce, by which a relay recognizes the server; run GRANT SELECT, INSERT ON {t}_nonce TO ' || quote_ident(current_user)
+			WHERE has_table_privilege('{t}_lease', 'UPDATE') AND NOT (has_table_privilege('{t}_nonce', 'SELECT') AND has_table_privilege('{t}_nonce', 'INSERT'))
 		UNION ALL ` + behind,
 
 	schema: []string{`
@@ -92,6 +98,16 @@ CREATE TABLE IF NOT EXISTS {t}_tombstone (
 );
 
 CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
+
+CREATE UNLOGGED TABLE IF NOT EXISTS {t}_nonce (
+	one   boolean PRIMARY KEY DEFAULT TRUE CHECK (one),
+	nonce text    NOT NULL
+);
+
+DO $$ DECLARE r record; BEGIN
+	FOR r IN SELECT DISTINCT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS who
+		FROM pg_class c CROSS JOIN LATERAL aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a WHERE c.oid = '{t}_lease'::regclass AND a.privilege_type = 'UPDATE' LOOP
+		EXECUTE format('GRANT SELECT, INSERT ON {t}_nonce TO %s', r.who); END LOOP; END $$;
 `},
 
 	notify: ` RETURNING pg_notify('{channel}', queue)`,
@@ -119,9 +135,10 @@ CREATE TABLE IF NOT EXISTS {t}_version (version integer NOT NULL);
 			SELECT o.ctid, o.seq, o.bucket FROM {t} o WHERE o.queue = ?1 AND o.class = d.class AND o.seq = d.seq OFFSET 0) o WHERE o.bucket / 16 = ANY (ARRAY(SELECT slot FROM held)))
 		UPDATE {t} SET attempts = attempts + 1 WHERE ` + there,
 
-	last: `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {t}_seq`,
-	writers: `SELECT coalesce(virtualtransaction, ''), pid IS NULL FROM pg_locks WHERE locktype = 'relation' AND granted AND mode <> 'AccessShareLock'
+	last: `SELECT ` + identity + `, CASE WHEN is_called THEN last_value ELSE 0 END FROM {t}_seq`,
+	writers: `SELECT ` + identity + `, coalesce(l.virtualtransaction, ''), l.relation IS NOT NULL AND l.pid IS NULL, l.relation IS NOT NULL FROM (SELECT) one LEFT JOIN pg_locks l ON locktype = 'relation' AND granted AND mode <> 'AccessShareLock'
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relation = '{t}'::regclass`,
+	server: recognized{identity, `INSERT INTO {t}_nonce (nonce) VALUES (md5(random()::text || clock_timestamp()::text)) ON CONFLICT DO NOTHING`, behind},
 
 	oldestTransaction: `SELECT coalesce(max((extract(epoch FROM clock_timestamp() - began) * 1000)::bigint), 0) FROM (
 		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)

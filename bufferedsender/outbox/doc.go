@@ -48,6 +48,10 @@
 //   - The rows of a key are applied in the order of their numbers, one request at a time. A row that cannot be
 //     applied now holds its key, and no other one: it is tried again after a second, then after two, up to five
 //     minutes. So does a key that the Loader fails for.
+//   - The database goes back (a failover to a standby that is behind, a restore, synchronous_commit = off and a crash):
+//     the relay drops all that it has read, reads from the beginning, and has the Loader read the keys of which the
+//     index may be ahead. Without a Loader, and for relays that were restarted at the same time, compare index and
+//     source with repair.Run: the log says when ("server changed").
 //   - At least once: what was confirmed and could not be deleted any more is sent again, and after a failure more
 //     than that. Then the index can go back to an older state of a key for as long as it takes to send the newer row
 //     behind it.

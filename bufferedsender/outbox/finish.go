@@ -72,6 +72,9 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 		if err := q.buryAll(ctx, c, owner, f); err != nil {
 			return err
 		}
+		if err := q.latest(ctx, c, q.mark, f.overtaken(), func(row) bool { return true }); err != nil {
+			return err
+		}
 		if len(f.tried) > 0 {
 			// Only where nobody else deletes: who writes to a row moves it, and a delete that has found it
 			// before leaves it then, and takes the newer one that supersedes it.
@@ -97,6 +100,16 @@ func (q *finishes) run(ctx context.Context, db *sql.DB, owner string, f *finishi
 		}
 		return nil
 	})
+}
+
+// overtaken returns for the dead letters that came late what was applied before them.
+func (f *finishing) overtaken() (rows []row) {
+	for _, l := range f.dead {
+		if l.newer > 0 {
+			rows = append(rows, row{key: l.key, seq: l.newer})
+		}
+	}
+	return rows
 }
 
 // args are those of a statement that begins with held, and more.

@@ -26,7 +26,7 @@ func newLeasing(r *Relay) *leasing {
 	of := `FROM {t}_lease m WHERE m.queue = ?1 AND m.slot >= 64 AND m.expires > {now}`
 	// What is taken is locked first, in an order that all relays have in common.
 	mine := `WITH mine AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND owner = ?2 AND expires > {now} ORDER BY slot {server: FOR UPDATE})
-		UPDATE {t}_lease SET expires = {now} + ?3 WHERE queue = ?1 AND slot IN (SELECT slot FROM mine) RETURNING slot, epoch`
+		UPDATE {t}_lease SET expires = {now} + ?3, epoch = epoch + CASE WHEN slot < 64 THEN 0 ELSE 1 END WHERE queue = ?1 AND slot IN (SELECT slot FROM mine) RETURNING slot, epoch`
 	free := `WITH free AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4 {server: FOR UPDATE SKIP LOCKED})
 		UPDATE {t}_lease SET owner = ?2, epoch = epoch + 1, expires = {now} + ?3 WHERE queue = ?1 AND slot IN (SELECT slot FROM free) RETURNING slot, epoch`
 	return &leasing{
@@ -35,7 +35,7 @@ func newLeasing(r *Relay) *leasing {
 			(SELECT count(*) ` + of + `), (SELECT count(*) ` + of + ` AND m.slot < ?4),
 			(SELECT count(*) FROM {t}_lease m WHERE m.queue = ?1 AND m.slot < 64 AND m.expires <= {now}),
 			(SELECT count(*) FROM {t}_queue q WHERE q.queue = ?1 AND q.paused),
-			EXISTS (SELECT 1 FROM {t}_dead d WHERE d.queue = ?1)`),
+			EXISTS (SELECT 1 FROM {t}_dead d WHERE d.queue = ?1), ` + t.data.server.identity),
 		join: t.text(`INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) VALUES (?1, ?2, ?3, 0, {now} + ?4)
 			ON CONFLICT (queue, slot) DO UPDATE SET owner = excluded.owner, expires = excluded.expires`),
 		fill: t.text(`WITH RECURSIVE slots (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slots WHERE n < 63)
@@ -53,7 +53,10 @@ type tally struct {
 	acquired      map[int]int64 // and of those that it has got
 	members, rank int
 	paused        bool
-	letters       bool // there are dead letters
+	letters       bool  // there are dead letters
+	renewals      int64 // how often this relay has renewed its leases
+	server        string
+	life          uint32 // of the progress when it began
 }
 
 // on calls f with the connection for leases.
@@ -95,14 +98,16 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 			return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 				var slot, epoch int64
 				var paused int
-				if err := rows.Scan(&slot, &epoch, &t.members, &t.rank, &free, &paused, &t.letters); err != nil {
+				if err := rows.Scan(&slot, &epoch, &t.members, &t.rank, &free, &paused, &t.letters, &t.server); err != nil {
 					return err
 				}
 				t.paused = paused > 0
 				if slot < ranges {
 					t.renewed[int(slot)] = epoch
 				}
-				joined = joined || slot == l.slot
+				if slot == l.slot {
+					joined, t.renewals = true, epoch
+				}
 				return nil
 			}, l.renew, l.table.Queue, l.owner, l.lease, l.slot)
 		}

@@ -44,6 +44,7 @@ type loop struct {
 
 	stats    Stats
 	paused   bool
+	back     back
 	untidy   int64     // rows deleted since beginTidy
 	forgetAt time.Time // when old tombstones are deleted
 
@@ -53,11 +54,13 @@ type loop struct {
 }
 
 func newLoop(r *Relay) *loop {
-	return &loop{
+	l := &loop{
 		r: r, stats: r.Stats(), desk: newDesk(r.opts.Export != nil), holds: &holds{terms: &r.terms, unknownWait: max(r.info.UnknownWait, 0)},
 		progress: progress{most: firstRead}, inbox: inbox{signal: make(chan struct{}, 1)},
 		read: newReading(r.table), finish: newFinishes(r.table, r.opts.SeqField != ""), leases: newLeasing(r),
 	}
+	l.desk.loads = r.opts.Loader.load != nil && r.opts.Export == nil
+	return l
 }
 
 var errSenderClosed = errors.New("outbox: the sender is closed; rows stay in the table")
@@ -129,7 +132,7 @@ func (l *loop) begin(k kind, now time.Time) {
 
 var begins = [kinds]func(l *loop, now time.Time){
 	(*loop).beginOffer, (*loop).beginFetch, (*loop).beginLoad, (*loop).beginExport, (*loop).beginTick,
-	(*loop).beginRead, (*loop).beginFinish, (*loop).beginWithdraw, (*loop).beginGive, (*loop).beginTidy,
+	(*loop).beginRead, (*loop).beginFinish, (*loop).beginWithdraw, (*loop).beginGive, (*loop).beginTidy, (*loop).beginDoubt,
 }
 
 // wants reports whether there is work of a kind to begin, when its time has come, and none of it is under way.
@@ -156,6 +159,8 @@ func (l *loop) wants(k kind) bool {
 		return l.holds.withdraw
 	case kindGive:
 		return len(l.holds.gifts) > 0
+	case kindDoubt:
+		return len(l.back.doubts) > 0
 	case kindTidy:
 		forget, tidy := l.untidied(time.Now())
 		return !l.closing && (forget || tidy)
@@ -207,5 +212,5 @@ func (l *loop) finished(now time.Time) bool {
 	}
 	s := &l.desk.settling
 	return l.flights.offered == 0 && !l.holds.withdraw && !slices.ContainsFunc(l.jobs[:], func(j job) bool { return j.busy }) &&
-		(len(s.done)+len(s.dead) == 0 || l.jobs[kindFinish].retry.Failures > 3)
+		(len(l.back.doubts) == 0 || l.jobs[kindDoubt].retry.Failures > 3) && (len(s.done)+len(s.dead) == 0 || l.jobs[kindFinish].retry.Failures > 3)
 }

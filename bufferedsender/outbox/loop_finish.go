@@ -39,6 +39,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 	l.stats.Dead += int64(len(f.buried))
 	if missing := int64(len(f.done)+len(f.dead)-len(f.buried)) - f.deleted; missing > 0 {
 		l.stats.Stale += missing
+		d.confirmed.doubt(f.done)               // they may be read again
 		l.jobs[kindTick].retry.At = time.Time{} // was a lease lost? Or were they purged?
 	}
 	for _, x := range f.dead {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -29,11 +30,9 @@ func (l *loop) beginRead(now time.Time) {
 	l.beginWork(l.work, kindRead, statement, func(ctx context.Context) func() {
 		var a answer
 		err := sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) (err error) {
-			if c.asks() {
-				news, err := c.floor.rise(ctx, conn, l.read)
-				if err != nil || !news && c.dry {
-					return err
-				}
+			news, err := c.floor.rise(ctx, conn, l.read, slices.Max(c.seen[:]))
+			if err != nil || c.floor.another || !news && c.dry && !c.full {
+				return err
 			}
 			return steered(ctx, conn, l.r.table.data, func() (err error) {
 				a, err = l.read.read(ctx, conn, mask, c.after, c.seen, count, bytes)
@@ -55,6 +54,14 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 		return
 	}
 	l.works(kindRead)
+	switch {
+	case was.life != l.progress.life: // what it has read may be of the earlier server
+		return
+	case was.floor.another:
+		l.begun(was.floor.server, now)
+		return
+	}
+	l.desk.confirmed.prune(now.Add(-confirmedFor), was.floor.at)
 	for i := range gens { // of ranges that are held as they were when the read began
 		if gens[i] != l.holds.gens[i] {
 			gens[i] = 0

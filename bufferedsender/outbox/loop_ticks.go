@@ -75,9 +75,9 @@ func (l *loop) leave() {
 	}
 }
 
-func (l *loop) beginTick(time.Time) {
+func (l *loop) beginTick(now time.Time) {
 	_, draining := l.holds.count()
-	if l.closing {
+	if l.closing || now.Before(l.back.quiet) {
 		draining -= ranges // it wants no more
 	}
 	var knew [ranges]int64
@@ -86,8 +86,10 @@ func (l *loop) beginTick(time.Time) {
 			knew[i] = p.epoch
 		}
 	}
+	life := l.progress.life
 	l.beginWork(l.work, kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
 		t, err := l.leases.tick(ctx, l.r.db, draining)
+		t.life = life
 		return func() { l.tickedOff(t, knew, err) }
 	})
 }
@@ -101,6 +103,10 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		return
 	}
 	l.works(kindTick)
+	if l.wentBack(&t) {
+		l.begun(t.server, now)
+	}
+	l.back.renewals = t.renewals
 	at := &l.jobs[kindTick].retry.At
 	*at = t.began.Add(l.r.opts.renew)
 	l.desk.settling.ticked(&t)
@@ -110,6 +116,8 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		had := l.holds.parts[part].lease
 		epoch, renewed := t.renewed[part]
 		switch acquired, is := t.acquired[part]; {
+		case is && now.Before(l.back.quiet): // another relay may have requests of it
+			l.holds.gifts = append(l.holds.gifts, gift{part, acquired, l.r.terms.Margin})
 		case is:
 			if had != nil { // it had ended by the clock there, and others may have had the range
 				l.lose(part)

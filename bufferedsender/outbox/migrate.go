@@ -97,10 +97,11 @@ func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 
 // Migrate makes the tables, or brings those of an older version up to date, in one transaction. Call it at each start,
 // from any number of processes at once. If all is as it should be, it reads and does nothing: it needs no right but to
-// read the table of the version, and waits for no writer. On PostgreSQL a change waits for transactions that use the
-// tables for two seconds, or for the lock_timeout of the session if that is set, because others wait behind it; then
-// Migrate returns an error and has changed nothing. On SQLite it waits for a file that is locked for the busy_timeout
-// of the connection, or five seconds if that is less.
+// read the table of the version, and waits for no writer. Roles that may update the table of leases, which relays
+// need, get SELECT and INSERT on that of the nonce (PostgreSQL), by which relays recognize the server. On PostgreSQL a
+// change waits for transactions that use the tables for two seconds, or for the lock_timeout of the session if that is
+// set, because others wait behind it; then Migrate returns an error and has changed nothing. On SQLite it waits for a
+// file that is locked for the busy_timeout of the connection, or five seconds if that is less.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) error {
 	p, err := opts.plan(d)
 	if err != nil {

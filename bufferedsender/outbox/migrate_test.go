@@ -136,6 +136,7 @@ func TestCheckSaysWhatIsMissingAndMigrateBringsItBack(t *testing.T) {
 		"a column":                   {`ALTER TABLE azsearch_outbox DROP COLUMN attempts`, []string{"attempts"}, "", true},
 		"the sequence":               {`DROP SEQUENCE azsearch_outbox_seq CASCADE`, []string{"azsearch_outbox_seq"}, "postgresql", true},
 		"a sequence without a cache": {`ALTER SEQUENCE azsearch_outbox_seq CACHE 20`, []string{"a cache of 20", "rows would be skipped", "ALTER SEQUENCE azsearch_outbox_seq CACHE 1"}, "postgresql", true},
+		"the nonce":                  {`DROP TABLE azsearch_outbox_nonce`, []string{"azsearch_outbox_nonce", "outbox.Migrate"}, "postgresql", false},
 		"a default of the number":    {`ALTER TABLE azsearch_outbox ALTER COLUMN seq DROP DEFAULT`, []string{"seq"}, "postgresql", true},
 	}
 	for _, d := range []Dialect{SQLite, PostgreSQL} {

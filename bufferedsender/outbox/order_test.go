@@ -41,6 +41,7 @@ func TestAKeyKeepsItsOrderWhateverTheClassesOfItsRowsAre(t *testing.T) {
 				r.empty(t, 20*time.Second)
 				r.same(t)
 				require.Empty(t, r.goesBack())
+				require.Empty(t, lettersOf(t, db, r.table), "no row came late")
 				changes := r.service.Changes("entities")
 				behind := slices.IndexFunc(changes, func(c searchtest.Change) bool { return strings.HasPrefix(c.Key, "behind") })
 				for _, c := range changes[behind:] {

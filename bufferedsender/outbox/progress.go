@@ -1,12 +1,10 @@
 package outbox
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // progress is how far the table was read. It does no I/O and takes the time as an argument; the loop owns it.
 type progress struct {
+	life        uint32 // how often all of this was dropped
 	floor       floor
 	after, seen [classes]int64 // where the next read begins; what has been read
 	known       [classes]int64 // of a full pass: what it should not find anything new in
@@ -34,9 +32,6 @@ func (p *progress) begin(now time.Time, fullPass time.Duration) progress {
 	was.floor = p.floor.clone()
 	return was
 }
-
-// asks reports whether the floor may have to rise before rows are read: a full pass reads up to it as it is.
-func (p *progress) asks() bool { return !p.full || p.floor.at < slices.Max(p.seen[:]) }
 
 // done takes over what a read has found, fresh if it was new, and returns when the next read is due.
 func (p *progress) done(a *answer, rose floor, fresh bool, now time.Time, o *RelayOptions) time.Time {

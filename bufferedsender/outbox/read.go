@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +26,7 @@ const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
 type reading struct {
 	table                             *Table
 	rows, fetch, earlier, first, last string
-	writers                           string
+	writers, mint, behind             string
 }
 
 func newReading(t *Table) *reading {
@@ -38,7 +39,7 @@ func newReading(t *Table) *reading {
 	query := `SELECT r.*, EXISTS (SELECT 1 FROM {t} WHERE queue = ?1 AND class > 0) FROM (` + union + `) r LIMIT ?3`
 	return &reading{
 		table: t, rows: t.text(query), fetch: t.text(`SELECT ` + rowColumns + `, FALSE FROM {t} WHERE queue = ?1 AND class = CAST(?2 AS integer) AND seq ` + t.data.In("?3", "bigint")), earlier: t.text(t.data.earlier), first: t.text(t.data.earlierFirst),
-		last: t.text(t.data.last), writers: t.text(t.data.writers),
+		last: t.text(t.data.last), writers: t.text(t.data.writers), mint: t.text(t.data.server.mint), behind: t.text(t.data.server.behind),
 	}
 }
 
@@ -164,22 +165,53 @@ func (q *reading) bodies(ctx context.Context, db Queryer, rows []row) (map[int64
 	return found, nil
 }
 
+// watermark asks for the last number of the sequence and for the identity of the server, which it makes if the server
+// has none: it is new, has recovered from a crash, or was promoted.
+func (q *reading) watermark(ctx context.Context, db Queryer) (server string, last int64, err error) {
+	for range 3 { // by a pooler another server may answer each time
+		err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error { return rows.Scan(&server, &last) }, q.last)
+		if err != nil || server != "" || q.mint == "" {
+			return server, last, err
+		}
+		if _, err := db.ExecContext(ctx, q.mint); err != nil {
+			return "", 0, err
+		}
+	}
+	return "", 0, errNoIdentity
+}
+
+var errNoIdentity = errors.New("the server has no identity: the row of its nonce was written, and is not there")
+
 // floor finds the number below which no row can become visible any more: see DESIGN.md. The
 // goroutine that reads owns it.
 type floor struct {
 	at      int64
 	next    int64           // becomes at when waitFor have ended
 	waitFor map[string]bool // transactions that may hold numbers up to next; nil: none is asked for
+	server  string          // the identity of the server whose numbers these are, "" before it is known
+	another bool            // another server answers, or this one has lost commits
+}
+
+// of notes which server has answered.
+func (f *floor) of(server string) {
+	f.another = f.another || f.server != "" && f.server != server
+	f.server = server
 }
 
 // rise looks whether the floor is higher by now. news is false if nothing was written since
-// it has come to where it is.
-func (f *floor) rise(ctx context.Context, db Queryer, q *reading) (news bool, err error) {
+// it has come to where it is. read is the highest number that was read. After another identity, or a number that is
+// below those known, the floor is another and says nothing about rows.
+func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (news bool, err error) {
 	if f.waitFor == nil {
-		if err := sqlkit.One(ctx, db, &f.next, q.last); err != nil {
+		server, last, err := q.watermark(ctx, db)
+		if err != nil {
 			return true, err
 		}
-		if f.next == f.at {
+		if f.of(server); f.another || last < max(f.at, read) {
+			f.another = true
+			return true, q.compare(ctx, db)
+		}
+		if f.next = last; f.next == f.at {
 			return false, nil
 		}
 	}
@@ -189,14 +221,16 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading) (news bool, er
 	}
 	writers, prepared := make(map[string]bool), false
 	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
-		var name string
-		var nobody bool
-		err := rows.Scan(&name, &nobody)
-		writers[name] = true
+		var server, name string
+		var nobody, is bool
+		err := rows.Scan(&server, &name, &nobody, &is)
+		if f.of(server); is {
+			writers[name] = true
+		}
 		prepared = prepared || nobody
 		return err
 	}, q.writers)
-	if err != nil {
+	if err != nil || f.another {
 		return true, err
 	}
 	if f.waitFor == nil {
@@ -212,6 +246,18 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading) (news bool, er
 		f.at, f.waitFor = f.next, nil
 	}
 	return true, nil
+}
+
+// compare refuses rows whose numbers are above those that the sequence will give.
+func (q *reading) compare(ctx context.Context, db Queryer) error {
+	if q.behind == "" {
+		return nil
+	}
+	faults, err := sqlkit.Texts(ctx, db, q.behind)
+	if err == nil && len(faults) > 0 {
+		err = fmt.Errorf("%w: %s", ErrSchema, strings.Join(faults, "; "))
+	}
+	return err
 }
 
 // clone returns a copy that rises by itself.

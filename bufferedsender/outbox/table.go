@@ -129,7 +129,7 @@ func checkPrefix(d *dialect, prefix string) error {
 	if !plainPrefix(prefix) {
 		return fmt.Errorf("the Prefix is %q: use small letters, digits and _, at most 40, perhaps behind a schema and a dot", prefix)
 	}
-	others := slices.Clone(suffixes)
+	others := append(slices.Clone(suffixes), "_nonce")
 	for n := range ringLeaves {
 		if d == nil || d.ring != nil {
 			others = append(others, fmt.Sprintf("_r%d", n))

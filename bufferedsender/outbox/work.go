@@ -25,6 +25,7 @@ const (
 	kindWithdraw
 	kindGive
 	kindTidy
+	kindDoubt
 	kinds
 )
 

@@ -26,6 +26,7 @@ type PostgresServer struct {
 	Process
 	port   int
 	bin    string // the folder of its programs
+	args   []string
 	shared bool
 }
 
@@ -165,7 +166,7 @@ func tryPostgres(bin string, fill func(bin, data string) error, args []string) (
 	if err != nil {
 		return nil, err
 	}
-	r := &PostgresServer{port: port, bin: bin, Process: Process{name: "postgres on " + local(port), dir: dir, family: true}}
+	r := &PostgresServer{port: port, bin: bin, args: args, Process: Process{name: "postgres on " + local(port), dir: dir, family: true}}
 	if err := fill(bin, r.data()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -188,6 +189,24 @@ func tryPostgres(bin string, fill func(bin, data string) error, args []string) (
 func prepare(cmd *exec.Cmd) error {
 	dieWithParent(cmd, syscall.SIGQUIT)
 	return asPostgres(cmd)
+}
+
+// Standby starts a hot standby of the server, which streams its log, with the arguments of the server. It ends with
+// the test; pg_promote() makes it a server that writes.
+func (r *PostgresServer) Standby(t testing.TB) *PostgresServer {
+	t.Helper()
+	s, err := startPostgres(r.bin, func(bin, data string) error {
+		return runAsPostgres(filepath.Join(bin, "pg_basebackup"), "-D", data, "-R", "-c", "fast", "--no-sync", "-d", r.URL("postgres"))
+	}, r.args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // ping returns nil if the server lets somebody in. It speaks the protocol as far as pg_isready

@@ -1,0 +1,147 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+const someKeys = 20
+
+// Two statements by a pooler may be answered by two servers.
+func TestAFloorWaitsForNoTransactionsOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	db := newPostgres(t)
+	table := &Table{Dialect: PostgreSQL, Queue: "q"}
+	require.NoError(t, table.ready())
+	_, _, err := newReading(table).watermark(t.Context(), db)
+	require.NoError(t, err)
+	f := floor{at: 3, next: 9, server: "the one before", waitFor: map[string]bool{"9/9": true}}
+	_, err = f.rise(t.Context(), db, newReading(table), 9)
+	require.NoError(t, err)
+	require.True(t, f.another)
+	require.EqualValues(t, 3, f.at)
+}
+
+// A file that is overwritten by a copy keeps its name; the copy lacks what relays have written to it.
+func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	db := newSQLite(t)
+	r := newRig(t, db)
+	log := new(lockedBuffer)
+	put := func(keys, v int) {
+		for i := range keys {
+			db.inTx(t, func(tx *sql.Tx) error {
+				key := fmt.Sprint("k", i)
+				return errors.Join(r.put(t.Context(), tx, key, v), Write(t.Context(), tx, r.table, models.UploadAction(entity{key, v, 0})))
+			})
+		}
+	}
+	o := *short(RelayOptions{Loader: r.loader()})
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	relay, err := NewRelay(openPool(t, SQLite, db.url), r.table, r.sender(t).Raw(), &o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- relay.Run(ctx) }()
+	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
+	put(someKeys, 1)
+	r.empty(t, 20*time.Second)
+	copied := t.TempDir() + "/copy"
+	db.exec(t, `VACUUM INTO '`+copied+`'`)
+	renewals := func() (n int) {
+		require.NoError(t, sqlkit.One(t.Context(), db, &n, `SELECT max(epoch) FROM azsearch_outbox_lease WHERE slot >= 64`))
+		return n
+	}
+	was := renewals()
+	require.Eventually(t, func() bool { return renewals() > was+1 }, 20*time.Second, time.Millisecond)
+	put(someKeys, 1001)
+	r.empty(t, 20*time.Second)
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	statements := []string{`ATTACH '` + copied + `' AS was`, `BEGIN IMMEDIATE`}
+	for _, table := range []string{"entity", "azsearch_outbox", "azsearch_outbox_lease", "sqlite_sequence"} {
+		columns := "*"
+		if table == "azsearch_outbox" {
+			columns = "seq, queue, class, key, op, body, written, attempts"
+		}
+		statements = append(statements, `DELETE FROM main.`+table, fmt.Sprintf(`INSERT INTO main.%s (%[2]s) SELECT %[2]s FROM was.%[1]s`, table, columns))
+	}
+	for _, s := range append(statements, `COMMIT`, `DETACH was`) {
+		s = strings.Replace(s, "(*)", "", 1)
+		_, err := conn.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
+	}
+	require.NoError(t, conn.Close())
+	put(someKeys/2, 2000)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "server changed") }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { e, _ := r.indexed(t, "k19"); return e.V == 1 }, 20*time.Second, 10*time.Millisecond)
+	r.empty(t, 20*time.Second)
+	r.same(t)
+}
+
+// A row below the floor, which the argument excludes, and a database where nothing else happens.
+func TestAFullPassReadsAlsoWhenNothingSeemsNew(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	read := func() {
+		l.begin(kindRead, time.Now())
+		l.settle()
+	}
+	exec := func(s string) {
+		_, err := l.r.db.ExecContext(t.Context(), l.r.table.text(s))
+		require.NoError(t, err)
+	}
+	exec(`INSERT INTO {t} (seq, queue, key) VALUES (9, 'entities', 'a')`)
+	read()
+	require.EqualValues(t, 1, l.stats.Read)
+	exec(`INSERT INTO {t} (seq, queue, key) VALUES (5, 'entities', 'b')`)
+	l.jobs[kindRead].retry.At = time.Time{}
+	read()
+	require.EqualValues(t, 1, l.stats.Read)
+	require.True(t, l.progress.dry)
+	l.progress.fullAt, l.jobs[kindRead].retry.At = time.Time{}, time.Time{}
+	read()
+	require.EqualValues(t, 2, l.stats.Read)
+	require.EqualValues(t, 1, l.stats.Late)
+}
+
+// Answers of before the change are of the earlier server.
+func TestAnAnswerOfAnEarlierServerChangesNothing(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	c := l.progress.begin(time.Now(), time.Hour)
+	l.begun("b", time.Now())
+	l.readDone(answer{last: numbers(9)}, nil, &c, l.holds.gens)
+	require.Zero(t, l.progress.after)
+	require.Equal(t, "b", l.progress.floor.server)
+	l.tickedOff(tally{began: time.Now(), server: "a", members: 1}, [ranges]int64{}, nil)
+	require.EqualValues(t, 1, l.progress.life)
+	l.ticked(map[int]int64{0: 1})
+	require.Zero(t, l.holds.mask(), "no range is taken before a margin has passed")
+	require.Len(t, l.holds.gifts, 1)
+}
+
+// Roles of before may send rows; what Migrate adds is theirs as well.
+func TestARoleThatMaySendRowsMayRecognizeTheServer(t *testing.T) {
+	db := newPostgres(t)
+	db.exec(t, `DROP TABLE azsearch_outbox_nonce`)
+	_, app := db.as(t, `GRANT ALL ON ALL TABLES IN SCHEMA public`, `GRANT ALL ON SEQUENCE azsearch_outbox_seq`)
+	require.ErrorContains(t, Check(t.Context(), app, PostgreSQL, nil), "there is no azsearch_outbox_nonce. Call outbox.Migrate")
+	require.NoError(t, Migrate(t.Context(), db.DB, PostgreSQL, nil))
+	require.NoError(t, Check(t.Context(), app, PostgreSQL, nil))
+	role, watcher := db.as(t, `GRANT SELECT ON ALL TABLES IN SCHEMA public`, `GRANT SELECT ON SEQUENCE azsearch_outbox_seq`)
+	require.NoError(t, Check(t.Context(), watcher, PostgreSQL, nil), "it sends nothing")
+	db.exec(t, `GRANT UPDATE ON azsearch_outbox_lease TO `+role)
+	err := Check(t.Context(), watcher, PostgreSQL, nil)
+	require.ErrorIs(t, err, ErrSchema)
+	require.ErrorContains(t, err, `GRANT SELECT, INSERT ON azsearch_outbox_nonce TO `+role)
+}
