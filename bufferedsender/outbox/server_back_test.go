@@ -77,13 +77,19 @@ func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 		}
 		statements = append(statements, `DELETE FROM main.`+table, fmt.Sprintf(`INSERT INTO main.%s (%[2]s) SELECT %[2]s FROM was.%[1]s`, table, columns))
 	}
-	for _, s := range append(statements, `COMMIT`, `DETACH was`) {
-		s = strings.Replace(s, "(*)", "", 1)
-		_, err := conn.ExecContext(t.Context(), s)
-		require.NoError(t, err, s)
+	run := func(statements ...string) {
+		for _, s := range statements {
+			_, err := conn.ExecContext(t.Context(), strings.Replace(s, "(*)", "", 1))
+			require.NoError(t, err, s)
+		}
 	}
+	run(statements...)
+	for i := range 2 * someKeys { // the numbers are beyond those of before when the relay looks
+		key := fmt.Sprint("k", i%(someKeys/2))
+		require.NoError(t, errors.Join(r.put(t.Context(), conn, key, 2000+i), Write(t.Context(), conn, r.table, models.UploadAction(entity{key, 2000 + i, 0}))))
+	}
+	run(`COMMIT`, `DETACH was`)
 	require.NoError(t, conn.Close())
-	put(someKeys/2, 2000)
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), "server changed") }, 20*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool { e, _ := r.indexed(t, "k19"); return e.V == 1 }, 20*time.Second, 10*time.Millisecond)
 	r.empty(t, 20*time.Second)
