@@ -55,6 +55,10 @@ func (l *loop) beginDoubt(time.Time) {
 			err = sqlkit.InTransaction(ctx, l.r.db, t.data.begin(), func(c *sql.Conn) error { return t.write(ctx, c, BackfillClass, b) })
 		}
 		return func() {
+			if sqlkit.Classify(err) == sqlkit.Denied {
+				l.r.opts.Logger.Warn("outbox: role must not insert; keys not reloaded", "queue", t.Queue, "keys", len(keys), "error", err, "next", "compare index and source with repair.Run")
+				return
+			}
 			if err != nil {
 				l.back.doubts = append(l.back.doubts, keys...)
 				l.fails(kindDoubt, slog.LevelWarn, "keys of which the index may be ahead wait to be written", err)

@@ -104,7 +104,7 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	}
 	l.works(kindTick)
 	if l.wentBack(&t) {
-		l.begun(t.server, now)
+		l.begun("", now) // the next read asks who it is, and compares the sequence
 	}
 	l.back.renewals = t.renewals
 	at := &l.jobs[kindTick].retry.At

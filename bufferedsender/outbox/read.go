@@ -207,9 +207,12 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (n
 		if err != nil {
 			return true, err
 		}
-		if f.of(server); f.another || last < max(f.at, read) {
-			f.another = true
-			return true, q.compare(ctx, db)
+		unknown := f.server == ""
+		f.of(server)
+		if f.another = f.another || last < max(f.at, read); f.another || unknown {
+			if err := q.compare(ctx, db); err != nil || f.another {
+				return true, err
+			}
 		}
 		if f.next = last; f.next == f.at {
 			return false, nil

@@ -33,6 +33,53 @@ func TestAFloorWaitsForNoTransactionsOfAnotherServer(t *testing.T) {
 	require.EqualValues(t, 3, f.at)
 }
 
+// Also of a server that has answered a tick first, and of which a read knows nothing yet.
+func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newPostgres(t))
+	q := newReading(r.table)
+	r.db.exec(t, `INSERT INTO azsearch_outbox (queue, seq, key) VALUES ('entities', 1000, 'k')`)
+	for name, f := range map[string]floor{"unknown": {}, "another": {server: "the one before"}} {
+		_, err := f.rise(t.Context(), r.db, q, 0)
+		require.ErrorIs(t, err, ErrSchema, name)
+		require.ErrorContains(t, err, "setval", name)
+	}
+	f := floor{at: 3, server: "the one before"}
+	r.db.exec(t, `SELECT setval('azsearch_outbox_seq', 1000)`)
+	_, err := f.rise(t.Context(), r.db, q, 3)
+	require.NoError(t, err)
+	require.True(t, f.another)
+	f.another = false
+	_, err = f.rise(t.Context(), r.db, q, 2000)
+	require.NoError(t, err)
+	require.True(t, f.another, "it has given 2000 before")
+}
+
+// A role that sends rows, and writes none, cannot have keys read again: the log says so, and the relay works.
+func TestARoleThatMustNotWriteRowsReloadsNoKeys(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newPostgres(t))
+	_, app := r.db.as(t, `GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public`, `GRANT INSERT ON azsearch_outbox_lease, azsearch_outbox_nonce`,
+		`GRANT SELECT ON SEQUENCE azsearch_outbox_seq`)
+	log := new(lockedBuffer)
+	o := *short(RelayOptions{Loader: r.loader()})
+	o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	relay, err := NewRelay(app.DB, r.table, r.sender(t).Raw(), &o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- relay.Run(ctx) }()
+	defer func() { cancel(); require.NoError(t, <-ended) }()
+	r.oneRow(t, 1)
+	r.empty(t, 20*time.Second)
+	r.db.exec(t, `UPDATE azsearch_outbox_nonce SET nonce = 'another'`)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "keys not reloaded") }, 20*time.Second, time.Millisecond)
+	r.oneRow(t, 2)
+	r.empty(t, 30*time.Second)
+	r.same(t)
+	require.NoError(t, relay.Ready())
+}
+
 // A file that is overwritten by a copy keeps its name; the copy lacks what relays have written to it.
 func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 	t.Parallel()
