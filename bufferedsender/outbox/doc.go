@@ -51,13 +51,13 @@
 //   - The database goes back (a failover to a standby that is behind, a restore, synchronous_commit = off and a crash):
 //     the relay drops all that it has read, reads from the beginning, and has the Loader read the keys of which the
 //     index may be ahead. Without a Loader, and for relays that were restarted at the same time, compare index and
-//     source with repair.Run: the log says when ("server changed").
+//     source with repair.Repairer: the log says when ("server changed").
 //   - At least once: what was confirmed and could not be deleted any more is sent again, and after a failure more
 //     than that. Then the index can go back to an older state of a key for as long as it takes to send the newer row
 //     behind it.
 //   - Each key has one relay at a time. When a relay dies the others take its keys over after [RelayOptions].Lease,
-//     96 seconds with the sender's default RequestTimeout of a minute; when it ends in an orderly way, at their next
-//     renewal, within 10 seconds. A request that the network or the service holds back for longer than its time-out
+//     15 seconds with the sender's defaults; when it ends in an orderly way, at their next renewal, within seconds.
+//     A request that the network or the service holds back for longer than its time-out
 //     can still land last: no client can exclude that. Keys without documents (WriteKeys, EnsureTrigger) heal it with
 //     their next change.
 //   - The service refuses a document for good: it becomes a dead letter ([Table.DeadLetters], with

@@ -35,7 +35,7 @@ func (l *loop) begun(server string, now time.Time) {
 		l.back.doubts = append(l.back.doubts, keys...)
 	}
 	l.r.opts.Logger.Warn("outbox: server changed; index may be ahead of it", "queue", l.r.table.Queue, "keys", len(keys), "since", since, "reloaded", l.desk.loads,
-		"next", "if commits may have been lost, compare index and source with repair.Run")
+		"next", "if commits may have been lost, compare index and source with repair.Repairer")
 }
 
 // wentBack reports whether another server has answered a tick, or one that lacks a renewal which this relay has made. A
@@ -56,7 +56,7 @@ func (l *loop) beginDoubt(time.Time) {
 		}
 		return func() {
 			if sqlkit.Classify(err) == sqlkit.Denied {
-				l.r.opts.Logger.Warn("outbox: role must not insert; keys not reloaded", "queue", t.Queue, "keys", len(keys), "error", err, "next", "compare index and source with repair.Run")
+				l.r.opts.Logger.Warn("outbox: role must not insert; keys not reloaded", "queue", t.Queue, "keys", len(keys), "error", err, "next", "compare index and source with repair.Repairer")
 				return
 			}
 			if err != nil {

@@ -313,24 +313,23 @@ func TestNewRelayNamesEveryProblemAtOnce(t *testing.T) {
 	require.ErrorContains(t, Check(t.Context(), (*sql.Conn)(nil), PostgreSQL, nil), "the database is nil")
 }
 
-func TestALeaseThatDoesNotOutlastARequestIsRefused(t *testing.T) {
+func TestALeaseThatDoesNotOutlastItsMarginIsRefused(t *testing.T) {
 	db, table := newSQLite(t), &Table{Dialect: SQLite, Queue: "q"}
 	for name, row := range map[string]struct {
-		timeout, unknown, lease, renew time.Duration
-		ok                             bool
+		timeout, unknown, lease time.Duration
+		ok                      bool
 	}{
-		"shorter than a request":                    {time.Minute, -1, 59 * time.Second, 0, false},
-		"longer than a request, but for the margin": {time.Second, -1, 6 * time.Second, time.Second, false},
-		"one renewal is not two":                    {time.Second, -1, 7500 * time.Millisecond, time.Second, false},
-		"a margin of five seconds and two renewals": {time.Second, -1, 8100 * time.Millisecond, time.Second, true},
-		"a margin of UnknownWait and a second":      {time.Second, 20 * time.Second, 23 * time.Second, time.Second, false},
-		"and two renewals":                          {time.Second, 20 * time.Second, 24100 * time.Millisecond, time.Second, true},
-		"nothing is said":                           {time.Minute, 5 * time.Second, 0, 0, true},
+		"no longer than a margin":              {time.Minute, -1, 5 * time.Second, false},
+		"a second longer":                      {time.Minute, -1, 6 * time.Second, false},
+		"two, whatever a request may take":     {time.Minute, -1, 7 * time.Second, true},
+		"a margin of UnknownWait and a second": {time.Second, 20 * time.Second, 22 * time.Second, false},
+		"and two more":                         {time.Second, 20 * time.Second, 23 * time.Second, true},
+		"nothing is said":                      {time.Minute, 5 * time.Second, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := newScripted()
 			to.info.RequestTimeout, to.info.UnknownWait = row.timeout, row.unknown
-			_, err := NewRelay(db.DB, table, to, &RelayOptions{Lease: row.lease, renew: row.renew})
+			_, err := NewRelay(db.DB, table, to, &RelayOptions{Lease: row.lease})
 			if row.ok {
 				require.NoError(t, err)
 				return
@@ -351,7 +350,7 @@ func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
 	require.Equal(t, 250*time.Millisecond, o.Poll)
 	require.Equal(t, 2*time.Minute, o.fullPass)
 	require.Equal(t, 24*time.Hour, o.TombstonesFor)
-	require.Equal(t, 10*time.Second, o.renew)
+	require.Equal(t, 3*time.Second, o.renew)
 	require.Equal(t, 1000, o.maxRows, "half of the sender's buffer")
 	require.EqualValues(t, 4<<20, o.maxBytes)
 	require.ErrorContains(t, r.Ready(), "does not run")
@@ -362,21 +361,21 @@ func TestOptionsThatAreNotSetHaveTheirDefaults(t *testing.T) {
 	require.EqualValues(t, bufferedsender.DefaultMaxBufferedBytes/2, r.opts.maxBytes)
 }
 
-// RelayOptions.Lease: "RequestTimeout and six margins, which is 96 seconds for a sender with its defaults".
-func TestALeaseOutlastsARequestBySixMargins(t *testing.T) {
+// RelayOptions.Lease: nine seconds longer than a margin, "15 s for a sender with its defaults".
+func TestALeaseOutlastsItsMarginByNineSeconds(t *testing.T) {
 	sender, _ := realSender(t)
 	to := newScripted()
 	to.info = sender.Raw().Info()
 	for want, waits := range map[time.Duration][2]time.Duration{
-		96 * time.Second:  {bufferedsender.DefaultRequestTimeout, bufferedsender.DefaultUnknownWait},
-		31 * time.Second:  {time.Second, -1},
-		127 * time.Second: {time.Second, 20 * time.Second},
+		15 * time.Second: {bufferedsender.DefaultRequestTimeout, bufferedsender.DefaultUnknownWait},
+		14 * time.Second: {time.Second, -1},
+		30 * time.Second: {time.Second, 20 * time.Second},
 	} {
 		to.info.RequestTimeout, to.info.UnknownWait = waits[0], waits[1]
 		r, err := NewRelay(newSQLite(t).DB, &Table{Dialect: SQLite, Queue: "q"}, to, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, r.opts.Lease)
-		require.Equal(t, 10*time.Second, r.opts.renew)
+		require.Equal(t, 3*time.Second, r.opts.renew)
 	}
 }
 

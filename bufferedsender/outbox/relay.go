@@ -65,11 +65,11 @@ type RelayOptions struct {
 	TombstonesFor time.Duration
 
 	// Lease is how long nobody else sends what this relay holds when it has stopped: how late
-	// its rows are after a crash. It has to be longer than the sender's RequestTimeout, a margin
-	// (UnknownWait and a second, at least five seconds) and two renewals together: for a short one
-	// make RequestTimeout short. Defaults to RequestTimeout and six margins, which is 96 seconds for a
-	// sender with its defaults. Leases are renewed each 10 s, or after half of what Lease has more than RequestTimeout
-	// and the margin if that is less; relays look for each other then.
+	// its rows are after a crash. It has to be two seconds longer than a margin (UnknownWait and a
+	// second, at least five seconds), and defaults to nine: 15 s for a sender with its defaults.
+	// Leases are renewed three times in what Lease has more than the margin, each 10 s at most,
+	// also while a request lasts, which may take longer; relays look for each other then. A
+	// request is cut a margin before the end of its leases if they could not be renewed.
 	Lease time.Duration
 	// Poll is how long after a read that has found nothing the next one comes. Defaults to
 	// 250 ms.
@@ -150,18 +150,15 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		bad("the sender has a Queue: the outbox is durable, so give the relay a sender without one")
 	}
 	if r.info.RequestTimeout <= 0 {
-		bad("the sender's RequestTimeout is off: a request without an end may be applied after the lease on its keys. Set it")
+		bad("the sender's RequestTimeout is off: a request that hangs would have its keys for ever. Set it")
 	}
 	margin := max(5*time.Second, r.info.UnknownWait+time.Second)
-	r.terms = relay.Terms{Margin: margin, Shortest: max(r.info.RequestTimeout/10, 1)}
-	timeout := max(r.info.RequestTimeout, 0)
-	positive("Lease", &o.Lease, timeout+6*margin)
-	spare := o.Lease - timeout - margin
-	o.renew = cmp.Or(o.renew, min(10*time.Second, spare/2))
-	if spare < 2*o.renew || o.renew <= 0 {
-		renew := max(o.renew, time.Second)
-		bad("Lease is %v: it has to outlast the sender's RequestTimeout of %v, a margin of %v and two renewals of %v each: use at least %v",
-			o.Lease, r.info.RequestTimeout, margin, renew, timeout+margin+2*renew)
+	r.terms = relay.Terms{Margin: margin, Shortest: max(min(r.info.RequestTimeout/10, time.Second), 1)}
+	positive("Lease", &o.Lease, margin+9*time.Second)
+	spare := o.Lease - margin
+	o.renew = cmp.Or(o.renew, min(10*time.Second, spare/3))
+	if spare < 2*time.Second {
+		bad("Lease is %v: it has to be two seconds longer than a margin of %v: use at least %v", o.Lease, margin, margin+2*time.Second)
 	}
 	positive("Poll", &o.Poll, defaultPoll)
 	o.idlePoll = cmp.Or(o.idlePoll, defaultIdlePoll)

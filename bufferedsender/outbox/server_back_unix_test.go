@@ -172,7 +172,7 @@ func TestRowsWithNumbersThatALostRowHadAreSent(t *testing.T) {
 	f.empty(t, 30*time.Second)
 	f.same(t)
 	require.Contains(t, f.log.String(), "server changed")
-	require.Contains(t, f.log.String(), "repair.Run")
+	require.Contains(t, f.log.String(), "repair.Repairer")
 }
 
 // The relay has read versions that the server loses; the service applies none before the server is back.

@@ -93,8 +93,8 @@ func TestAnIdleRelayAsksTheDatabaseSeldom(t *testing.T) {
 		wake bool
 		most int // in ten minutes
 	}{
-		"with Wake one statement each five seconds":                                {true, 120},
-		"without Wake one each Poll, those that renew the leases, and full passes": {false, 2400 + 60 + 5},
+		"with Wake the renewals of the leases, one read each 15 s, and full passes": {true, 250},
+		"without Wake one each Poll, those that renew the leases, and full passes":  {false, 2400 + 200 + 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, db database) {

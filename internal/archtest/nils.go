@@ -16,6 +16,9 @@ var seenElsewhere = map[string]string{
 	"bufferedsender/queue/redisqueue.New client":   "rediskit.CheckClient",
 	"search/rebuild/redisstore.New client":         "rediskit.CheckClient",
 	"bufferedsender/repair.DeleteWhere matching":   "deletion.check, as index",
+	"bufferedsender/repair.Repairer.Source":        "newPass, as source",
+	"bufferedsender/repair.Repairer.Index":         "newPass, as index",
+	"bufferedsender/repair.Repairer.Sender":        "newPass, as to",
 	"search.NewClient cred":                        "authentication.check, as token",
 	"search.NewIndexClient cred":                   "authentication.check, as token",
 }

@@ -166,9 +166,9 @@ func (s *store) all(ctx context.Context) (map[string]Booking, error) {
 	return found, rows.Err()
 }
 
-// How late the keys of a relay are that was killed: they wait for its lease, which has to outlast a request, a
-// margin of five seconds and two renewals. These are the shortest that make sense; a program takes the defaults, with
-// which it is a minute and a half, and which forgive a database that is slow.
+// How late the keys of a relay are that was killed: they wait for its lease, which has to outlast a margin of
+// five seconds and its renewals. These are short; a program takes the defaults, with which it is 15 seconds, and which
+// forgive a database that is slow.
 const (
 	requestTimeout = 2 * time.Second
 	lease          = 9 * time.Second
