@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
@@ -48,15 +47,16 @@ type Health struct {
 	Reason string
 	// Err is the reason as an error, for errors.Is: ErrCircuitOpen, ErrPaused, or
 	// what the service answered. If nothing keeps the sender from sending, it is what is wrong with
-	// Options.Queue (see queue.Faulty), whatever the State; it is nil when both are healthy.
+	// Options.Queue (see queue.Faulty), or that it does not answer, whatever the State; it is nil when
+	// both are healthy.
 	Err error
 }
 
 // Health returns how the sender is. It is cheap and never waits.
 func (s *sender) Health() Health {
 	h := healthOf(s.publisher.Condition())
-	if q, ok := s.options.Queue.(queue.Faulty); ok && h.Err == nil {
-		if h.Err = q.Fault(); h.Err != nil {
+	if s.feed != nil && h.Err == nil {
+		if h.Err = s.feed.fault(); h.Err != nil {
 			h.Reason = h.Err.Error()
 		}
 	}

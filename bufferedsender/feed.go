@@ -57,10 +57,42 @@ type feed struct {
 	tally   tally
 }
 
-// tally is what Stats and metrics say of the queue.
+// tally is what Stats, Health and metrics say of the queue.
 type tally struct {
 	stale, parked atomic.Int64                // leases, of this process
 	queue         atomic.Pointer[queue.Stats] // when it was asked last
+	silent        atomic.Pointer[silence]     // it does not answer
+}
+
+// silence is since when a queue does not answer, and why.
+type silence struct {
+	since time.Time
+	err   error
+}
+
+// answers notes how a call of the queue has ended.
+func (f *feed) answers(err error) {
+	switch was := f.tally.silent.Load(); {
+	case err == nil && was != nil:
+		f.tally.silent.Store(nil)
+	case err != nil && was == nil:
+		f.tally.silent.Store(&silence{time.Now(), err})
+	case err != nil:
+		f.tally.silent.Store(&silence{was.since, err})
+	}
+}
+
+// fault is what is wrong with the queue, by its own account or because it does not answer.
+func (f *feed) fault() error {
+	if q, ok := f.queue.(queue.Faulty); ok {
+		if err := q.Fault(); err != nil {
+			return err
+		}
+	}
+	if s := f.tally.silent.Load(); s != nil {
+		return fmt.Errorf("the queue has not answered since %s: %w", s.since.Format(time.RFC3339), s.err)
+	}
+	return nil
 }
 
 // reservation is one that was asked for, and when.
@@ -133,6 +165,7 @@ func (f *feed) run() {
 		f.again = false
 		f.mu.Unlock()
 		err := f.round(want, ends)
+		f.answers(err)
 		switch ended := errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed); {
 		case err == nil:
 			retry.Failures = 0

@@ -112,6 +112,29 @@ func TestHealthHasWhatIsWrongWithTheQueue(t *testing.T) {
 	})
 }
 
+func TestHealthSaysThatTheQueueDoesNotAnswer(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var silent atomic.Bool
+		refused := errors.New("connection refused")
+		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
+			if silent.Load() {
+				return nil, refused
+			}
+			return next()
+		}}
+		s := q.sender(sendertest.Options{Queue: f})
+		silent.Store(true)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "x"}))
+		time.Sleep(10 * time.Minute)
+		require.ErrorIs(t, s.Health().Err, refused)
+		assert.Contains(t, s.Health().Reason, "the queue has not answered since 2000-01-01T00:00:00Z", "the first time")
+		silent.Store(false)
+		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		assert.NoError(t, s.Health().Err)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 // The index lacks a property that all documents have.
 func TestDocumentsThatTheIndexLacksAPropertyForAreHeldAndNotReservedInALoop(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
