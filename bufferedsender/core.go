@@ -105,7 +105,7 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 		return nil, err
 	}
 	if s.feed != nil {
-		if s.feed.unobserve, err = telemetry.observeQueue(s.feed.look); err != nil {
+		if s.feed.end.unobserve, err = telemetry.observeQueue(s.feed.look); err != nil {
 			telemetry.stop()
 			s.unsubscribe()
 			return nil, err

@@ -117,6 +117,9 @@ func (s *sender) refusal(n int, key string, err error) *AddError {
 }
 
 func (e *AddError) Error() string {
+	if e.Unknown > 0 {
+		return fmt.Sprintf("document %d was perhaps accepted, the queue has not answered: %v", e.Accepted, e.Err)
+	}
 	if e.Key != "" {
 		return fmt.Sprintf("document %d (key %q) was not accepted: %v", e.Accepted, e.Key, e.Err)
 	}
@@ -364,6 +367,9 @@ func (s *sender) translateClose(err error) error {
 		return translate(err)
 	}
 	s.closeOnce.Do(func() {
+		if s.feed != nil && e.Stuck { // what is not settled goes back to the queue
+			e.Unsent, e.Unknown = 0, 0
+		}
 		s.closeErr = &CloseError{
 			Unsent: int(e.Unsent), Unknown: int(e.Unknown), Failed: int(e.Failed), DeadLetters: int(e.Kept),
 			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck, Handlers: e.Hook, Held: e.Held,

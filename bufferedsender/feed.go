@@ -50,11 +50,19 @@ type feed struct {
 	repeat  *reservation // whose answer was lost
 	loading loading
 
-	unobserve func() // ends the metrics of the queue
+	end feedEnd
 
 	stopped atomic.Bool // nothing is reserved any more
 	changed signal      // sent when ends were settled, or the goroutine ends
 	tally   tally
+}
+
+// feedEnd is how a feed ends.
+type feedEnd struct {
+	unobserve func() // ends the metrics of the queue
+	once      sync.Once
+	done      chan struct{} // closed when close has ended
+	sent      bool          // all that was added here had been settled then
 }
 
 // tally is what Stats, Health and metrics say of the queue.
@@ -109,6 +117,7 @@ func newFeed(s *sender, sends bool) *feed {
 		s: s, queue: o.Queue, sends: sends, terms: relay.Terms{Margin: lease / leaseMargin},
 		wanted: queue.Want{Holder: queue.NewID(), Name: fmt.Sprintf("process %d on %s", os.Getpid(), host), For: lease, Uncertain: max(o.UnknownWait, 0)},
 		held:   holdings{all: make(map[*holding]struct{})},
+		end:    feedEnd{done: make(chan struct{})},
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.locals = locals{s: s, ctx: f.ctx, most: o.Limits.MaxBufferedActions, mostBytes: o.Limits.MaxBufferedBytes}

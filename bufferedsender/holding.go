@@ -191,13 +191,14 @@ func (f *feed) extend() {
 		leases = append(leases, f.aside[i].end.Lease)
 	}
 	f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(f.ctx, length/leaseExtends)
+	ctx, cancel := context.WithTimeout(f.ctx, length/2)
 	defer cancel()
 	end, next := now.Add(length), length/leaseExtends
 	var lost []queue.Lease
 	var err error
 	if len(leases) > 0 {
 		lost, err = f.queue.Extend(ctx, length, leases...)
+		f.answers(err)
 	}
 	if err != nil {
 		f.log("leases could not be extended", err)

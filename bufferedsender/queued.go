@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
@@ -190,18 +191,25 @@ func (f *feed) stop(ctx context.Context) {
 }
 
 // close settles what is left, and ends all that the feed has started. The publisher is
-// closed.
+// closed. A queue that does not answer, or a Loader or callback that does not return, is left
+// behind soon after ctx has ended.
 func (f *feed) close(ctx context.Context) {
-	const patience = 2 * time.Second
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	f.wake()
+	f.end.once.Do(func() {
+		defer close(f.end.done)
+		f.closeOnce(ctx)
+	})
+}
+
+func (f *feed) closeOnce(ctx context.Context) {
+	const patience = time.Second
+	settling := patience
 	if at, limited := ctx.Deadline(); limited && ctx.Err() == nil {
-		deadline.Reset(max(patience, time.Until(at)))
+		settling = max(patience, time.Until(at))
 	}
-	f.untilIdle(deadline.C) // what is not settled then is sent again when its lease has run out
-	_, _ = f.look()
-	f.unobserve()
+	f.wake()
+	f.untilIdle(settling) // what is not settled then is sent again when its lease has run out
+	f.end.sent = within(patience/2, f.lastLook)
+	f.end.unobserve()
 	f.mu.Lock()
 	unwatch := f.unwatch
 	f.unwatch = nil
@@ -209,21 +217,62 @@ func (f *feed) close(ctx context.Context) {
 		f.extender.Stop()
 	}
 	f.mu.Unlock()
-	if unwatch != nil {
-		unwatch()
-	}
 	f.cancel()
-	// A queue, or a Loader, that does not return although its context has ended is left behind.
-	deadline.Reset(patience)
-	f.untilIdle(deadline.C)
-	f.locals.end(patience)
+	if unwatch != nil {
+		within(patience/2, func() bool { unwatch(); return true })
+	}
+	f.untilIdle(patience / 2)
+	f.locals.end(patience / 2)
+}
+
+// within calls do, and returns false if it has not returned in time: then it is left behind.
+func within(patience time.Duration, do func() bool) bool {
+	result := make(chan bool, 1)
+	go func() { result <- do() }()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case ok := <-result:
+		return ok
+	case <-t.C:
+		return false
+	}
+}
+
+// lastLook notes what is in the queue when the sender is closed, and reports whether all that was
+// added here is settled.
+func (f *feed) lastLook() bool {
+	ctx, cancel := context.WithTimeout(f.ctx, 500*time.Millisecond)
+	defer cancel()
+	if s, err := f.queue.Stats(ctx); err == nil {
+		f.tally.queue.Store(&s)
+	}
+	position, _ := f.appender.state()
+	settled, err := f.queue.Settled(ctx, position)
+	return err == nil && settled
+}
+
+// kept returns an error if the queue has, or may have, something that was added here when the
+// sender was closed.
+func (f *feed) kept(ctx context.Context) error {
+	select {
+	case <-f.end.done:
+	case <-ctx.Done():
+		return publisher.ContextError(ctx)
+	}
+	if f.end.sent {
+		return nil
+	}
+	return errKept
 }
 
 // errKept is the end of what Close leaves in the queue.
 var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
 
-// untilIdle waits until the goroutine has ended, or something comes from enough.
-func (f *feed) untilIdle(enough <-chan time.Time) {
+// untilIdle waits until the goroutine has ended, for so long at the most.
+func (f *feed) untilIdle(patience time.Duration) {
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
 	for {
 		changed := f.changed.wait()
 		f.mu.Lock()
@@ -234,7 +283,7 @@ func (f *feed) untilIdle(enough <-chan time.Time) {
 		}
 		select {
 		case <-changed:
-		case <-enough:
+		case <-enough.C:
 			return
 		}
 	}

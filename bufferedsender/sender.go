@@ -200,8 +200,9 @@ func (o *IndexSeqOptions) leaveOut(err error) error {
 // earlier Flush reported; otherwise the error is a *FlushError. opts may narrow it to some keys. If ctx ends
 // first Flush returns its cause, and the work goes on; if sending was held
 // meanwhile, ErrCircuitOpen or ErrPaused is in the chain too. After Close it
-// returns what Close returned. Callbacks behind an events.Async are queued when
-// it returns; Async.Flush waits for them.
+// returns what Close returned; with a queue ErrClosed if that keeps something which was
+// added here. Callbacks behind an events.Async are queued when it returns; Async.Flush
+// waits for them.
 func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 	ctx = orBackground(ctx)
 	began := time.Now()
@@ -228,19 +229,27 @@ func (s *sender) flushKeys(ctx context.Context, keys []string) error {
 }
 
 func (s *sender) flush(ctx context.Context) error {
-	if s.feed == nil || s.publisher.InsideHook(ctx) || s.publisher.Closing() {
+	if s.feed == nil || s.publisher.InsideHook(ctx) {
 		return s.translateClose(s.publisher.Flush(ctx))
 	}
-	parked, err := s.feed.flush(ctx)
-	if err != nil && !errors.Is(err, ErrClosed) {
+	if !s.publisher.Closing() {
+		parked, err := s.feed.flush(ctx)
+		if err == nil {
+			return parkedToo(s.translateClose(s.publisher.Flush(ctx)), parked)
+		}
+		if !errors.Is(err, ErrClosed) {
+			return err
+		}
+	}
+	if err := s.translateClose(s.publisher.Flush(ctx)); err != nil {
 		return err
 	}
-	return parkedToo(s.translateClose(s.publisher.Flush(ctx)), parked)
+	return s.feed.kept(ctx)
 }
 
 // Close refuses further actions, sends what is left, and returns when all of it
 // is settled, its callbacks have run, and the sender's goroutines have ended.
-// nil means that everything that no Flush has reported is in the index;
+// nil means that everything that no Flush has reported is in the index, or in Options.Queue;
 // otherwise the error is a *CloseError. If ctx ends first, Close cancels the
 // requests under way, settles the rest as failed with ErrClosed, runs their
 // callbacks and returns. While the breaker is not closed, or the sender is

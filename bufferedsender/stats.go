@@ -66,8 +66,8 @@ type Stats struct {
 	BatchActionsLimit int
 	InFlightLimit     int
 	RequestInterval   time.Duration
-	// DeadLetters counts the actions that Options.DeadLetters has taken, and
-	// DeadLetterErrors those it could not take.
+	// DeadLetters counts the letters that Options.DeadLetters has taken, and
+	// DeadLetterErrors those it could not take. Actions that were folded into one have one.
 	DeadLetters      int64
 	DeadLetterErrors int64
 	// CallbackPanics counts the panics recovered in handlers.

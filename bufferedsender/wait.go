@@ -157,8 +157,11 @@ type WaitError struct {
 	// others have no outcome because of that, and may have been applied: they were in
 	// a request when the call ended, or in an earlier one that was cut, or had been
 	// folded into an action that others wait for. Nothing else of them is sent again.
+	// With a queue that has not answered in time Unknown has AddError.Unknown, too: these the
+	// queue may have, and send.
 	Failed, Withdrawn, Unknown int
-	// Errors has one error for each of all these, in the order of the call. The last
+	// Errors has one error for each of all these, in the order of the call, but for those that
+	// Err is about. The last
 	// two kinds have ErrWithdrawn in their chain.
 	Errors []*ActionError
 	// Err is why the call returned early or did not accept all actions: the error
@@ -258,6 +261,7 @@ func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i 
 		accepted := n
 		if refused := (*AddError)(nil); errors.As(result.Err, &refused) {
 			accepted = refused.Accepted
+			result.Unknown += refused.Unknown
 		}
 		call.countDown(int64(n - accepted))
 		waiters = waiters[:accepted]

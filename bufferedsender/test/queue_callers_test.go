@@ -72,6 +72,21 @@ func TestCallersHearOfWhatWentBackToTheQueueAndWasSentAgain(t *testing.T) {
 	})
 }
 
+func TestWaitingCallSaysWhatTheQueueMayHave(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{Queue: &slowQueue{Queue: q.queue, wait: time.Minute}})
+		_, err := s.IndexDocumentsAndWait(q.within(time.Second), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "x", Rooms: 1})}, nil)
+		var failed *bufferedsender.WaitError
+		require.ErrorAs(t, err, &failed)
+		assert.Equal(t, 1, failed.Unknown, "a request handler answers 504")
+		assert.ErrorContains(t, err, "perhaps accepted")
+		q.drained()
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, 1, q.rooms("x"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 func TestCallbackHearsOfAnotherProcessAlsoWhileThisOneGoesOnAdding(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.slow.Store(int64(300 * time.Millisecond))

@@ -112,6 +112,53 @@ func TestHealthHasWhatIsWrongWithTheQueue(t *testing.T) {
 	})
 }
 
+// Close gives back what it does not send, and returns nil: it has lost nothing. Flush has promised more.
+func TestFlushReturnsNoNilForWhatCloseLeavesInTheQueue(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.down.Store(true)
+		s := q.sender(sendertest.Options{})
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(2, 1)...))
+		flushed := sendertest.Later(func() error { return s.Flush(q.within(time.Hour), nil) })
+		time.Sleep(30 * time.Second)
+		require.NoError(t, s.Close(q.within(time.Second)))
+		assert.ErrorIs(t, <-flushed, bufferedsender.ErrClosed)
+		assert.ErrorIs(t, s.Flush(q.within(time.Minute), nil), bufferedsender.ErrClosed)
+		q.down.Store(false)
+		other := q.sender(sendertest.Options{})
+		q.drained()
+		require.NoError(t, other.Close(q.within(time.Minute)))
+		require.NoError(t, other.Flush(q.within(time.Minute), nil), "it has added nothing")
+		assert.Equal(t, int64(2), q.service.DocumentCount("hotels"))
+	})
+}
+
+// The server is there and answers nothing, whatever the context says.
+func TestCloseLeavesBehindAQueueThatDoesNotAnswer(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		var silent atomic.Bool
+		over := make(chan struct{})
+		hang := func() {
+			if silent.Load() {
+				<-over
+			}
+		}
+		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) { hang(); return next() },
+			settled: func(_ queue.Position, next func() (bool, error)) (bool, error) { hang(); return next() },
+			watch:   func(wake func()) func() { stop := q.queue.Watch(wake); return func() { hang(); stop() } },
+		}
+		s := q.sender(sendertest.Options{Queue: f})
+		silent.Store(true)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(2, 1)...))
+		time.Sleep(time.Second)
+		began := time.Now()
+		_ = s.Close(q.within(time.Second))
+		took := time.Since(began)
+		close(over)
+		assert.LessOrEqual(t, took, 5*time.Second)
+		synctest.Wait()
+	})
+}
+
 func TestHealthSaysThatTheQueueDoesNotAnswer(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var silent atomic.Bool

@@ -48,6 +48,30 @@ func TestASenderWhoseTapCannotBeReadSendsNothingAndFailsNothing(t *testing.T) {
 	})
 }
 
+// While a rebuild keeps writers waiting the tap refuses; they go on when it is done.
+func TestASenderGoesOnAtOnceWhenItsTapLetsItGo(t *testing.T) {
+	for _, long := range []time.Duration{5 * time.Second, 12 * time.Second, 50 * time.Second, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			opts := sendertest.WithBreaker(t)
+			opts.Tap = &tap{
+				before: func([]string) error {
+					if time.Since(began) < long {
+						return errTap
+					}
+					return nil
+				},
+				confirm: func([]string) (bool, error) { return false, nil },
+			}
+			r := sendertest.New(t, opts)
+			r.Upload(sendertest.Hotels("h", 3)...)
+			require.NoError(t, r.Flush())
+			assert.LessOrEqual(t, time.Since(began), long+1100*time.Millisecond)
+			r.AllCompleted(3)
+		})
+	}
+}
+
 func TestWhatTheTapSendsAgainIsReportedOnceAndUsesNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked [][]string

@@ -80,8 +80,13 @@ type pacing struct {
 
 	generation int    // pace.generation when the request started
 	applied    uint32 // traffic.applied
+	tapped     bool   // the Tap has not let the request go, or has not confirmed it
 	others     bool   // somebody else slows down, unless there is a header: the gate, the Tuner, or the items alone
 }
+
+// tapPause is how long a publisher pauses at the most when its Tap holds a request back: whoever keeps writers waiting
+// lets them go on at once when it is done, and a pause that grew in the meantime would outlast that.
+const tapPause = time.Second
 
 // after decides whether to hold all sending because of a reply, and returns for how
 // much longer.
@@ -105,6 +110,9 @@ func (p *pace) after(reply pacing, now instant) (longer time.Duration) {
 	}
 	p.reason = reply.err
 	switch {
+	case news && reply.tapped: // which says nothing about the service, and has waited itself
+		p.generation++
+		wait = max(wait, min(p.draw(1), tapPause))
 	case news:
 		if p.pauses++; reply.applied != p.appliedThen {
 			p.pauses = 1
@@ -139,7 +147,7 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) (long
 	return l.pace.after(pacing{
 		pause: f.reply.Pause, header: f.reply.RetryAfter, err: f.reply.Err,
 		busy:       f.reply.Service == ServiceThrottles && l.p.config.Gate != nil,
-		generation: f.generation, applied: l.budget.traffic.applied,
+		generation: f.generation, applied: l.budget.traffic.applied, tapped: f.reply.Unconfirmed && f.reply.Pause,
 		others: !f.reply.Unconfirmed && (f.quiet || l.gate.shut != nil || progress && l.p.config.Tuner != nil),
 	}, now)
 }
