@@ -61,7 +61,7 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
 	}
 	if s.feed != nil {
-		sending.mark = s.feed.mark
+		sending.mark, sending.under = s.feed.mark, &s.feed.tally.requests
 	}
 	s.publisher = publisher.New(publisher.Config[payload, models.IndexingResult]{
 		Transport:      sending,

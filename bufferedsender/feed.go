@@ -70,6 +70,7 @@ type tally struct {
 	stale, parked atomic.Int64                // leases, of this process
 	queue         atomic.Pointer[queue.Stats] // when it was asked last
 	silent        atomic.Pointer[silence]     // it does not answer
+	requests      underWay
 }
 
 // silence is since when a queue does not answer, and why.
@@ -272,7 +273,7 @@ func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, reserving bool)
 func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 	w := f.wanted
 	w.Token = queue.NewID()
-	if f.stopped.Load() || !f.sends {
+	if f.stopped.Load() || !f.sends || f.hangs() {
 		return w
 	}
 	limits := f.s.publisher.Limits()
@@ -300,6 +301,9 @@ func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 	}
 	return w
 }
+
+// hangs reports whether requests hang, so that others had better have what waits here.
+func (f *feed) hangs() bool { return f.tally.requests.hang(2 * f.wanted.For) }
 
 // isHeld reports whether a condition keeps everything from being sent, and not only what is
 // held apart from the others.

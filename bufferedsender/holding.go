@@ -167,6 +167,9 @@ const (
 
 // extend makes the leases of what is held last longer. It runs on the goroutine of a timer.
 func (f *feed) extend() {
+	if f.hangs() {
+		f.giveBack()
+	}
 	f.mu.Lock()
 	if f.takeBack(func(a *aside) bool { return time.Since(a.since) > asideFor }) {
 		defer f.wake()

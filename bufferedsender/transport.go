@@ -26,6 +26,8 @@ type transport struct {
 
 	// mark tells a queue of the suspects in a request, and says whether it may leave; nil without a queue.
 	mark func(batch *batch) bool
+	// under notes requests for a queue; nil without one.
+	under *underWay
 }
 
 type result = publisher.Result[models.IndexingResult]
@@ -49,6 +51,7 @@ type reply = publisher.Reply[models.IndexingResult]
 // Send implements publisher.Transport. It runs on the goroutine of a request.
 func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	ctx = models.WithClientRequestID(ctx, batch.ID)
+	defer t.under.begin()()
 	if t.mark != nil && !t.mark(batch) {
 		return notSent(len(batch.Items))
 	}

@@ -105,3 +105,33 @@ func TestRequestIsCutBeforeALeaseEndsThatCannotBeExtended(t *testing.T) {
 		q.empty()
 	})
 }
+
+// Its packets to the service vanish, and the queue is well.
+func TestSenderWhoseRequestsHangLeavesWhatWaitsToOthers(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		cut := q.sender(sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 500}})
+		var hanging atomic.Int64
+		q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if hanging.Load() > 0 && req.Method == http.MethodPost {
+				hanging.Add(-1)
+				<-req.Context().Done()
+				return nil, req.Context().Err()
+			}
+			return next(req)
+		})
+		hanging.Store(1)
+		require.NoError(t, cut.UploadDocuments(q.within(time.Minute), hotels(5000, 1)...))
+		time.Sleep(10 * time.Second)
+		require.Zero(t, hanging.Load(), "a request hangs")
+		other := q.sender(sendertest.Options{})
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		assert.GreaterOrEqual(t, q.service.DocumentCount("hotels"), int64(4500), "all but what is in the request")
+		q.drained()
+		assert.Equal(t, int64(5000), q.service.DocumentCount("hotels"))
+		assert.Zero(t, q.stats().Expired)
+		require.NoError(t, cut.Close(q.within(time.Minute)))
+		require.NoError(t, other.Close(q.within(time.Minute)))
+		q.empty()
+	})
+}
