@@ -3,9 +3,9 @@ package bufferedsender
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/google/uuid"
 )
@@ -122,15 +122,10 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 // the queue.
 func (s *sender) goesBack(v *payload) bool { return s.feed != nil && s.feed.goesBack(v) }
 
-// shortest is how much must be left of the leases of a request that begins. They are extended while it lasts.
-func (s *sender) shortest() time.Duration {
-	return max(min(s.options.RequestTimeout/10, time.Second), 1)
-}
-
 // leave says of an action that is about to travel whether it may.
 func (s *sender) leave(it *item) bool {
 	var b bound
-	if b.see(it); it.Value.goesBack() || b.limited && b.left < s.shortest() {
+	if b.see(it); it.Value.goesBack() || b.limited && b.left < relay.Shortest(s.options.RequestTimeout) {
 		it.Value.giveBack()
 		return false
 	}

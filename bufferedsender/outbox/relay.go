@@ -153,7 +153,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 		bad("the sender's RequestTimeout is off: a request that hangs would have its keys for ever. Set it")
 	}
 	margin := max(5*time.Second, r.info.UnknownWait+time.Second)
-	r.terms = relay.Terms{Margin: margin, Shortest: max(min(r.info.RequestTimeout/10, time.Second), 1)}
+	r.terms = relay.Terms{Margin: margin, Shortest: relay.Shortest(r.info.RequestTimeout)}
 	positive("Lease", &o.Lease, margin+9*time.Second)
 	spare := o.Lease - margin
 	o.renew = cmp.Or(o.renew, min(10*time.Second, spare/3))

@@ -13,6 +13,10 @@ type Terms struct {
 	Shortest time.Duration
 }
 
+// Shortest is how much must be left of a lease when a request begins that may take so long: the lease is extended while
+// it lasts.
+func Shortest(timeout time.Duration) time.Duration { return max(min(timeout/10, time.Second), 1) }
+
 // Lease is the right to send records, from the time when it was taken until it expires, is lost or is given back. The
 // zero value has expired. A lease that has ended stays ended: a record that is leased again has another Lease,
 // because another holder may have sent newer records of its key meanwhile.

@@ -54,7 +54,7 @@ var (
 )
 
 // term is that of the owner of a record.
-func (r *Record) term() term {
+func (r Record) term() term {
 	if r.Phase == PhaseClosed || r.Phase == PhaseSwapped {
 		return shortTerm
 	}

@@ -198,8 +198,7 @@ func (r *runner) left() time.Duration {
 	if a < 0 || b < 0 { // a clock was put back
 		return 0
 	}
-	now := r.now()
-	return now.term().valid - max(a, b)
+	return r.now().term().valid - max(a, b)
 }
 
 // load reads the record.
@@ -275,8 +274,7 @@ func (r *runner) take(ctx context.Context, found Record, change func(*Record)) e
 // beat shows others that the owner is there, until ctx ends. When somebody else is the owner
 // it ends the run.
 func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
-	every := func() time.Duration { now := r.now(); return now.term().every }
-	for sleep.For(ctx, every()) == nil {
+	for sleep.For(ctx, r.now().term().every) == nil {
 		if err := r.swap(ctx, func(x *Record) { x.Beat++ }); errors.Is(err, ErrTakenOver) {
 			end(err)
 			return
