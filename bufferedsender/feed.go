@@ -228,7 +228,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 		f.take(leases, began, want.Keys == 1)
 	} else if want.Keys > 0 && err == nil { // no other key
 		f.mu.Lock()
-		f.takeBack(every)
+		f.takeBack(len(f.aside))
 		f.mu.Unlock()
 	}
 	return err

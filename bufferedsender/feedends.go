@@ -117,33 +117,31 @@ func (f *feed) setAside(e queue.End) {
 	e.After = 0
 	f.aside = append(f.aside, aside{e, time.Now()})
 	if len(f.aside) > mostAside {
-		f.takeBack(func(a *aside) bool { return a == &f.aside[0] })
+		f.takeBack(1)
 	}
 }
 
-// takeBack gives back keys that were set aside, and reports whether there were any. It is called
-// with the lock.
-func (f *feed) takeBack(which func(*aside) bool) bool {
-	kept := f.aside[:0:0]
-	for i := range f.aside {
-		if a := &f.aside[i]; which(a) {
-			a.end.Uncertain = max(0, a.end.Uncertain-time.Since(a.since))
-			f.ends = append(f.ends, a.end)
-		} else {
-			kept = append(kept, *a)
-		}
+// takeBack gives back the first n keys that were set aside. It is called with the lock.
+func (f *feed) takeBack(n int) {
+	for _, a := range f.aside[:n] {
+		a.end.Uncertain = max(0, a.end.Uncertain-time.Since(a.since))
+		f.ends = append(f.ends, a.end)
 	}
-	some := len(kept) < len(f.aside)
-	f.aside, f.again = kept, f.again || some
-	return some
+	f.aside, f.again = slices.Delete(f.aside, 0, n), f.again || n > 0
+}
+
+// restedAside is how many keys were set aside long ago. It is called with the lock.
+func (f *feed) restedAside() (n int) {
+	for n < len(f.aside) && time.Since(f.aside[n].since) > asideFor {
+		n++
+	}
+	return n
 }
 
 // probes reports whether sending is held and probes find out when it may go on.
 func (f *feed) probes(c publisher.Condition) bool {
 	return c.State == publisher.Ready || c.State < publisher.Paused && f.isHeld(c)
 }
-
-func every(*aside) bool { return true }
 
 // afterSent is how long a key that was sent in vain is not due when it is given back.
 const afterSent = time.Second
@@ -166,7 +164,7 @@ func (f *feed) conditionChanged(to publisher.Condition) {
 	}
 	if !f.probes(to) {
 		f.mu.Lock()
-		f.takeBack(every)
+		f.takeBack(len(f.aside))
 		f.mu.Unlock()
 	}
 	f.wake()

@@ -171,7 +171,8 @@ func (f *feed) extend() {
 		f.giveBack()
 	}
 	f.mu.Lock()
-	if f.takeBack(func(a *aside) bool { return time.Since(a.since) > asideFor }) {
+	if n := f.restedAside(); n > 0 {
+		f.takeBack(n)
 		defer f.wake()
 	}
 	if len(f.held.all)+len(f.ends)+len(f.aside) == 0 || f.unwatch == nil {

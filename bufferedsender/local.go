@@ -328,17 +328,7 @@ func (ls *locals) end(patience time.Duration) {
 	}
 	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.ended = nil, 0, 0, 0, true
 	ls.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		ls.endOthers()
-	}()
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
+	within(patience, func() bool { ls.endOthers(); return true })
 }
 
 // localOf returns what is to be kept of an action that is appended, nil if nothing.

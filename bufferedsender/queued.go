@@ -225,10 +225,15 @@ func (f *feed) closeOnce(ctx context.Context) {
 	f.locals.end(patience / 2)
 }
 
-// within calls do, and returns false if it has not returned in time: then it is left behind.
+// within calls do on a goroutine, which do may end, and returns false if it has not returned in
+// time: then it is left behind.
 func within(patience time.Duration, do func() bool) bool {
 	result := make(chan bool, 1)
-	go func() { result <- do() }()
+	go func() {
+		ok := false
+		defer func() { result <- ok }()
+		ok = do()
+	}()
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
@@ -242,13 +247,9 @@ func within(patience time.Duration, do func() bool) bool {
 // lastLook notes what is in the queue when the sender is closed, and reports whether all that was
 // added here is settled.
 func (f *feed) lastLook() bool {
-	ctx, cancel := context.WithTimeout(f.ctx, 500*time.Millisecond)
-	defer cancel()
-	if s, err := f.queue.Stats(ctx); err == nil {
-		f.tally.queue.Store(&s)
-	}
+	_, _ = f.look()
 	position, _ := f.appender.state()
-	settled, err := f.queue.Settled(ctx, position)
+	settled, err := f.queue.Settled(f.ctx, position)
 	return err == nil && settled
 }
 
