@@ -67,7 +67,7 @@ func (a *adding) begin() error {
 	if !a.wait || a.turn || a.s.feed != nil {
 		return nil
 	}
-	if err := a.s.publisher.Turn(a.ctx); err != nil {
+	if err := a.s.publisher.Turn(a.ctx, a.chunk.class); err != nil {
 		return &AddError{Accepted: a.accepted, Err: translate(err)}
 	}
 	a.turn = true

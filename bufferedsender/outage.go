@@ -60,7 +60,8 @@ func WaitForRoom() WhenFull { return WhenFull{given: true} }
 // Reject refuses them: the AddError has ErrBufferFull and ErrCircuitOpen in its chain.
 func Reject() WhenFull { return WhenFull{policy: publisher.Refuse, given: true} }
 
-// PurgeOldest gives up the oldest actions that wait, as many as the new ones need room.
+// PurgeOldest gives up the oldest actions that wait, of the least urgent class first, as many
+// as the new ones need room, and none that is more urgent than these: then they wait.
 // They fail with ErrPurged, and onPurged is called with their keys, one for each action,
 // after their ActionFailed events, so that they can be repaired. It runs like the
 // Handlers. New refuses nil: use [AllowLoss] if it does not matter what is lost.
@@ -68,7 +69,7 @@ func PurgeOldest(onPurged func(ctx context.Context, keys []string)) WhenFull {
 	return WhenFull{publisher.PurgeOne, onPurged, true}
 }
 
-// PurgeAll is PurgeOldest that gives up all actions that wait.
+// PurgeAll is PurgeOldest that gives up all actions that wait and are no more urgent.
 func PurgeAll(onPurged func(ctx context.Context, keys []string)) WhenFull {
 	return WhenFull{publisher.PurgeAll, onPurged, true}
 }

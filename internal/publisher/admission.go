@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -13,24 +12,6 @@ type entry[V any] struct {
 	item     Item[V]
 	seq      uint64
 	accepted instant
-}
-
-// waiter is one call of Add that waits for room.
-type waiter[V any] struct {
-	items    []Item[V] // not accepted yet
-	accepted int
-	class    uint8 // of its first item
-	now      instant
-	err      error
-	ended    chan struct{} // closed under the lock when items is empty or err is set
-}
-
-// size returns how many bytes wait.
-func (c *waiter[V]) size() (n int64) {
-	for i := range c.items {
-		n += int64(len(c.items[i].Body))
-	}
-	return n
 }
 
 // admission decides what is accepted. Accepting and closing happen under its
@@ -52,14 +33,18 @@ type admission[V any] struct {
 	waiters    []*waiter[V]
 	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
 
-	// A call was rejected since there was room last; rejectedOutside, not in a hook.
+	// A call was rejected since there was room last; rejectedOutside, not in a hook, and
+	// rejectedClass the most urgent class of those.
 	rejected, rejectedOutside bool
+	rejectedClass             uint8
 
-	waitingBytes int64           // of the items of waiters
-	encoding     int             // calls that have the turn to encode
-	turns        []chan struct{} // calls that wait for it, in order
-	later        *time.Timer     // until one more has its turn, or nil
-	meanBytes    int64           // of the bodies accepted of late
+	waitingBytes int64       // of the items of waiters
+	encoding     int         // calls that have the turn to encode
+	encoders     []encoder   // calls that wait for it, by class and in order
+	later        *time.Timer // until one more has its turn, or nil
+	roomTurns    turns       // of the classes: for room
+	encodeTurns  turns       // and to encode
+	meanBytes    int64       // of the bodies accepted of late
 
 	slab   *slab // accepted bodies go there; nil: to a new one
 	stored int   // bytes that were stored; no more than a large slab's
@@ -131,7 +116,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.stats
-	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.turns), a.waitingBytes, a.settings.limits
+	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.encoders), a.waitingBytes, a.settings.limits
 	if a.waits {
 		s.OldestAge = p.now() - a.oldest
 	}
@@ -165,8 +150,8 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return 0, ErrClosed
 	}
 	accepted := 0
-	if len(a.waiters) == 0 || a.waiters[0].class > items[0].Class { // first come, first served
-		accepted = a.accept(items, now)
+	if len(a.waiters) == 0 || !wait && a.waiters[0].class > items[0].Class { // first come, first served
+		accepted, _ = a.accept(items, now, false)
 	}
 	if accepted == len(items) {
 		a.nextTurns()
@@ -178,22 +163,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return accepted, nil
 	}
 	if !wait {
-		a.rejected = p.config.AutoFlush
-		a.quitRoom()
-		held := a.current().Held()
-		a.nextTurns()
-		a.mu.Unlock()
-		// As for those who wait: they will come again. A hook that adds more
-		// than was purged must not have more purged for it, and so on.
-		inside := p.InsideHook(ctx)
-		a.mu.Lock()
-		a.rejectedOutside = a.rejectedOutside || a.rejected && !inside
-		a.mu.Unlock()
-		p.signal()
-		if held != nil {
-			return accepted, &FullError{held}
-		}
-		return accepted, ErrFull
+		return accepted, p.full(ctx, items[accepted].Class) // which unlocks
 	}
 	a.mu.Unlock()
 	// A context that has ended already must not cost anybody's items: the queue
@@ -219,8 +189,8 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	}
 	a.waiters = slices.Insert(a.waiters, behind, call)
 	a.waitingBytes += call.size()
-	if a.waiters[0] == call {
-		a.admit() // room may have come in between
+	if behind == 0 || a.waiters[behind-1].class != call.class {
+		a.admit() // room may have come in between, or there is some for this class
 	}
 	a.nextTurns()
 	a.mu.Unlock()
@@ -230,69 +200,25 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	return call.accepted, call.err
 }
 
-// await waits until call is accepted or rejected, or ctx ends. Whatever ends
-// it, a panic of ctx's own methods too, the call has left the queue then: its
-// items belong to the caller again.
-func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
-	err := ErrFull
-	defer func() {
-		p.admission.leave(call, err, p.config.AutoFlush)
-		p.signal() // one behind it may have been accepted
-	}()
-	// Asked only now, because it costs more than a place in the queue.
-	if p.InsideHook(ctx) {
-		return
-	}
-	p.admission.waited(call.ended)
-	select {
-	case <-call.ended:
-	case <-ctx.Done():
-		err = p.WaitError(ctx)
-	}
-}
-
-// waited counts a call that waits, unless it has ended already.
-func (a *admission[V]) waited(ended <-chan struct{}) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	select {
-	case <-ended:
-	default:
-		a.stats.Waits++
-	}
-}
-
-// leave takes a waiter out of the queue, unless it was accepted or rejected
-// in the meantime.
-func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	i := slices.Index(a.waiters, call)
-	if i < 0 {
-		return
-	}
-	a.waiters = slices.Delete(a.waiters, i, i+1)
-	a.waitingBytes -= call.size()
-	call.err = err
-	a.admit() // a smaller one behind it may fit
-	a.quitRoom()
-	a.rejected = autoFlush && errors.Is(err, ErrFull) // of a hook
-}
-
-// accept takes as many of the items as there is room for.
-func (a *admission[V]) accept(items []Item[V], now instant) int {
+// accept takes as many of the items as there is room for. all says that they may have the
+// room, too, that is left to the most urgent class; shared, that it was those with whom
+// the room is shared who left none.
+func (a *admission[V]) accept(items []Item[V], now instant, all bool) (n int, shared bool) {
 	if a.inbox == nil {
 		a.inbox = a.newInbox(len(items))
 	}
 	lend := a.flows()
 	for i := range items {
 		size := int64(len(items[i].Body))
-		limits := a.limitsOf(items[i].Class)
+		limits := a.settings.limits
+		if !all {
+			limits = a.limitsOf(items[i].Class)
+		}
 		if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > limits.Bytes {
-			return i // an empty buffer takes anything: SetControl can make it smaller than an item that waits
+			return i, false // an empty buffer takes anything: SetControl can make it smaller than an item that waits
 		}
 		if !a.take(Want{Class: items[i].Class, Bytes: size, Lend: lend}) {
-			return i
+			return i, true
 		}
 		a.inboxBytes += size
 		a.urgent = a.urgent || a.wakeSeen&(1<<items[i].Class) == 0
@@ -300,7 +226,7 @@ func (a *admission[V]) accept(items []Item[V], now instant) int {
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
 		a.store(&a.inbox[len(a.inbox)-1].item)
 	}
-	return len(items)
+	return len(items), false
 }
 
 // backlog returns how many items the loop has not seen, and how many calls wait
@@ -314,28 +240,6 @@ func (a *admission[V]) backlog() int {
 // enough reports whether the inbox holds what the loop waits for.
 func (a *admission[V]) enough() bool {
 	return len(a.inbox) > 0 && (len(a.inbox) >= a.wakeItems || a.inboxBytes >= a.wakeBytes || a.urgent)
-}
-
-// admit gives room to the waiters, in the order in which they came.
-func (a *admission[V]) admit() {
-	a.rejected, a.rejectedOutside = false, false
-	if len(a.waiters) > 0 {
-		defer a.quitRoom()
-	}
-	for len(a.waiters) > 0 {
-		call := a.waiters[0]
-		before := call.size()
-		n := a.accept(call.items, call.now)
-		call.items = call.items[n:]
-		call.accepted += n
-		a.waitingBytes += call.size() - before
-		if len(call.items) > 0 {
-			break
-		}
-		close(call.ended)
-		a.waiters = slices.Delete(a.waiters, 0, 1)
-	}
-	a.nextTurns()
 }
 
 // flush registers a call of Flush, or returns nil if the publisher is closing.
@@ -436,35 +340,6 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 		s.InFlight, s.Carried = 0, 0
 		a.condition = Condition{State: Closed, Since: time.Now()}
 	}
-}
-
-// reject refuses all waiters.
-func (a *admission[V]) reject(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, call := range a.waiters {
-		call.err = err
-		close(call.ended)
-	}
-	a.waiters, a.waitingBytes, a.rejected, a.rejectedOutside = nil, 0, false, false
-	a.quitRoom()
-	a.nextTurns()
-}
-
-// lacks reports whether somebody waits for room or was rejected, and for how
-// many bytes the first of those who wait.
-func (a *admission[V]) lacks() (waits bool, bytes int64, limits Limits) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.waiters) > 0 {
-		bytes = int64(len(a.waiters[0].items[0].Body))
-	}
-	waits, limits = len(a.waiters) > 0 || a.rejectedOutside, a.settings.limits
-	if a.room != nil { // while it is held it has its floor, and no more is lent
-		items, floor := a.room.Floor()
-		limits.Items, limits.Bytes = min(limits.Items, items), min(limits.Bytes, floor)
-	}
-	return waits, bytes, limits
 }
 
 // report counts failures that somebody has been given.

@@ -1,7 +1,9 @@
 package publisher
 
 import (
+	"iter"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -16,6 +18,88 @@ type class struct {
 
 	waiting      int // actions in all three
 	waitingBytes int // their size, without separators
+
+	elsewhere int // actions that takeElsewhere has taken, since the index was suspected
+}
+
+// othersTurn is of how many turns, while several classes wait, one is not the most urgent
+// class's.
+const othersTurn = 4
+
+// turns decide which class is next when several wait for a request, or for room. It is the
+// most urgent one, but every fourth turn is one of the others', and probes go to each class
+// in turn: what the service refuses may be all of one class. It is pure data.
+type turns struct {
+	inRow uint8 // turns of the most urgent class while others waited
+	other uint8 // class that had the last turn of the others
+	probe uint8 // class that had the last probe
+}
+
+// first returns which of some classes, as bits, is next; there is one.
+func (t *turns) first(classes uint64, probe bool) uint8 {
+	most := uint8(bits.TrailingZeros64(classes))
+	switch {
+	case probe:
+		return after(classes, t.probe)
+	case t.inRow >= othersTurn-1 && classes != 1<<most:
+		return after(classes&^(1<<most), t.other)
+	}
+	return most
+}
+
+// order returns some classes, as bits, in the order in which they are next.
+func (t *turns) order(classes uint64, probe bool) iter.Seq[uint8] {
+	return func(yield func(class uint8) bool) {
+		if classes == 0 {
+			return
+		}
+		first := t.first(classes, probe)
+		if !yield(first) {
+			return
+		}
+		for rest := classes &^ (1 << first); rest != 0; rest &= rest - 1 {
+			if !yield(uint8(bits.TrailingZeros64(rest))) {
+				return
+			}
+		}
+	}
+}
+
+// had notes that a class, of these that waited, had a turn.
+func (t *turns) had(class uint8, classes uint64, probe bool) {
+	most := uint8(bits.TrailingZeros64(classes))
+	switch {
+	case probe:
+		t.probe = class
+	case class != most:
+		t.inRow, t.other = 0, class
+	case classes != 1<<most:
+		t.inRow = min(t.inRow+1, othersTurn)
+	}
+}
+
+// pick returns which of some calls, in the order of their classes, is next, and all their
+// classes, as bits.
+func (t *turns) pick(n int, class func(i int) uint8) (next int, classes uint64) {
+	if class(0) == class(n-1) { // mostly
+		return 0, 1 << class(0)
+	}
+	for i := range n {
+		classes |= 1 << class(i)
+	}
+	first := t.first(classes, false)
+	for class(next) != first {
+		next++
+	}
+	return next, classes
+}
+
+// after returns the next of some classes, as bits, behind one, around; there is one.
+func after(classes uint64, class uint8) uint8 {
+	if behind := classes &^ (1<<(class+1) - 1); behind != 0 {
+		classes = behind
+	}
+	return uint8(bits.TrailingZeros64(classes))
 }
 
 // newClass returns an empty class.

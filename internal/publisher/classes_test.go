@@ -262,3 +262,62 @@ func (s *slowFor) Send(ctx context.Context, b *Batch[int]) Reply[int] {
 	}
 	return s.service.Send(ctx, b)
 }
+
+func TestEveryFourthTurnIsOneOfTheOthersAndProbesGoRound(t *testing.T) {
+	const urgent, middle, least = 1 << 0, 1 << 1, 1 << 5
+	for name, c := range map[string]struct {
+		classes uint64
+		probe   bool
+		want    []uint8
+	}{
+		"one class":             {urgent, false, []uint8{0, 0, 0, 0, 0}},
+		"two classes":           {urgent | least, false, []uint8{0, 0, 0, 5, 0, 0, 0, 5}},
+		"three classes":         {urgent | middle | least, false, []uint8{0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 1}},
+		"none is Expedited":     {middle | least, false, []uint8{1, 1, 1, 5, 1}},
+		"probes":                {urgent | middle | least, true, []uint8{1, 5, 0, 1, 5, 0}},
+		"probes, the last left": {1 << 63, true, []uint8{63, 63}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ts turns
+			var got []uint8
+			for range c.want {
+				for class := range ts.order(c.classes, c.probe) {
+					got = append(got, class)
+					ts.had(class, c.classes, c.probe)
+					break
+				}
+			}
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+// A call of the most urgent class must not wait until those have room that wait in vain.
+func TestAnUrgentCallEncodesWhileOthersWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) { c.Limits.Items, c.Limits.Bytes = 16, 1000 })
+		p.Pause()
+		_, err := p.Add(t.Context(), itemsOf(5, "slow", 14), false, false)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range 4 {
+			large := Item[int]{Key: fmt.Sprint("large", i), Body: make([]byte, 200), Class: 5}
+			go func() { _, _ = p.Add(ctx, []Item[int]{large}, true, false) }()
+		}
+		synctest.Wait()
+		turn := func(class uint8) (waits bool) {
+			short, done := context.WithTimeout(t.Context(), time.Second)
+			defer done()
+			if p.Turn(short, class) != nil {
+				return true
+			}
+			p.EndTurn()
+			return false
+		}
+		assert.True(t, turn(5), "what waits for room is a quarter of the buffer")
+		assert.False(t, turn(0))
+		cancel()
+		p.Resume()
+		require.NoError(t, p.Close(t.Context()))
+	})
+}

@@ -86,6 +86,11 @@ func (fs *flights[V, R]) olderThan(f *flight[V, R]) bool {
 	return slices.ContainsFunc(fs.inFlight, func(g *flight[V, R]) bool { return g.started && g.left < f.left })
 }
 
+// carries reports whether an item is in any of them.
+func (fs *flights[V, R]) carries(r ref) bool {
+	return slices.ContainsFunc(fs.inFlight, func(f *flight[V, R]) bool { return slices.Contains(f.refs, r) })
+}
+
 // of returns how many flights of a class there are, and whether one of them stands.
 func (fs *flights[V, R]) of(class uint8) (n int, stands bool) {
 	for _, f := range fs.inFlight {

@@ -53,9 +53,9 @@ func (l *loop[V, R]) refreshGate() {
 
 // mayLeave reports whether a request would be let go now: by the gate, and if that is
 // open by the slots that are shared with others. Of the classes that have something to
-// send it chooses the most urgent one that has a slot. It takes neither slot nor permit:
-// they are taken when the request is ready and the Sent hook has run, so that no hook
-// holds what others wait for.
+// send it chooses the first one that has a slot, in the order of their turns. It takes
+// neither slot nor permit: they are taken when the request is ready and the Sent hook has
+// run, so that no hook holds what others wait for.
 func (l *loop[V, R]) mayLeave() bool {
 	if gate := l.p.config.Gate; gate != nil && !l.gate.open() {
 		// Whoever is refused is woken when the probe of another has ended.
@@ -67,17 +67,22 @@ func (l *loop[V, R]) mayLeave() bool {
 			return false
 		}
 	}
-	slots := l.p.config.Slots
+	slots, probe := l.p.config.Slots, l.gate.shut != nil
+	sendable := uint64(0)
 	for class := range l.pending.classes {
-		l.class = uint8(class)
-		switch _, stands := l.flights.of(l.class); {
-		case !l.sendable(l.class), stands: // one at a time stands
-		case slots == nil, slots.Free(l.class, l.nextBytes(l.class)):
-			return true
-		default:
-			l.asked |= 1 << class
-			l.slotless = true
+		_, stands := l.flights.of(uint8(class))
+		if !stands && l.sendable(uint8(class)) { // one at a time stands
+			sendable |= 1 << class
 		}
+	}
+	for class := range l.turns.order(sendable, probe) {
+		if slots == nil || slots.Free(class, l.nextBytes(class)) {
+			l.class = class
+			l.turns.had(class, sendable, probe)
+			return true
+		}
+		l.asked |= 1 << class
+		l.slotless = true
 	}
 	return false
 }

@@ -29,6 +29,7 @@ type loop[V, R any] struct {
 	delivery delivery[V, R]
 	bodies   bodies
 
+	turns     turns     // of the classes
 	class     uint8     // of the request that may leave
 	slotless  bool      // one is ready, and there is no slot for it
 	asked     uint64    // the classes, as bits, in which slots were asked for in this round

@@ -16,13 +16,14 @@ func (l *loop[V, R]) overload() {
 		l.p.admission.reject(&FullError{l.gate.shut})
 		return
 	}
-	for l.purging() && l.canMakeRoom() && l.purge(l.settings.overload.Overload == PurgeAll) {
+	all := l.settings.overload.Overload == PurgeAll
+	for lack := l.p.admission.lacks(); l.purging() && l.canMakeRoom(lack) && l.purge(all, lack.class); lack = l.p.admission.lacks() {
 		l.see()
-		for l.purging() && l.settings.overload.Overload == PurgeAll && l.purge(true) {
+		for l.purging() && all && l.purge(true, lack.class) {
 			l.see() // those that were behind the purged ones of their key are first now
 		}
 	}
-	l.mail.producersWaiting, _, _ = l.p.admission.lacks() // what is left is in flight
+	l.mail.producersWaiting = l.p.admission.lacks().waits // what is left is in flight, or more urgent
 	l.refresh()                                           // hooks ran
 }
 
@@ -43,10 +44,9 @@ func (l *loop[V, R]) see() {
 	l.refresh()
 }
 
-// canMakeRoom reports whether somebody waits for room that purging can make.
-// What is in flight or held, and what waits behind it, stays.
-func (l *loop[V, R]) canMakeRoom() bool {
-	waits, size, limits := l.p.admission.lacks()
+// canMakeRoom reports whether somebody waits for room that purging can make. What is in
+// flight, held, or more urgent than what waits for room, and what is behind that, stays.
+func (l *loop[V, R]) canMakeRoom(lack lack) bool {
 	items, bytes := 0, int64(0)
 	count := func(r ref) { // up to a place, if there is one
 		for ; r != none && l.pending.places.of[r] == nil; r = l.pending.at(r).next {
@@ -63,16 +63,25 @@ func (l *loop[V, R]) canMakeRoom() bool {
 	for r := range l.pending.places.of {
 		count(l.pending.at(r).next)
 	}
-	return waits && items < limits.Items && bytes+size <= limits.Bytes
+	if lack.class > 0 {
+		l.pending.each(func(r ref) {
+			n := l.pending.at(r)
+			if n.prev == none && n.class < lack.class && !l.flights.carries(r) {
+				count(r)
+			}
+		})
+	}
+	return lack.waits && items < lack.limits.Items && bytes+lack.bytes <= lack.limits.Bytes
 }
 
-// purge gives up the oldest item that waits, or all those that are the first of
-// their key, and reports whether there was one.
-func (l *loop[V, R]) purge(all bool) bool {
+// purge gives up the oldest item of the least urgent class that waits, or all those that
+// are the first of their key, none that is more urgent than the given class, and reports
+// whether there was one.
+func (l *loop[V, R]) purge(all bool, class uint8) bool {
 	l.delivery.onPurged = l.settings.overload.Purged // that of the policy that purges them
 	if all {
-		l.delivery.victims = append(l.delivery.victims, l.pending.takeAll()...)
-	} else if r := l.pending.takeOldest(); r != none {
+		l.delivery.victims = append(l.delivery.victims, l.pending.takeAll(class)...)
+	} else if r := l.pending.takeOldest(class); r != none {
 		l.delivery.victims = append(l.delivery.victims, r)
 	}
 	some := len(l.delivery.victims) > 0
@@ -102,7 +111,7 @@ func (l *loop[V, R]) endVictims() {
 	l.delivery.victims = nil
 }
 
-// Purge gives up what waits, oldest first, at most so many items if most is not 0, while
+// Purge gives up what waits, of the least urgent class the oldest first, at most so many items if most is not 0, while
 // the gate is shut: as the policies do, and none that is in flight or behind one of its
 // key. It returns how many. In a hook it does not wait: it takes effect after the hook, and
 // returns 0; so it does when ctx ends first, because another hook keeps the loop.
@@ -128,7 +137,7 @@ func (p *Publisher[V, R]) Purge(ctx context.Context, most int) int {
 func (l *loop[V, R]) purgeSome(most int, n *int) {
 	for l.see(); l.gate.shut != nil && (most == 0 || *n < most); l.see() {
 		before := l.delivery.ever
-		if !l.purge(most == 0) {
+		if !l.purge(most == 0, 0) {
 			return
 		}
 		*n += int(l.delivery.ever - before)

@@ -222,22 +222,16 @@ func (c *class) full(l batchLimits) bool {
 // oldest returns the place of the sendable action that comes first of those that were
 // never sent.
 func (p *pending[V]) oldest() (place uint64, accepted instant, ok bool) {
-	r, _ := p.head()
-	if r == none {
-		return 0, 0, false
-	}
-	return p.place(r), p.at(r).accepted, true
-}
-
-// head returns the oldest head of the classes.
-func (p *pending[V]) head() (oldest ref, of *class) {
-	oldest = none
+	oldest := none
 	for _, c := range p.classes {
 		if r := p.headOf(c); r != none && (oldest == none || p.before(r, oldest)) {
-			oldest, of = r, c
+			oldest = r
 		}
 	}
-	return oldest, of
+	if oldest == none {
+		return 0, 0, false
+	}
+	return p.place(oldest), p.at(oldest).accepted, true
 }
 
 // nextRetry returns when the next delayed action, part or group is due that is not

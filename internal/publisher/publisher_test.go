@@ -252,7 +252,7 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 	p.remove(batch[6], 0) // frees the second one
 	p.retry(batch[7], 400)
 	var order []string
-	for r := p.takeOldest(); r != none; r = p.takeOldest() {
+	for r := p.takeOldest(0); r != none; r = p.takeOldest(0) {
 		order = append(order, keysOf(p, []ref{r})...)
 	}
 	assert.Equal(t, []string{"part10", "part21", "delayed12", "delayed23", "due4", "ready7", "done9"}, order)

@@ -144,22 +144,36 @@ func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int) ref {
 		return none
 	}
 	p.sort(refs)
-	place := 0.0
-	if tried%2 != 0 {
-		_, place = math.Modf(float64(tried) * math.Phi) // multiples of the golden ratio never come close together
+	if tried == 0 {
+		for _, other := range p.classes {
+			other.elsewhere = 0
+		}
 	}
+	place := 0.0
+	if c.elsewhere%2 != 0 {
+		_, place = math.Modf(float64(c.elsewhere) * math.Phi) // multiples of the golden ratio never come close together
+	}
+	c.elsewhere++
 	chosen := refs[len(refs)-1-int(place*float64(len(refs)))]
 	p.takeIf(func(r ref) bool { return r == chosen })
 	return chosen
 }
 
-// takeOldest takes the action that was accepted first of those that are the
-// first of their key and not in flight, or returns none.
-func (p *pending[V]) takeOldest() ref {
-	oldest, of := p.head()
-	take := func(r ref) { p.popHead(of, r) }
-	older := func(r ref) bool { return oldest == none || p.before(r, oldest) }
+// takeOldest takes, of the least urgent class, the action that was accepted first of
+// those that are the first of their key and not in flight, or returns none if all of them
+// are more urgent than the given class.
+func (p *pending[V]) takeOldest(class uint8) ref {
+	oldest, take := none, func(ref) {}
+	older := func(r ref) bool {
+		if oldest == none || p.at(r).class != p.at(oldest).class {
+			return p.at(r).class >= class && (oldest == none || p.at(r).class > p.at(oldest).class)
+		}
+		return p.before(r, oldest)
+	}
 	for _, c := range p.classes {
+		if r := p.headOf(c); r != none && older(r) {
+			oldest, take = r, func(r ref) { p.popHead(c, r) }
+		}
 		for i, r := range c.due.refs {
 			if older(r) {
 				oldest, take = r, func(r ref) { c.due.remove(i); p.waits(r, -1) }
@@ -194,37 +208,13 @@ func (p *pending[V]) takeOldest() ref {
 	return oldest
 }
 
-// takeAll takes every action that takeOldest could take, oldest first.
-func (p *pending[V]) takeAll() []ref {
-	var refs []ref
-	for _, c := range p.classes {
-		for ; c.ready.len() > 0; c.ready.pop() {
-			refs = append(refs, c.ready.front())
-		}
-		refs = append(append(refs, c.freed.refs...), c.due.refs...)
-		c.freed.refs, c.due.refs = nil, nil
-	}
-	for _, r := range refs {
-		p.waits(r, -1)
-	}
-	refs = append(refs, p.delayed.refs...)
-	for _, part := range p.parts {
-		refs = append(refs, part.refs...)
-	}
-	for _, g := range p.groups {
-		for _, r := range g.refs {
-			p.at(r).held = nil
-		}
-		refs = append(refs, g.refs...)
-		g.refs, g.bytes = nil, 0
-	}
-	p.delayed.refs, p.parts = nil, nil
-	p.sort(refs)
-	return refs
+// takeAll takes every action that takeOldest could take, in the order of acceptance.
+func (p *pending[V]) takeAll(class uint8) []ref {
+	return p.takeIf(func(r ref) bool { return p.at(r).class >= class })
 }
 
-// takeIf takes those of the actions that takeAll takes which the caller wants,
-// oldest first.
+// takeIf takes those which the caller wants of the actions that are the first of their key
+// and not in flight, oldest first.
 func (p *pending[V]) takeIf(wanted func(r ref) bool) (taken []ref) {
 	pick := func(refs []ref, counted bool) []ref {
 		kept := refs[:0]

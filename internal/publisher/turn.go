@@ -20,14 +20,21 @@ const (
 	assumedBytes = 64 << 10
 )
 
-// mayEncode reports whether one more call may encode its items. It assumes that these
-// are as large as what was accepted of late.
-func (a *admission[V]) mayEncode() bool {
+// encoder is a call that waits for its turn to encode.
+type encoder struct {
+	class uint8
+	turn  chan struct{} // closed when it has it
+}
+
+// mayEncode reports whether one more call of a class may encode its items. It assumes that
+// these are as large as what was accepted of late. What less urgent calls hold that wait for
+// room does not count.
+func (a *admission[V]) mayEncode(class uint8) bool {
 	few := a.encoding < encodeAtOnce
 	switch {
 	case a.closing:
 		return true
-	case len(a.waiters) > 0:
+	case len(a.waiters) > 0 && a.waiters[0].class <= class:
 		return few && a.waitingBytes < a.settings.limits.Bytes/waitingShare
 	case few:
 		return true
@@ -36,19 +43,23 @@ func (a *admission[V]) mayEncode() bool {
 	return int64(a.encoding) < room
 }
 
-// Turn waits until the caller may encode its items. Then it has the turn, which ends
-// with Add or with EndTurn. If ctx ends first, Turn returns an error, and in a hook it
+// Turn waits until the caller may encode its items, of a class. Then it has the turn, which
+// ends with Add or with EndTurn. If ctx ends first, Turn returns an error, and in a hook it
 // does not wait.
-func (p *Publisher[V, R]) Turn(ctx context.Context) error {
+func (p *Publisher[V, R]) Turn(ctx context.Context, class uint8) error {
 	a := &p.admission
 	a.mu.Lock()
-	if a.mayEncode() {
+	if a.mayEncode(class) {
 		a.encoding++
 		a.mu.Unlock()
 		return nil
 	}
 	turn := make(chan struct{})
-	a.turns = append(a.turns, turn)
+	behind := slices.IndexFunc(a.encoders, func(e encoder) bool { return e.class > class })
+	if behind < 0 {
+		behind = len(a.encoders)
+	}
+	a.encoders = slices.Insert(a.encoders, behind, encoder{class, turn})
 	a.nextTurns() // for the timer
 	a.mu.Unlock()
 	if p.InsideHook(ctx) {
@@ -71,8 +82,8 @@ func (p *Publisher[V, R]) leaveTurn(turn chan struct{}, with bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	has := true // it has just been its turn
-	if i := slices.Index(a.turns, turn); i >= 0 {
-		a.turns = slices.Delete(a.turns, i, i+1)
+	if i := slices.IndexFunc(a.encoders, func(e encoder) bool { return e.turn == turn }); i >= 0 {
+		a.encoders = slices.Delete(a.encoders, i, i+1)
 		has = false
 	}
 	switch {
@@ -97,25 +108,44 @@ func (a *admission[V]) endTurn() {
 	a.nextTurns()
 }
 
-// nextTurns wakes the calls that may encode now, in the order in which they came.
-// The lock is held.
+// nextTurns wakes the calls that may encode now, in the order in which they came, of
+// several classes by turns. The lock is held.
 func (a *admission[V]) nextTurns() {
-	if len(a.turns) == 0 { // mostly
+	if len(a.encoders) == 0 { // mostly
 		return
 	}
-	for len(a.turns) > 0 && a.mayEncode() {
-		a.letGo()
+	for len(a.encoders) > 0 && a.letGo() {
 	}
-	if len(a.turns) > 0 && len(a.waiters) == 0 && a.later == nil {
+	if len(a.encoders) > 0 && len(a.waiters) == 0 && a.later == nil {
 		a.later = time.AfterFunc(oneMoreAfter, a.oneMore)
 	}
 }
 
-// letGo ends the waiting of the first call.
-func (a *admission[V]) letGo() {
-	close(a.turns[0])
-	a.turns = slices.Delete(a.turns, 0, 1)
+// letGo ends the waiting of the call that is next, or of the most urgent one if that may not
+// encode, and reports whether one of them may.
+func (a *admission[V]) letGo() bool {
+	next, classes := a.nextEncoder()
+	if !a.mayEncode(a.encoders[next].class) {
+		if next = 0; !a.mayEncode(a.encoders[0].class) {
+			return false
+		}
+	}
+	a.encode(next, classes)
+	return true
+}
+
+// nextEncoder returns the place of the call whose turn is next, and the classes of all that
+// wait, as bits.
+func (a *admission[V]) nextEncoder() (next int, classes uint64) {
+	return a.encodeTurns.pick(len(a.encoders), func(i int) uint8 { return a.encoders[i].class })
+}
+
+// encode ends the waiting of a call.
+func (a *admission[V]) encode(i int, classes uint64) {
 	a.encoding++
+	a.encodeTurns.had(a.encoders[i].class, classes, false)
+	close(a.encoders[i].turn)
+	a.encoders = slices.Delete(a.encoders, i, i+1)
 }
 
 // oneMore lets the next call go although those before it have not come back.
@@ -123,8 +153,8 @@ func (a *admission[V]) oneMore() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.later = nil
-	if len(a.turns) > 0 && len(a.waiters) == 0 {
-		a.letGo()
+	if len(a.encoders) > 0 && len(a.waiters) == 0 {
+		a.encode(a.nextEncoder())
 	}
 	a.nextTurns()
 }

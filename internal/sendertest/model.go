@@ -88,6 +88,7 @@ type step struct {
 	limits  bufferedsender.Limits
 	control modelControl
 	actions []models.IndexDocumentsAction[modelDoc]
+	class   models.Class
 	wait    time.Duration // of sleep; deadline of the others, 0: none
 }
 
@@ -98,6 +99,7 @@ type record struct {
 	key       string
 	action    models.IndexDocumentsAction[modelDoc]
 	added     int
+	class     models.Class
 	sent      int
 	accepted  bool
 	ended     []string // terminal events

@@ -76,6 +76,7 @@ func (s *schedule) do(st step) {
 		ctx, cancel = context.WithTimeout(ctx, st.wait)
 	}
 	defer cancel()
+	ctx = models.WithClass(ctx, st.class)
 	switch st.kind {
 	case "sleep":
 		time.Sleep(st.wait)
@@ -122,7 +123,7 @@ func (s *schedule) add(ctx context.Context, st step) {
 	mine := make([]*record, len(st.actions))
 	for i, a := range st.actions {
 		mine[i] = a.Tag.(*record)
-		mine[i].added = 1
+		mine[i].added, mine[i].class = 1, st.class
 		mine[i].waited = st.kind == "wait"
 		if st.kind == "deleteKeys" {
 			mine[i].added = 2

@@ -2,6 +2,7 @@ package sendertest
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
@@ -23,6 +24,11 @@ var holds = []struct {
 }{
 	{"batch of several actions", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.largest > 1 }},
 	{"several requests at once", func(s *schedule, _ *bufferedsender.Stats) bool { return s.observed.atOnce > 1 }},
+	{"several classes of service", func(s *schedule, _ *bufferedsender.Stats) bool {
+		return slices.ContainsFunc(s.records, func(r *record) bool {
+			return r.sent > 0 && slices.ContainsFunc(s.records, func(o *record) bool { return o.sent > 0 && o.class != r.class })
+		})
+	}},
 	{"retry", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Retries > 0 }},
 	{"split", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Splits > 0 }},
 	{"throttled document", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.Throttled > 0 }},

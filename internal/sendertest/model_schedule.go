@@ -159,6 +159,7 @@ func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 			st.wait = time.Duration(pick(0, 0, 1, 100, 10_000)) * time.Millisecond
 		default:
 			st.wait = time.Duration(pick(0, 0, 0, 5, 1000)) * time.Millisecond
+			st.class = models.Class(pick(0, 0, 0, 1, 2, int(models.ClassBestEffort))) //nolint:gosec // small
 			most := pick(1, 3, 10, 40)
 			if s.lacksTo > 0 {
 				most = 40

@@ -1,0 +1,161 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func ofClass(t *testing.T, c models.Class) context.Context {
+	t.Helper()
+	return models.WithClass(t.Context(), c)
+}
+
+// completeWithin waits until so many actions are completed.
+func completeWithin(t *testing.T, r *sendertest.Rig, want int64, d time.Duration) {
+	t.Helper()
+	for since := r.Now(); r.Sender.Stats().Completed < want && r.Now()-since < d; {
+		time.Sleep(100 * time.Millisecond)
+	}
+	require.Equal(t, want, r.Sender.Stats().Completed, "after %v", r.Now())
+}
+
+func TestUrgentDocumentsThatAreRefusedDoNotHoldTheOtherClasses(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		t.Run(fmt.Sprint("whole requests ", whole), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, sendertest.WithBreaker(t))
+				r.Respond(refusesPoison(whole))
+				require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotels("poison", 40)...))
+				require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassBestEffort), sendertest.Hotels("k", 500)...))
+				completeWithin(t, r, 500, 30*time.Second)
+				// They may have gone before the twentieth bad one was refused: then it takes another one.
+				require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassBestEffort), sendertest.Hotel{ID: "late"}))
+				assert.Equal(t, 40, sendertest.FlushFailures(t, r.Flush()))
+			})
+		})
+	}
+}
+
+func TestAnUrgentDocumentThatCutsItsConnectionDoesNotHoldTheOtherClassesAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(sendertest.When(sendertest.Before(20*time.Second), sendertest.Failing))
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassBestEffort), sendertest.Hotels("k", 500)...))
+		time.Sleep(10 * time.Second)
+		require.Error(t, r.Sender.Health().Err)
+		cuts := sendertest.When(sendertest.Carrying("killer"), sendertest.BreakConnection)
+		r.Respond(sendertest.When(sendertest.Before(20*time.Second), sendertest.Failing))
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotel{ID: "killer"}))
+		time.Sleep(10 * time.Second)
+		r.Respond(cuts)
+		completeWithin(t, r, 500, time.Minute)
+	})
+}
+
+func TestSteadyUrgentTrafficLeavesTurnsToTheOtherClasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 400, MaxInFlight: 1}})
+		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 0.1 }))
+		ctx, stop := context.WithCancel(ofClass(t, models.ClassExpedited))
+		ended := sendertest.Later(func() (err error) {
+			for i := 0; err == nil; i++ { // always more than the service takes
+				err = r.Sender.UploadDocuments(ctx, sendertest.Hotels(fmt.Sprint("urgent-", i), 100)...)
+			}
+			return err
+		})
+		time.Sleep(time.Second)
+		since, before := r.Now(), len(r.Requests())
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassBestEffort), sendertest.Hotels("backfill", 100)...))
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassAssured1), sendertest.Hotels("middle", 100)...))
+		keys := slices.Concat(sendertest.IDs(sendertest.Hotels("backfill", 100)), sendertest.IDs(sendertest.Hotels("middle", 100)))
+		require.NoError(t, r.Sender.Flush(t.Context(), &bufferedsender.FlushOptions{Keys: keys}))
+		assert.LessOrEqual(t, r.Now()-since, 12*time.Second, "a quarter of 100 documents a second, for 200")
+		others := 0
+		for _, x := range r.Requests()[before:] {
+			if !strings.HasPrefix(x.Keys[0], "urgent") {
+				others++
+			}
+		}
+		assert.InDelta(t, float64(len(r.Requests())-before)/4, others, 3)
+		stop()
+		require.Error(t, <-ended)
+	})
+}
+
+func TestTheLeastUrgentIsPurgedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l sendertest.Ledger
+		r := sendertest.New(t, &sendertest.Options{
+			Limits:   bufferedsender.Limits{MaxBatchActions: 4, MaxBufferedActions: 8, MaxInFlight: 1},
+			Outage:   bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: bufferedsender.PurgeOldest(l.OnPurged)},
+			Retry:    sendertest.RetryAtOnce,
+			Handlers: l.Handlers(),
+		})
+		r.OpenBreaker(sendertest.Hotels("urgent", 4)...)
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassBestEffort), sendertest.Hotels("least", 2)...))
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassAssured1), sendertest.Hotel{ID: "middle-0"}))
+		synctest.Wait()
+		require.Empty(t, l.Purged())
+		// An urgent one has those of the least urgent class given up, and then of the next.
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotels("new", 3)...))
+		synctest.Wait()
+		assert.Equal(t, []string{"least-0", "least-1"}, l.Purged())
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotel{ID: "new-3"}))
+		synctest.Wait()
+		assert.Equal(t, []string{"least-0", "least-1", "middle-0"}, l.Purged())
+		// One of the least urgent has nothing given up that is more urgent.
+		err := r.Sender.UploadDocuments(models.WithClass(sendertest.Within(t, time.Second), models.ClassBestEffort), sendertest.Hotel{ID: "backfill"})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Len(t, l.Purged(), 3)
+		// And urgent ones have each other given up.
+		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotel{ID: "new-4"}))
+		synctest.Wait()
+		assert.Equal(t, []string{"least-0", "least-1", "middle-0", "urgent-0"}, l.Purged())
+		r.Respond(nil)
+		require.Error(t, r.Flush())
+	})
+}
+
+func TestABackfillDoesNotHaveUrgentDocumentsPurged(t *testing.T) {
+	for name, policy := range map[string]func(func(context.Context, []string)) bufferedsender.WhenFull{
+		"oldest": bufferedsender.PurgeOldest, "all": bufferedsender.PurgeAll,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l sendertest.Ledger
+				r := sendertest.New(t, &sendertest.Options{
+					Limits:   bufferedsender.Limits{MaxBatchActions: 50, MaxBufferedActions: 100},
+					Outage:   bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1}), WhenFull: policy(l.OnPurged)},
+					Retry:    sendertest.RetryAtOnce,
+					Handlers: l.Handlers(),
+				})
+				r.OpenBreaker(sendertest.Hotels("urgent", 50)...)
+				for i := range 20 {
+					require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassBestEffort), sendertest.Hotels(fmt.Sprint("backfill-", i), 10)...))
+				}
+				synctest.Wait()
+				assert.NotEmpty(t, l.Purged())
+				for _, key := range l.Purged() {
+					assert.NotContains(t, key, "urgent")
+				}
+				r.Respond(nil)
+				require.Error(t, r.Flush())
+				for _, key := range sendertest.IDs(sendertest.Hotels("urgent", 50)) {
+					assert.Contains(t, r.Indexed(), key)
+				}
+			})
+		})
+	}
+}
