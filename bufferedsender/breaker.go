@@ -32,7 +32,9 @@ type gate struct {
 	known  bool
 	others uint64 // requests of other senders that the service was sound enough to serve
 
-	sound atomic.Uint64 // those of this sender, counted before the breaker counts them
+	served atomic.Uint64 // those of this sender, counted before the breaker counts them
+
+	declined atomic.Bool // it is not to be tried early until the breaker of the service changes
 
 	mu  sync.Mutex
 	out []*permit // of requests that have not ended; guarded by mu
@@ -57,7 +59,10 @@ func (g *gate) subscribe(changed func(breaker.Change), wake func()) (cancel func
 	woken := func(breaker.Change) { wake() }
 	cancels := []func(){g.breaker.Subscribe(changed), g.breaker.Subscribe(woken)}
 	if g.service != nil {
-		cancels = append(cancels, g.service.Subscribe(woken))
+		cancels = append(cancels, g.service.Subscribe(func(breaker.Change) {
+			g.declined.Store(false)
+			wake()
+		}))
 	}
 	return func() {
 		for _, c := range cancels {
@@ -74,11 +79,6 @@ func (g *gate) forPublisher() publisher.Gate {
 	return g
 }
 
-// closed reports whether the breaker is closed: what is held then is held apart.
-func (g *gate) closed() bool {
-	return g != nil && g.breaker.Status().State == breaker.Closed
-}
-
 func (g *gate) Enter() (publisher.Permit, bool) {
 	p := &permit{gate: g}
 	if p.given = g.allow(g.breaker); p.given == nil {
@@ -91,6 +91,9 @@ func (g *gate) Enter() (publisher.Permit, bool) {
 			}
 		}()
 		if p.whole = g.allow(g.service); p.whole == nil {
+			p.whole = g.allowEarly()
+		}
+		if p.whole == nil {
 			return nil, false
 		}
 	}
@@ -107,6 +110,24 @@ func (g *gate) allow(b *breaker.Breaker) (given *breaker.Permit) {
 	return given
 }
 
+// allowEarly has an index that has seen no failure tried at once while the service is held to
+// be down: that others fail says nothing about it.
+func (g *gate) allowEarly() *breaker.Permit {
+	defer g.contain(aSubscriber)
+	if !sound(g.breaker.Status()) {
+		return nil
+	}
+	g.declined.Store(true) // first: whoever is refused is notified at any time from then on
+	early, ok := g.service.AllowEarly()
+	if ok {
+		g.declined.Store(false)
+	}
+	return early
+}
+
+// sound reports whether nothing speaks against an index.
+func sound(s breaker.Status) bool { return s.State == breaker.Closed && s.Trouble.IsZero() }
+
 // giveBack gives up a permit of one breaker that the other one has no use for.
 func (g *gate) giveBack(given *breaker.Permit) {
 	defer g.contain(aSubscriber)
@@ -120,7 +141,7 @@ func (g *gate) State() publisher.GateState {
 	// One of this sender's that is on its way between the two counts must not look like
 	// one of another sender's, for which the index is held to be sound. So its own are
 	// read last, and are all that the breaker has counted or more.
-	served, own := g.status.Counts.Successes, g.sound.Load()
+	served, own := g.status.Counts.Successes, g.served.Load()
 	g.others = max(g.others, served-min(own, served))
 	state := publisher.GateState{Served: served, Others: g.others}
 	index, service := shut(g.status), g.service != nil && shut(g.whole)
@@ -134,6 +155,9 @@ func (g *gate) State() publisher.GateState {
 	}
 	state.Blocked = index && g.status.State != breaker.HalfOpen || service && g.whole.State != breaker.HalfOpen
 	state.Ready = !state.Blocked && g.status.Probe.IsZero() && (g.service == nil || g.whole.Probe.IsZero())
+	if service && sound(g.status) && g.whole.State != breaker.Disabled && !g.declined.Load() {
+		state.Blocked, state.Ready = false, true
+	}
 	return state
 }
 
@@ -205,7 +229,7 @@ func (p *permit) Done(health publisher.Service, retryAfter time.Duration, err er
 	p.gate.mu.Unlock()
 	defer p.gate.contain(aSubscriber)
 	if health == publisher.ServiceSound && !p.done.Swap(true) {
-		p.gate.sound.Add(1)
+		p.gate.served.Add(1)
 	}
 	defer p.doneForService(health, retryAfter, err) // also if a subscriber panics
 	p.given.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})

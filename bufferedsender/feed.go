@@ -308,7 +308,7 @@ func (f *feed) hangs() bool { return f.tally.requests.hang(2 * f.wanted.For) }
 // isHeld reports whether a condition keeps everything from being sent, and not only what is
 // held apart from the others.
 func (f *feed) isHeld(c publisher.Condition) bool {
-	return c.Held() != nil && (c.State != publisher.Held || !f.s.gate.closed())
+	return c.Held() != nil && !c.Apart
 }
 
 func (f *feed) log(what string, err error, more ...slog.Attr) {

@@ -305,7 +305,7 @@ func (s *sender) holds() error {
 		return nil
 	}
 	c := s.publisher.Condition()
-	if c.State == publisher.Ready || c.State == publisher.Held && s.gate.closed() {
+	if c.State == publisher.Ready || c.Apart {
 		return nil // what is added now finds out whether the service works, or is not held apart
 	}
 	return c.Held()

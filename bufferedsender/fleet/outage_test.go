@@ -30,3 +30,59 @@ func TestAllGoOnSoonAfterTheBreakerOfTheServiceHasClosed(t *testing.T) {
 		assert.Less(t, time.Since(began), time.Second)
 	})
 }
+
+// Two indexes of three are not most of the service, if the third was only idle.
+func TestTheFirstUpdateOfAnIdleIndexDoesNotWaitForThoseThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService("a", "b", "idle")
+		s.answers(sendertest.StatusError(500), "a", "b")
+		f := newFleet(t, s, nil)
+		idle := senderOf(t, f, "idle", nil)
+		for _, name := range []string{"a", "b"} {
+			upload(t, senderOf(t, f, name, nil), 5)
+		}
+		require.Error(t, f.Flush(sendertest.Within(t, time.Minute)))
+		require.NotEqual(t, breaker.Closed, f.Breaker().Status().State, "all that was sent has failed")
+		for _, gap := range []time.Duration{0, time.Hour} {
+			time.Sleep(gap)
+			began := time.Now()
+			upload(t, idle, 5)
+			require.NoError(t, idle.Flush(sendertest.Within(t, time.Minute), nil))
+			assert.LessOrEqual(t, time.Since(began), 2*s.takes, "one action to try with, and the rest")
+		}
+	})
+}
+
+// When the service itself is down each idle index finds that out once, and one after the other.
+func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+		s := newService(names...)
+		s.answers(sendertest.StatusError(500), names...)
+		f := newFleet(t, s, nil)
+		for _, name := range names[:2] {
+			upload(t, senderOf(t, f, name, nil), 5)
+		}
+		require.Error(t, f.Flush(sendertest.Within(t, time.Minute)))
+		require.NotEqual(t, breaker.Closed, f.Breaker().Status().State)
+		for _, name := range names[2:] {
+			upload(t, senderOf(t, f, name, nil), 1)
+		}
+		requests := func() (n int) {
+			for _, name := range names {
+				n += s.requests(name)
+			}
+			return n
+		}
+		before := requests()
+		time.Sleep(time.Minute)
+		early := requests() - before
+		assert.LessOrEqual(t, early, 6+14, "each once, and the probes of the first minute")
+		require.Error(t, f.Flush(sendertest.Within(t, time.Hour)))
+		assert.LessOrEqual(t, requests()-before-early, 3600/15, "a probe at a time")
+		s.answers(nil, names...)
+		began := time.Now()
+		require.NoError(t, f.Flush(sendertest.Within(t, time.Hour)))
+		assert.LessOrEqual(t, time.Since(began), 31*time.Second)
+	})
+}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -265,5 +267,73 @@ func TestAWaiterThatGivesUpGetsTheErrorOfItsLastAttempt(t *testing.T) {
 		require.Len(t, waited.Errors, 1)
 		assert.ErrorIs(t, waited.Errors[0], bufferedsender.ErrWithdrawn)
 		assert.ErrorIs(t, waited.Errors[0], sendertest.ErrReset)
+	})
+}
+
+// A sender of a fleet has two breakers: that of its index, and that of the service.
+func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
+	for _, holds := range []string{"index", "service"} {
+		for _, full := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, buffer full %v", holds, full), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					own, service := sendertest.SteadyBreaker(t, nil), sendertest.SteadyBreaker(t, nil)
+					r := sendertest.New(t, &sendertest.Options{
+						Waiting: bufferedsender.Waiting{FailFast: true}, Retry: sendertest.RetryAtOnce,
+						Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxBufferedActions: 2},
+						Outage: bufferedsender.Hold{Breaker: own, Service: service},
+					})
+					call := func(key string) (took time.Duration, err error) {
+						began := r.Now()
+						_, err = r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: key})}, nil)
+						return r.Now() - began, err
+					}
+					trip := func(b *breaker.Breaker) {
+						permit, err := b.Allow()
+						require.NoError(t, err)
+						permit.Done(breaker.Result{Outcome: breaker.Trip, Err: errors.New("down")})
+					}
+					r.Respond(sendertest.Failing)
+					switch holds {
+					case "index":
+						trip(own)
+					default:
+						permit, err := own.Allow()
+						require.NoError(t, err)
+						permit.Done(breaker.Result{Outcome: breaker.Failure}) // something speaks against the index, too
+						trip(service)
+					}
+					if full {
+						r.Upload(sendertest.Hotels("waits", 2)...)
+						synctest.Wait()
+					}
+					took, err := call("open")
+					require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+					assert.Zero(t, took)
+					assert.NotEqual(t, events.HealthStateHealthy, r.Sender.Health().State)
+
+					r.Respond(sendertest.Hang)
+					time.Sleep(31 * time.Second) // half-open: the probe is one that waits, or of a call
+					if !full {
+						go func() { _, _ = call("probe") }()
+					}
+					time.Sleep(10 * time.Second)
+					took, err = call("half-open")
+					require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+					assert.Zero(t, took)
+					r.Respond(nil)
+				})
+			})
+		}
+	}
+	t.Run("a pool that was shut down", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPool(t, pool.Options{})
+			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Share: member(t, p, "m")})
+			require.NoError(t, p.Shutdown(t.Context()))
+			began := r.Now()
+			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
+			require.Error(t, err)
+			assert.Less(t, r.Now()-began, 10*time.Second, "AutoFlushInterval, and no deadline")
+		})
 	})
 }

@@ -24,6 +24,9 @@ type Condition struct {
 	// Err is why: of a throttled reply, or of the gate. A publisher that is
 	// closing while it is paused or held has that reason here.
 	Err error
+	// Apart says that it is Held only because all that waits is held apart: what is added now
+	// may pass.
+	Apart bool
 }
 
 // Held returns why no request may leave until somebody does something, or nil.
@@ -127,6 +130,7 @@ func (l *loop[V, R]) reportCondition() {
 		a.condition = Condition{State: state, Since: time.Now()}
 	}
 	a.condition.Err = l.why(a.condition.State)
+	a.condition.Apart = a.condition.State == Held && l.gate.shut == nil && l.apart() != nil
 	a.throttledUntil = l.p.start.Add(l.pace.pausedUntil)
 	from, to := l.condition, a.current()
 	l.condition = to
@@ -172,10 +176,12 @@ func (l *loop[V, R]) apart() error {
 
 // why is the reason of a state.
 func (l *loop[V, R]) why(s State) error {
-	switch s {
-	case Closing, Held, Ready:
+	switch {
+	case s == Closing && l.pending.count == 0:
+		return nil // nothing waits for it
+	case s == Closing, s == Held, s == Ready:
 		return l.holds() // current adds a pause, which may end while a hook keeps the loop
-	case Throttled:
+	case s == Throttled:
 		return l.pace.reason
 	}
 	return nil

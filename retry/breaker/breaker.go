@@ -44,6 +44,7 @@ type Breaker struct {
 	notBefore time.Time
 	// refused is set when somebody was refused because of the probe.
 	refused bool
+	early   early
 	// judged is the result that gobreaker is being given, for its callbacks.
 	judged Result
 	timer  *time.Timer // nil unless Open
@@ -155,6 +156,10 @@ func (b *Breaker) finish(p *Permit, r Result) {
 	p.ended = true
 	now := time.Now()
 	b.wake(now)
+	if p.early {
+		b.endEarly(p, r, now)
+		return
+	}
 	late := p.generation != b.generation
 	failed := r.Outcome == Failure || r.Outcome == Trip
 	switch {
@@ -257,12 +262,16 @@ func (b *Breaker) move(to State, err error) {
 		b.timer.Stop()
 		b.timer = nil
 	}
-	if to == Open {
+	switch to {
+	case Closed:
+		b.early.failed, b.early.at = 0, time.Time{}
+	case Open:
 		b.status.Counts.Opened++
 		b.status.Until = now.Add(b.options.stay(now.Sub(b.status.Trouble), b.random()))
 		if b.notBefore.After(b.status.Until) {
 			b.status.Until = b.notBefore
 		}
+		b.early.at = later(b.early.at, b.notBefore)
 		b.timer = time.AfterFunc(b.status.Until.Sub(now), b.alarm)
 	}
 	b.forget()

@@ -56,12 +56,14 @@ type Permit struct {
 	counted    uint64 // how many failures had been counted at Allow
 	done       func(error)
 	probe      bool
-	ended      bool // guarded by the mutex of the breaker
+	early      bool      // of AllowEarly
+	trouble    time.Time // Status.Trouble then
+	ended      bool      // guarded by the mutex of the breaker
 }
 
-// Probe reports whether the breaker is half-open and this is the one request
-// that may try: keep it small.
-func (p *Permit) Probe() bool { return p.probe }
+// Probe reports whether this is the one request that may try, because the breaker is
+// half-open or the permit is of AllowEarly: keep it small.
+func (p *Permit) Probe() bool { return p.probe || p.early }
 
 // Done says what became of the request. It must be called exactly once, when
 // the request has ended; only the first call counts. It is ignored if the

@@ -7,9 +7,9 @@ import (
 
 // Change is a change of state.
 type Change struct {
-	// From and To differ, with one exception: both are HalfOpen when a probe has
-	// ended as Neutral and requests were refused because of it. One of them may
-	// now be the probe.
+	// From and To differ, but when a probe has ended as Neutral, or a request of AllowEarly
+	// has ended, and requests were refused because of it. One of them may now be let
+	// through.
 	From, To State
 	// At is when.
 	At time.Time
