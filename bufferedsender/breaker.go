@@ -114,7 +114,7 @@ func (g *gate) allow(b *breaker.Breaker) (given *breaker.Permit) {
 // be down: that others fail says nothing about it.
 func (g *gate) allowEarly() *breaker.Permit {
 	defer g.contain(aSubscriber)
-	if !sound(g.breaker.Status()) {
+	if !g.untried(g.breaker.Status(), g.service.Status()) {
 		return nil
 	}
 	g.declined.Store(true) // first: whoever is refused is notified at any time from then on
@@ -125,8 +125,11 @@ func (g *gate) allowEarly() *breaker.Permit {
 	return early
 }
 
-// sound reports whether nothing speaks against an index.
-func sound(s breaker.Status) bool { return s.State == breaker.Closed && s.Trouble.IsZero() }
+// untried reports whether nothing speaks against an index: it has seen no failure, and those
+// of others have not shown that the service cannot be reached at all.
+func (g *gate) untried(index, service breaker.Status) bool {
+	return index.State == breaker.Closed && index.Trouble.IsZero() && service.State != breaker.Disabled && !unreachable(service.Err)
+}
 
 // giveBack gives up a permit of one breaker that the other one has no use for.
 func (g *gate) giveBack(given *breaker.Permit) {
@@ -155,7 +158,7 @@ func (g *gate) State() publisher.GateState {
 	}
 	state.Blocked = index && g.status.State != breaker.HalfOpen || service && g.whole.State != breaker.HalfOpen
 	state.Ready = !state.Blocked && g.status.Probe.IsZero() && (g.service == nil || g.whole.Probe.IsZero())
-	if service && sound(g.status) && g.whole.State != breaker.Disabled && !g.declined.Load() {
+	if service && g.untried(g.status, g.whole) && !g.declined.Load() {
 		state.Blocked, state.Ready = false, true
 	}
 	return state

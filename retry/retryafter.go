@@ -11,8 +11,9 @@ import (
 
 // RetryAfter returns how long the service asks to wait, from the headers
 // retry-after-ms and x-ms-retry-after-ms (milliseconds) and Retry-After
-// (seconds, or an HTTP date of RFC 9110, counted from now), in that order: the
-// precise forms first, as the Azure SDKs read them. A header that cannot be
+// (seconds, or an HTTP date of RFC 9110, counted from the Date of the same reply,
+// whose clock it is of, or from now if there is none), in that order: the precise
+// forms first, as the Azure SDKs read them. A header that cannot be
 // understood is passed over; ok is false, and wait zero, if there is no other.
 // Numbers may have a fraction, but neither sign nor exponent. wait is never
 // negative: a date in the past is zero, and what is too large for a Duration
@@ -21,7 +22,7 @@ import (
 // Take it for a floor, never for a ceiling: wait as long as you would without
 // it, or longer if it says so, as the buffered sender and its breaker do. A
 // service in trouble that answers "Retry-After: 0", or with a date that is past
-// by the clock of this machine, would otherwise be asked again without a pause,
+// when it is sent, would otherwise be asked again without a pause,
 // by everybody.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} { // a canonical name is looked up faster
@@ -37,6 +38,9 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 		return wait, true
 	}
 	if date, err := http.ParseTime(value); err == nil {
+		if said, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = said
+		}
 		return max(date.Sub(now), 0), true
 	}
 	return 0, false

@@ -121,6 +121,7 @@ type history struct {
 	lonelyAt instant // since when nothing else was sent while it failed, if lonely
 	used     uint16  // attempts that count
 	together uint8   // requests of the same items that failed as a whole
+	divided  bool    // a request that it was in was divided, because others passed
 	lonely   bool    // it fails, and nothing else is sent that could tell why
 }
 

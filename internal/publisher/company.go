@@ -26,6 +26,8 @@ type company struct {
 	attempts int  // as Config.MaxAttempts
 	used     int  // attempts of the first item
 	gated    bool // there is a gate, so that no attempt is used
+	sized    bool // it had no answer for its size
+	divided  bool // it is a piece of one that was divided
 	shut     bool // and it holds everything
 }
 
@@ -36,6 +38,8 @@ func (c company) plan() plan {
 	switch {
 	case c.attempts == 1 && !c.shut:
 		return planAlone
+	case c.sized, c.divided && !c.gated:
+		return planPieces
 	case !c.gated && !divide && c.used == c.attempts-2:
 		return planProbe
 	case !c.gated && !divide:
@@ -59,10 +63,11 @@ func (l *loop[V, R]) companyOf(f *flight[V, R]) company {
 	}
 	c := company{
 		items: len(f.refs), attempts: l.p.config.MaxAttempts, used: int(l.pending.at(f.refs[0]).used),
-		gated: l.p.config.Gate != nil, shut: l.gate.shut != nil,
+		gated: l.p.config.Gate != nil, shut: l.gate.shut != nil, sized: f.sized && f.reply.cut(), divided: true,
 	}
 	for _, r := range f.refs {
 		n := l.pending.at(r)
+		c.divided = c.divided && n.divided
 		if n.together == 0 {
 			continue
 		}
@@ -148,10 +153,12 @@ func (l *loop[V, R]) inPieces(refs []ref, f *flight[V, R], now instant) {
 		if t := &l.budget.traffic; t.hasPassed && f.left-t.passedAt < time.Minute && t.passedBytes < f.batch.Bytes {
 			l.pace.size.slow(f.batch.Bytes)
 		}
+	} else if f.sized {
+		pieces = min(max(pieces, 1+f.batch.Bytes/max(1, l.pace.size.current)), slowPieces)
 	}
 	for _, piece := range l.pending.divide(refs, pieces) {
 		for _, r := range piece {
-			l.pending.at(r).together = 0
+			l.pending.at(r).together, l.pending.at(r).divided = 0, true
 		}
 		l.pending.parts = append(l.pending.parts, part{refs: piece, due: now})
 	}

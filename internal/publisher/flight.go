@@ -22,6 +22,7 @@ type flight[V, R any] struct {
 	group      *group // that its only item is of, or nil
 	fresh      bool   // nothing in it has failed before
 	quiet      bool   // all in it has, and others pass
+	sized      bool   // if it has no answer that is for its size
 	ping       bool   // if it fails the service is to be asked for something else
 
 	pinged  bool        // and that has succeeded
@@ -216,6 +217,7 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	f.quiet = suspects == len(f.refs) && l.budget.traffic.hasPassed && now-l.budget.traffic.passedAt < time.Minute && !limits.probe && l.p.config.Gate != nil && (canPing || !doubt)
 	f.ping = canPing && (f.quiet && doubt || len(f.refs) == 1 && first.lonely && first.passed == l.budget.traffic.passed && l.budget.allLonely(l.pending.keys()))
 	f.batch.Bytes = limits.size(len(f.refs), bytes)
+	f.sized = len(f.refs) > 1 && l.pace.size.suspect(f.batch.Bytes)
 	f.left = now
 	l.flights.inFlight = append(l.flights.inFlight, f)
 	l.accountNow()
@@ -369,6 +371,7 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 	}()
 	f.reply = l.p.sendBatch(&f.batch)
 	f.took = l.p.now() - started // without the Ping
+	f.quiet = f.quiet || f.sized && f.reply.cut()
 	if f.ping && f.reply.Service != ServiceSound {
 		f.pinged = l.p.ping()
 		f.quiet = f.quiet && f.pinged

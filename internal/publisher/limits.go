@@ -39,7 +39,14 @@ type sizeLimit struct {
 	patience int // how long a streak it takes to try a refused size again
 	probing  bool
 	doubted  int // smallest size that took too long again, with nothing passing in between; 0 if none
+
+	cutOff int  // smallest size that had no answer, until one as large passes; 0 if none
+	since  bool // something has passed since then
 }
+
+// slowStart is how large a request may be after one that had no answer: it may have been for
+// its size. From there on the limit doubles while requests pass.
+const slowStart = 64 << 10
 
 // A refused size is tried again after this many requests cut by the limit passed,
 // twice as many after each probe that was refused again.
@@ -80,6 +87,24 @@ func (s *sizeLimit) slow(size int) {
 	s.current = min(s.current, max(s.passed, size/16, 1))
 }
 
+// suspect reports whether a request of the given size that has no answer has none for its
+// size: larger ones had none, and smaller ones have passed since.
+func (s *sizeLimit) suspect(size int) bool { return s.cutOff > 0 && s.since && size > s.passed }
+
+// cut notes that a request of several actions and the given size had no answer: a proxy may
+// have reset the connection for its size, or nothing works.
+func (s *sizeLimit) cut(size int) {
+	switch {
+	case s.suspect(size):
+		s.refuse(size)
+		s.cutOff = min(s.cutOff, size)
+	case size <= s.max && size > slowStart:
+		s.cutOff = size
+		s.current = min(s.current, max(s.passed, slowStart))
+	}
+	s.since = false
+}
+
 // doubt notes that a request of the given size took too long again, and nothing
 // passed in between: that is an outage, or it is too large. Its rest, which is sent
 // without one of its actions, may be just small enough: then it would not be divided,
@@ -102,7 +127,15 @@ func (s *sizeLimit) accept(size int, cut bool) {
 			s.refuse(doubted)
 		}
 	}
+	s.since = true
+	if size >= s.cutOff {
+		s.cutOff = 0
+	}
 	if s.refused == 0 {
+		if s.current < s.max && cut {
+			s.passed = max(s.passed, size)
+			s.current = min(2*s.current, s.max)
+		}
 		return
 	}
 	if size < s.refused {

@@ -102,3 +102,29 @@ func TestOneRefusalDoesNotKeepLargeDocumentsApart(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, s.current, 2*document)
 }
+
+func TestARequestThatIsCutIsHeldToBeTooLargeOnceASmallerOneHasPassed(t *testing.T) {
+	s := newSizeLimit(1 << 20)
+	s.cut(1 << 20) // an outage, or its size
+	assert.Equal(t, slowStart, s.current)
+	assert.False(t, s.suspect(1<<20))
+	for want := 2 * slowStart; want <= 1<<18; want *= 2 {
+		s.accept(s.current, true)
+		assert.Equal(t, want, s.current)
+	}
+	require.True(t, s.suspect(1<<18))
+	s.cut(1 << 18)
+	assert.Equal(t, 1<<18, s.refused)
+	assert.Equal(t, 1<<17, s.current)
+	s.cut(1 << 17)
+	assert.Equal(t, 1<<18, s.refused, "nothing has passed since: an outage")
+
+	s = newSizeLimit(1 << 20)
+	s.cut(1 << 20)
+	for range 4 {
+		s.accept(s.current, true)
+	}
+	assert.Equal(t, 1<<20, s.current)
+	s.accept(1<<20, false)
+	assert.False(t, s.suspect(1<<20), "it was an outage")
+}

@@ -124,14 +124,22 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 		passed: progress || sound, failed: f.reply.Whole && !f.reply.Refused, fresh: f.fresh, pinged: f.pinged, bytes: f.batch.Bytes,
 	}, now)
 	l.pace.trouble(progress, (f.reply.Pause || f.reply.Whole) && !f.quiet, f.left)
-	if f.reply.Err == nil && (progress || sound && !f.reply.Split) {
+	switch {
+	case f.reply.Err == nil && (progress || sound && !f.reply.Split):
 		l.pace.size.accept(f.batch.Bytes, f.cut)
+	case len(f.refs) > 1 && f.reply.cut():
+		l.pace.size.cut(f.batch.Bytes)
 	}
 }
 
 // progress reports whether anything of the batch was applied.
 func (r *Reply[R]) progress() bool {
 	return slices.ContainsFunc(r.Results, func(result Result[R]) bool { return result.Next == Complete })
+}
+
+// cut reports whether a request had no answer although there was time for one.
+func (r *Reply[R]) cut() bool {
+	return r.Whole && r.Service == ServiceFails && !r.TimedOut && len(r.Results) > 0 && r.Results[0].Cut
 }
 
 // noResults makes the results of a reply that has none, or the wrong number.
