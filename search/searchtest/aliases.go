@@ -20,10 +20,24 @@ var aliasShape = shape{typeName: "Alias", members: []property{
 	texts("indexes").must(),
 }}
 
+// The operations on aliases.
+const (
+	OpCreateAlias         Operation = "createAlias"
+	OpCreateOrUpdateAlias Operation = "createOrUpdateAlias"
+	OpGetAlias            Operation = "getAlias"
+	OpListAliases         Operation = "listAliases"
+	OpDeleteAlias         Operation = "deleteAlias"
+)
+
+func init() { aliasKind.register() }
+
 // aliasKind is how aliases are kept.
 var aliasKind = &resourceKind[*alias]{
 	set:     "aliases",
 	shape:   &aliasShape,
+	title:   "Alias",
+	plural:  "Aliases",
+	needs:   apiversion.Aliases,
 	noun:    "alias",
 	compact: "alias",
 	service: "service",

@@ -10,6 +10,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
+// OpAnalyze breaks a text into terms.
+const OpAnalyze Operation = "analyze"
+
+func init() {
+	register(operation{name: OpAnalyze, serve: (*Server).analyzeText, routes: []string{"POST /indexes/{index}/search.analyze", "POST /indexes/{index}/analyze"}})
+}
+
 // analyzeShape is the body of an analyze request.
 var analyzeShape = shape{typeName: "AnalyzeRequest", members: []property{
 	text("text").must(),
@@ -21,7 +28,7 @@ var analyzeShape = shape{typeName: "AnalyzeRequest", members: []property{
 }}
 
 // analyzeText answers POST /indexes('x')/search.analyze.
-func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route) {
+func (s *Server) analyzeText(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
 	// Documented: not by the name of an alias.
 	ix, ok := s.lookupIndex(rt.index)
 	if !ok {

@@ -8,6 +8,16 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
+// OpAutocomplete completes what was typed.
+const OpAutocomplete Operation = "autocomplete"
+
+func init() {
+	register(operation{name: OpAutocomplete, reads: true, serve: (*Server).autocomplete, routes: []string{
+		"GET /indexes/{index}/docs/search.autocomplete", "POST /indexes/{index}/docs/search.post.autocomplete",
+		"GET /indexes/{index}/docs/autocomplete?suggesterName", "POST /indexes/{index}/docs/autocomplete",
+	}})
+}
+
 // autocompleteModes are the ways to complete, by name.
 var autocompleteModes = map[string]textindex.AutocompleteMode{
 	"": textindex.OneTerm, "oneTerm": textindex.OneTerm, "twoTerms": textindex.TwoTerms, "oneTermWithContext": textindex.OneTermWithContext,

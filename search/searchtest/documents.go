@@ -6,6 +6,22 @@ import (
 	"time"
 )
 
+// The operations on documents other than queries.
+const (
+	OpIndexDocuments Operation = "indexDocuments"
+	OpGetDocument    Operation = "getDocument"
+	OpCountDocuments Operation = "countDocuments"
+)
+
+func init() {
+	register(operation{
+		name: OpIndexDocuments, serve: (*Server).indexDocuments,
+		routes: []string{"POST /indexes/{index}/docs/search.index", "POST /indexes/{index}/docs/index"},
+	})
+	register(operation{name: OpGetDocument, reads: true, serve: (*Server).getDocument, routes: []string{"GET /indexes/{index}/docs/{key}"}})
+	register(operation{name: OpCountDocuments, reads: true, serve: (*Server).countDocuments, routes: []string{"GET /indexes/{index}/docs/$count"}})
+}
+
 // indexDocuments answers POST …/docs/search.index.
 func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	ix, missing := s.requestedIndex(rt)
@@ -65,7 +81,7 @@ func appendResult(dst []byte, r result) []byte {
 }
 
 // getDocument answers GET …/docs('key').
-func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
+func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		writeError(w, r, missing)
@@ -100,7 +116,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route) {
 }
 
 // countDocuments answers GET …/docs/$count.
-func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route) {
+func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		writeError(w, r, missing)

@@ -141,12 +141,14 @@ func (f *Fault) check(bad report) {
 
 // checkRequests reports conditions that no request fulfils.
 func (f *Fault) checkRequests(bad report) {
-	method, known := methods[f.Operation]
-	switch {
-	case !known:
-		bad("operation: %q is unknown: use one of %q", f.Operation, slices.Sorted(maps.Keys(methods))[1:])
-	case method != "" && f.Method != "" && !strings.EqualFold(method, f.Method):
-		bad("method: no request for %s is a %s", f.Operation, f.Method)
+	op := operations[f.Operation]
+	if f.Operation != "" && op == nil {
+		bad("operation: %q is unknown: use one of %q", f.Operation, slices.Sorted(maps.Keys(operations)))
+	}
+	if op != nil {
+		if method := op.method(); method != "" && f.Method != "" && !strings.EqualFold(method, f.Method) {
+			bad("method: no request for %s is a %s", f.Operation, f.Method)
+		}
 	}
 	among(bad, "method", strings.ToUpper(f.Method), http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, http.MethodOptions)
 	checkPattern(bad, "path", f.Path)
@@ -155,13 +157,8 @@ func (f *Fault) checkRequests(bad report) {
 		bad("path: %q matches no path: they begin with / and nothing else matches a /", f.Path)
 	}
 	checkPattern(bad, "index", f.Index)
-	switch f.Operation {
-	case OpCreateIndex, OpListIndexes, OpServiceStatistics,
-		OpCreateSynonymMap, OpCreateOrUpdateSynonymMap, OpGetSynonymMap, OpListSynonymMaps, OpDeleteSynonymMap,
-		OpCreateAlias, OpCreateOrUpdateAlias, OpGetAlias, OpListAliases, OpDeleteAlias:
-		if f.Index != "" && !matchPattern(f.Index, "") {
-			bad("index: the path of %s names none", f.Operation)
-		}
+	if op != nil && len(op.routes) > 0 && !op.takes("{index}") && f.Index != "" && !matchPattern(f.Index, "") {
+		bad("index: the path of %s names none", f.Operation)
 	}
 	if f.Operation != "" && f.Operation != OpIndexDocuments {
 		batches := nothing{bad, "does nothing, because only batches have them: operation must be " + string(OpIndexDocuments) + " or left out"}
@@ -273,17 +270,4 @@ func (c *Capacity) check(bad report) {
 	if c.RetryAfterForm != "" && c.RetryAfter == 0 {
 		bad("retryAfterForm: does nothing without retryAfter")
 	}
-}
-
-// methods are the operations that a rule can name, "" for all, with the method
-// of those that have only one.
-var methods = map[Operation]string{
-	"":               "",
-	OpIndexDocuments: http.MethodPost, OpGetDocument: http.MethodGet, OpCountDocuments: http.MethodGet,
-	OpCreateIndex: http.MethodPost, OpCreateOrUpdateIndex: http.MethodPut, OpGetIndex: http.MethodGet, OpListIndexes: http.MethodGet, OpDeleteIndex: http.MethodDelete,
-	OpIndexStatistics: http.MethodGet, OpServiceStatistics: http.MethodGet,
-	OpAnalyze:          http.MethodPost,
-	OpCreateSynonymMap: http.MethodPost, OpCreateOrUpdateSynonymMap: http.MethodPut, OpGetSynonymMap: http.MethodGet, OpListSynonymMaps: http.MethodGet, OpDeleteSynonymMap: http.MethodDelete,
-	OpCreateAlias: http.MethodPost, OpCreateOrUpdateAlias: http.MethodPut, OpGetAlias: http.MethodGet, OpListAliases: http.MethodGet, OpDeleteAlias: http.MethodDelete,
-	OpSearch: "", OpSuggest: "", OpAutocomplete: "", OpOther: "",
 }

@@ -7,10 +7,24 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
+// The operations on indexes.
+const (
+	OpCreateIndex         Operation = "createIndex"
+	OpCreateOrUpdateIndex Operation = "createOrUpdateIndex"
+	OpGetIndex            Operation = "getIndex"
+	OpListIndexes         Operation = "listIndexes"
+	OpDeleteIndex         Operation = "deleteIndex"
+)
+
+func init() { indexKind.register() }
+
 // indexKind is how indexes are kept. They are found by their current definition.
 var indexKind = &resourceKind[*schema]{
 	set:     "indexes",
 	shape:   &indexShape,
+	title:   "Index",
+	plural:  "Indexes",
+	named:   (*Server).definedIndex,
 	noun:    "index",
 	compact: "index",
 	service: "the service",

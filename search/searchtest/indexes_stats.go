@@ -11,8 +11,23 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
+// The operations that count.
+const (
+	OpIndexStatistics   Operation = "indexStatistics"
+	OpServiceStatistics Operation = "serviceStatistics"
+)
+
+func init() {
+	register(operation{
+		name: OpIndexStatistics, serve: (*Server).indexStatistics,
+		routes: []string{"GET /indexes/{index}/search.stats", "GET /indexes/{index}/stats"},
+	})
+	register(operation{name: OpServiceStatistics, serve: (*Server).serviceStatistics, routes: []string{"GET /servicestats"}})
+}
+
 // indexStatistics answers GET /indexes('x')/search.stats.
-func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt route, now time.Time) {
+func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	now := time.Now()
 	ix, ok := s.lookupIndex(rt.index)
 	if !ok {
 		writeError(w, r, s.noSuchIndex(rt.index))
@@ -73,7 +88,8 @@ type counter struct {
 
 // serviceStatistics answers GET /servicestats. The emulator has no tiers and
 // announces no quotas. The limits are those that it keeps to.
-func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt route, now time.Time) {
+func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	now := time.Now()
 	s.mu.RLock()
 	indexes := slices.Collect(maps.Values(s.indexes))
 	synonymMaps, aliases := int64(len(s.synonymMaps)), int64(len(s.aliases))

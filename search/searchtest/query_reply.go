@@ -12,6 +12,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
+// OpSearch is a query.
+const OpSearch Operation = "search"
+
+func init() {
+	register(operation{name: OpSearch, reads: true, serve: (*Server).search, routes: []string{
+		"GET /indexes/{index}/docs", "POST /indexes/{index}/docs/search.post.search", "POST /indexes/{index}/docs/search",
+	}})
+}
+
 // search answers GET …/docs?search=… and POST …/docs/search.post.search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exchange) {
 	status, body, err := s.searchReply(r, rt, x)

@@ -50,6 +50,13 @@ type resourceKind[T described] struct {
 	set   string // the collection in addresses: "synonymmaps"
 	shape *shape
 
+	// title and plural are its nouns in the names of its operations: "Alias", "Aliases".
+	title, plural string
+	needs         apiversion.Capability // of its operations
+	// named, when set, returns the name of what a request reads or replaces; otherwise
+	// it is that of the address.
+	named func(s *Server, rt route) string
+
 	// How messages call it. The service is not consistent.
 	noun    string // "synonym map"
 	compact string // in one word, where it says that there was none to delete
@@ -71,6 +78,21 @@ type resourceKind[T described] struct {
 	// absent, when set, words the refusal to read what is not there, for a
 	// message that begins like no other.
 	absent func(s *Server, name string) *serviceError
+}
+
+// register registers the operations on the definitions of the kind.
+func (k *resourceKind[T]) register() {
+	wildcard := "{name}"
+	if k.set == "indexes" {
+		wildcard = "{index}"
+	}
+	all, one := " /"+k.set, " /"+k.set+"/"+wildcard
+	for name, route := range map[string]string{
+		"create" + k.title: http.MethodPost + all, "list" + k.plural: http.MethodGet + all,
+		"get" + k.title: http.MethodGet + one, "createOrUpdate" + k.title: http.MethodPut + one, "delete" + k.title: http.MethodDelete + one,
+	} {
+		register(operation{name: Operation(name), needs: k.needs, routes: []string{route}, serve: k.serve})
+	}
 }
 
 // add puts the definition of something new into the catalog.

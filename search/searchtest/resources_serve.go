@@ -7,10 +7,13 @@ import (
 	"strings"
 )
 
-// serveResources answers the requests on the definitions of one kind. name is
-// that of the address, "" for the collection. Routing saw to it that the method
-// is one that the address has.
-func serveResources[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
+// serve answers the requests on the definitions of the kind. Routing saw to it that
+// the method is one that the address has.
+func (k *resourceKind[T]) serve(s *Server, w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	name := rt.index + rt.name // "" for the collection
+	if k.named != nil && r.Method != http.MethodDelete {
+		name = k.named(s, rt)
+	}
 	switch {
 	case r.Method == http.MethodPost:
 		createResource(s, w, r, rt, k)

@@ -165,7 +165,7 @@ func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
 			return rt, errReset()
 		}
 		if f.Status == 0 || f.Commit {
-			s.dispatch(w, r, rt, x)
+			operations[rt.op].serve(s, w, r, rt, x)
 		}
 		if f.Cut == CutAfterCommit {
 			return rt, errReset()
@@ -175,42 +175,8 @@ func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
 		}
 		return rt, wait(r.Context(), time.Duration(f.ReplyDelay))
 	}
-	s.dispatch(w, r, rt, x)
+	operations[rt.op].serve(s, w, r, rt, x)
 	return rt, nil
-}
-
-// dispatch calls the handler of the operation.
-func (s *Server) dispatch(w *reply, r *http.Request, rt route, x *exchange) {
-	switch rt.op {
-	case OpIndexDocuments:
-		s.indexDocuments(w, r, rt, x)
-	case OpGetDocument:
-		s.getDocument(w, r, rt)
-	case OpCountDocuments:
-		s.countDocuments(w, r, rt)
-	case OpCreateIndex, OpListIndexes, OpDeleteIndex:
-		serveResources(s, w, r, rt, rt.index, indexKind)
-	case OpCreateOrUpdateIndex, OpGetIndex:
-		serveResources(s, w, r, rt, s.definedIndex(rt), indexKind)
-	case OpCreateSynonymMap, OpCreateOrUpdateSynonymMap, OpGetSynonymMap, OpListSynonymMaps, OpDeleteSynonymMap:
-		serveResources(s, w, r, rt, rt.name, synonymMapKind)
-	case OpCreateAlias, OpCreateOrUpdateAlias, OpGetAlias, OpListAliases, OpDeleteAlias:
-		serveResources(s, w, r, rt, rt.name, aliasKind)
-	case OpAnalyze:
-		s.analyzeText(w, r, rt)
-	case OpSearch:
-		s.search(w, r, rt, x)
-	case OpSuggest:
-		s.suggest(w, r, rt, x)
-	case OpAutocomplete:
-		s.autocomplete(w, r, rt, x)
-	case OpIndexStatistics:
-		s.indexStatistics(w, r, rt, time.Now())
-	case OpServiceStatistics:
-		s.serviceStatistics(w, r, rt, time.Now())
-	default:
-		writeError(w, r, notImplemented("searchtest does not emulate "+rt.feature+" yet."))
-	}
 }
 
 // overwrite replaces whatever stands in the reply by the status of a fault.

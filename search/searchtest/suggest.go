@@ -11,6 +11,16 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
+// OpSuggest finds documents by what was typed.
+const OpSuggest Operation = "suggest"
+
+func init() {
+	register(operation{name: OpSuggest, reads: true, serve: (*Server).suggest, routes: []string{
+		"GET /indexes/{index}/docs/search.suggest", "POST /indexes/{index}/docs/search.post.suggest",
+		"GET /indexes/{index}/docs/suggest?suggesterName", "POST /indexes/{index}/docs/suggest",
+	}})
+}
+
 // The limits of suggestions and autocompletion.
 const (
 	defaultSuggestions = 5

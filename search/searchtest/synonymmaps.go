@@ -25,10 +25,23 @@ var synonymMapShape = shape{typeName: "SynonymMap", members: []property{
 	objectOf("encryptionKey", &encryptionKeyShape).when(apiversion.EncryptionKeys),
 }}
 
+// The operations on synonym maps.
+const (
+	OpCreateSynonymMap         Operation = "createSynonymMap"
+	OpCreateOrUpdateSynonymMap Operation = "createOrUpdateSynonymMap"
+	OpGetSynonymMap            Operation = "getSynonymMap"
+	OpListSynonymMaps          Operation = "listSynonymMaps"
+	OpDeleteSynonymMap         Operation = "deleteSynonymMap"
+)
+
+func init() { synonymMapKind.register() }
+
 // synonymMapKind is how synonym maps are kept.
 var synonymMapKind = &resourceKind[*synonymMap]{
 	set:     "synonymmaps",
 	shape:   &synonymMapShape,
+	title:   "SynonymMap",
+	plural:  "SynonymMaps",
 	noun:    "synonym map",
 	compact: "synonymMap",
 	service: "service",
