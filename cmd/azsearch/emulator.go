@@ -51,6 +51,7 @@ everything and can make things go wrong.`,
 			&cli.StringFlag{Name: "faults", Usage: "answer with the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
 			&cli.DurationFlag{Name: "latency", Usage: "hold each reply back for `DURATION`"},
 			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a rule in place of the service's models, see the documentation of searchtest.Options"},
+			&cli.BoolFlag{Name: "strict-versions", Usage: "refuse api-versions newer than the emulator; the default answers them as the newest known, with a warning"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no line per request"},
 			&cli.BoolFlag{Name: "ui", Usage: "show indexes, queries, requests and faults to browsers, at the address of the endpoint"},
 		},
@@ -71,6 +72,7 @@ everything and can make things go wrong.`,
 					faults:     c.String("faults"),
 					latency:    c.Duration("latency"),
 					semantic:   c.Bool("semantic-stand-in"),
+					strict:     c.Bool("strict-versions"),
 					quiet:      c.Bool("quiet"),
 					ui:         c.Bool("ui"),
 				}, stdout, stderr)
@@ -94,6 +96,7 @@ type emulation struct {
 	faults           string
 	latency          time.Duration
 	semantic         bool
+	strict           bool
 	quiet            bool
 	ui               bool
 }
@@ -148,6 +151,7 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 
 		MaxBatchActions: e.maxActions,
 		SemanticStandIn: e.semantic,
+		StrictVersions:  e.strict,
 		// Nobody in this process looks at them.
 		KeepRequests: -1,
 		KeepChanges:  -1,

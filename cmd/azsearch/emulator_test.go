@@ -301,7 +301,7 @@ func TestVersionSaysWhatItWasBuiltWith(t *testing.T) {
 func TestHelpListsEveryFlag(t *testing.T) {
 	got := runToEnd(t, "emulator", "-help")
 	assert.Zero(t, got.code)
-	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "token", "any-token", "max-batch-actions", "seed", "save", "faults", "latency", "semantic-stand-in", "quiet", "ui"} {
+	for _, flag := range []string{"addr", "tls", "api-key", "query-key", "token", "any-token", "max-batch-actions", "seed", "save", "faults", "latency", "semantic-stand-in", "strict-versions", "quiet", "ui"} {
 		assert.Contains(t, got.stdout, "--"+flag)
 	}
 }

@@ -56,8 +56,19 @@ func (l *requestLog) intercept(req *http.Request, next func(*http.Request) (*htt
 	return resp, err
 }
 
-// Handle remembers how many actions a request had.
+// Handle remembers how many actions a request had, and writes warnings.
 func (l *requestLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		line := "azsearch: " + r.Message
+		r.Attrs(func(a slog.Attr) bool {
+			line += " " + a.Key + "=" + printable(a.Value.String())
+			return true
+		})
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		_, err := fmt.Fprintln(l.w, line)
+		return err
+	}
 	var id string
 	var actions int64
 	var failed bool

@@ -48,12 +48,21 @@ var specified = map[Capability][]string{
 	FacetMetrics:          {"FacetResult.avg"},
 	SkillsetCounter:       {"ServiceCounters.skillsetCount", "SearchServiceCounters.skillsetCount"},
 	VectorIndexSize:       {"GetIndexStatisticsResult.vectorIndexSize"},
+	VisionVectorizers:     {"AIServicesVisionVectorizer"},
+	PermissionFilters:     {"SearchField.permissionFilter"},
+	KnowledgeStore:        {"SearchIndexerSkillset.knowledgeStore"},
+	Resync:                {"POST /indexers/search.resync"},
+	ResetDocuments:        {"POST /indexers/search.resetdocs"},
+	KnowledgeBases:        {"GET /knowledgebases"},
+	KnowledgeCounters:     {"SearchServiceCounters.knowledgeBasesCount"},
+	IndexSummaries:        {"GET /indexstats"},
+	ListPages:             {"GET /indexes pageSize"},
 	StorageLimit:          {"ServiceLimits.maxStoragePerIndex", "SearchServiceLimits.maxStoragePerIndex"},
 }
 
 // unspecified are the capabilities that no specification has as an item: limits
 // and settings that only its texts have, and behaviour that was recorded.
-var unspecified = []Capability{WideVectors, PassageLength, CodedErrors, RenewedHeaders, CountLast, FlatScores, FuzzyFallback}
+var unspecified = []Capability{WideVectors, PassageLength, CodedErrors, RenewedHeaders, CountLast, FlatScores, FuzzyFallback, RetiredMembers, IndexerCache}
 
 // TestTheSpecificationAgrees compares the table with testdata/specification.json,
 // for the versions of the table and for newer ones: of those it proves that the
@@ -99,9 +108,9 @@ func TestAStableVersionMayLackWhatAnOlderPreviewHad(t *testing.T) {
 
 func TestUnknownVersionsHaveTheSetOfTheNearestOneOfTheirKind(t *testing.T) {
 	for unknown, like := range map[string]string{
-		"2030-01-01": "2026-04-01", "2030-01-01-preview": "2025-11-01-preview", "2030-01-01-Private": "2025-11-01-preview",
+		"2030-01-01": "2026-10-01", "2030-01-01-preview": "2026-11-01-preview", "2030-01-01-Private": "2026-11-01-preview",
 		"2025-01-01": "2024-07-01", "2025-01-01-preview": "2024-11-01-preview",
-		"2015-02-28": "2019-05-06", "2015-02-28-preview": "2019-05-06", "": Default, "1": "2019-05-06", "no version": Default,
+		"2015-02-28": "2019-05-06", "2015-02-28-preview": "2019-05-06", "": Default, "1": "2019-05-06", "no version": "2026-10-01",
 	} {
 		assert.Equal(t, Of(like).has, Of(unknown).has, unknown)
 		assert.False(t, Of(unknown).Known(), unknown)
@@ -134,19 +143,20 @@ func TestTheTableIsWellFormed(t *testing.T) {
 	for c := Capability(1); c < end; c++ {
 		require.NotZero(t, all&c.bit(), "no version has capability %d", c)
 	}
-	require.Equal(t, table[len(table)-1].version, Latest().String())
+	require.Equal(t, Default, Latest().String())
 	require.Len(t, Versions(), len(table))
 }
 
 func TestVersionsOfACapabilityAreDescribed(t *testing.T) {
 	assert.Equal(t, "2026-04-01 or newer, or 2021-04-30-preview or a newer preview", Aliases.Versions())
 	assert.Equal(t, "2024-05-01-preview or a newer preview", VectorThreshold.Versions())
-	// What the description promises of newer versions holds for all but one.
+	// What the description promises of newer versions holds for all but those that the service gave up.
+	given := []Capability{RerankWithOriginals, RetiredMembers, IndexerCache}
 	for c := Capability(1); c < end; c++ {
 		for _, stable := range []bool{true, false} {
 			had := false
 			for _, v := range Versions() {
-				if preview(v.String()) == stable || c == RerankWithOriginals {
+				if preview(v.String()) == stable || slices.Contains(given, c) {
 					continue
 				}
 				assert.True(t, !had || v.Has(c), "capability %d is lost in %s", c, v)
@@ -154,4 +164,16 @@ func TestVersionsOfACapabilityAreDescribed(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestOnlyADateBehindAllKnownOnesIsNewer(t *testing.T) {
+	for text, newer := range map[string]bool{
+		"2026-12-01": true, "2027-01-01-preview": true, "2027-01-01-Preview": true,
+		"2026-10-01": false, "2026-11-01": false, "2026-11-01-preview": false, "2025-01-01": false,
+		"2027-13-01": false, "2027-01-01-private": false, "2027": false, "latest": false, "": false,
+	} {
+		assert.Equal(t, newer, Of(text).Newer(), text)
+	}
+	assert.Equal(t, "2026-10-01", Of("2027-01-01").Nearest().String())
+	assert.Equal(t, "2026-11-01-preview", Of("2027-01-01-preview").Nearest().String())
 }

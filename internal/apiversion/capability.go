@@ -44,8 +44,28 @@ const (
 	IndexDescription
 	// Aliases are second names of indexes.
 	Aliases
+	// VisionVectorizers are vectorizers of the kinds aiServicesVision and aml.
+	VisionVectorizers
+	// PermissionFilters let the service trim results by the permissions of their reader.
+	PermissionFilters
 	// AnalyzeNormalizer analyzes a text with a normalizer.
 	AnalyzeNormalizer
+
+	// Of indexers and what they need.
+
+	// RetiredMembers are those of indexers and skills that the service has given up, and the first entity and
+	// sentiment skills.
+	RetiredMembers
+	// KnowledgeStore is the member of skillsets.
+	KnowledgeStore
+	// IndexerCache is the member cache of indexers.
+	IndexerCache
+	// Resync lets an indexer read permissions again.
+	Resync
+	// ResetDocuments lets an indexer process some documents, or some skills, again.
+	ResetDocuments
+	// KnowledgeBases are knowledge sources and the bases made of them.
+	KnowledgeBases
 
 	// Of queries.
 
@@ -90,6 +110,12 @@ const (
 	SkillsetCounter
 	// VectorIndexSize is in the statistics of an index and of the service.
 	VectorIndexSize
+	// KnowledgeCounters count knowledge sources and bases in the statistics of the service.
+	KnowledgeCounters
+	// IndexSummaries are the statistics of all indexes in one reply.
+	IndexSummaries
+	// ListPages are the parameters search and pageSize of lists, which come page by page.
+	ListPages
 	// StorageLimit is the limit maxStoragePerIndex in the statistics of the service.
 	StorageLimit
 	// CodedErrors fill code and details of refusals, and name the body otherwise.

@@ -14,18 +14,21 @@ type release struct {
 // from them, and, for the capabilities that no specification has, of recorded
 // replies. TestTheSpecificationAgrees compares it with the specifications.
 var table = []release{
-	{version: "2019-05-06"},
+	{version: "2019-05-06", adds: []Capability{RetiredMembers}},
 	{
 		version: "2019-05-06-preview", like: "2019-05-06",
-		adds: []Capability{EncryptionKeys, Similarity, SkillsetCounter, FuzzyFallback},
+		adds: []Capability{EncryptionKeys, Similarity, SkillsetCounter, FuzzyFallback, KnowledgeStore, IndexerCache},
 	},
 	{
 		version: "2020-06-30", like: "2019-05-06",
-		adds: []Capability{EncryptionKeys, Similarity, SkillsetCounter, FuzzyFallback, ScoringStatistics},
+		adds: []Capability{
+			EncryptionKeys, Similarity, SkillsetCounter, FuzzyFallback, ScoringStatistics, KnowledgeStore,
+			IndexerCache, // recorded in replies, and in no specification
+		},
 	},
 	{
 		version: "2020-06-30-preview", like: "2020-06-30",
-		adds: []Capability{Normalizers, QueryLanguage},
+		adds: []Capability{Normalizers, QueryLanguage, ResetDocuments},
 	},
 	{
 		version: "2021-04-30-preview", like: "2020-06-30-preview",
@@ -38,7 +41,8 @@ var table = []release{
 		// Its vector queries and profiles have other names than those of all later
 		// versions, so it lacks VectorSearch.
 		version: "2023-07-01-preview", like: "2021-04-30-preview",
-		adds: []Capability{SemanticErrorHandling, Debug, SemanticDebug, VectorIndexSize},
+		adds:  []Capability{SemanticErrorHandling, Debug, SemanticDebug, VectorIndexSize},
+		lacks: []Capability{RetiredMembers},
 	},
 	{
 		version: "2023-10-01-preview", like: "2023-07-01-preview",
@@ -50,6 +54,7 @@ var table = []release{
 			SemanticRanking, SemanticErrorHandling, VectorSearch, VectorIndexSize,
 			CodedErrors, RenewedHeaders, CountLast, FlatScores,
 		},
+		lacks: []Capability{RetiredMembers, IndexerCache},
 	},
 	{
 		version: "2024-03-01-preview", like: "2023-10-01-preview",
@@ -57,7 +62,7 @@ var table = []release{
 	},
 	{
 		version: "2024-05-01-preview", like: "2024-03-01-preview",
-		adds: []Capability{PackedBits, VectorWeight, VectorThreshold, VectorImages, HybridSearch, StorageLimit},
+		adds: []Capability{PackedBits, VectorWeight, VectorThreshold, VectorImages, HybridSearch, StorageLimit, VisionVectorizers},
 	},
 	{
 		version: "2024-07-01", like: "2023-11-01",
@@ -78,7 +83,7 @@ var table = []release{
 	{version: "2025-03-01-preview", like: "2024-11-01-preview"},
 	{
 		version: "2025-05-01-preview", like: "2025-03-01-preview",
-		adds: []Capability{IndexDescription, RankingOrder},
+		adds: []Capability{IndexDescription, RankingOrder, PermissionFilters, Resync},
 	},
 	{
 		version: "2025-08-01-preview", like: "2025-05-01-preview",
@@ -93,12 +98,26 @@ var table = []release{
 	},
 	{
 		version: "2025-11-01-preview", like: "2025-08-01-preview",
-		adds: []Capability{FacetMetrics},
+		adds: []Capability{FacetMetrics, KnowledgeBases, IndexSummaries},
 	},
 	{
 		version: Default, like: "2025-09-01",
-		adds: []Capability{Aliases, VectorImages, StrictPostFilter, PassageLength},
+		adds: []Capability{Aliases, VectorImages, StrictPostFilter, PassageLength, KnowledgeBases},
 	},
+	{
+		version: "2026-05-01-preview", like: "2025-11-01-preview",
+		adds: []Capability{KnowledgeCounters},
+	},
+	{
+		version: "2026-08-01-preview", like: "2026-05-01-preview",
+		adds: []Capability{ListPages},
+	},
+	{
+		version: "2026-10-01", like: Default,
+		adds: []Capability{PermissionFilters, Resync, IndexSummaries, ListPages},
+	},
+	// Nothing is published of it but its name.
+	{version: "2026-11-01-preview", like: "2026-08-01-preview"},
 }
 
 func init() {

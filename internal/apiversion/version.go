@@ -8,10 +8,13 @@
 // new capability one constant in capability.go.
 package apiversion
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Default is the version that the client asks for unless its options name another
-// one: the newest stable version of the table.
+// one: the newest stable version that all of the vendor's own clients have.
 const Default = "2026-04-01"
 
 // Version is one version of the service's REST API. Versions are equal if their
@@ -26,24 +29,29 @@ type Version struct {
 //
 // A version that is not in the table has the capabilities of the newest version
 // of the table that is of its kind, stable or preview, and not newer. For the
-// client a newer version has the set of the newest known one therefore. The
-// emulator refuses such a version, see Known, and words the refusal by that set.
+// client, and for the emulator, a newer version has the set of the newest known one
+// therefore. The emulator refuses other unknown versions, see Newer, and words the
+// refusal by that set.
 // The empty text stands for Default.
 func Of(text string) Version {
-	name := strings.ToLower(text)
+	return Version{text: text, has: nearest(strings.ToLower(text)).has}
+}
+
+// nearest returns the row that a version in lower case takes its capabilities from.
+func nearest(name string) *release {
 	if name == "" {
 		name = Default
 	}
-	nearest := table[0].version
+	found := &table[0]
 	for i := range table {
 		switch known := &table[i]; {
 		case known.version == name:
-			return Version{text: text, has: known.has}
+			return known
 		case preview(known.version) == preview(name) && date(known.version) <= date(name):
-			nearest = known.version
+			found = known
 		}
 	}
-	return Version{text: text, has: find(nearest).has}
+	return found
 }
 
 // Latest returns the version named Default.
@@ -59,8 +67,27 @@ func (v Version) Has(c Capability) bool { return c == 0 || v.has&c.bit() != 0 }
 // Known reports whether the version is in the table.
 func (v Version) Known() bool { return find(strings.ToLower(v.text)) != nil }
 
+// Newer reports whether the version is a date, or a preview of one, behind all dates
+// of the table. Nearest names the version of the table whose set it has.
+func (v Version) Newer() bool {
+	name := strings.ToLower(v.text)
+	if preview(name) && name[len(Default):] != "-preview" {
+		return false
+	}
+	if _, err := time.Parse(time.DateOnly, date(name)); err != nil {
+		return false
+	}
+	return date(name) > date(Newest().text)
+}
+
+// Nearest returns the version of the table whose capabilities v has.
+func (v Version) Nearest() Version { return Of(nearest(strings.ToLower(v.text)).version) }
+
 // Oldest returns the first version of the table.
 func Oldest() Version { return Of(table[0].version) }
+
+// Newest returns the last version of the table.
+func Newest() Version { return Of(table[len(table)-1].version) }
 
 // Versions returns all versions of the table, the oldest first.
 func Versions() []Version {

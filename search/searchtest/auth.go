@@ -8,7 +8,7 @@ import (
 
 // authorize checks the version and the credentials of a request.
 func (s *Server) authorize(r *http.Request, rt route) *serviceError {
-	if err := versionFault(rt.version); err != nil {
+	if err := s.versionFault(rt.version); err != nil {
 		return err
 	}
 	if key := r.Header.Get("Api-Key"); key != "" {

@@ -54,6 +54,11 @@ type Options struct {
 	// faults script can set another one.
 	Capacity *Capacity
 
+	// StrictVersions refuses api-versions that are newer than the emulator. Defaults to
+	// answering them as the newest version that it knows of their kind, stable or
+	// preview, with a Warning header and one log line for each of them.
+	StrictVersions bool
+
 	// StrictAnalysis refuses the definition of an index with 501 if a part of text
 	// analysis that it names is not emulated: most analyzers of Microsoft's, for
 	// example. Defaults to accepting it, because such an index can be written to
@@ -94,7 +99,8 @@ type Options struct {
 	// nothing but a key.
 	DiscardDocuments bool
 
-	// Logger gets one line a request at debug level, without contents or keys.
+	// Logger gets one line a request at debug level, without contents or keys, and
+	// warnings.
 	// Defaults to none.
 	Logger *slog.Logger
 }

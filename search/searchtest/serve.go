@@ -138,6 +138,7 @@ func firstOf(h http.Header, names ...string) string {
 // it but damage to the body of the reply.
 func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
 	rt, refusal := parseRoute(r)
+	s.warnOfVersion(w.header, rt.version)
 	if refusal == nil {
 		refusal = s.authorize(r, rt)
 	}

@@ -20,6 +20,7 @@ type Server struct {
 	etags  atomic.Uint64 // the last number given out by newETag
 	serial atomic.Uint64 // the number of the last request
 	faults atomic.Pointer[faultState]
+	newer  sync.Map // api-versions that the log was warned of
 	log    requestLog
 
 	// mu guards the fields below. Documents have their own lock, one an index:

@@ -208,7 +208,7 @@ func (p *snapshotReader) index() bool {
 	version := latest
 	if at := parts["apiVersion"]; at >= 0 {
 		text := p.value(at)
-		if version = apiversion.Of(string(bytes.Trim(text, `"`))); text[0] != '"' || !version.Known() {
+		if version = apiversion.Of(string(bytes.Trim(text, `"`))); text[0] != '"' || !version.Known() && !version.Newer() {
 			return p.refuse(at, "the api-version is unknown: it must be a string with one of "+supportedVersions)
 		}
 	}

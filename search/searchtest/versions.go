@@ -2,28 +2,43 @@ package searchtest
 
 import (
 	"cmp"
+	"log/slog"
 	"net/http"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
-// latest is the newest stable api-version that the emulator knows.
+// latest is the api-version of what is asked for in Go: the one that clients begin with.
 var latest = apiversion.Latest()
 
 // supportedVersions says in messages which versions requests may name.
-var supportedVersions = apiversion.Oldest().String() + " to " + apiversion.Default
+var supportedVersions = apiversion.Oldest().String() + " to " + apiversion.Newest().String()
 
 // versionFault returns the answer to a request that names no api-version, or one
-// that does not exist.
-func versionFault(version apiversion.Version) *serviceError {
+// that does not exist. One that is newer than all known ones is answered as the newest
+// of its kind, unless the options are strict.
+func (s *Server) versionFault(version apiversion.Version) *serviceError {
 	switch {
 	case version.String() == "":
 		return &serviceError{status: http.StatusBadRequest, message: "The api-version query parameter is required. Supported api-versions: " + supportedVersions + "."}
-	case !version.Known():
+	case !version.Known() && (s.opts.StrictVersions || !version.Newer()):
 		return &serviceError{status: http.StatusBadRequest, message: "The version indicated by the api-version query string parameter does not exist."}
 	}
 	return nil
+}
+
+// warnOfVersion says, in a header and once in the log, that a version is newer than
+// this emulator.
+func (s *Server) warnOfVersion(h http.Header, version apiversion.Version) {
+	if !version.Newer() || s.opts.StrictVersions {
+		return
+	}
+	as := version.Nearest().String()
+	h.Set("Warning", `299 searchtest "api-version `+version.String()+` is newer than this emulator, which answers as `+as+`"`)
+	if _, warned := s.newer.LoadOrStore(version.String(), true); !warned {
+		s.logger.Warn("api-version newer than emulator", slog.String("api_version", version.String()), slog.String("answered_as", as))
+	}
 }
 
 // resourceType is the name of a type of the service, which has the version in it

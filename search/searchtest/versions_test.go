@@ -1,6 +1,8 @@
 package searchtest
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -172,4 +174,28 @@ func TestStatisticsHaveTheMembersOfTheVersion(t *testing.T) {
 			assert.NotContains(t, p.send(http.MethodGet, test.path+"?api-version="+version, "").body, test.member, version)
 		}
 	}
+}
+
+func TestAVersionNewerThanTheEmulatorIsAnsweredAsTheNewestWithAWarning(t *testing.T) {
+	var log bytes.Buffer
+	p := newProbe(t, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for range 2 {
+		a := p.send(http.MethodGet, "/aliases?api-version=2031-01-01", "")
+		assert.Equal(t, http.StatusOK, a.status, a.body)
+		assert.Equal(t, `299 searchtest "api-version 2031-01-01 is newer than this emulator, which answers as 2026-10-01"`, a.header.Get("Warning"))
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), "newer than emulator"), log.String())
+	assert.Empty(t, p.send(http.MethodGet, "/aliases", "").header.Get("Warning"))
+	p.send(http.MethodGet, "/aliases?api-version=2026-10-02", "").refuses(t, http.StatusBadRequest, "does not exist")
+
+	strict := newProbe(t, &Options{StrictVersions: true})
+	a := strict.send(http.MethodGet, "/aliases?api-version=2031-01-01", "")
+	a.refuses(t, http.StatusBadRequest, "does not exist")
+	assert.Empty(t, a.header.Get("Warning"))
+}
+
+func (a answered) refuses(t *testing.T, status int, part string) {
+	t.Helper()
+	assert.Equal(t, status, a.status, a.body)
+	assert.Contains(t, a.message(), part)
 }
