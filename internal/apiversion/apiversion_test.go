@@ -51,6 +51,8 @@ var specified = map[Capability][]string{
 	VisionVectorizers:     {"AIServicesVisionVectorizer"},
 	PermissionFilters:     {"SearchField.permissionFilter"},
 	KnowledgeStore:        {"SearchIndexerSkillset.knowledgeStore"},
+	IndexProjections:      {"SearchIndexerSkillset.indexProjections"},
+	DataSourceIdentities:  {"SearchIndexerDataSource.identity", "SearchIndexerDataSourceConnection.identity"},
 	Resync:                {"POST /indexers/search.resync"},
 	ResetDocuments:        {"POST /indexers/search.resetdocs"},
 	KnowledgeBases:        {"GET /knowledgebases"},

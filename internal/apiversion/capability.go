@@ -58,6 +58,10 @@ const (
 	RetiredMembers
 	// KnowledgeStore is the member of skillsets.
 	KnowledgeStore
+	// IndexProjections is the member of skillsets.
+	IndexProjections
+	// DataSourceIdentities let a data source sign in with an identity of its own.
+	DataSourceIdentities
 	// IndexerCache is the member cache of indexers.
 	IndexerCache
 	// Resync lets an indexer read permissions again.

@@ -33,7 +33,7 @@ var table = []release{
 	{
 		version: "2021-04-30-preview", like: "2020-06-30-preview",
 		adds: []Capability{
-			Aliases, AnalyzeNormalizer, SemanticRanking, SemanticFields,
+			Aliases, AnalyzeNormalizer, SemanticRanking, SemanticFields, DataSourceIdentities,
 			CodedErrors, RenewedHeaders, CountLast, FlatScores, // recorded for 2023-10-01-preview
 		},
 	},
@@ -46,7 +46,7 @@ var table = []release{
 	},
 	{
 		version: "2023-10-01-preview", like: "2023-07-01-preview",
-		adds: []Capability{VectorSearch, Vectorizers, SemanticQuery},
+		adds: []Capability{VectorSearch, Vectorizers, SemanticQuery, IndexProjections},
 	},
 	{
 		version: "2023-11-01", like: "2020-06-30",
@@ -68,7 +68,7 @@ var table = []release{
 		version: "2024-07-01", like: "2023-11-01",
 		adds: []Capability{
 			NarrowVectors, Stored, Compressions, RerankWithOriginals, Oversampling, PackedBits, VectorWeight, StorageLimit,
-			Vectorizers, SemanticQuery,
+			Vectorizers, SemanticQuery, IndexProjections,
 		},
 	},
 	{
@@ -102,7 +102,7 @@ var table = []release{
 	},
 	{
 		version: Default, like: "2025-09-01",
-		adds: []Capability{Aliases, VectorImages, StrictPostFilter, PassageLength, KnowledgeBases},
+		adds: []Capability{Aliases, VectorImages, StrictPostFilter, PassageLength, KnowledgeBases, DataSourceIdentities},
 	},
 	{
 		version: "2026-05-01-preview", like: "2025-11-01-preview",

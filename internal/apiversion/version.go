@@ -83,6 +83,9 @@ func (v Version) Newer() bool {
 // Nearest returns the version of the table whose capabilities v has.
 func (v Version) Nearest() Version { return Of(nearest(strings.ToLower(v.text)).version) }
 
+// All returns a version that has all capabilities, in the name of Default.
+func All() Version { return Version{text: Default, has: ^capabilities(0)} }
+
 // Oldest returns the first version of the table.
 func Oldest() Version { return Of(table[0].version) }
 

@@ -32,7 +32,7 @@ const (
 func init() { aliasKind.register() }
 
 // aliasKind is how aliases are kept.
-var aliasKind = &resourceKind[*alias]{
+var aliasKind = (&resourceKind[*alias]{
 	set:     "aliases",
 	shape:   &aliasShape,
 	title:   "Alias",
@@ -42,13 +42,7 @@ var aliasKind = &resourceKind[*alias]{
 	compact: "alias",
 	service: "service",
 	parse:   parseAlias,
-	find:    func(c *catalog, name string) *alias { return c.aliases[name] },
-	names:   func(c *catalog) []string { return sortedKeys(c.aliases) },
-	keep:    keepAlias,
-	remove: func(_ *Server, c *catalog, name string) *serviceError {
-		delete(c.aliases, name)
-		return nil
-	},
+	keep:    checkAlias,
 	absent: func(s *Server, name string) *serviceError {
 		e := &serviceError{
 			status: http.StatusNotFound,
@@ -57,7 +51,7 @@ var aliasKind = &resourceKind[*alias]{
 		}
 		return e.withCode("OperationNotAllowed", "IndexAliasNotFoundInService")
 	},
-}
+}).in(func(c *catalog) map[string]*alias { return c.aliases })
 
 // parseAlias reads the definition of an alias.
 func parseAlias(s *Server, body []byte, version apiversion.Version) (*alias, *serviceError) {
@@ -96,15 +90,14 @@ func (s *Server) badAlias(reason string) *serviceError {
 	return e
 }
 
-// keepAlias puts an alias into the catalog.
-func keepAlias(s *Server, c *catalog, next, _ *alias, _ route) *serviceError {
+// checkAlias checks that an alias stands for an index, and no index has its name.
+func checkAlias(s *Server, c *catalog, next, _ *alias, _ route) *serviceError {
 	if c.indexes[next.name] != nil {
 		return nameTaken("alias", "Alias", next.name, "an index has that name")
 	}
 	if c.indexes[next.index] == nil {
 		return s.badAlias("An index alias can be created on an existing index. Index – '" + next.index + "' was not found within the search service – '")
 	}
-	c.aliases[next.name] = next
 	return nil
 }
 

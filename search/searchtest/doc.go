@@ -30,6 +30,15 @@
 // one is not deleted. A field's synonym maps have to exist when the index is created
 // or updated, and may be deleted afterwards.
 //
+// Data sources, indexers, skillsets, knowledge sources and knowledge bases in the same
+// way: an indexer needs its data source, index and skillset, a base its sources, a
+// source of the kind searchIndex its index. Secrets are not given back, and a data
+// source keeps its connection string in an update that leaves it out. Run, reset,
+// resync and the resets of documents and skills are answered as the service does, and
+// the status of an indexer has them; nothing is read or indexed, and a run is in the
+// status a second later as a failure that says so. Lists come in pages from 2026-08 on,
+// 3000 at most.
+//
 // Queries: search by GET and POST with the simple and the full syntax, fields,
 // modes, synonyms, scoring profiles, filters, orders, selections, facets,
 // highlights, paging with continuations; vector and hybrid queries; suggestions
@@ -52,7 +61,7 @@
 // indexing: a term above 32 766 bytes in a filterable, sortable or facetable
 // string, more than 3000 objects in complex collections.
 //
-// Of 543 recorded exchanges with the service 540 come out byte for byte, but for entity
+// Of 955 recorded exchanges with the service 925 come out byte for byte, but for entity
 // tags, the order of the members of @search.facets and the last digit of a score;
 // DIFFERENCES.md has the rest (go test -run Recorded ./search/searchtest). Azure's own
 // SDKs go through their manuals' scenarios with it: JavaScript, Python and Java
@@ -88,6 +97,13 @@
 //     vector and hybrid queries that is the score of the nearest, or the fused one;
 //   - in versions from 2023-11-01 on, refusals of queries have the codes and details
 //     that users have reported, and none where nobody has;
+//   - a skillset with a cycle or an unknown input is refused at its creation; inputs
+//     without a source are not;
+//   - members of knowledge sources and bases, of newer skills, and of the configuration
+//     of an indexer are kept as they came and not checked;
+//   - a knowledge source that a base names is not deleted: 400;
+//   - a new data source without a connection string is taken, one with "<unchanged>" is
+//     refused;
 //   - the texts of messages that were never recorded. Tests should look at the
 //     status, the code and a stable part of a message.
 //
@@ -147,7 +163,9 @@
 //
 // # What is not emulated
 //
-// Indexers, data sources, skillsets and knowledge bases are answered with 501 and
+// No indexer runs, at its creation, by its schedule or by request, and a knowledge source
+// makes no index, indexer, data source and skillset of its own. Retrieval from knowledge
+// bases, files of knowledge sources, and agents are answered with 501 and
 // a message that names the feature. So are, without Options.SemanticStandIn,
 // semantic queries, vector queries that are not made of a vector, the parameter
 // debug except for semantic queries of previews, facets of previews other than

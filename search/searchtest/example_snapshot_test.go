@@ -37,7 +37,7 @@ func ExampleServer_Restore() {
 	// Output:
 	// [hotels] 2
 	// 200 {"id":"2","name":"Roach"}
-	// snapshot: line 2, column 2: the member "indices" is unknown: it must be one of aliases, indexes, synonymMaps
+	// snapshot: line 2, column 2: the member "indices" is unknown: it must be one of aliases, dataSources, indexers, indexes, knowledgeBases, knowledgeSources, skillsets, synonymMaps
 }
 
 func ExampleServer_Snapshot() {

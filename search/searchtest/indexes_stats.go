@@ -23,6 +23,7 @@ func init() {
 		routes: []string{"GET /indexes/{index}/search.stats", "GET /indexes/{index}/stats"},
 	})
 	register(operation{name: OpServiceStatistics, serve: (*Server).serviceStatistics, routes: []string{"GET /servicestats"}})
+	register(operation{name: "listIndexStatistics", needs: apiversion.IndexSummaries, serve: (*Server).listIndexStatistics, routes: []string{"GET /indexstats"}})
 }
 
 // indexStatistics answers GET /indexes('x')/search.stats.
@@ -44,6 +45,40 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
 	}
 	writeJSON(w, r, http.StatusOK, append(body, '}'))
+}
+
+// listIndexStatistics answers GET /indexstats.
+func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	s.mu.RLock()
+	names, next, err := pageOf(r, rt, sortedKeys(s.indexes))
+	indexes := make([]*index, len(names))
+	for i, name := range names {
+		indexes[i] = s.indexes[name]
+	}
+	s.mu.RUnlock()
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	now := time.Now()
+	body := appendContext([]byte{'{'}, r, "/$metadata#Collection("+resourceType(rt.version, "IndexStatisticsSummary")+")")
+	body = append(body, `"value":[`...)
+	for i, ix := range indexes {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		documents, bytes := ix.count(now)
+		body = append(body, `{"name":`...)
+		body = appendJSONString(body, ix.name)
+		body = append(body, `,"documentCount":`...)
+		body = strconv.AppendInt(body, documents, 10)
+		body = append(body, `,"storageSize":`...)
+		body = strconv.AppendInt(body, bytes, 10)
+		body = append(body, `,"vectorIndexSize":`...)
+		body = strconv.AppendInt(body, ix.vectorBytes(now), 10)
+		body = append(body, '}')
+	}
+	writeJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
 }
 
 // vectorBytes is how many bytes the vectors of all documents take, each element
@@ -84,6 +119,7 @@ func (ix *index) vectorBytes(now time.Time) int64 {
 type counter struct {
 	name  string
 	usage int64
+	needs apiversion.Capability
 }
 
 // serviceStatistics answers GET /servicestats. The emulator has no tiers and
@@ -92,7 +128,9 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 	now := time.Now()
 	s.mu.RLock()
 	indexes := slices.Collect(maps.Values(s.indexes))
-	synonymMaps, aliases := int64(len(s.synonymMaps)), int64(len(s.aliases))
+	c := &s.catalog
+	synonymMaps, aliases, indexers, dataSources, skillsets := len(c.synonymMaps), len(c.aliases), len(c.indexers), len(c.dataSources), len(c.skillsets)
+	sources, bases := len(c.knowledgeSources), len(c.knowledgeBases)
 	s.mu.RUnlock()
 	var documents, bytes, vectors int64
 	for _, ix := range indexes {
@@ -101,19 +139,19 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		bytes += size
 		vectors += ix.vectorBytes(now)
 	}
-	counters := []counter{
-		{name: "documentCount", usage: documents}, {name: "indexesCount", usage: int64(len(indexes))}, {name: "indexersCount"},
-		{name: "dataSourcesCount"}, {name: "storageSize", usage: bytes}, {name: "synonymMaps", usage: synonymMaps},
-	}
-	if rt.version.Has(apiversion.SkillsetCounter) {
-		counters = append(counters, counter{name: "skillsetCount"})
-	}
-	if rt.version.Has(apiversion.Aliases) {
-		counters = append(counters, counter{name: "aliasesCount", usage: aliases})
-	}
-	if rt.version.Has(apiversion.VectorIndexSize) {
-		counters = append(counters, counter{name: "vectorIndexSize", usage: vectors})
-	}
+	counters := slices.DeleteFunc([]counter{
+		{"documentCount", documents, 0},
+		{"indexesCount", int64(len(indexes)), 0},
+		{"indexersCount", int64(indexers), 0},
+		{"dataSourcesCount", int64(dataSources), 0},
+		{"storageSize", bytes, 0},
+		{"synonymMaps", int64(synonymMaps), 0},
+		{"skillsetCount", int64(skillsets), apiversion.SkillsetCounter},
+		{"aliasesCount", int64(aliases), apiversion.Aliases},
+		{"vectorIndexSize", vectors, apiversion.VectorIndexSize},
+		{"knowledgeBasesCount", int64(bases), apiversion.KnowledgeCounters},
+		{"knowledgeSourcesCount", int64(sources), apiversion.KnowledgeCounters},
+	}, func(c counter) bool { return !rt.version.Has(c.needs) })
 	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "ServiceStatistics"))
 	body = append(body, `"counters":{`...)
 	for i, c := range counters {

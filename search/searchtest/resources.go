@@ -10,13 +10,35 @@ import (
 )
 
 // resource is a definition that the service keeps by its name: of an index, a
-// synonym map or an alias. What the three have in common is in this file and in
-// resources_serve.go.
+// synonym map, an indexer. What all kinds have in common is in this file and in
+// resources_serve.go; a new kind is one file, as datasources.go, and its name in
+// listedKinds.
 type resource struct {
 	name   string
 	etag   string // bare, without quotes and W/
 	object *object
+	// sent, when set, is what the reply to a creation or an update shows: the
+	// service fills in the rest later.
+	sent *object
 }
+
+// definition is a resource that is nothing but its definition.
+type definition struct{ resource }
+
+// listedKinds are the kinds but indexes, in the order in which a snapshot has them:
+// what others need comes first.
+var listedKinds = []listedKind{synonymMapKind, aliasKind, dataSourceKind, skillsetKind, indexerKind, knowledgeSourceKind, knowledgeBaseKind}
+
+// listedKind is what a snapshot needs of a kind.
+type listedKind interface {
+	snapshotName() string
+	alwaysSaved() bool // as an empty list, if there are none
+	list(c *catalog) []*resource
+	restore(p *snapshotReader) bool
+}
+
+func (k *resourceKind[T]) snapshotName() string { return strings.ToLower(k.plural[:1]) + k.plural[1:] }
+func (k *resourceKind[T]) alwaysSaved() bool    { return k.set == "synonymmaps" || k.set == "aliases" }
 
 // described is what is kept: something with a definition in it.
 type described interface {
@@ -39,13 +61,20 @@ type catalog struct {
 	indexes     map[string]*index
 	synonymMaps map[string]*synonymMap
 	aliases     map[string]*alias
+	indexers    map[string]*indexer
+
+	dataSources, skillsets, knowledgeSources, knowledgeBases map[string]*definition
 }
 
 func newCatalog() catalog {
-	return catalog{indexes: make(map[string]*index), synonymMaps: make(map[string]*synonymMap), aliases: make(map[string]*alias)}
+	return catalog{
+		indexes: make(map[string]*index), synonymMaps: make(map[string]*synonymMap), aliases: make(map[string]*alias), indexers: make(map[string]*indexer),
+		dataSources: make(map[string]*definition), skillsets: make(map[string]*definition),
+		knowledgeSources: make(map[string]*definition), knowledgeBases: make(map[string]*definition),
+	}
 }
 
-// resourceKind is what indexes, synonym maps and aliases differ in.
+// resourceKind is what the kinds differ in.
 type resourceKind[T described] struct {
 	set   string // the collection in addresses: "synonymmaps"
 	shape *shape
@@ -70,14 +99,43 @@ type resourceKind[T described] struct {
 	// names returns all names, in order.
 	names func(c *catalog) []string
 	// keep checks next against everything else and puts it in the place of
-	// current, which is nil if it is new. rt is the request.
+	// current, which is nil if it is new. rt is the request. For a kind with a table
+	// it only checks, and may be nil.
 	keep func(s *Server, c *catalog, next, current T, rt route) *serviceError
-	// remove removes what has that name, if nothing else needs it.
+	// remove removes what has that name, if nothing else needs it. For a kind with a
+	// table it only checks, and may be nil.
 	remove func(s *Server, c *catalog, name string) *serviceError
 
 	// absent, when set, words the refusal to read what is not there, for a
 	// message that begins like no other.
 	absent func(s *Server, name string) *serviceError
+	gone   bool // absent words the refusal to delete it as well
+}
+
+// in completes a kind whose definitions are all in one table of the catalog.
+func (k *resourceKind[T]) in(table func(c *catalog) map[string]T) *resourceKind[T] {
+	k.find = func(c *catalog, name string) T { return table(c)[name] }
+	k.names = func(c *catalog) []string { return sortedKeys(table(c)) }
+	check, needed := k.keep, k.remove
+	k.keep = func(s *Server, c *catalog, next, current T, rt route) *serviceError {
+		if check != nil {
+			if err := check(s, c, next, current, rt); err != nil {
+				return err
+			}
+		}
+		table(c)[next.base().name] = next
+		return nil
+	}
+	k.remove = func(s *Server, c *catalog, name string) *serviceError {
+		if needed != nil {
+			if err := needed(s, c, name); err != nil {
+				return err
+			}
+		}
+		delete(table(c), name)
+		return nil
+	}
+	return k
 }
 
 // register registers the operations on the definitions of the kind.
@@ -132,6 +190,8 @@ func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header
 	case !conditionsHold(h, etag):
 		// Recorded: also for what is not there, If-Match goes first.
 		return preconditionFailed()
+	case current == none && k.gone:
+		return k.absent(s, name)
 	case current == none:
 		// Recorded: not quite the words of the other operations.
 		e := &serviceError{

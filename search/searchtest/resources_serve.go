@@ -39,7 +39,7 @@ func createResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 		writeError(w, r, err)
 		return
 	}
-	writeResource(w, r, rt, k.set, created.base(), http.StatusCreated)
+	writeResource(w, r, rt, k.set, created.base().asSent(), http.StatusCreated)
 }
 
 // putResource answers PUT /indexes('x').
@@ -54,7 +54,7 @@ func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 		w.Header().Set("OData-Version", "4.0")
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		writeResource(w, r, rt, k.set, res, status)
+		writeResource(w, r, rt, k.set, res.asSent(), status)
 	}
 }
 
@@ -81,6 +81,14 @@ func replaceResource[T described](s *Server, r *http.Request, rt route, name str
 	return next.base(), status, err
 }
 
+// asSent is the definition as the reply to the request shows it that made it so.
+func (res *resource) asSent() *resource {
+	if res.sent == nil {
+		return res
+	}
+	return &resource{name: res.name, etag: res.etag, object: res.sent}
+}
+
 // getResource answers GET /indexes('x').
 func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request, rt route, name string, k *resourceKind[T]) {
 	var none T
@@ -104,6 +112,16 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 	s.mu.RLock()
 	all := k.list(&s.catalog)
 	s.mu.RUnlock()
+	names := make([]string, len(all))
+	for i, res := range all {
+		names[i] = res.name
+	}
+	page, next, err := pageOf(r, rt, names)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	all = slices.DeleteFunc(all, func(res *resource) bool { _, found := slices.BinarySearch(page, res.name); return !found })
 	path := "/$metadata#" + k.set
 	if chosen != nil {
 		path += "(" + strings.Join(chosen, ",") + ")"
@@ -120,7 +138,7 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 			body = res.object.appendSome(body, rt.version, chosen)
 		}
 	}
-	writeJSON(w, r, http.StatusOK, append(body, "]}"...))
+	writeJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
 }
 
 // deleteResource answers DELETE /indexes('x').

@@ -62,7 +62,7 @@ func parseRoute(r *http.Request) (route, *serviceError) {
 }
 
 // withoutOperations are the first segments of features that have no operation here.
-var withoutOperations = []string{"indexers", "datasources", "skillsets", "knowledgebases", "knowledgesources", "agents", "indexstats"}
+var withoutOperations = []string{"agents"}
 
 // fill takes the names out of segments that fit a.
 func (rt *route) fill(a *address, segments []string) {

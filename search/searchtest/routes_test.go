@@ -47,7 +47,8 @@ func TestBothSpellingsOfAPathMeanTheSame(t *testing.T) {
 		{"POST", "/indexes('hotels')/docs/search.post.autocomplete", OpAutocomplete, "hotels", ""},
 		{"POST", "/indexes/hotels/docs/autocomplete", OpAutocomplete, "hotels", ""},
 		{"POST", "/indexes/hotels/analyze", OpAnalyze, "hotels", ""},
-		{"GET", "/indexers", OpOther, "", ""},
+		{"GET", "/agents", OpOther, "", ""},
+		{"GET", "/indexers", "listIndexers", "", ""},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			u, err := url.Parse("https://x.search.windows.net" + test.path + "?api-version=2026-04-01")
@@ -80,6 +81,14 @@ func TestBothSpellingsOfADefinitionMeanTheSame(t *testing.T) {
 		{"PUT", "/aliases/x", OpCreateOrUpdateAlias, "x"},
 		{"PUT", "/aliases('it''s')", OpCreateOrUpdateAlias, "it's"},
 		{"DELETE", "/aliases('x')", OpDeleteAlias, "x"},
+		{"POST", "/datasources", "createDataSource", ""},
+		{"PUT", "/skillsets('x')", "createOrUpdateSkillset", "x"},
+		{"GET", "/indexers('x')/search.status", "indexerStatus", "x"},
+		{"GET", "/indexers/x/status", "indexerStatus", "x"},
+		{"POST", "/indexers('x')/search.run", "runIndexer", "x"},
+		{"POST", "/indexers/x/reset", "resetIndexer", "x"},
+		{"DELETE", "/knowledgesources('x')", "deleteKnowledgeSource", "x"},
+		{"GET", "/knowledgebases/x", "getKnowledgeBase", "x"},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			r, err := http.NewRequest(test.method, "https://x.search.windows.net"+test.path+"?api-version=2026-04-01", nil)
@@ -107,6 +116,8 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 		{"GET", "/synonymmaps('x')/y", 404},
 		{"GET", "/aliases('x')/y", 404},
 		{"GET", "/aliases?api-version=2025-09-01", 404},
+		{"GET", "/knowledgebases?api-version=2025-09-01", 404},
+		{"POST", "/indexers('x')/search.resync?api-version=2026-04-01", 404},
 		{"GET", "/indexes('types')/search.analyze/x", 404},
 		{"PATCH", "/indexes", 405},
 		{"PUT", "/synonymmaps", 405},
@@ -130,11 +141,11 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 func TestWhatIsNotEmulatedIsNamed(t *testing.T) {
 	p := newProbe(t, nil)
 	for path, feature := range map[string]string{
-		"/indexers": "indexers", "/datasources('x')": "datasources", "/skillsets": "skillsets", "/knowledgebases": "knowledgebases",
+		"/agents": "agents yet", "/knowledgebases('x')/retrieve": "retrieval from knowledge bases", "/knowledgesources/x/files": "files of knowledge sources",
 	} {
 		a := p.send("POST", path, "{}")
 		assert.Equal(t, http.StatusNotImplemented, a.status, path)
-		assert.Equal(t, "searchtest does not emulate "+feature+" yet.", a.message())
+		assert.Equal(t, "searchtest does not emulate "+feature+".", a.message())
 	}
 }
 

@@ -17,6 +17,8 @@ func whole(name string) property  { return property{name: name, kind: kindInt} }
 func double(name string) property { return property{name: name, kind: kindDouble} }
 func texts(name string) property  { return property{name: name, kind: kindStrings, def: []any{}} }
 
+func anything(name string) property { return property{name: name, kind: kindAny} }
+
 func objectOf(name string, sh *shape) property {
 	return property{name: name, kind: kindObject, shape: func() *shape { return sh }}
 }

@@ -146,6 +146,13 @@ func (p *parser) object(in *jsonMembers, sh *shape) (*object, *serviceError) {
 		if i < 0 && strings.Contains(name, "@") {
 			continue // annotations are welcome everywhere: definitions are sent as they were got
 		}
+		if i < 0 && sh.open {
+			if out.others == nil {
+				out.others = &jsonMembers{}
+			}
+			out.others.names, out.others.values = append(out.others.names, name), append(out.others.values, value)
+			continue
+		}
 		if i < 0 || !p.version.Has(sh.members[i].needs) {
 			return nil, p.unknownMember(name, value, sh)
 		}
@@ -169,6 +176,8 @@ func (p *parser) object(in *jsonMembers, sh *shape) (*object, *serviceError) {
 // value fits one JSON value to a member.
 func (p *parser) value(in any, m *property, around *shape) (any, *serviceError) {
 	switch m.kind {
+	case kindAny:
+		return in, nil
 	case kindStrings, kindObjects:
 		list, ok := in.([]any)
 		if !ok {
@@ -281,7 +290,7 @@ func (p *parser) variant(in *jsonMembers, m *property) (*shape, *serviceError) {
 	if name == "" {
 		return nil, p.unreadable(p.parameter() + " : A resource without a type name was found, but no expected type was specified. To allow entries without type information, the expected type must also be specified when the model is specified.")
 	}
-	if sh, ok := m.variants[name]; ok {
+	if sh, ok := m.variants[name]; ok && p.version.Has(sh.needs) {
 		return sh, nil
 	}
 	return nil, p.unreadable("A resource with type name '" + strings.TrimPrefix(name, "#") + "' was found, but the model does not define that type for the property '" + m.name + "'.")

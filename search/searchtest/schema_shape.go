@@ -22,6 +22,7 @@ const (
 	kindObjects // list of kindObject
 	kindWeights // object of any names with numbers
 	kindHeaders // object of any names with strings
+	kindAny     // JSON that is kept as it came, of *jsonMembers, []any, json.Number, …
 )
 
 // shape describes the JSON objects of one type: their members in the order in
@@ -29,6 +30,10 @@ const (
 type shape struct {
 	typeName string // without the namespace, as error messages say it
 	members  []property
+
+	needs apiversion.Capability // where it is one of the variants of a member
+	// open means that other members are kept and written behind those of the shape.
+	open bool
 
 	// writes, when set, says which members an object has when it is written;
 	// otherwise it has them all.
@@ -69,7 +74,8 @@ type property struct {
 type object struct {
 	shape  *shape
 	values []any
-	given  []bool // whether the request had the member, and not as null
+	given  []bool       // whether the request had the member, and not as null
+	others *jsonMembers // of an open shape, nil for none
 }
 
 // pairs is an object with names of the user's choice, in the order given.
@@ -171,10 +177,16 @@ func (o *object) appendSome(dst []byte, version apiversion.Version, chosen []str
 		}
 		dst = appendDefinitionValue(dst, m.kind, value, version)
 	}
+	if o.others != nil && chosen == nil {
+		dst = appendOpenMembers(dst, o.others, redactSecrets, first)
+	}
 	return append(dst, '}')
 }
 
 func appendDefinitionValue(dst []byte, k kind, value any, version apiversion.Version) []byte {
+	if k == kindAny {
+		return appendOpen(dst, value, redactSecrets)
+	}
 	switch v := value.(type) {
 	case nil:
 		return append(dst, "null"...)

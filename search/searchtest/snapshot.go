@@ -16,8 +16,9 @@ import (
 )
 
 // Snapshot writes everything that the service holds as one JSON object that
-// Restore reads, and people: indexes with their documents, synonym maps and
-// aliases, definitions by name and a line for each document, in the order in
+// Restore reads, and people: indexes with their documents, synonym maps, aliases,
+// and, where there are any, dataSources, skillsets, indexers, knowledgeSources and
+// knowledgeBases; definitions by name and a line for each document, in the order in
 // which they were written.
 //
 //	{
@@ -44,8 +45,8 @@ import (
 //	}
 //
 // Definitions and documents have the members that were sent, so that what was
-// left to the service stays so. Secrets in definitions are not written, and
-// neither are entity tags, histories, requests and faults.
+// left to the service stays so. Secrets in definitions are not written, connection
+// strings among them, and neither are entity tags, histories, requests and faults.
 //
 // Snapshot may be called while requests are under way. Each index is then written
 // as it was at one moment, two indexes perhaps at two. VisibilityLag does not hide
@@ -57,15 +58,20 @@ func (s *Server) Snapshot(w io.Writer) error {
 	for _, name := range sortedKeys(s.indexes) {
 		indexes = append(indexes, s.indexes[name])
 	}
-	synonymMaps, aliases := synonymMapKind.list(&s.catalog), aliasKind.list(&s.catalog)
+	lists := make([][]*resource, len(listedKinds))
+	for i, k := range listedKinds {
+		lists[i] = k.list(&s.catalog)
+	}
 	s.mu.RUnlock()
 
 	p.text("{\n  \"indexes\": ")
 	p.list(2, len(indexes), func(i int) { p.index(indexes[i]) })
-	p.text(",\n  \"synonymMaps\": ")
-	p.list(2, len(synonymMaps), func(i int) { p.line(appendGiven(nil, synonymMaps[i].object, latest)) })
-	p.text(",\n  \"aliases\": ")
-	p.list(2, len(aliases), func(i int) { p.line(appendGiven(nil, aliases[i].object, latest)) })
+	for i, k := range listedKinds {
+		if list := lists[i]; len(list) > 0 || k.alwaysSaved() {
+			p.text(",\n  " + strconv.Quote(k.snapshotName()) + ": ")
+			p.list(2, len(list), func(i int) { p.line(appendGiven(nil, list[i].object, everyMember)) })
+		}
+	}
 	p.text("\n}\n")
 	return p.w.Flush()
 }
@@ -175,11 +181,17 @@ func appendGiven(dst []byte, o *object, version apiversion.Version) []byte {
 		dst = append(dst, ':')
 		dst = appendGivenValue(dst, &o.shape.members[i], o.values[i], version)
 	}
+	if o.others != nil {
+		dst = appendOpenMembers(dst, o.others, omitSecrets, first)
+	}
 	return append(dst, '}')
 }
 
 // appendGivenValue appends a value of member m.
 func appendGivenValue(dst []byte, m *property, value any, version apiversion.Version) []byte {
+	if m.kind == kindAny {
+		return appendOpen(dst, value, omitSecrets)
+	}
 	switch v := value.(type) {
 	case *object:
 		return appendGiven(dst, v, version)

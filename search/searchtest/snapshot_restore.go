@@ -87,19 +87,28 @@ func (p *snapshotReader) place() (line, column int) {
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// read reads all of it. Aliases need indexes, so it notes where the lists are and
-// reads them in that order.
+// read reads all of it. Aliases need indexes, for example, so it notes where the lists
+// are and reads them in the order of need.
 func (p *snapshotReader) read() bool {
-	lists := map[string]int{"indexes": -1, "synonymMaps": -1, "aliases": -1}
+	lists := map[string]int{"indexes": -1}
+	for _, k := range listedKinds {
+		lists[k.snapshotName()] = -1
+	}
 	if !p.members(lists) {
 		return false
 	}
 	if !p.atEnd() {
 		return p.refuse(p.pos, "there is something after the end of the snapshot")
 	}
-	return p.list(lists["indexes"], p.index) &&
-		p.list(lists["synonymMaps"], func() bool { return readDefinition(p, synonymMapKind) }) &&
-		p.list(lists["aliases"], func() bool { return readDefinition(p, aliasKind) })
+	if !p.list(lists["indexes"], p.index) {
+		return false
+	}
+	for _, k := range listedKinds {
+		if !p.list(lists[k.snapshotName()], func() bool { return k.restore(p) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // members reads an object and notes where the values of its members begin, which
@@ -177,15 +186,15 @@ func (p *snapshotReader) value(start int) []byte {
 	return p.data[start:sc.pos]
 }
 
-// readDefinition reads a synonym map or an alias.
-func readDefinition[T described](p *snapshotReader, k *resourceKind[T]) bool {
+// restore reads a definition of the kind.
+func (k *resourceKind[T]) restore(p *snapshotReader) bool {
 	p.peek()
 	start := p.pos
 	text := p.value(start)
 	p.pos += len(text)
-	next, err := k.parse(p.s, text, latest)
+	next, err := k.parse(p.s, text, everyMember)
 	if err == nil {
-		err = k.add(p.s, &p.catalog, next, route{version: latest})
+		err = k.add(p.s, &p.catalog, next, route{version: everyMember})
 	}
 	if err != nil {
 		return p.refuse(start, err.reason())

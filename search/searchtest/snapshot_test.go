@@ -162,7 +162,7 @@ func TestSnapshotsThatAreRefusedChangeNothing(t *testing.T) {
 	for name, test := range map[string]struct{ text, says string }{
 		"nothing":                       {``, "line 1, column 1: an object was expected"},
 		"a list":                        {`[]`, "line 1, column 1: an object was expected"},
-		"an unknown member":             {"{\n  \"indices\": []}", `line 2, column 3: the member "indices" is unknown: it must be one of aliases, indexes, synonymMaps`},
+		"an unknown member":             {"{\n  \"indices\": []}", `line 2, column 3: the member "indices" is unknown: it must be one of aliases, dataSources, indexers, indexes, knowledgeBases, knowledgeSources, skillsets, synonymMaps`},
 		"a member twice":                {`{"aliases":[],"aliases":[]}`, `line 1, column 15: the member "aliases" is there twice`},
 		"no JSON":                       {"{\"indexes\": [\n{]}", "line 2, column 2: invalid JSON"},
 		"something behind":              {`{} {}`, "line 1, column 4: there is something after the end"},

@@ -37,7 +37,7 @@ const (
 func init() { synonymMapKind.register() }
 
 // synonymMapKind is how synonym maps are kept.
-var synonymMapKind = &resourceKind[*synonymMap]{
+var synonymMapKind = (&resourceKind[*synonymMap]{
 	set:     "synonymmaps",
 	shape:   &synonymMapShape,
 	title:   "SynonymMap",
@@ -46,19 +46,9 @@ var synonymMapKind = &resourceKind[*synonymMap]{
 	compact: "synonymMap",
 	service: "service",
 	parse:   parseSynonymMap,
-	find:    func(c *catalog, name string) *synonymMap { return c.synonymMaps[name] },
-	names:   func(c *catalog) []string { return sortedKeys(c.synonymMaps) },
-	keep: func(_ *Server, c *catalog, next, _ *synonymMap, _ route) *serviceError {
-		c.synonymMaps[next.name] = next
-		return nil
-	},
 	// Documented: a map can be deleted while fields name it. Searches in those
 	// are refused then.
-	remove: func(_ *Server, c *catalog, name string) *serviceError {
-		delete(c.synonymMaps, name)
-		return nil
-	},
-}
+}).in(func(c *catalog) map[string]*synonymMap { return c.synonymMaps })
 
 // parseSynonymMap reads the definition of a synonym map.
 func parseSynonymMap(_ *Server, body []byte, version apiversion.Version) (*synonymMap, *serviceError) {

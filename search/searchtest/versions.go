@@ -12,6 +12,10 @@ import (
 // latest is the api-version of what is asked for in Go: the one that clients begin with.
 var latest = apiversion.Latest()
 
+// everyMember reads and writes definitions with the members of all versions: of
+// snapshots, whose definitions say no version.
+var everyMember = apiversion.All()
+
 // supportedVersions says in messages which versions requests may name.
 var supportedVersions = apiversion.Oldest().String() + " to " + apiversion.Newest().String()
 

@@ -1,0 +1,170 @@
+package searchtest
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+)
+
+func init() {
+	action := func(name Operation, verb string, needs apiversion.Capability, serve handler) {
+		register(operation{name: name, needs: needs, serve: serve, routes: []string{"POST /indexers/{name}/search." + verb, "POST /indexers/{name}/" + verb}})
+	}
+	action("runIndexer", "run", 0, (*Server).runIndexer)
+	action("resetIndexer", "reset", 0, (*Server).resetIndexer)
+	action("resyncIndexer", "resync", apiversion.Resync, (*Server).resyncIndexer)
+	action("resetDocuments", "resetdocs", apiversion.ResetDocuments, (*Server).resetDocuments)
+	register(operation{
+		name: "indexerStatus", serve: (*Server).indexerStatus,
+		routes: []string{"GET /indexers/{name}/search.status", "GET /indexers/{name}/status"},
+	})
+}
+
+// execution is something that an indexer has done.
+type execution struct {
+	status string // "reset", or "transientFailure" of a run, which the emulator cannot do
+	time   time.Time
+}
+
+// keptExecutions is how many of its executions the service shows of an indexer.
+const keptExecutions = 50
+
+// runDelay is how long after the request the status has a run. Recorded: at once it
+// has none.
+const runDelay = time.Second
+
+// notRun is what the status says of a run.
+const notRun = "searchtest does not run indexers: no document was read or indexed."
+
+// at calls change for the indexer of the request, under the lock, and answers with
+// status if there is one.
+func (s *Server) at(w http.ResponseWriter, r *http.Request, rt route, status int, change func(x *indexer)) {
+	s.mu.Lock()
+	x := s.indexers[rt.name]
+	if x != nil {
+		change(x)
+		x.executions = x.executions[:min(len(x.executions), keptExecutions)]
+	}
+	s.mu.Unlock()
+	if x == nil {
+		writeError(w, r, noSuchIndexer(s, rt.name))
+		return
+	}
+	w.WriteHeader(status)
+}
+
+// runIndexer answers POST …/search.run. The reply is that of the service; the run
+// fails a moment later, so that whoever waits for its end sees why there was none.
+func (s *Server) runIndexer(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	s.at(w, r, rt, http.StatusAccepted, func(x *indexer) {
+		x.executions = slices.Insert(x.executions, 0, execution{"transientFailure", time.Now().Add(runDelay)})
+	})
+}
+
+// resetIndexer answers POST …/search.reset.
+func (s *Server) resetIndexer(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	s.at(w, r, rt, http.StatusNoContent, func(x *indexer) {
+		x.executions = slices.Insert(x.executions, 0, execution{"reset", time.Now()})
+	})
+}
+
+var resyncShape = shape{typeName: "IndexerResyncBody", members: []property{texts("options").must().among("permissions")}}
+
+// resyncIndexer answers POST …/search.resync.
+func (s *Server) resyncIndexer(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	s.marked(w, r, rt, &resyncShape)
+}
+
+var resetDocumentsShape = shape{typeName: "DocumentKeysOrIds", members: []property{texts("documentKeys"), texts("datasourceDocumentIds")}}
+
+// resetDocuments answers POST …/search.resetdocs.
+func (s *Server) resetDocuments(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	s.marked(w, r, rt, &resetDocumentsShape)
+}
+
+// marked answers a request that says what the next run does, which there is none of:
+// what it says is checked.
+func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt route, sh *shape) {
+	body, err := readAll(r)
+	if err == nil && len(body) > 0 {
+		_, err = newParser("options", rt.version).read(body, sh)
+	}
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	s.at(w, r, rt, http.StatusNoContent, func(*indexer) {})
+}
+
+// indexerStatus answers GET …/search.status.
+func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
+	s.mu.RLock()
+	x := s.indexers[rt.name]
+	var executions []execution
+	if x != nil {
+		executions = slices.Clone(x.executions)
+	}
+	s.mu.RUnlock()
+	if x == nil {
+		writeError(w, r, noSuchIndexer(s, rt.name))
+		return
+	}
+	now := time.Now()
+	executions = slices.DeleteFunc(executions, func(e execution) bool { return e.time.After(now) })
+
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "IndexerExecutionInfo"))
+	body = append(body, `"name":`...)
+	body = appendJSONString(body, x.name)
+	// Recorded: running means well, also of one that has never run.
+	body = append(body, `,"status":"running","lastResult":`...)
+	if len(executions) > 0 {
+		body = executions[0].appendTo(body, rt.version)
+	} else {
+		body = append(body, "null"...)
+	}
+	body = append(body, `,"executionHistory":[`...)
+	for i, e := range executions {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = e.appendTo(body, rt.version)
+	}
+	ran := slices.ContainsFunc(executions, func(e execution) bool { return e.status != "reset" })
+	switch {
+	case ran: // of the published example
+		body = append(body, `],"limits":{"maxRunTime":"PT22H","maxDocumentExtractionSize":256000000,"maxDocumentContentCharactersToExtract":4000000}}`...)
+	case len(executions) > 0: // recorded
+		body = append(body, `],"limits":null}`...)
+	default:
+		body = append(body, `],"limits":{"maxRunTime":"PT0S","maxDocumentExtractionSize":0,"maxDocumentContentCharactersToExtract":0}}`...)
+	}
+	writeJSON(w, r, http.StatusOK, body)
+}
+
+// appendTo appends an execution of a status.
+func (e execution) appendTo(dst []byte, version apiversion.Version) []byte {
+	dst = append(dst, `{"status":`...)
+	dst = appendJSONString(dst, e.status)
+	at := strconv.Quote(e.time.UTC().Format("2006-01-02T15:04:05.000Z"))
+	failed := e.status != "reset"
+	dst = append(dst, `,"errorMessage":`...)
+	if failed {
+		dst = appendJSONString(dst, notRun)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, `,"startTime":`+at+`,"endTime":`+at+`,"itemsProcessed":0,"itemsFailed":0,"initialTrackingState":null,"finalTrackingState":null,"errors":[`...)
+	if failed {
+		dst = append(dst, `{"key":null,"statusCode":501,"name":"searchtest","errorMessage":`...)
+		dst = appendJSONString(dst, notRun)
+		dst = append(dst, `,"details":null,"documentationLink":null}`...)
+	}
+	dst = append(dst, `],"warnings":[]`...)
+	if version.Has(apiversion.RetiredMembers) {
+		dst = append(dst, `,"metrics":null`...)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,58 @@
+package searchtest
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+)
+
+// mostOnPage is how many definitions a page of a list has if the request asks for no
+// number, and at most.
+const mostOnPage = 3000
+
+// pageOf returns those of the names that a list shows, which are in order, and the
+// address of the next page, "" if there is none. Versions without pages show all.
+func pageOf(r *http.Request, rt route, names []string) (page []string, next string, err *serviceError) {
+	if !rt.version.Has(apiversion.ListPages) {
+		return names, "", nil
+	}
+	bad := func(name string) ([]string, string, *serviceError) {
+		return nil, "", &serviceError{
+			status:  http.StatusBadRequest,
+			message: "The value '" + rt.query.Get(name) + "' is not valid for the query parameter '" + name + "'.",
+		}
+	}
+	size := mostOnPage
+	if text := rt.query.Get("pageSize"); text != "" {
+		var fault error
+		if size, fault = strconv.Atoi(text); fault != nil || size < 1 || size > mostOnPage {
+			return bad("pageSize")
+		}
+	}
+	if typ := rt.query.Get("searchType"); typ != "" && typ != "prefix" {
+		return bad("searchType")
+	}
+	prefix, after := rt.query.Get("search"), rt.query.Get("$skiptoken")
+	page = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !strings.HasPrefix(name, prefix) || after != "" && name <= after
+	})
+	if len(page) <= size {
+		return page, "", nil
+	}
+	page = page[:size]
+	rt.query.Set("$skiptoken", page[size-1])
+	return page, baseURL(r) + r.URL.EscapedPath() + "?" + rt.query.Encode(), nil
+}
+
+// appendNextLink ends the object of a list, with the address of the next page if there
+// is one.
+func appendNextLink(dst []byte, next string) []byte {
+	if next != "" {
+		dst = append(dst, `,"@odata.nextLink":`...)
+		dst = appendJSONString(dst, next)
+	}
+	return append(dst, '}')
+}
