@@ -91,7 +91,7 @@ func TestSeedThatCannotBeUsedIsOneLineAndExit2(t *testing.T) {
 	for name, c := range map[string]struct{ content, says string }{
 		"not JSON":         {"{\n\"indexes\": [", "line 2"},
 		"empty":            {``, "line 1, column 1"},
-		"misspelled":       {`{"index":[]}`, "it must be one of aliases, indexes, synonymMaps"},
+		"misspelled":       {`{"index":[]}`, "it must be one of aliases, dataSources, indexers, indexes, knowledgeBases"},
 		"a wrong document": {`{"indexes":[{"definition":` + hotels + `,"documents":[{"id":"1","stars":5}]}]}`, "stars"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,9 +18,9 @@
 //
 // Routes in both spellings, /indexes('x')/docs('k') and /indexes/x/docs/k. The
 // api-version, which must be there and be one of 2019-05-06 to 2026-10-01 or a preview
-// up to 2026-11-01; a newer one is answered as the newest of these, with a warning. Admin keys, query keys and bearer tokens, 401 and 403.
-// Metadata levels, the headers of replies, error bodies, gzip in both
-// directions.
+// up to 2026-11-01; a newer one is answered as the newest of these, with a warning.
+// Admin keys, query keys and bearer tokens, 401 and 403. Metadata levels, the headers
+// of replies, error bodies, gzip in both directions.
 //
 // Index definitions: create, create or update with conditions, get, list,
 // delete, statistics, with the service's validation, defaults and entity tags.
