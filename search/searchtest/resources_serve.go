@@ -1,6 +1,8 @@
 package searchtest
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -65,7 +67,7 @@ func replaceResource[T described](s *Server, r *http.Request, rt route, name str
 	if err != nil {
 		return nil, 0, err
 	}
-	next, err := k.parse(s, body, rt.version)
+	next, err := k.parse(s, withName(body, name), rt.version)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -87,6 +89,25 @@ func (res *resource) asSent() *resource {
 		return res
 	}
 	return &resource{name: res.name, etag: res.etag, object: res.sent}
+}
+
+// withName returns a definition with the name of the address if it has none: published
+// examples leave it out.
+func withName(body []byte, name string) []byte {
+	var members map[string]json.RawMessage
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\ufeff")), " \t\r\n")
+	if json.Unmarshal(trimmed, &members) != nil || trimmed[0] != '{' {
+		return body // for the parser to refuse
+	}
+	if _, found := members["name"]; found {
+		return body
+	}
+	rest := bytes.TrimLeft(trimmed[1:], " \t\r\n")
+	out := appendJSONString([]byte(`{"name":`), name)
+	if rest[0] != '}' {
+		out = append(out, ',')
+	}
+	return append(out, rest...)
 }
 
 // getResource answers GET /indexes('x').

@@ -25,7 +25,7 @@ func complexField(o *object) bool {
 // complete fills in the defaults that depend on other members.
 func (d *indexDefinition) complete() {
 	for _, f := range d.object.objects("fields") {
-		completeField(f, false)
+		d.completeField(f, false)
 	}
 	for _, p := range d.object.objects("scoringProfiles") {
 		// Recorded: a profile without functions has no aggregation, one with
@@ -76,22 +76,23 @@ func (d *indexDefinition) defaults(sh *shape) *object {
 
 // completeField fills in the attributes that a field does not mention. Below a
 // collection of complex objects nothing can be sorted by.
-func completeField(o *object, below bool) {
+func (d *indexDefinition) completeField(o *object, below bool) {
 	typ, collection, ok := stored.ParseType(o.str("type"))
 	if !ok {
 		return // validate refuses it
 	}
 	if typ == stored.Complex {
 		for _, f := range o.objects("fields") {
-			completeField(f, below || collection)
+			d.completeField(f, below || collection)
 		}
 		return
 	}
 	vector := typ.VectorElement()
 	for name, def := range map[string]bool{
-		"searchable":  typ == stored.String,
-		"filterable":  !vector,
-		"retrievable": !vector,
+		"searchable": typ == stored.String || vector,
+		"filterable": !vector,
+		// The vendor: 2024-03-01-preview has changed the default of vectors to false.
+		"retrievable": !vector || !d.version.Has(apiversion.Stored),
 		"stored":      true,
 		"sortable":    !vector && !collection && !below,
 		"facetable":   !vector && typ != stored.GeographyPoint,

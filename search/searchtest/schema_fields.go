@@ -30,7 +30,7 @@ const (
 
 // simpleAttributes are the members that only simple fields have.
 var simpleAttributes = []string{
-	"searchable", "filterable", "retrievable", "stored", "sortable", "facetable", "key", "indexAnalyzer", "searchAnalyzer",
+	"searchable", "filterable", "retrievable", "stored", "sortable", "facetable", "key", "permissionFilter", "indexAnalyzer", "searchAnalyzer",
 	"analyzer", "normalizer", "dimensions", "vectorSearchProfile", "vectorEncoding",
 }
 
@@ -176,6 +176,8 @@ func (d *indexDefinition) simpleField(f *object, path string, nested, below bool
 		return bad("cannot be sortable: it is below a collection and has many values.")
 	case f.boolean("facetable") && typ == stored.GeographyPoint:
 		return bad("cannot be facetable.")
+	case f.has("permissionFilter") && (typ != stored.String || !f.boolean("filterable")):
+		return bad("cannot have a permission filter: only filterable strings and collections of strings can.")
 	case !f.boolean("stored"):
 		return bad("must be stored: only vector fields can go without.")
 	}

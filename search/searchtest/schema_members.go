@@ -62,6 +62,7 @@ func init() {
 		flag("sortable"),
 		flag("facetable"),
 		flag("key"),
+		text("permissionFilter").when(apiversion.PermissionFilters).among("userIds", "groupIds", "rbacScope"),
 		text("indexAnalyzer"),
 		text("searchAnalyzer"),
 		text("analyzer"),
@@ -98,6 +99,7 @@ func init() {
 		oneOf("similarity", similarityShapes).when(apiversion.Similarity),
 		objectOf("semantic", &semanticShape).when(apiversion.SemanticRanking),
 		objectOf("vectorSearch", &vectorSearchShape).when(apiversion.VectorSearch),
+		text("permissionFilterOption").when(apiversion.PermissionFilters).among("enabled", "disabled"),
 	}
 }
 
@@ -203,7 +205,7 @@ var vectorSearchShape = shape{typeName: "VectorSearch", members: []property{
 	}}),
 	listOf("vectorizers", &shape{typeName: "VectorSearchVectorizer", members: []property{
 		text("name").must(),
-		text("kind").must().among("azureOpenAI", "customWebApi"),
+		text("kind").must().among("azureOpenAI", "customWebApi", "aiServicesVision", "aml"),
 		objectOf("azureOpenAIParameters", &shape{typeName: "AzureOpenAIParameters", members: []property{
 			text("resourceUri"),
 			text("deploymentId"),
@@ -219,6 +221,20 @@ var vectorSearchShape = shape{typeName: "VectorSearch", members: []property{
 			text("authResourceId"),
 			objectOf("authIdentity", &identityShape),
 		}}),
+		objectOf("aiServicesVisionParameters", &shape{typeName: "AIServicesVisionParameters", members: []property{
+			text("modelVersion").must(),
+			text("resourceUri").must(),
+			text("apiKey").hidden(redacted),
+			objectOf("authIdentity", &identityShape),
+		}}).when(apiversion.VisionVectorizers),
+		objectOf("amlParameters", &shape{typeName: "AMLParameters", members: []property{
+			text("uri").must(),
+			text("key").hidden(redacted),
+			text("resourceId"),
+			text("timeout"),
+			text("region"),
+			text("modelName"),
+		}}).when(apiversion.VisionVectorizers),
 	}}).when(apiversion.Vectorizers),
 	listOf("compressions", &shape{typeName: "VectorSearchCompressionConfiguration", members: []property{
 		text("name").must(),

@@ -23,7 +23,7 @@ func (d *indexDefinition) vectorField(f *object, path string, nested bool) *serv
 			return bad("must not have the property '" + name + "' set to true.")
 		}
 	}
-	for _, name := range []string{"analyzer", "searchAnalyzer", "indexAnalyzer", "normalizer"} {
+	for _, name := range []string{"permissionFilter", "analyzer", "searchAnalyzer", "indexAnalyzer", "normalizer"} {
 		if f.has(name) {
 			return bad("must not have the property '" + name + "'.")
 		}
@@ -121,7 +121,13 @@ func (d *indexDefinition) validateVectors() *serviceError {
 		}
 	}
 	for _, v := range d.vectors("vectorizers") {
-		if err := d.onlyFor(v, map[string]string{"azureOpenAI": "azureOpenAIParameters", "customWebApi": "customWebApiParameters"}); err != nil {
+		if kind := v.str("kind"); (kind == "aiServicesVision" || kind == "aml") && !d.version.Has(apiversion.VisionVectorizers) {
+			return d.refuse("InvalidPropertyValue", "The value '"+kind+"' of the property 'kind' is not valid. Supported values are: azureOpenAI, customWebApi.")
+		}
+		if err := d.onlyFor(v, map[string]string{
+			"azureOpenAI": "azureOpenAIParameters", "customWebApi": "customWebApiParameters",
+			"aiServicesVision": "aiServicesVisionParameters", "aml": "amlParameters",
+		}); err != nil {
 			return err
 		}
 	}
