@@ -39,6 +39,9 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 	if err != nil {
 		return nil, err
 	}
+	if args.reader, err = s.readerOf(r, rt); err != nil {
+		return nil, err
+	}
 	var p *typedPlan
 	prepare := func(v *view) (err *serviceError) {
 		if p, err = planTyped(v.schema, args); err != nil {

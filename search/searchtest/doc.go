@@ -47,6 +47,12 @@
 // one recording shows. Nearest neighbors are always exact. What is found among
 // equals comes in the order of writing.
 //
+// Permissions of documents: an index whose permissionFilterOption is enabled shows in
+// searches, suggestions, autocompletion and lookups what is open to all, and what the
+// reader of x-ms-query-source-authorization may see: Options.Reader. A request without
+// that header, with an admin key as well, sees what is open to all. An elevated read
+// (x-ms-enable-elevated-read) sees everything.
+//
 // Text analysis: the analyze request, with the components of the index and most
 // of the service's.
 //
@@ -104,6 +110,12 @@
 //   - a knowledge source that a base names is not deleted: 400;
 //   - a new data source without a connection string is taken, one with "<unchanged>" is
 //     refused;
+//   - permissions do not trim $count, statistics and writes; "all" in a field of users
+//     or groups opens a document to all, and one whose permission fields name no reader
+//     is for elevated reads alone;
+//   - an elevated read needs a bearer token, which Options.Token grants everything: the
+//     documentation asks for a role, and no key has one;
+//   - versions without permission filters know neither header, and results are trimmed;
 //   - the texts of messages that were never recorded. Tests should look at the
 //     status, the code and a stable part of a message.
 //
@@ -176,7 +188,7 @@
 // configured. A merge does not meet a version conflict and an update with
 // allowIndexDowntime does not take the index offline: a faults script gives 409
 // and 422. Quotas of a service tier are reported, not enforced. Full metadata is
-// the same as minimal. Encryption keys, CORS and role-based access are accepted
+// the same as minimal. Encryption keys, CORS and role-based access of requests are accepted
 // and not acted on. A changed alias counts at once, while the service takes up to
 // ten seconds. Terms are measured before analysis. Nothing is kept on disk but by
 // Snapshot.

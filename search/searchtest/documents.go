@@ -103,7 +103,12 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, _
 			return
 		}
 	}
-	if !found {
+	reader, err := s.readerOf(r, rt)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	if !found || !reader.sees(sc, data) {
 		writeError(w, r, noSuchDocument())
 		return
 	}

@@ -30,6 +30,13 @@ type Options struct {
 	// every token.
 	Token func(bearer string) bool
 
+	// Reader resolves the token of x-ms-query-source-authorization to the user, the
+	// groups and the scopes whose documents a query of an index with permission filters
+	// may see. An error is answered with 503. It may be called from many goroutines.
+	// Defaults to the claims oid and groups of a JSON Web Token, whose signature is not
+	// checked, and no scopes.
+	Reader func(token string) (user string, groups, scopes []string, err error)
+
 	// MaxBatchActions is the most actions in one request; more are refused with
 	// 400. Defaults to 1000, the documented limit; values above 32 000, the limit
 	// that the service enforces, mean 32 000. Negative means 32 000 as well, which

@@ -106,6 +106,7 @@ var autocompleteParameters = []parameter{
 type arguments struct {
 	get     bool
 	version apiversion.Version
+	reader  reader         // whom the results are for
 	values  map[string]any // by the name in a POST: string, bool, int64, float64, []string, []json.RawMessage
 
 	// The members of the body of a POST in their order, for the continuation.

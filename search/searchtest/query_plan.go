@@ -193,13 +193,9 @@ func (sc *schema) expressions() *odata.Options {
 
 // planFilter compiles the filter, and parses the search texts in it.
 func (p *searchPlan) planFilter() *serviceError {
-	text := p.args.text("filter")
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	filter, err := odata.CompileFilter(text, p.sc.expressions())
-	if err != nil {
-		return invalidExpression(err.Error(), "$filter")
+	filter, err := p.args.compileFilter(p.sc.expressions(), p.sc)
+	if err != nil || filter == nil {
+		return err
 	}
 	p.filter = filter
 	for _, call := range filter.Matches() {

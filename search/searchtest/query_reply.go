@@ -45,6 +45,9 @@ func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int
 	if err != nil {
 		return 0, nil, err
 	}
+	if args.reader, err = s.readerOf(r, rt); err != nil {
+		return 0, nil, err
+	}
 	var p *searchPlan
 	prepare := func(v *view) (err *serviceError) {
 		if p, err = planSearch(v.schema, args); err != nil {

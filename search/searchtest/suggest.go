@@ -67,14 +67,10 @@ func planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
 			return nil, a.refuse("searchFields", "The field '"+path+"' in the search field list is not a source field of the suggester '"+p.name+"'.")
 		}
 	}
-	if text := a.text("filter"); strings.TrimSpace(text) != "" {
-		options := sc.expressions()
-		options.NoFullText = true
-		filter, err := odata.CompileFilter(text, options)
-		if err != nil {
-			return nil, invalidExpression(err.Error(), "$filter")
-		}
-		p.filter = filter
+	options := sc.expressions()
+	options.NoFullText = true
+	if p.filter, err = a.compileFilter(options, sc); err != nil {
+		return nil, err
 	}
 	if a.has("highlightPreTag") && a.has("highlightPostTag") {
 		p.tags = textindex.Tags{Pre: a.text("highlightPreTag"), Post: a.text("highlightPostTag")}
@@ -147,6 +143,9 @@ func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *
 	}
 	args, err := readArguments(r, rt, x.body, "suggest", suggestParameters)
 	if err != nil {
+		return nil, err
+	}
+	if args.reader, err = s.readerOf(r, rt); err != nil {
 		return nil, err
 	}
 	var p *typedPlan

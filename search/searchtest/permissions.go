@@ -1,0 +1,166 @@
+package searchtest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+)
+
+// An index whose permissionFilterOption is enabled shows a document to the users, the
+// groups and the scopes that its permission fields name. "The manual" is the vendor's;
+// what it does not say is decided here, and listed in the package documentation.
+
+// reader is whom results are trimmed for. The zero value is no one: a request without
+// a token.
+type reader struct {
+	elevated bool // not trimmed at all
+	user     string
+	groups   []string
+	scopes   []string
+}
+
+// openToAll is the value of a permission field that shows the document to all. Any
+// other that is not the id of a reader, "none" for example, shows it to no one.
+const openToAll = "all"
+
+// readerOf finds out whom the results of a request are for.
+func (s *Server) readerOf(r *http.Request, rt route) (reader, *serviceError) {
+	if !rt.version.Has(apiversion.PermissionFilters) {
+		return reader{}, nil // decided: such a version knows neither header, and no way around them
+	}
+	if elevated, _ := strconv.ParseBool(r.Header.Get("X-Ms-Enable-Elevated-Read")); elevated {
+		// The manual asks for a role with elevatedOperations/read, which no key has.
+		if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); r.Header.Get("Api-Key") != "" || !strings.EqualFold(scheme, "Bearer") {
+			return reader{}, &serviceError{
+				status: http.StatusForbidden,
+				message: "An elevated read needs a bearer token with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. " +
+					"An api-key does not have it.",
+			}
+		}
+		return reader{elevated: true}, nil
+	}
+	token := r.Header.Get("X-Ms-Query-Source-Authorization")
+	if scheme, rest, found := strings.Cut(token, " "); found && strings.EqualFold(scheme, "Bearer") {
+		token = rest // the manual writes it with and without
+	}
+	if token = strings.TrimSpace(token); token == "" {
+		return reader{}, nil
+	}
+	resolve := s.opts.Reader
+	if resolve == nil {
+		resolve = tokenClaims
+	}
+	var out reader
+	var err error
+	if out.user, out.groups, out.scopes, err = resolve(token); err != nil {
+		// The manual: never a part of the results.
+		return reader{}, &serviceError{status: http.StatusServiceUnavailable, message: "The permissions of the user in x-ms-query-source-authorization could not be evaluated: " + err.Error() + "."}
+	}
+	return out, nil
+}
+
+// tokenClaims reads the user and the groups of a JSON Web Token, whose signature it does
+// not check.
+func tokenClaims(token string) (user string, groups, scopes []string, err error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return "", nil, nil, errors.New("the token is not a JSON Web Token")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil {
+		return "", nil, nil, errors.New("the claims of the token are not base64url")
+	}
+	var claims struct {
+		OID    string   `json:"oid"`
+		Groups []string `json:"groups"`
+	}
+	if json.Unmarshal(payload, &claims) != nil || claims.OID == "" {
+		return "", nil, nil, errors.New("the token has no claim oid")
+	}
+	return claims.OID, claims.Groups, nil, nil
+}
+
+// filter is the condition that documents of an index have to meet for the reader, in
+// OData; "" if the index trims nothing. One kind of field that names the reader is
+// enough.
+func (rd reader) filter(sc *schema) string {
+	if rd.elevated || sc.object.str("permissionFilterOption") != "enabled" {
+		return ""
+	}
+	var conditions []string
+	for _, f := range sc.object.objects("fields") {
+		var ids []string
+		switch f.str("permissionFilter") {
+		case "userIds":
+			ids = append(ids, openToAll)
+			if rd.user != "" {
+				ids = append(ids, rd.user)
+			}
+		case "groupIds":
+			ids = append([]string{openToAll}, rd.groups...)
+		case "rbacScope":
+			ids = rd.scopes
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		const separator = "|" // in no id
+		list := ", '" + strings.ReplaceAll(strings.Join(ids, separator), "'", "''") + "', '" + separator + "')"
+		if name := f.str("name"); strings.HasPrefix(f.str("type"), "Collection(") {
+			conditions = append(conditions, name+"/any(id: search.in(id"+list+")")
+		} else {
+			conditions = append(conditions, "search.in("+name+list)
+		}
+	}
+	if conditions == nil {
+		return "false" // decided: no field, or none that could name a reader, shows nothing
+	}
+	return strings.Join(conditions, " or ")
+}
+
+// sees reports whether a document is shown to the reader.
+func (rd reader) sees(sc *schema, document []byte) bool {
+	text := rd.filter(sc)
+	if text == "" {
+		return true
+	}
+	if sc.compileNormalizers() != nil {
+		return false
+	}
+	filter, err := odata.CompileFilter(text, sc.expressions())
+	return err == nil && filter.Match(document, 0, nil)
+}
+
+// compileFilter compiles the filter of a query together with what its reader may see;
+// nil if there is neither.
+func (a *arguments) compileFilter(o *odata.Options, sc *schema) (*odata.Filter, *serviceError) {
+	text, visible := a.text("filter"), a.reader.filter(sc)
+	var filter *odata.Filter
+	compile := func(text string) *serviceError {
+		var err error
+		if filter, err = odata.CompileFilter(text, o); err != nil {
+			return invalidExpression(err.Error(), "$filter")
+		}
+		return nil
+	}
+	given := strings.TrimSpace(text) != ""
+	if given {
+		if err := compile(text); err != nil { // alone, for its own message
+			return nil, err
+		}
+	}
+	if visible == "" {
+		return filter, nil
+	}
+	if given {
+		visible = "(" + text + ") and (" + visible + ")"
+	}
+	err := compile(visible)
+	return filter, err
+}
