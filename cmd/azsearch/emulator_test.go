@@ -264,6 +264,20 @@ func TestSemanticQueriesAreRankedOnRequest(t *testing.T) {
 	}
 }
 
+func TestNewerVersionsAreAnsweredUnlessVersionsAreStrict(t *testing.T) {
+	for flag, want := range map[string]int{"-strict-versions=false": http.StatusOK, "-strict-versions": http.StatusBadRequest} {
+		e := startEmulator(t, flag)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.url+"/indexes?api-version=2031-01-01", nil)
+		require.NoError(t, err)
+		r.Header.Set("api-key", searchtest.AdminKey)
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, want, resp.StatusCode)
+		assert.Equal(t, want == http.StatusOK, strings.Contains(e.stderr.String(), "azsearch: api-version newer than emulator api_version=2031-01-01 answered_as=2026-10-01"), e.stderr.String())
+	}
+}
+
 func TestTLSCertificateThatWasWrittenIsTrustedByClients(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cert.pem")
 	e := startEmulator(t, "-tls", "-tls-cert-out", path)

@@ -22,7 +22,7 @@ type RequestRecord struct {
 	Duration time.Duration
 	// Operation is what was asked for, Index the index it was about as the address
 	// had it, so it may be that of an alias, and Key the document of a lookup. Name
-	// is the synonym map or the alias that a request on its definition was about.
+	// is the definition that a request was about, of a synonym map or an indexer, say.
 	// All are "" for none.
 	Operation        Operation
 	Index, Key, Name string

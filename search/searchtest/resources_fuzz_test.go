@@ -10,15 +10,16 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
-// FuzzSmallDefinitions: no body of a synonym map, an alias or an analyze request
-// panics, every refusal is a 400 that says something, and what is taken is echoed as
+// FuzzSmallDefinitions: no body of a definition other than an index, or of an analyze
+// request, panics, every refusal is a 400 that says something, and what is taken is echoed as
 // a definition that means the same.
 func FuzzSmallDefinitions(f *testing.F) {
 	versions := apiversion.Versions()
 	for n, body := range []string{
 		names, current, `{"text":"a b","analyzer":"simple"}`, `{"text":"a","tokenizer":"letter","tokenFilters":["lowercase"],"charFilters":["html_strip"]}`,
 		`{"name":"m","format":"solr","synonyms":"a\\,b, c => d\n#x\n,","encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"u"}}`,
-		`{"text":"a","normalizer":"lowercase"}`, `{"name":null}`, `{"name":"a","name":"b"}`, `[`,
+		`{"text":"a","normalizer":"lowercase"}`, `{"name":null}`, `{"name":"a","name":"b"}`, `[`, blobSource, splitSkill, blobIndex, indexKS, oneBase,
+		`{"name":"i","dataSourceName":"a","targetIndexName":"b","parameters":{"configuration":{"a":[1,{"key":"x"}]}},"fieldMappings":[{"sourceFieldName":"/a"}],"cache":{"storageConnectionString":"x"}}`,
 	} {
 		f.Add([]byte(body), uint8(n))
 	}
@@ -45,6 +46,25 @@ func FuzzSmallDefinitions(f *testing.F) {
 			require.Nil(t, err, "%s", echo)
 			require.Equal(t, a.index, again.index)
 		}
+		for _, parse := range []func() (*resource, *serviceError){
+			func() (*resource, *serviceError) { return baseOf(parseDataSource(srv, body, version)) },
+			func() (*resource, *serviceError) { return baseOf(parseSkillset(srv, body, version)) },
+			func() (*resource, *serviceError) { return baseOf(parseIndexer(srv, body, version)) },
+			func() (*resource, *serviceError) { return baseOf(parseKnowledgeSource(srv, body, version)) },
+			func() (*resource, *serviceError) { return baseOf(parseKnowledgeBase(srv, body, version)) },
+		} {
+			res, err := parse()
+			if refused(err) {
+				continue
+			}
+			echo := res.appendDefinition(nil, version, "")
+			require.True(t, json.Valid(echo), "%s", echo)
+			given := string(appendGiven(nil, res.object, everyMember))
+			body = []byte(given) // what a snapshot has is the same again, secrets apart
+			again, err := parse()
+			require.Nil(t, err, "%s", given)
+			require.Equal(t, given, string(appendGiven(nil, again.object, everyMember)))
+		}
 		request, err := parseAnalyze(body, version)
 		if refused(err) {
 			return
@@ -59,4 +79,12 @@ func FuzzSmallDefinitions(f *testing.F) {
 		reply := append(appendTokens([]byte{'{'}, request.str("text"), tokens), '}')
 		require.True(t, json.Valid(reply), "%s", reply)
 	})
+}
+
+// baseOf is the definition of something that was parsed.
+func baseOf[T described](parsed T, err *serviceError) (*resource, *serviceError) {
+	if err != nil {
+		return nil, err
+	}
+	return parsed.base(), nil
 }
