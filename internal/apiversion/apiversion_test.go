@@ -38,6 +38,7 @@ var specified = map[Capability][]string{
 	Debug:                 {"SearchRequest.debug"},
 	QueryLanguage:         {"SearchRequest.queryLanguage"},
 	QueryRewrites:         {"SearchRequest.queryRewrites"},
+	MoreLikeThis:          {"SearchRequest.moreLikeThis"},
 	Oversampling:          {"VectorQuery.oversampling"},
 	VectorWeight:          {"VectorQuery.weight"},
 	VectorThreshold:       {"VectorQuery.threshold"},

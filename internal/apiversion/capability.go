@@ -91,6 +91,8 @@ const (
 	QueryLanguage
 	// QueryRewrites is the parameter queryRewrites.
 	QueryRewrites
+	// MoreLikeThis is the parameter moreLikeThis.
+	MoreLikeThis
 	// Oversampling is the member oversampling of vector queries.
 	Oversampling
 	// VectorWeight is the member weight of vector queries.

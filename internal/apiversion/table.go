@@ -114,7 +114,7 @@ var table = []release{
 	},
 	{
 		version: "2026-10-01", like: Default,
-		adds: []Capability{PermissionFilters, Resync, IndexSummaries, ListPages},
+		adds: []Capability{PermissionFilters, Resync, IndexSummaries, ListPages, MoreLikeThis},
 	},
 	// Nothing is published of it but its name.
 	{version: "2026-11-01-preview", like: "2026-08-01-preview"},

@@ -186,3 +186,10 @@ func TestListsComeInPagesWhereTheVersionHasThem(t *testing.T) {
 	assert.Contains(t, p.send(http.MethodGet, "/indexstats?api-version=2026-10-01", "").body, `"value":[{"name":"types","documentCount":0,"storageSize":0,"vectorIndexSize":0}]}`)
 	assert.Equal(t, http.StatusNotFound, p.send(http.MethodGet, "/indexstats?api-version=2026-04-01", "").status)
 }
+
+func TestMoreLikeThisIsNamedWhereTheVersionHasIt(t *testing.T) {
+	p := newProbe(t, nil)
+	const path, body = "/indexes('types')/docs/search.post.search?api-version=", `{"moreLikeThis":"1"}`
+	p.send(http.MethodPost, path+"2026-10-01", body).refuses(t, http.StatusNotImplemented, "moreLikeThis")
+	p.send(http.MethodPost, path+"2026-04-01", body).refuses(t, http.StatusBadRequest, "moreLikeThis")
+}

@@ -69,6 +69,7 @@ var searchParameters = []parameter{
 	{post: "queryLanguage", get: "queryLanguage", needs: apiversion.QueryLanguage},
 	{post: "speller", get: "speller", needs: apiversion.QueryLanguage},
 	{post: "queryRewrites", get: "queryRewrites", needs: apiversion.QueryRewrites},
+	{post: "moreLikeThis", get: "moreLikeThis", needs: apiversion.MoreLikeThis},
 	{post: "semanticFields", get: "semanticFields", needs: apiversion.SemanticFields},
 }
 

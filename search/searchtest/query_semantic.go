@@ -61,7 +61,7 @@ func (p *searchPlan) planSemantic() *serviceError {
 	if mode := a.text("debug"); mode != "" && mode != "disabled" && !debug {
 		return notEmulated("the parameter 'debug'")
 	}
-	for _, name := range []string{"queryLanguage", "speller", "queryRewrites", "semanticFields"} {
+	for _, name := range []string{"queryLanguage", "speller", "queryRewrites", "semanticFields", "moreLikeThis"} {
 		// Clients of previews name the language of semantic queries; the stand-in has
 		// one rule for all of them.
 		if v := a.text(name); v != "" && v != "none" && (name != "queryLanguage" || !semantic) {
