@@ -28,6 +28,9 @@ import (
 // format, where the argument could end the string, and without flags or a width.
 // All arguments must be used. What is wrong is kept in the Filter, all of it.
 //
+// For a condition on elements use Any and All with In: the service refuses a
+// Filter of no values inside any(…) and all(…) of a format.
+//
 // The format is what RawFilter takes, and like there it must not be made from
 // the values of others.
 func Filterf(format string, args ...any) Filter {
