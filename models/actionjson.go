@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
@@ -33,8 +35,8 @@ var ErrReservedName = errors.New(`names that start with "@search." belong to the
 //
 // The error is an *EncodeError if typ is not one of the four actions, if the
 // document is not a JSON object, if it has members that start with "@search.",
-// or if it cannot be encoded: NaN and an infinite float32 are refused, with the path
-// of the field. On error dst is returned as it was.
+// or if it cannot be encoded: NaN, an infinite float32 and text that is not valid UTF-8
+// are refused, with the path of the field. On error dst is returned as it was.
 //
 // AppendAction may be called by many goroutines at once, as long as nobody
 // changes doc meanwhile. It keeps no reference to doc or dst.
@@ -68,7 +70,12 @@ func appendAction[T any](t *documentType, dst []byte, typ ActionType, doc *T) ([
 	if !ok {
 		var err error
 		v := encodable(*doc)
-		if out, err = appendValue(out, v); err != nil {
+		if out, err = appendValue(out, v); err == nil {
+			if _, broken := notUTF8(reflect.ValueOf(v), ""); broken {
+				err = errNotUTF8
+			}
+		}
+		if err != nil {
 			return dst[:start], explain(v, err)
 		}
 	}
@@ -91,8 +98,8 @@ func appendAction[T any](t *documentType, dst []byte, typ ActionType, doc *T) ([
 // AppendEncoded is like AppendAction for a document whose JSON is there already,
 // for example from an encoder of the caller's own. White space inside it is kept.
 //
-// All of doc is checked: it must be one object, valid JSON as for json.Valid, and
-// have no reserved name. If it is not JSON, the error names the first byte that is
+// All of doc is checked: it must be one object, valid JSON as for json.Valid and
+// valid UTF-8, and have no reserved name. If it is not JSON, the error names the first byte that is
 // wrong, counted from 0 at the beginning of doc, and says why.
 func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 	if !typ.Valid() {
@@ -103,6 +110,9 @@ func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 		if at, ok := wire.Check(doc); !ok {
 			return dst, notJSON(doc, at)
 		}
+	}
+	if !utf8.Valid(doc) {
+		return dst, &EncodeError{Err: fmt.Errorf("at offset %d: %w", firstBroken(doc), errNotUTF8)}
 	}
 	if len(object) == 0 || object[0] != '{' {
 		return dst, &EncodeError{Err: fmt.Errorf("%w, not %s", ErrNotAnObject, jsonKind(object))}
@@ -124,6 +134,9 @@ const jsonSpace = " \t\r\n"
 
 // notJSON is the error about a document that is not JSON from the byte at on.
 func notJSON(doc []byte, at int) error {
+	if bytes.HasPrefix(doc, byteOrderMark) {
+		return &EncodeError{Err: fmt.Errorf("%w: %w", wire.ErrNotJSON, errByteOrderMark)}
+	}
 	if at == len(doc) {
 		return &EncodeError{Err: fmt.Errorf("%w: it ends too early, after %d bytes", wire.ErrNotJSON, at)}
 	}

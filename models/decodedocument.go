@@ -35,7 +35,8 @@ func DecodeDocument[T any](b []byte, doc *T) error {
 	return err
 }
 
-var special = map[string]float64{`"INF"`: math.Inf(1), `"-INF"`: math.Inf(-1), `"NaN"`: math.NaN()}
+// special are the floats that the service writes as strings. Document and FacetValue read them too.
+var special = map[string]float64{"INF": math.Inf(1), "-INF": math.Inf(-1), "NaN": math.NaN()}
 
 // specialFloat is a float that JSON has no number for, and where in a document it belongs.
 type specialFloat struct {
@@ -51,7 +52,7 @@ func withoutSpecial(b []byte, t reflect.Type, path []any) (plain []byte, floats 
 		return b, nil
 	}
 	if isFloatKind(t.Kind()) {
-		if f, is := special[string(b)]; is {
+		if f, is := special[strings.Trim(string(b), `"`)]; is {
 			return []byte("0"), []specialFloat{{append([]any(nil), path...), f}}
 		}
 		return b, nil

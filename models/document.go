@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -356,13 +355,8 @@ func toFloat64(v any) (float64, error) {
 		// The value with the digits that the float32 is written with.
 		return strconv.ParseFloat(strconv.FormatFloat(float64(n), 'g', -1, 32), 64)
 	case string:
-		switch {
-		case n == "INF":
-			return math.Inf(1), nil
-		case n == "-INF":
-			return math.Inf(-1), nil
-		case strings.EqualFold(n, "NaN"):
-			return math.NaN(), nil
+		if f, is := special[n]; is {
+			return f, nil
 		}
 		return 0, held(v)
 	}

@@ -18,7 +18,7 @@ func TestEncodedDocumentIsSplicedInAsItIs(t *testing.T) {
 		"white space inside": {"{ \"id\" : \"1\",\n\"a\":[ 1 ] }", "{\"@search.action\":\"merge\", \"id\" : \"1\",\n\"a\":[ 1 ] }"},
 		"white space around": {" \t\r\n{\"id\":\"1\"} \t\r\n", `{"@search.action":"merge","id":"1"}`},
 		"no member":          {"{ \n}", `{"@search.action":"merge"}`},
-		"not UTF-8":          {"{\"a\":\"\xff<&>\u2028\"}", "{\"@search.action\":\"merge\",\"a\":\"\xff<&>\u2028\"}"},
+		"HTML and U+2028":    {"{\"a\":\"<&>\u2028\"}", "{\"@search.action\":\"merge\",\"a\":\"<&>\u2028\"}"},
 		"reserved below":     {`{"a":{"@search.x":1}}`, `{"@search.action":"merge","a":{"@search.x":1}}`},
 		"a name as a value":  {`{"a":"@search.x","b":["\u0040search.x"]}`, `{"@search.action":"merge","a":"@search.x","b":["\u0040search.x"]}`},
 	} {
@@ -42,7 +42,8 @@ func TestEncodedDocumentThatIsNotJSONIsRefusedWithThePlace(t *testing.T) {
 		"the end of a number, too":  {`{"a":-`, "not valid JSON: it ends too early, after 6 bytes"},
 		"a second document":         {`{"id":"1"},{"id":"2"}`, "not valid JSON at offset 10: invalid character ',' after top-level value"},
 		"another format altogether": {"\x81\xa2id\xa11", `not valid JSON at offset 0: invalid character '\u0081' looking for beginning of value`},
-		"a byte order mark":         {"\ufeff{}", "not valid JSON at offset 0: invalid character 'ï' looking for beginning of value"},
+		"a byte order mark":         {"\ufeff{}", "not valid JSON: it begins with a byte order mark; remove it with bytes.TrimPrefix(doc, []byte(\"\\ufeff\"))"},
+		"not UTF-8":                 {"{\"a\":\"b\xff\"}", "at offset 7: the text is not valid UTF-8; strings.ToValidUTF8(text, \"\\ufffd\") replaces what is wrong"},
 		"nested too deep":           {`{"a":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}", "not valid JSON at offset 10004: invalid character '[' exceeded max depth"},
 	} {
 		t.Run(name, func(t *testing.T) {

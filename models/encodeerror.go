@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"unicode"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
@@ -47,7 +49,15 @@ func explain(v any, err error) (e *EncodeError) {
 		// differently each time. Then the first error is the answer.
 		_ = recover()
 	}()
+	if errors.Is(err, errNotUTF8) { // then v contains itself nowhere
+		e.Field, _ = notUTF8(reflect.ValueOf(v), "")
+		e.Err = errNotUTF8
+		return e
+	}
 	e.Field = culprit(reflect.ValueOf(v), "", nil)
+	if raw, ok := v.(*json.RawMessage); ok && bytes.HasPrefix(*raw, byteOrderMark) {
+		e.Err = fmt.Errorf("%w: %w", wire.ErrNotJSON, errByteOrderMark)
+	}
 	if unsupported := (*json.UnsupportedValueError)(nil); errors.As(err, &unsupported) && isFloat(unsupported.Value) {
 		e.Err = fmt.Errorf("%s cannot be written in JSON: %w", unsupported.Str, err)
 	}

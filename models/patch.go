@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/go-azsearch/azsearch/models/internal/encode"
@@ -85,7 +86,11 @@ func (p Patch) MarshalJSON() ([]byte, error) {
 	if out, ok := encode.AppendDocument(nil, fields); ok {
 		return out, nil
 	}
-	return appendValue(nil, fields) // which says why not
+	out, err := appendValue(nil, fields) // which says why not
+	if _, broken := notUTF8(reflect.ValueOf(fields), ""); err == nil && broken {
+		return nil, errNotUTF8
+	}
+	return out, err
 }
 
 // maxNesting is how deep patches may be inside each other. The service stops at

@@ -12,7 +12,7 @@ func appendFloat64(s *state, dst []byte, f float64) []byte {
 	b := math.Float64bits(f)
 	fraction, exponent := b&(1<<52-1), int(b>>52&0x7ff)
 	switch {
-	case exponent == 0x7ff && (fraction != 0 || !s.infinities): // not a number, or not one of JSON
+	case exponent == 0x7ff && (fraction != 0 || !s.document): // not a number, or not one of JSON
 		s.fail()
 		return dst
 	case f > math.MaxFloat64:

@@ -38,7 +38,7 @@ func listWriter(t reflect.Type) writer {
 	case reflect.TypeFor[[]float64]():
 		return typedList(appendFloat64)
 	case reflect.TypeFor[[]string]():
-		return typedList(func(_ *state, dst []byte, e string) []byte { return appendString(dst, e) })
+		return typedList(func(s *state, dst []byte, e string) []byte { return appendString(s, dst, e) })
 	}
 	write := element(t.Elem())
 	return func(s *state, dst []byte, v reflect.Value) []byte {

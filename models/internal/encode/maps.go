@@ -58,7 +58,7 @@ func membersWriter(t reflect.Type, name func(*state, reflect.Value) string) writ
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendString(dst, m.name), ':')
+			dst = append(appendString(s, dst, m.name), ':')
 			dst = write(s, dst, m.value)
 		}
 		return append(dst, '}')
@@ -112,7 +112,7 @@ func appendObject(s *state, dst []byte, object map[string]any) []byte {
 			dst = append(dst, ',')
 		}
 		name := s.names[i]
-		dst = append(appendString(dst, name), ':')
+		dst = append(appendString(s, dst, name), ':')
 		dst = appendAny(s, dst, object[name])
 	}
 	clear(s.names[start:end])
@@ -127,7 +127,7 @@ func appendAny(s *state, dst []byte, v any) []byte {
 	case nil:
 		return append(dst, "null"...)
 	case string:
-		return appendString(dst, v)
+		return appendString(s, dst, v)
 	case bool:
 		return strconv.AppendBool(dst, v)
 	case float64:

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
@@ -100,7 +101,7 @@ func writeRaw(s *state, dst []byte, v reflect.Value) []byte {
 // appendRaw appends JSON that somebody else has written.
 func appendRaw(s *state, dst, text []byte) []byte {
 	out, ok := wire.Compact(dst, text)
-	if !ok {
+	if !ok || s.document && !utf8.Valid(text) {
 		s.fail()
 	}
 	return out
@@ -119,5 +120,5 @@ func writeText(s *state, dst []byte, v reflect.Value) []byte {
 		s.fail()
 		return dst
 	}
-	return appendString(dst, string(text))
+	return appendString(s, dst, string(text))
 }

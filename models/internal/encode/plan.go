@@ -22,8 +22,9 @@ type writer func(s *state, dst []byte, v reflect.Value) []byte
 type state struct {
 	depth  int
 	failed bool
-	// infinities: those of a float64 are written as the strings of an Edm.Double.
-	infinities bool
+	// document: the infinities of a float64 are written as the strings of an Edm.Double, and
+	// text that is not UTF-8 is not written.
+	document bool
 	names      []string // of the maps that are being written, the inner ones last
 }
 
@@ -63,7 +64,8 @@ func Append(dst []byte, v any) (out []byte, ok bool) {
 }
 
 // AppendDocument is Append for documents: it writes the infinities of a float64 as the service
-// does those of an Edm.Double, "INF" and "-INF", where encoding/json refuses them.
+// does those of an Edm.Double, "INF" and "-INF", where encoding/json refuses them, and does not
+// write text that is not UTF-8, where encoding/json replaces it.
 func AppendDocument(dst []byte, v any) (out []byte, ok bool) {
 	value := reflect.ValueOf(v)
 	if !value.IsValid() {
@@ -82,9 +84,9 @@ func (p *Plan) AppendDocument(dst []byte, v reflect.Value) (out []byte, ok bool)
 	return p.append(dst, v, true)
 }
 
-func (p *Plan) append(dst []byte, v reflect.Value, infinities bool) (out []byte, ok bool) {
+func (p *Plan) append(dst []byte, v reflect.Value, document bool) (out []byte, ok bool) {
 	s := states.Get().(*state)
-	s.infinities = infinities
+	s.document = document
 	out = p.write(s, dst, v)
 	ok = !s.failed
 	s.depth, s.failed, s.names = 0, false, s.names[:0]

@@ -34,8 +34,8 @@ func writeFloat64(s *state, dst []byte, v reflect.Value) []byte {
 	return appendFloat64(s, dst, v.Float())
 }
 
-func writeString(_ *state, dst []byte, v reflect.Value) []byte {
-	return appendString(dst, v.String())
+func writeString(s *state, dst []byte, v reflect.Value) []byte {
+	return appendString(s, dst, v.String())
 }
 
 // writeTime writes what MarshalJSON of a time does, which is an error for years

@@ -4,13 +4,13 @@ import "unicode/utf8"
 
 // appendString appends s in quotes. What encoding/json escapes without
 // SetEscapeHTML is escaped: quotes, backslashes, control characters, U+2028 and
-// U+2029; what is not UTF-8 becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
+// U+2029; what is not UTF-8 becomes U+FFFD, and is not written in a document.
+func appendString(st *state, dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	n := plain(s)
 	dst = append(dst, s[:n]...)
 	if n < len(s) {
-		dst = appendEscaped(dst, s[n:])
+		dst = appendEscaped(st, dst, s[n:])
 	}
 	return append(dst, '"')
 }
@@ -49,7 +49,7 @@ func plain(s string) int {
 const hexDigits = "0123456789abcdef"
 
 // appendEscaped appends s, some of which is not plain.
-func appendEscaped(dst []byte, s string) []byte {
+func appendEscaped(st *state, dst []byte, s string) []byte {
 	start := 0 // of what is not appended yet
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -68,6 +68,7 @@ func appendEscaped(dst []byte, s string) []byte {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			escape = `\ufffd`
+			st.failed = st.failed || st.document
 		case r == '\u2028':
 			escape = `\u2028`
 		case r == '\u2029':

@@ -38,7 +38,7 @@ func structWriter(t reflect.Type) writer {
 			dst = append(dst, m.prefix...)
 			switch m.kind { // the common ones without a call
 			case reflect.String:
-				dst = appendString(dst, fv.String())
+				dst = appendString(s, dst, fv.String())
 			case reflect.Float64:
 				dst = appendFloat64(s, dst, fv.Float())
 			default:
@@ -55,7 +55,7 @@ func structWriter(t reflect.Type) writer {
 
 func newMember(f *Field) member {
 	m := member{Field: f, first: f.Index[0], deep: len(f.Index) > 1}
-	m.prefix = append(appendString([]byte{','}, f.Name), ':')
+	m.prefix = append(appendString(&state{}, []byte{','}, f.Name), ':')
 	t := f.Type
 	if f.Quoted && quotable(t) {
 		m.write = quotedWriter(t)
@@ -164,7 +164,7 @@ func quotedWriter(t reflect.Type) writer {
 		}
 		if t.Kind() == reflect.String {
 			return func(s *state, dst []byte, v reflect.Value) []byte {
-				return appendString(dst, string(appendString(nil, v.String())))
+				return appendString(s, dst, string(appendString(s, nil, v.String())))
 			}
 		}
 	}
