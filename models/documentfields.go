@@ -15,17 +15,15 @@ import (
 // Unlike FieldsOf it asks for nothing that only a new index needs: there may be no
 // key, vectors may have no profile, mistakes in tags are passed over. An attribute that
 // no tag names is false. Where a Go type does not say what it is in an index (any,
-// maps, types that write their own JSON) the Type is "". A type inside itself has
+// maps, types that write their own JSON) the Type is "". A type= that the Go type does
+// not fit is passed over. A type inside itself has
 // no Fields there.
 //
 // The error, a *FieldError, says that T is not a struct, or writes its own JSON.
 func DocumentFieldsOf[T any]() ([]SearchField, error) {
 	t := encode.Deref(reflect.TypeFor[T]())
-	if t.Kind() != reflect.Struct || t == timeType || t == pointType {
-		return nil, &FieldError{Type: typeName(t), Problem: "it is not a struct, so it has no fields"}
-	}
-	if encode.MarshalsJSON(t) || encode.MarshalsText(t) {
-		return nil, &FieldError{Type: typeName(t), Problem: "it writes its own JSON, so its fields are not known"}
+	if err := checkStruct(t); err != nil {
+		return nil, err
 	}
 	return documentFields(t, place{}), nil
 }
@@ -39,6 +37,10 @@ func documentFields(t reflect.Type, at place) []SearchField {
 			continue
 		}
 		typ, nested, length, err := dataTypeOf(f, tag)
+		if err != nil && tag.values["type"] != "" { // which the Go type does not fit
+			delete(tag.values, "type")
+			typ, nested, length, err = dataTypeOf(f, tag)
+		}
 		if err != nil {
 			typ, nested = writtenAs(encode.Deref(f.Type)), nil
 		}
@@ -61,16 +63,12 @@ func documentFields(t reflect.Type, at place) []SearchField {
 // writtenAs returns the type of what a t that FieldsOf refuses is in JSON, "" if
 // that is not known.
 func writtenAs(t reflect.Type) DataType {
-	if encode.MarshalsJSON(t) || encode.MarshalsText(t) {
-		return ""
-	}
-	switch t.Kind() {
-	case reflect.Uint, reflect.Uint64:
+	switch {
+	case encode.MarshalsJSON(t), encode.MarshalsText(t):
+	case t.Kind() == reflect.Uint, t.Kind() == reflect.Uint64:
 		return DataTypeInt64
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 && !encode.MarshalsText(t.Elem()) && !encode.MarshalsJSON(t.Elem()) {
-			return DataTypeString // base64
-		}
+	case isBytes(t):
+		return DataTypeString // base64
 	}
 	return ""
 }

@@ -68,11 +68,13 @@ import (
 //	[]float32, [N]float32                        Collection(Edm.Single), a vector
 //	[]float64 with dimensions                    Collection(Edm.Single), a vector
 //	[]int8, []int16 with dimensions              Collection(Edm.SByte), Collection(Edm.Int16), vectors
+//	PackedBits                                   Collection(Edm.Byte), a vector of bits
 //	*E                                           as E: every field but the key may be null
 //	any number or bool with `json:",string"`     Edm.String
 //
 // Types that may not fit (uint, uint64), that write their own JSON, and any and
-// maps need type=. A []byte is written as base64, so it needs type=Edm.String.
+// maps need type=. A []byte is written as base64, so it needs type=Edm.String. A type=
+// whose values are of another form in JSON than those of the Go type is a problem.
 //
 // # Errors
 //
@@ -80,11 +82,10 @@ import (
 // with the type and the path of the field in Go names.
 func FieldsOf[T any]() ([]SearchField, error) {
 	t := encode.Deref(reflect.TypeFor[T]())
-	r := fieldsReader{root: t}
-	if t.Kind() != reflect.Struct || t == timeType || t == pointType {
-		r.problem("", "it is not a struct, so it has no fields")
-		return nil, errors.Join(r.problems...)
+	if err := checkStruct(t); err != nil {
+		return nil, errors.Join(err)
 	}
+	r := fieldsReader{root: t}
 	fields := r.fieldsOf(t, place{})
 	switch {
 	case len(r.keys) == 0:
@@ -96,6 +97,17 @@ func FieldsOf[T any]() ([]SearchField, error) {
 		return nil, errors.Join(r.problems...)
 	}
 	return fields, nil
+}
+
+// checkStruct returns why the fields of documents of type t are not known, or nil.
+func checkStruct(t reflect.Type) error {
+	switch {
+	case t.Kind() != reflect.Struct || t == timeType || t == pointType:
+		return &FieldError{Type: typeName(t), Problem: "it is not a struct, so it has no fields"}
+	case encode.MarshalsJSON(t) || encode.MarshalsText(t):
+		return &FieldError{Type: typeName(t), Problem: "it writes its own JSON, perhaps by a method of an embedded type, so its fields are not known"}
+	}
+	return nil
 }
 
 var (
@@ -209,7 +221,7 @@ func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type
 		if !given.simple() {
 			return "", nil, 0, fmt.Errorf("%q is not a type that type= can give", given)
 		}
-		return given, nil, length, nil
+		return given, nil, length, checkGiven(given, f)
 	}
 	if f.Quoted && isQuotable(t) {
 		return DataTypeString, nil, 0, nil
@@ -220,8 +232,8 @@ func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type
 	element := encode.Deref(t.Elem())
 	switch kind, vector := element.Kind(), tag.has("dimensions"); {
 	case encode.MarshalsText(element) || encode.MarshalsJSON(element):
-	case kind == reflect.Uint8 && t.Kind() == reflect.Slice:
-		return "", nil, 0, errors.New("a []byte is written as base64: say type=Edm.String, or use another type")
+	case isBytes(t):
+		return "", nil, 0, errors.New("a []byte is written as base64: say type=Edm.String, or use PackedBits for a binary vector")
 	case kind == reflect.Float32, kind == reflect.Float64 && vector:
 		return Collection(DataTypeSingle), nil, length, nil
 	case kind == reflect.Int8 && vector:
@@ -229,7 +241,7 @@ func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type
 	case kind == reflect.Int16 && vector:
 		return Collection(DataTypeInt16), nil, length, nil
 	}
-	if isList(element) && !encode.MarshalsText(element) && !encode.MarshalsJSON(element) {
+	if isList(element) || element == bitsType {
 		return "", nil, 0, fmt.Errorf("%s is a list of lists, which an index cannot hold", t)
 	}
 	typ, nested, err = scalarTypeOf(element)
@@ -253,6 +265,8 @@ func scalarTypeOf(t reflect.Type) (DataType, reflect.Type, error) {
 		return DataTypeDateTimeOffset, nil, nil
 	case t == pointType:
 		return DataTypeGeographyPoint, nil, nil
+	case t == bitsType:
+		return Collection(DataTypeByte), nil, nil
 	case t == numberType:
 		return "", nil, errors.New("a json.Number can be any number: say which with type=")
 	case encode.MarshalsJSON(t):

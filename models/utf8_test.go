@@ -31,16 +31,16 @@ const bad = "caf\xe9"
 // TestTextThatIsNotUTF8IsRefusedByItsField: encoding/json writes U+FFFD instead, and no error.
 func TestTextThatIsNotUTF8IsRefusedByItsField(t *testing.T) {
 	for field, doc := range map[string]any{
-		"name":                written{Name: bad},
-		"tags[1]":             &written{Tags: []string{"a", bad}},
-		"city":                written{City: bad},
+		"name":                 written{Name: bad},
+		"tags[1]":              &written{Tags: []string{"a", bad}},
+		"city":                 written{City: bad},
 		"counts[\"caf\\xe9\"]": written{Counts: map[string]int{bad: 1}},
-		"raw":                 written{Raw: json.RawMessage(`"` + bad + `"`)},
-		"inner.any.x[0]":      written{Inner: &written{Any: map[string]any{"x": []any{bad}}}},
-		"quoted":              written{Quoted: bad},
-		"places.a.name":       map[string]any{"places": map[string]written{"a": {Name: bad}}},
-		"a":                   models.NewPatch("id", "1").Set("a", bad),
-		"[\"caf\\xe9\"]":      models.Document{bad: 1},
+		"raw":                  written{Raw: json.RawMessage(`"` + bad + `"`)},
+		"inner.any.x[0]":       written{Inner: &written{Any: map[string]any{"x": []any{bad}}}},
+		"quoted":               written{Quoted: bad},
+		"places.a.name":        map[string]any{"places": map[string]written{"a": {Name: bad}}},
+		"a":                    models.NewPatch("id", "1").Set("a", bad),
+		"[\"caf\\xe9\"]":       models.Document{bad: 1},
 	} {
 		got, err := models.AppendAction([]byte("before"), models.ActionTypeUpload, doc)
 		var e *models.EncodeError

@@ -158,6 +158,11 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 			key
 			Int float64 `json:"int" search:"type=Edm.Int32"`
 		}](both, "")},
+		"a tag that says another type than is written": {do: check[struct {
+			key
+			Long  string  `json:"long" search:"type=Edm.Int64"`
+			Bytes []uint8 `json:"bytes" search:"type=Collection(Edm.SByte)"`
+		}](write, ""), problems: []string{"field type long", "field type bytes"}, text: "it is Edm.String in "},
 		"a time as text": {do: check[struct {
 			key
 			Time string `json:"time"`

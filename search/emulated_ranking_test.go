@@ -139,7 +139,7 @@ func TestScoresDecideTheOrder(t *testing.T) {
 // TestVectorsOfEachTypeFindTheirNeighbours, with the metric of the field.
 func TestVectorsOfEachTypeFindTheirNeighbours(t *testing.T) {
 	_, client := emulatingEverything(t,
-		models.Document{"id": "1", "single": []float32{1, 0}, "half": []float32{1, 1}, "int16": []int16{300, -300}, "sbyte": []int8{127, 0}, "byte": []int{0b11110000, 0}},
+		models.Document{"id": "1", "single": []float32{1, 0}, "half": []float32{1, 1}, "int16": []int16{300, -300}, "sbyte": []int8{127, 0}, "byte": models.PackedBits{0b11110000, 0}},
 		models.Document{"id": "2", "single": []float32{0.6, 0.8}, "half": []float32{9, 9}, "int16": []int16{10, 10}, "sbyte": []int8{-128, 1}, "byte": []int{0, 0b11}},
 		models.Document{"id": "3", "single": []float32{0, 1}, "half": []float32{-1, 2}, "int16": []int16{-1, 300}, "sbyte": []int8{1, 127}, "byte": []int{255, 255}},
 		models.Document{"id": "4"},

@@ -25,7 +25,7 @@ type state struct {
 	// document: the infinities of a float64 are written as the strings of an Edm.Double, and
 	// text that is not UTF-8 is not written.
 	document bool
-	names      []string // of the maps that are being written, the inner ones last
+	names    []string // of the maps that are being written, the inner ones last
 }
 
 // deepest is how far pointers, maps and slices may be nested. From here on
