@@ -24,7 +24,8 @@
 // Search walks over all pages of a result, NewSearchPager shows them one by one
 // with their facets and counts. Suggest and Autocomplete complete what a user
 // types. Scan walks over a whole index, beyond the 100 000 results at which the
-// service stops, ScanKeys over the keys in it. A Filter is built of functions or
+// service stops, ScanKeys over the keys in it. DeleteMatching deletes what meets a
+// filter, whatever the key field can do. A Filter is built of functions or
 // with Filterf; either way no value can break out of its place, and EscapeText does
 // the same for what is searched for. Options that contradict one another, or that the
 // api-version does not have, are reported before anything is sent, all at once, as

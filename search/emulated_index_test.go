@@ -66,7 +66,12 @@ func impatient(srv *searchtest.Server) *search.ClientOptions {
 // a client for it.
 func emulating(t testing.TB, definition, index string, docs ...models.Document) (*searchtest.Server, *search.Client) {
 	t.Helper()
-	srv := searchtest.NewServer(&searchtest.Options{KeepBodies: 1 << 20})
+	return emulatingWith(t, &searchtest.Options{KeepBodies: 1 << 20}, definition, index, docs...)
+}
+
+func emulatingWith(t testing.TB, opts *searchtest.Options, definition, index string, docs ...models.Document) (*searchtest.Server, *search.Client) {
+	t.Helper()
+	srv := searchtest.NewServer(opts)
 	t.Cleanup(func() { require.NoError(t, srv.Close()) })
 	require.NoError(t, srv.CreateIndex(definition))
 	client, err := search.NewClientWithKey(srv.URL(), index, azcore.NewKeyCredential(searchtest.AdminKey), impatient(srv))

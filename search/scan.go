@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNotScannable means that the key field of an index cannot be filtered and
-// sorted by, which Scan does.
+// sorted by, which Scan does. DeleteMatching deletes by a filter without that.
 var ErrNotScannable = errors.New("search: the key field is not filterable and sortable")
 
 // maxPageSize is how many results the service puts into a page at most.
@@ -242,9 +242,9 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 		case !isTrue(f.Key):
 			continue
 		case isFalse(f.Filterable) || isFalse(f.Sortable):
-			return "", call.wrap(fmt.Errorf("%w: the definition says so of %q, and only a new index can have another key field", ErrNotScannable, f.Name))
+			return "", call.wrap(fmt.Errorf("%w: the definition says so of %q, and only a new index can have another key field; to delete by a filter use DeleteMatching", ErrNotScannable, f.Name))
 		case f.Normalizer != "":
-			return "", call.wrap(fmt.Errorf("%w as it is: the normalizer %q of %q makes different keys equal", ErrNotScannable, f.Normalizer, f.Name))
+			return "", call.wrap(fmt.Errorf("%w as it is: the normalizer %q of %q makes different keys equal; to delete by a filter use DeleteMatching", ErrNotScannable, f.Normalizer, f.Name))
 		}
 		return f.Name, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -83,26 +82,4 @@ func ExampleDeleteWhere() {
 	}
 	fmt.Println(receipt.Deleted, "of", receipt.Total, receipt.Keys, "none left:", !receipt.NoneLeftAt.IsZero())
 	// Output: 4 of 100 [32 57 7 82] none left: true
-}
-
-// Reading what was written: the service confirms a change before queries see it.
-func ExampleWaitVisible() {
-	ctx := context.Background()
-	client, sender, end := orders(ctx)
-	defer end()
-	if err := sender.UploadDocuments(ctx, Order{ID: "1", Revision: 8}); err != nil {
-		log.Panic(err)
-	}
-	if err := sender.Flush(ctx, nil); err != nil {
-		log.Panic(err)
-	}
-
-	index, err := search.NewRows(client, &search.RowsOptions{Version: "revision"})
-	if err != nil {
-		log.Panic(err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	fmt.Println(repair.WaitVisible(ctx, index, "1", &repair.VisibleOptions{Version: 8}))
-	// Output: <nil>
 }

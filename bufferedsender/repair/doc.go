@@ -13,8 +13,9 @@
 //	fmt.Println(report.Missing, report.Surplus, report.Different, report.Keys)
 //
 // Without DryRun it repairs: [Repairer.Run] makes one pass, [Repairer.Watch] one every so often, and
-// [Repairer.RunKeys] looks at some keys alone. [DeleteWhere] deletes what meets a filter. [WaitVisible] waits until the
-// index shows what was written.
+// [Repairer.RunKeys] looks at some keys alone. [DeleteWhere] deletes what meets a filter;
+// search.DeleteMatching does so for up to 1000 documents, without a receipt or a sortable key. search.WaitVisible waits
+// until the index shows what was written.
 //
 // # What is promised
 //

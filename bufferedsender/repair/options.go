@@ -31,7 +31,7 @@ type Options struct {
 	// would refuse to delete is no error, but Report.Refused.
 	DryRun bool
 	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written,
-	// on all of its replicas; WaitVisible measures that. If it is too short documents are written again for nothing.
+	// on all of its replicas; search.WaitVisible measures that. If it is too short documents are written again for nothing.
 	// Up to half as much again is added by chance. Defaults to 2 s.
 	Pause time.Duration
 

@@ -10,9 +10,8 @@ import (
 // that ends with its process. What the program azsearch emulator lets be set of them are flags of a developer.
 var ofAuthors = []string{"search/searchtest/...", "bufferedsender/queue/memqueue"}
 
-// ofCalls are the structs whose fields are data of one call, that only the calling code has: the keys to flush, or the
-// version of the document to wait for.
-var ofCalls = []string{"bufferedsender.FlushOptions", "bufferedsender/repair.VisibleOptions"}
+// ofCalls are the structs whose fields are data of one call, that only the calling code has: the keys to flush.
+var ofCalls = []string{"bufferedsender.FlushOptions"}
 
 // Options returns the options that an operator of a program can meet, in its flags or its configuration: the fields of
 // the exported structs "…Options" and Limits, outside of the packages of the service, that are numbers, texts, bools,

@@ -64,7 +64,7 @@ var Rules = []Rule{
 	{Folder: "retry", May: []string{backoff}, Never: []string{azure}},
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
-	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", "./internal/nilcheck", azcore}, otelAPI...), Never: []string{stemmers}},
+	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", "./internal/nilcheck", "./internal/sleep", azcore}, otelAPI...), Never: []string{stemmers}},
 	// It feeds a sender through an interface of its own, as whoever feeds one does. Its writers are
 	// in many processes, so their marks are in a database, by any driver.
 	{

@@ -1,4 +1,4 @@
-package repair
+package search
 
 import (
 	"context"
@@ -6,25 +6,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sleep"
-	"github.com/go-azsearch/azsearch/models"
 )
 
 // VisibleOptions are the options of WaitVisible. nil and the zero value are ready to use.
 type VisibleOptions struct {
-	// Version is the version that the document must have at least; the index must have versions: set
-	// search.RowsOptions.Version. A *search.Rows without is refused at once. Defaults to 0: any.
+	// Version is the version that the document must have at least. It needs RowsOptions.Version. Defaults to 0: any.
 	Version int64
 	// Gone waits until the index does not show the document any more, or its filter does not. Not with Version.
 	Gone bool
 }
-
-// The first and the longest pause between two lookups of WaitVisible.
-const (
-	firstLookPause   = 50 * time.Millisecond
-	longestLookPause = 2 * time.Second
-)
 
 // NotVisibleError says what the index has shown last, when ctx ended.
 type NotVisibleError struct {
@@ -41,7 +32,7 @@ func (e *NotVisibleError) Error() string {
 	if e.Seen != "" {
 		seen = fmt.Sprintf("after %d lookups the index shows %s", e.Lookups, e.Seen)
 	}
-	return fmt.Sprintf("repair: WaitVisible: the document %q: %s was waited for, for %v, and %s: %v", e.Key, e.Want, e.Waited.Round(time.Millisecond), seen, e.Err)
+	return fmt.Sprintf("search: WaitVisible: the document %q: %s was waited for, for %v, and %s: %v", e.Key, e.Want, e.Waited.Round(time.Millisecond), seen, e.Err)
 }
 
 // Unwrap returns Err.
@@ -52,22 +43,22 @@ func (e *NotVisibleError) Unwrap() error { return e.Err }
 // lookup is at once, the second after 50 ms; each pause is half as long again as the one before, up to 2 s.
 //
 // The index is that of one replica, the one that answers: another may be behind, so read with the same
-// search.RowsOptions.SessionID if there are several.
+// RowsOptions.SessionID if there are several. DeleteMatching waits by itself, and needs no Rows.
 //
 // ctx bounds the waiting: when it ends the error is a *NotVisibleError with that of ctx in its chain. An error of a
 // lookup ends it too: clients have tried again already.
-func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOptions) error {
+func WaitVisible(ctx context.Context, rows *Rows, key string, opts *VisibleOptions) error {
 	o := opts
 	if o == nil {
 		o = &VisibleOptions{}
 	}
-	if err := o.check(index, key); err != nil {
-		return fmt.Errorf("repair: WaitVisible: %w", err)
+	if err := o.check(rows, key); err != nil {
+		return fmt.Errorf("search: WaitVisible: %w", err)
 	}
 	began := time.Now()
 	e := &NotVisibleError{Key: key, Want: o.want()}
 	for pause := firstLookPause; ; pause = min(pause+pause/2, longestLookPause) {
-		seen, fine, err := o.look(ctx, index, key)
+		seen, fine, err := o.look(ctx, rows, key)
 		switch {
 		case err == nil && fine:
 			return nil
@@ -75,7 +66,7 @@ func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOpti
 			e.Lookups++
 			e.Seen = seen
 		case ctx.Err() == nil:
-			return fmt.Errorf("repair: WaitVisible: the document %q: %w", key, err)
+			return fmt.Errorf("search: WaitVisible: the document %q: %w", key, err)
 		}
 		if err := sleep.For(ctx, pause); err != nil {
 			e.Err, e.Waited = err, time.Since(began)
@@ -84,19 +75,19 @@ func WaitVisible(ctx context.Context, index Index, key string, opts *VisibleOpti
 	}
 }
 
-func (o *VisibleOptions) check(index Index, key string) error {
+func (o *VisibleOptions) check(rows *Rows, key string) error {
 	var problems []error
-	if nilcheck.IsNil(index) {
-		problems = append(problems, errors.New("there is no index"))
+	if rows == nil {
+		problems = append(problems, errors.New("there are no Rows"))
 	}
 	if key == "" {
 		problems = append(problems, errors.New("there is no key"))
 	}
-	if rows, known := index.(models.Versioned); known && o.Version != 0 && !rows.HasVersions() {
-		problems = append(problems, errors.New("the index has no versions to wait for: set search.RowsOptions.Version to the field with the version"))
+	if rows != nil && o.Version != 0 && !rows.HasVersions() {
+		problems = append(problems, errors.New("the Rows have no versions to wait for: set RowsOptions.Version to the field with the version"))
 	}
 	if o.Gone && o.Version != 0 {
-		problems = append(problems, errors.New("what is gone has no Version: use one of Gone and Version"))
+		problems = append(problems, errors.New("Gone and Version are mutually exclusive"))
 	}
 	return errors.Join(problems...)
 }
@@ -113,7 +104,7 @@ func (o *VisibleOptions) want() string {
 }
 
 // look looks the key up, and says in words what there is, and whether that is what is waited for.
-func (o *VisibleOptions) look(ctx context.Context, index Index, key string) (seen string, fine bool, err error) {
+func (o *VisibleOptions) look(ctx context.Context, index *Rows, key string) (seen string, fine bool, err error) {
 	rows, err := index.Lookup(ctx, []string{key})
 	if err != nil {
 		return "", false, err
@@ -127,7 +118,7 @@ func (o *VisibleOptions) look(ctx context.Context, index Index, key string) (see
 		case o.Version == 0 || row.Version >= o.Version && row.Version != 0:
 			return "", true, nil
 		case row.Version == 0: // it may come: a field that is empty yet
-			return "it without a version, whose field search.RowsOptions.Version is to name", false, nil
+			return "it without a version, whose field RowsOptions.Version must name", false, nil
 		}
 		return fmt.Sprintf("version %d", row.Version), false, nil
 	}

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// mostMatching is how many documents a call of DeleteMatching deletes at most: one page of
+// results, and one batch.
+const mostMatching = 1000
+
+// The first and the longest pause between two looks at an index that does not show yet what was
+// written.
+const (
+	firstLookPause   = 50 * time.Millisecond
+	longestLookPause = 2 * time.Second
+)
+
+// DeleteMatching deletes the documents that meet the filter, up to 1000, and returns their keys
+// when the index shows none that does. It needs no sortable or filterable key, so it works where
+// Scan and repair.DeleteWhere return ErrNotScannable: it searches, deletes what it has found,
+// waits until the index no longer shows that, and deletes what began to match meanwhile.
+//
+// keyField is the name of the key field; "" asks the service for it, as DeleteDocumentsByKey does.
+// Filter{} is refused, because every document meets it. If more than 1000 documents match nothing
+// is deleted: use repair.DeleteWhere, which deletes any number, bounds their share of the index and
+// gives a receipt. If so many begin to match later, it ends with that error.
+//
+// A document that is written again after it was found, and no longer matches, is deleted if the
+// index does not show that yet. A deleted document that is written again and matches is not deleted
+// a second time.
+//
+// ctx bounds the work and should have a deadline: the index shows a delete some seconds after the
+// service has confirmed it. The keys are those of confirmed deletes, also beside an error, which is
+// that of ctx, of a search, or of a delete (*IndexingError).
+func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filter) (deleted []string, err error) {
+	call := c.call("DeleteMatching", writeDocuments)
+	if filter.IsZero() {
+		return nil, call.wrap(errors.New("nothing was sent: there is no filter, so every document would match"))
+	}
+	if keyField == "" {
+		if keyField, err = c.KeyFieldName(ctx); err != nil {
+			return nil, err
+		}
+	}
+	gone := map[string]bool{}
+	for pause := firstLookPause; ; pause = min(pause+pause/2, longestLookPause) {
+		found, count, err := c.matching(ctx, keyField, filter)
+		if err != nil {
+			return deleted, err
+		}
+		if count == 0 && len(found) == 0 {
+			return deleted, nil
+		}
+		var fresh []string
+		for _, key := range found {
+			if !gone[key] {
+				fresh = append(fresh, key)
+			}
+		}
+		shown := len(found) - len(fresh)
+		if int64(len(deleted))+count-int64(shown) > mostMatching {
+			return deleted, call.wrap(fmt.Errorf("%d documents match, the limit is %d; repair.DeleteWhere deletes any number, and gives a receipt", int64(len(deleted))+count-int64(shown), mostMatching))
+		}
+		if len(fresh) > 0 {
+			result, err := DeleteDocumentsByKey(ctx, c, keyField, fresh, nil)
+			for _, r := range result.Results {
+				if r.Succeeded {
+					gone[r.Key], deleted = true, append(deleted, r.Key)
+				}
+			}
+			if err != nil {
+				return deleted, err
+			}
+			pause = firstLookPause
+		}
+		if err := sleep.For(ctx, pause); err != nil {
+			return deleted, call.wrap(fmt.Errorf("%d of the %d documents that were deleted still match, written again or shown late: %w", len(found), len(deleted), err))
+		}
+	}
+}
+
+// matching returns the keys of the first documents that meet a filter, and how many do.
+func (c *Client) matching(ctx context.Context, keyField string, filter Filter) (found []string, count int64, err error) {
+	key, err := models.KeyFieldByName[json.RawMessage](keyField)
+	if err != nil {
+		return nil, 0, err
+	}
+	page, err := NewSearchPager[json.RawMessage](c, "", &SearchOptions{
+		Filter: filter, Select: []string{keyField}, Top: new(mostMatching), IncludeTotalCount: true,
+	}).NextPage(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if page.Count == nil {
+		return nil, 0, c.call("DeleteMatching", readDocuments).wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
+	}
+	for _, result := range page.Results {
+		k, err := key.Get(result.Document)
+		if err != nil {
+			return nil, 0, c.call("DeleteMatching", readDocuments).wrap(fmt.Errorf("%w: %w (request id %s)", models.ErrMalformedReply, err, page.RequestID))
+		}
+		found = append(found, k)
+	}
+	return found, *page.Count, nil
+}
