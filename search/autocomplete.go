@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
@@ -31,6 +32,8 @@ type AutocompleteOptions struct {
 	SearchFields []string
 	// Top is how many completions there should be at most, 1 to 100. Defaults to 5.
 	Top int
+	// AdditionalProperties is that of SearchOptions.
+	AdditionalProperties map[string]json.RawMessage
 }
 
 // Autocomplete returns what the last word of text can become, by the terms in
@@ -73,5 +76,6 @@ func (o *AutocompleteOptions) body(text, suggester string, version apiversion.Ve
 	b.coverage(o.MinimumCoverage)
 	b.paths("searchFields", "SearchFields", o.SearchFields, checkPath)
 	b.topSuggestions(o.Top)
+	b.additional(0, o.AdditionalProperties)
 	return b.end()
 }

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // InvalidQueryError says what is wrong with a query. Nothing was sent.
@@ -134,6 +137,35 @@ func (b *queryBody) number(member string, value float64) {
 	encoded, _ := json.Marshal(value) // callers have checked that it is finite
 	b.name(member)
 	b.out = append(b.out, encoded...)
+}
+
+// additional writes members that no option stands for into the object that begins at start.
+func (b *queryBody) additional(start int, members map[string]json.RawMessage) {
+	written := append(slices.Clone(b.out[start:]), '}')
+	for _, member := range slices.Sorted(maps.Keys(members)) {
+		option, value := fmt.Sprintf("AdditionalProperties[%q]", member), members[member]
+		switch {
+		case validText(member) != nil || !utf8.Valid(value):
+			b.problem(option, errNotUTF8)
+		case !json.Valid(value):
+			b.problemf(option, "%s is not JSON: a string takes quotes", clip(string(value)))
+		case has(written, member):
+			b.problemf(option, "an option has written %q: set one of them", member)
+		default:
+			name, _ := json.Marshal(member) // a string always encodes
+			b.name(string(name[1 : len(name)-1]))
+			b.out = append(b.out, value...)
+		}
+	}
+}
+
+// has reports whether an object has a member.
+func has(object []byte, member string) (found bool) {
+	_ = wire.EachMember(object, func(name, _ []byte) bool {
+		found = found || wire.Quotes(name, member)
+		return !found
+	})
+	return found
 }
 
 // oneOf writes one of the values that the service has for an option.

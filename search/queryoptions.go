@@ -1,6 +1,7 @@
 package search
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -94,6 +95,11 @@ type SearchOptions struct {
 	// Debug asks how the results came to be. Defaults to
 	// models.QueryDebugModeDisabled.
 	Debug models.QueryDebugMode
+
+	// AdditionalProperties are members of the request that no option stands for, as JSON: those
+	// of a preview, such as "queryLanguage" and "speller", or of a later api-version. The service
+	// checks them. A member that an option has written is refused. Defaults to none.
+	AdditionalProperties map[string]json.RawMessage
 }
 
 // HybridSearch is about how the text and the vectors of a query work together.
@@ -129,6 +135,7 @@ func (o *SearchOptions) body(text string, version apiversion.Version) ([]byte, e
 	o.semantic(b, text)
 	o.vectors(b)
 	o.debug(b)
+	b.additional(0, o.AdditionalProperties)
 	return b.end()
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -47,6 +48,9 @@ type VectorQuery struct {
 	// FilterOverride is used for this query instead of SearchOptions.Filter. It
 	// takes a preview of the api-version. Defaults to SearchOptions.Filter.
 	FilterOverride Filter
+	// AdditionalProperties is that of SearchOptions, for members of the vector query such as
+	// "queryRewrites".
+	AdditionalProperties map[string]json.RawMessage
 }
 
 // VectorThreshold says what is near enough.
@@ -113,6 +117,7 @@ func (q *VectorQuery) write(b *queryBody) {
 	if n := len(b.out); b.out[n-1] == '}' {
 		b.out = append(b.out, ',')
 	}
+	start := len(b.out)
 	b.out = append(b.out, '{')
 	q.target(b)
 	if len(q.Fields) == 0 {
@@ -139,6 +144,7 @@ func (q *VectorQuery) write(b *queryBody) {
 		b.needs("FilterOverride", apiversion.FilterOverride)
 	}
 	b.filter("filterOverride", "FilterOverride", q.FilterOverride)
+	b.additional(start, q.AdditionalProperties)
 	b.out = append(b.out, '}')
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"unicode/utf8"
@@ -36,6 +37,8 @@ type SuggestOptions struct {
 	Select []string
 	// Top is how many suggestions there should be at most, 1 to 100. Defaults to 5.
 	Top int
+	// AdditionalProperties is that of SearchOptions.
+	AdditionalProperties map[string]json.RawMessage
 }
 
 // Suggest returns documents that have a term that begins with the last word of
@@ -80,6 +83,7 @@ func (o *SuggestOptions) body(text, suggester string, version apiversion.Version
 	b.paths("searchFields", "SearchFields", o.SearchFields, checkPath)
 	b.paths("select", "Select", o.Select, selectPath)
 	b.topSuggestions(o.Top)
+	b.additional(0, o.AdditionalProperties)
 	return b.end()
 }
 
