@@ -83,7 +83,14 @@ func completeDefinition(o jsonObject) {
 			}
 		}
 	}
-	fillDefaults(objectMember(o, "similarity"), "Similarity")
+	similarity := objectMember(o, "similarity")
+	fillDefaults(similarity, "Similarity")
+	if similarity["@odata.type"] == string(models.SimilarityBM25) {
+		fillDefaults(similarity, "BM25Similarity")
+	}
+	if cors, ok := o["corsOptions"].(jsonObject); ok {
+		fillDefaults(cors, "CorsOptions")
+	}
 	for _, c := range entriesOf(objectMember(o, "semantic")["configurations"]) {
 		fillDefaults(c, "SemanticConfiguration")
 	}
@@ -138,6 +145,8 @@ func completeField(f jsonObject, below bool) {
 	}
 	vector := typ.IsVector()
 	for attribute, value := range map[string]bool{
+		"sensitivityLabel": false,
+
 		"key":         false,
 		"retrievable": !vector,
 		"stored":      true,
@@ -168,6 +177,8 @@ var serviceDefaults = func() map[string]jsonObject {
 	defaults := map[string]jsonObject{}
 	for typ, text := range map[string]string{
 		"Similarity":                   `{"@odata.type": "#Microsoft.Azure.Search.BM25Similarity"}`,
+		"BM25Similarity":               `{"k1": 1.2, "b": 0.75}`,
+		"CorsOptions":                  `{"maxAgeInSeconds": 300}`,
 		"Suggester":                    `{"searchMode": "analyzingInfixMatching"}`,
 		"ScoringProfile":               `{"functionAggregation": "sum"}`,
 		"ScoringFunction":              `{"interpolation": "linear"}`,

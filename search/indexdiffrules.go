@@ -21,7 +21,7 @@ func (d *indexDiff) run() {
 		d.components(list)
 	}
 	member("encryptionKey", encryptionRule)
-	member("similarity", similarityRule)
+	d.similarity()
 	member("semantic", always(ChangeInPlace, "the semantic ranker applies to queries only"))
 	d.vectorSearch()
 	for _, name := range memberNames(d.before, d.after) {
@@ -79,7 +79,7 @@ func fieldRule(name string) changeRule {
 // addedField notes a new field and those below it.
 func (d *indexDiff) addedField(path string, field jsonObject, prefix string) {
 	d.addPaths(field, prefix)
-	if holdsVectors(field) && field["stored"] == false {
+	if storesNoVectors(field) {
 		d.note(path, ChangeNeedsRebuild, "stored can be false only for fields that are created with the index", nil, field)
 		return
 	}
@@ -94,9 +94,10 @@ func (d *indexDiff) addPaths(field jsonObject, prefix string) {
 	}
 }
 
-func holdsVectors(field jsonObject) bool {
+// storesNoVectors reports whether a field, or one below it, is a vector that is not stored.
+func storesNoVectors(field jsonObject) bool {
 	name, _ := field["type"].(string)
-	return models.DataType(name).IsVector()
+	return models.DataType(name).IsVector() && field["stored"] == false || slices.ContainsFunc(entriesOf(field["fields"]), storesNoVectors)
 }
 
 // suggesters compares suggesters, which can only take in fields that are created
@@ -157,11 +158,27 @@ func (d *indexDiff) components(list string) {
 	})
 }
 
-func encryptionRule(path string, _, after any) (ChangeKind, string) {
-	if path == "encryptionKey" && after == nil {
+func encryptionRule(path string, before, after any) (ChangeKind, string) {
+	switch {
+	case path == "encryptionKey" && after == nil:
 		return ChangeNeedsRebuild, "the service ignores it: what was encrypted remains so"
+	case path == "encryptionKey" && before == nil:
+		return ChangeNeedsRebuild, "an index is encrypted from its creation on, or never"
 	}
-	return ChangeInPlace, "keys can be added and replaced"
+	return ChangeInPlace, "a key can be replaced by another"
+}
+
+// similarity compares the parameters of a similarity only with those of the same one.
+func (d *indexDiff) similarity() {
+	before, _ := d.before["similarity"].(jsonObject)
+	after, _ := d.after["similarity"].(jsonObject)
+	const typ = "@odata.type"
+	if before != nil && after != nil && before[typ] != after[typ] {
+		before, after = jsonObject{typ: before[typ]}, jsonObject{typ: after[typ]}
+		d.compare("similarity", before, after, similarityRule)
+		return
+	}
+	d.compare("similarity", d.before["similarity"], d.after["similarity"], similarityRule)
 }
 
 func similarityRule(path string, _, _ any) (ChangeKind, string) {
@@ -228,18 +245,27 @@ func usedVectorRule(prefix, list string) changeRule {
 // "algorithms/NAME" and so on.
 func (d *indexDiff) usedVectorSearch(configuration jsonObject) map[string]bool {
 	used := map[string]bool{}
-	for _, field := range entriesOf(d.before["fields"]) {
-		name, _ := field["vectorSearchProfile"].(string)
-		profile := entryNamed(configuration["profiles"], name)
-		if profile == nil || entryNamed(d.after["fields"], nameOf(field)) == nil {
-			continue
-		}
-		used["profiles/"+name] = true
-		for member, list := range map[string]string{"algorithm": "algorithms", "compression": "compressions"} {
-			if target, ok := profile[member].(string); ok {
-				used[list+"/"+target] = true
+	var look func(before, after any)
+	look = func(before, after any) {
+		for _, field := range entriesOf(before) {
+			stays := entryNamed(after, nameOf(field))
+			if stays == nil {
+				continue
+			}
+			look(field["fields"], stays["fields"])
+			name, _ := field["vectorSearchProfile"].(string)
+			profile := entryNamed(configuration["profiles"], name)
+			if profile == nil {
+				continue
+			}
+			used["profiles/"+name] = true
+			for member, list := range map[string]string{"algorithm": "algorithms", "compression": "compressions"} {
+				if target, ok := profile[member].(string); ok {
+					used[list+"/"+target] = true
+				}
 			}
 		}
 	}
+	look(d.before["fields"], d.after["fields"])
 	return used
 }

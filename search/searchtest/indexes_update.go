@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,6 +28,15 @@ func (s *Server) changeFault(prev, next *indexDefinition, downtime bool) *servic
 	if err := next.newVectorStorage(added); err != nil {
 		return err
 	}
+	if err := next.changedVectorSearch(prev, prev.object.objects("fields")); err != nil {
+		return err
+	}
+	switch {
+	case !prev.object.has("encryptionKey") && next.object.has("encryptionKey"):
+		return next.deny("CannotEncryptExistingIndex", "The index '"+next.name+"' was created without an encryption key. An existing index cannot be encrypted.")
+	case prev.object.has("encryptionKey") && !next.object.has("encryptionKey"): // documented: the service ignores that
+		next.object.set("encryptionKey", prev.object.get("encryptionKey"))
+	}
 	needsDowntime := false
 	for _, list := range []string{"analyzers", "tokenizers", "tokenFilters", "charFilters", "normalizers"} {
 		before := prev.object.objects(list)
@@ -52,13 +62,23 @@ func (s *Server) changeFault(prev, next *indexDefinition, downtime bool) *servic
 	switch {
 	case before.shape != similarity.shape:
 		return next.deny("CannotChangeSimilarity", "The similarity algorithm of an existing index cannot be changed.")
-	case !equalValues(before, similarity):
+	case !equalValues(factor(before, "k1", "1.2"), factor(similarity, "k1", "1.2")) || !equalValues(factor(before, "b", "0.75"), factor(similarity, "b", "0.75")):
 		needsDowntime = true
 	}
 	if needsDowntime && !downtime {
 		return &serviceError{status: http.StatusBadRequest, code: next.denialCode(), message: "An index with the name '" + next.name + "' in service '" + s.opts.ServiceName + "' could not be updated. " + needsDowntimeText}
 	}
 	return nil
+}
+
+// factor is a parameter of BM25, whose default is documented.
+func factor(similarity *object, name string, def json.Number) any {
+	if similarity.shape == similarityShapes[bm25Similarity] {
+		if v := similarity.get(name); v != nil {
+			return v
+		}
+	}
+	return def
 }
 
 // needsDowntimeText is as recorded.
@@ -155,4 +175,65 @@ func (d *indexDefinition) newVectorStorage(added map[string]bool) *serviceError 
 		}
 	}
 	return nil
+}
+
+// changedVectorSearch checks that what the vectors of fields were indexed with is as it was. What only queries
+// need may change, and so may what no field uses. github.com/Azure/azure-sdk-for-python/issues/38203 has the service
+// refuse another algorithm.
+func (d *indexDefinition) changedVectorSearch(prev *indexDefinition, fields []*object) *serviceError {
+	before, now := prev.object.object("vectorSearch"), d.object.object("vectorSearch")
+	for _, f := range fields {
+		if err := d.changedVectorSearch(prev, f.objects("fields")); err != nil {
+			return err
+		}
+		name := f.str("vectorSearchProfile")
+		if name == "" || before == nil || now == nil {
+			continue
+		}
+		profile := named(before.objects("profiles"), name)
+		for _, used := range []struct {
+			list, name string
+			free       []string
+		}{
+			{"profiles", name, []string{"vectorizer"}},
+			{"algorithms", profile.str("algorithm"), []string{"hnswParameters.efSearch"}},
+			{"compressions", profile.str("compression"), []string{"rerankWithOriginalVectors", "defaultOversampling", "rescoringOptions.enableRescoring", "rescoringOptions.defaultOversampling"}},
+		} {
+			was, is := named(before.objects(used.list), used.name), named(now.objects(used.list), used.name)
+			if was != nil && is != nil && differs(was.shape, was, is, "", used.free) {
+				return d.deny("CannotChangeExistingVectorSearch", "The existing entry '"+used.name+"' in "+used.list+" cannot be changed: the vectors of the field '"+f.str("name")+"' were indexed with it.")
+			}
+		}
+	}
+	return nil
+}
+
+// differs reports whether two objects of a shape differ in other members than the free ones, given by their paths. One
+// that is nil has the defaults.
+func differs(sh *shape, a, b *object, prefix string, free []string) bool {
+	value := func(o *object, m *property) any {
+		if o == nil || o.get(m.name) == nil {
+			return m.def
+		}
+		return o.get(m.name)
+	}
+	for i := range sh.members {
+		m := &sh.members[i]
+		x, y := value(a, m), value(b, m)
+		if slices.Contains(free, prefix+m.name) {
+			continue
+		}
+		inner, isObject := x.(*object)
+		other, areObjects := y.(*object)
+		if isObject && areObjects || (isObject || areObjects) && m.shape != nil {
+			if differs(m.shape(), inner, other, prefix+m.name+".", free) {
+				return true
+			}
+			continue
+		}
+		if !equalValues(x, y) {
+			return true
+		}
+	}
+	return false
 }

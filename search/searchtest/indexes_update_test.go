@@ -59,6 +59,9 @@ func TestUpdatesThatNeedARebuildAreRefused(t *testing.T) {
 		"another field for the suggester": {change{`"sourceFields":["body"]`, `"sourceFields":["address/city"]`}, "CannotChangeExistingSuggester", "The existing suggester 'sg' cannot be changed."},
 		"deleting an analyzer":            {change{`{"@odata.type":"#Microsoft.Azure.Search.StopAnalyzer","name":"a1"}`, ``}, "CannotDeleteExistingAnalysisComponent", "'a1' in analyzers cannot be deleted"},
 		"changing an analyzer":            {change{`"name":"a1"`, `"name":"a1","stopwords":["x"]`}, "CannotChangeExistingAnalysisComponent", "'a1' in analyzers cannot be changed"},
+		"another graph":                   {change{`"kind":"hnsw"`, `"kind":"hnsw","hnswParameters":{"m":8}`}, "CannotChangeExistingVectorSearch", "'a' in algorithms cannot be changed: the vectors of the field 'v' were indexed with it."},
+		"another algorithm":               {change{`"kind":"hnsw"`, `"kind":"exhaustiveKnn"`}, "CannotChangeExistingVectorSearch", "'a' in algorithms cannot be changed"},
+		"an encryption key":               {change{`"suggesters"`, `"encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"https://v"},"suggesters"`}, "CannotEncryptExistingIndex", "An existing index cannot be encrypted."},
 		"another similarity":              {change{`"#Microsoft.Azure.Search.BM25Similarity","k1":1.2`, `"#Microsoft.Azure.Search.ClassicSimilarity"`}, "CannotChangeSimilarity", "similarity algorithm"},
 	} {
 		if name == "a new vector without storage" {
@@ -93,6 +96,10 @@ func TestUpdatesThatNeedNoRebuildAreMade(t *testing.T) {
 		"no suggester":                 {`"suggesters":[{"name":"sg","sourceFields":["body"]}],`, ``},
 		"a suggester of a new field":   {`"suggesters":[{"name":"sg","sourceFields":["body"]}]`, `"suggesters":[]`}, // replaced below
 		"a new field for the old one":  {`"suggesters":[{"name":"sg","sourceFields":["body"]}]`, `"suggesters":[]`}, // replaced below
+		"no factors any more":          {`,"k1":1.2`, ``},                                                           // they are the defaults
+		"the defaults of the factors":  {`"k1":1.2`, `"k1":1.2,"b":0.75`},
+		"another list for queries":     {`"kind":"hnsw"`, `"kind":"hnsw","hnswParameters":{"efSearch":700}`},
+		"a profile without fields":     {`{"name":"q","algorithm":"a"}`, `{"name":"r","algorithm":"a"}`},
 		"another vector search method": {`"algorithms":[{"name":"a","kind":"hnsw"}]`, `"algorithms":[{"name":"a","kind":"hnsw"},{"name":"b","kind":"exhaustiveKnn"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,14 +122,13 @@ func TestUpdatesThatNeedNoRebuildAreMade(t *testing.T) {
 
 func TestUpdatesThatTakeTheIndexOfflineAreAskedFor(t *testing.T) {
 	for name, c := range map[string]change{
-		"a new analyzer":      {`"name":"a1"}`, `"name":"a1"},{"@odata.type":"#Microsoft.Azure.Search.StopAnalyzer","name":"a2"}`},
-		"a new tokenizer":     {`"suggesters"`, `"tokenizers":[{"@odata.type":"#Microsoft.Azure.Search.ClassicTokenizer","name":"t"}],"suggesters"`},
-		"a new token filter":  {`"suggesters"`, `"tokenFilters":[{"@odata.type":"#Microsoft.Azure.Search.LengthTokenFilter","name":"t"}],"suggesters"`},
-		"a new char filter":   {`"suggesters"`, `"charFilters":[{"@odata.type":"#Microsoft.Azure.Search.MappingCharFilter","name":"t","mappings":["a=>b"]}],"suggesters"`},
-		"a new normalizer":    {`"suggesters"`, `"normalizers":[{"@odata.type":"#Microsoft.Azure.Search.CustomNormalizer","name":"t"}],"suggesters"`},
-		"another factor k1":   {`"k1":1.2`, `"k1":1.3`},
-		"a factor b":          {`"k1":1.2`, `"k1":1.2,"b":0.5`},
-		"no factors any more": {`,"k1":1.2`, ``},
+		"a new analyzer":     {`"name":"a1"}`, `"name":"a1"},{"@odata.type":"#Microsoft.Azure.Search.StopAnalyzer","name":"a2"}`},
+		"a new tokenizer":    {`"suggesters"`, `"tokenizers":[{"@odata.type":"#Microsoft.Azure.Search.ClassicTokenizer","name":"t"}],"suggesters"`},
+		"a new token filter": {`"suggesters"`, `"tokenFilters":[{"@odata.type":"#Microsoft.Azure.Search.LengthTokenFilter","name":"t"}],"suggesters"`},
+		"a new char filter":  {`"suggesters"`, `"charFilters":[{"@odata.type":"#Microsoft.Azure.Search.MappingCharFilter","name":"t","mappings":["a=>b"]}],"suggesters"`},
+		"a new normalizer":   {`"suggesters"`, `"normalizers":[{"@odata.type":"#Microsoft.Azure.Search.CustomNormalizer","name":"t"}],"suggesters"`},
+		"another factor k1":  {`"k1":1.2`, `"k1":1.3`},
+		"a factor b":         {`"k1":1.2`, `"k1":1.2,"b":0.5`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl := newCaller(t)
