@@ -79,7 +79,7 @@ type ListAliasesOptions struct{}
 // iteration starts, and again for every iteration. An error is the last thing
 // that is yielded, with a zero alias.
 func (c *IndexClient) ListAliases(ctx context.Context, _ *ListAliasesOptions) iter.Seq2[models.Alias, error] {
-	return listDefinitions[models.Alias](ctx, c, aliasKind, "ListAliases")
+	return listDefinitions(ctx, c, aliasKind, "ListAliases", aliasKind.name)
 }
 
 // DeleteAliasOptions are the options of IndexClient.DeleteAlias. nil and the

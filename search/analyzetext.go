@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,7 +48,7 @@ func (c *IndexClient) AnalyzeText(ctx context.Context, indexName string, request
 	}
 	reply, err := runtime.Payload(resp)
 	if err == nil {
-		err = json.Unmarshal(trimBOM(reply), &result)
+		err = decodeInto(&result, reply)
 	}
 	if err == nil && result.Tokens == nil {
 		err = errors.New("it has no tokens")

@@ -25,14 +25,11 @@ func decodeResults(body []byte) ([]models.IndexingResult, error) {
 	if results, ok := scanResults(body); ok {
 		return results, nil
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, fmt.Errorf("%w: it is empty", models.ErrMalformedReply)
-	}
 	var reply struct {
 		Value *[]models.IndexingResult `json:"value"`
 	}
-	if err := json.Unmarshal(body, &reply); err != nil {
-		return nil, fmt.Errorf("%w: %w", models.ErrMalformedReply, err)
+	if err := decodeInto(&reply, body); err != nil {
+		return nil, err
 	}
 	if reply.Value == nil {
 		return nil, fmt.Errorf("%w: it has no list of results", models.ErrMalformedReply)

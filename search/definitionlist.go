@@ -2,11 +2,11 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"net/url"
+	"slices"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -17,7 +17,7 @@ func listNames[K any](ctx context.Context, c *IndexClient, kind *definitionKind[
 		Name string `json:"name"`
 	}
 	return func(yield func(string, error) bool) {
-		for definition, err := range listDefinitions[named](ctx, c, kind, operation, "$select", "name") {
+		for definition, err := range listDefinitions[named](ctx, c, kind, operation, func(n *named) string { return n.Name }, "$select", "name") {
 			if !yield(definition.Name, err) {
 				return
 			}
@@ -28,7 +28,7 @@ func listNames[K any](ctx context.Context, c *IndexClient, kind *definitionKind[
 // listDefinitions yields the entries of a list of definitions of a kind, as T.
 // The service has always answered in one page; if it ever answers in several,
 // the others are followed rather than left out without a word.
-func listDefinitions[T, K any](ctx context.Context, c *IndexClient, kind *definitionKind[K], operation string, query ...string) iter.Seq2[T, error] {
+func listDefinitions[T, K any](ctx context.Context, c *IndexClient, kind *definitionKind[K], operation string, name func(*T) string, query ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
 		call := kind.call(operation, "")
@@ -45,7 +45,7 @@ func listDefinitions[T, K any](ctx context.Context, c *IndexClient, kind *defini
 			seen[next] = true
 			var page []T
 			var err error
-			page, next, err = listPage[T](ctx, c, next, call)
+			page, next, err = listPage(ctx, c, next, call, name)
 			if err != nil {
 				yield(zero, err)
 				return
@@ -60,7 +60,7 @@ func listDefinitions[T, K any](ctx context.Context, c *IndexClient, kind *defini
 }
 
 // listPage gets one page and the address of the next, or "".
-func listPage[T any](ctx context.Context, c *IndexClient, address string, call call) (_ []T, next string, err error) {
+func listPage[T any](ctx context.Context, c *IndexClient, address string, call call, name func(*T) string) (_ []T, next string, err error) {
 	ctx, end := c.conn.span(ctx, "IndexClient."+call.operation)
 	defer func() { end(err) }()
 	body, resp, err := c.conn.getURL(ctx, address, call)
@@ -71,11 +71,16 @@ func listPage[T any](ctx context.Context, c *IndexClient, address string, call c
 		Value *[]T   `json:"value"`
 		Next  string `json:"@odata.nextLink"`
 	}
-	if err := json.Unmarshal(body, &page); err != nil {
-		return nil, "", call.wrap(malformed(err, resp))
+	err = decodeInto(&page, body)
+	switch {
+	case err != nil:
+	case page.Value == nil:
+		err = errors.New("it has no list of definitions")
+	case slices.ContainsFunc(*page.Value, func(definition T) bool { return name(&definition) == "" }):
+		err = errors.New("a definition in its list has no name")
 	}
-	if page.Value == nil {
-		return nil, "", call.wrap(malformed(errors.New("it has no list of definitions"), resp))
+	if err != nil {
+		return nil, "", call.wrap(malformed(err, resp))
 	}
 	if page.Next != "" {
 		// Credentials go to the service only, whatever a reply says.

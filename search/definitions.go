@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
@@ -44,6 +45,12 @@ func (k *definitionKind[T]) call(operation, name string) call {
 		call.other = definitionName{noun: k.noun, name: name, notFound: k.notFound}
 	}
 	return call
+}
+
+// name returns the name of a definition.
+func (k *definitionKind[T]) name(definition *T) string {
+	name, _ := k.named(definition)
+	return name
 }
 
 // allowed checks the api-version.
@@ -110,10 +117,21 @@ func (k *definitionKind[T]) read(ctx context.Context, conn *connection, call cal
 	if err != nil {
 		return none, err
 	}
-	if err := json.Unmarshal(body, &definition); err != nil {
+	if definition, err = k.decode(body, name); err != nil {
 		return none, call.wrap(malformed(err, resp))
 	}
 	return definition, nil
+}
+
+// decode reads a definition that the service has returned for one of this name.
+func (k *definitionKind[T]) decode(body []byte, name string) (definition T, err error) {
+	if err := decodeInto(&definition, body); err != nil {
+		return definition, err
+	}
+	if got := k.name(&definition); !strings.EqualFold(got, name) {
+		err = fmt.Errorf("%w: got the %s %q, want %q", models.ErrMalformedReply, k.noun, got, name)
+	}
+	return definition, err
 }
 
 // delete deletes a definition.
@@ -159,7 +177,7 @@ func (k *definitionKind[T]) send(ctx context.Context, c *IndexClient, call call,
 	}
 	reply, err := runtime.Payload(resp)
 	if err == nil {
-		err = json.Unmarshal(trimBOM(reply), &created)
+		created, err = k.decode(reply, k.name(&definition))
 	}
 	if err != nil {
 		return none, call.wrap(malformed(err, resp))

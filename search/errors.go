@@ -95,7 +95,7 @@ func (e *Error) Error() string {
 // status.
 func (e *Error) text(attempted string) string {
 	var b strings.Builder
-	if message := oneLine(e.Message); message != "" {
+	if message := shown(e.Message); message != "" {
 		b.WriteString(message)
 	} else {
 		fmt.Fprintf(&b, "the service answered %d %s and did not say why", e.StatusCode, http.StatusText(e.StatusCode))
@@ -105,7 +105,7 @@ func (e *Error) text(attempted string) string {
 		if i == 3 || text == "" || strings.Contains(oneLine(e.Message), text) {
 			continue
 		}
-		b.WriteString(" " + text)
+		b.WriteString(" " + shown(text))
 	}
 	fmt.Fprintf(&b, " (%sHTTP %d", attempted, e.StatusCode)
 	if e.Code != "" {
@@ -218,6 +218,19 @@ func requestID(resp *http.Response) string {
 
 // oneLine joins the lines of a message: the service ends its own with CRLF.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// maxMessage is how many bytes of a message an error prints: the service explains each bad document
+// of a batch in one message.
+const maxMessage = 2000
+
+// shown returns a message as errors print it.
+func shown(message string) string {
+	text := oneLine(message)
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + fmt.Sprintf("… (%d bytes in all)", len(text))
+}
 
 // ServiceMessage returns the service's own explanation, details included, without
 // what differs from request to request. Buffered senders compare it, to tell one

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,9 +74,8 @@ func (c *Client) getDocument(ctx context.Context, call call, key string, opts *G
 	if err != nil {
 		return nil, call.wrap(fmt.Errorf("%w: %w", models.ErrMalformedReply, err))
 	}
-	body = bytes.TrimSpace(trimBOM(body))
-	if len(body) == 0 || body[0] != '{' || !json.Valid(body) {
-		return nil, call.wrap(fmt.Errorf("%w: it is not a document (HTTP %d, request id %s)", models.ErrMalformedReply, resp.StatusCode, requestID(resp)))
+	if body, err = object(body); err != nil {
+		return nil, call.wrap(malformed(err, resp))
 	}
 	return body, nil
 }

@@ -139,7 +139,7 @@ func downtime(allowed bool) []string {
 }
 
 // getNamed gets something about one index into v.
-func (c *IndexClient) getNamed(ctx context.Context, call call, suffix string, v any) error {
+func (c *IndexClient) getNamed(ctx context.Context, call call, suffix string, v any, members ...string) error {
 	if err := validateIndexName(call.index); err != nil {
 		return call.wrap(err)
 	}
@@ -147,7 +147,7 @@ func (c *IndexClient) getNamed(ctx context.Context, call call, suffix string, v 
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(body, v); err != nil {
+	if err := decodeInto(v, body, members...); err != nil {
 		return call.wrap(malformed(err, resp))
 	}
 	return nil
@@ -161,7 +161,7 @@ type ListIndexesOptions struct{}
 // request is made when the iteration starts, and again for every iteration. An
 // error is the last thing that is yielded, with a zero index.
 func (c *IndexClient) ListIndexes(ctx context.Context, _ *ListIndexesOptions) iter.Seq2[models.SearchIndex, error] {
-	return listDefinitions[models.SearchIndex](ctx, c, indexKind, "ListIndexes")
+	return listDefinitions(ctx, c, indexKind, "ListIndexes", indexKind.name)
 }
 
 // ListIndexNamesOptions are the options of IndexClient.ListIndexNames. There

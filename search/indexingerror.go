@@ -11,7 +11,7 @@ import (
 // not indexed. The others were.
 type IndexingError struct {
 	// Failed holds one entry for each action that is not known to have been
-	// applied, with the status and the message of the service. StatusCode is 0
+	// applied, and one for each failure of a key that was not sent, with the status and the message of the service. StatusCode is 0
 	// for an action that the reply says nothing about, which may have been
 	// applied.
 	Failed []models.IndexingResult
@@ -29,7 +29,11 @@ type IndexingError struct {
 // Error gives the count and names the first few documents.
 func (e *IndexingError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d documents were not indexed: %s", len(e.Failed), e.Actions, firstFew(e.Failed, describe))
+	fmt.Fprintf(&b, "%d of %d documents were not indexed", min(len(e.Failed), e.Actions), e.Actions)
+	if len(e.Failed) > e.Actions {
+		b.WriteString(", and the reply has results of documents that were not sent")
+	}
+	b.WriteString(": " + firstFew(e.Failed, describe))
 	fmt.Fprintf(&b, " (%s", call{operation: e.Operation, index: e.IndexName})
 	if e.RequestID != "" {
 		b.WriteString(", request id " + e.RequestID)
@@ -40,7 +44,7 @@ func (e *IndexingError) Error() string {
 
 // describe says what became of one document.
 func describe(r models.IndexingResult) string {
-	message := oneLine(r.ErrorMessage)
+	message := shown(r.ErrorMessage)
 	switch {
 	case r.StatusCode != 0 && message != "":
 		return fmt.Sprintf("key %q: %d %s", r.Key, r.StatusCode, message)

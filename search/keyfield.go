@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 )
 
@@ -32,7 +31,7 @@ func (c *Client) KeyFieldName(ctx context.Context) (_ string, err error) {
 			Key  bool   `json:"key"`
 		} `json:"fields"`
 	}
-	if err := json.Unmarshal(body, &definition); err != nil {
+	if err := decodeInto(&definition, body); err != nil {
 		return "", call.wrap(malformed(err, resp))
 	}
 	for _, f := range definition.Fields {

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,7 +127,7 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 	if err != nil {
 		return nil, call.wrap(malformed(err, resp))
 	}
-	if err := decodeQueryReply(trimBOM(reply), v); err != nil {
+	if err := decodeQueryReply(reply, v); err != nil {
 		return nil, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, requestID(resp)))
 	}
 	return resp, nil
@@ -141,16 +140,11 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 // What json.Unmarshal does before it calls UnmarshalJSON takes as long again as
 // json.Valid, which is enough.
 func decodeQueryReply(reply []byte, v json.Unmarshaler) error {
-	reply = bytes.TrimSpace(reply)
-	switch {
-	case len(reply) == 0:
-		return fmt.Errorf("%w: it is empty", models.ErrMalformedReply)
-	case string(reply) == "null":
-		return fmt.Errorf("%w: it is null", models.ErrMalformedReply)
-	case !json.Valid(reply):
-		return fmt.Errorf("%w: it is not JSON, or breaks off", models.ErrMalformedReply)
+	reply, err := object(reply)
+	if err != nil {
+		return err
 	}
-	err := v.UnmarshalJSON(reply)
+	err = v.UnmarshalJSON(reply)
 	var misfit *models.ResultError
 	switch {
 	case err == nil || errors.Is(err, models.ErrMalformedReply):

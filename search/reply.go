@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -198,7 +199,48 @@ func (g *gunzip) Close() error { return g.body.Close() }
 
 // malformed returns the error for a successful reply that makes no sense.
 func malformed(cause error, resp *http.Response) error {
+	if errors.Is(cause, models.ErrMalformedReply) {
+		return fmt.Errorf("%w (HTTP %d, request id %s)", cause, resp.StatusCode, requestID(resp))
+	}
 	return fmt.Errorf("%w: %w (HTTP %d, request id %s)", models.ErrMalformedReply, cause, resp.StatusCode, requestID(resp))
+}
+
+// object returns the JSON object that a reply is. The error says what it is instead.
+func object(body []byte) ([]byte, error) {
+	body = bytes.TrimSpace(trimBOM(body))
+	problem := ""
+	switch {
+	case len(body) == 0:
+		problem = "it is empty"
+	case body[0] == '<':
+		problem = "it is a page of HTML"
+	case string(body) == "null":
+		problem = "it is null"
+	case !json.Valid(body):
+		problem = "it is not JSON, or breaks off"
+	case body[0] != '{':
+		problem = "it is JSON, but not an object"
+	default:
+		return body, nil
+	}
+	return nil, fmt.Errorf("%w: %s", models.ErrMalformedReply, problem)
+}
+
+// decodeInto reads a reply that is an object with these members into v.
+func decodeInto(v any, body []byte, members ...string) error {
+	body, err := object(body)
+	if err != nil {
+		return err
+	}
+	for _, member := range members {
+		if !has(body, member) {
+			return fmt.Errorf("%w: it has no member %q", models.ErrMalformedReply, member)
+		}
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("%w: %w", models.ErrMalformedReply, err)
+	}
+	return nil
 }
 
 // trimBOM removes a byte order mark, which the service puts before the reply

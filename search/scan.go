@@ -232,7 +232,7 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 		return "", err
 	}
 	var index models.SearchIndex
-	if err := json.Unmarshal(body, &index); err != nil {
+	if err := decodeInto(&index, body); err != nil {
 		return "", call.wrap(malformed(err, resp))
 	}
 	isTrue := func(b *bool) bool { return b != nil && *b }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -18,7 +17,7 @@ func (c *IndexClient) GetIndexStatistics(ctx context.Context, name string, _ *Ge
 	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
 	defer func() { end(err) }()
 	var stats models.IndexStatistics
-	if err := c.getNamed(ctx, c.call(operation, name), "/search.stats", &stats); err != nil {
+	if err := c.getNamed(ctx, c.call(operation, name), "/search.stats", &stats, "documentCount"); err != nil {
 		return models.IndexStatistics{}, err
 	}
 	return stats, nil
@@ -40,7 +39,7 @@ func (c *IndexClient) GetServiceStatistics(ctx context.Context, _ *GetServiceSta
 		return models.ServiceStatistics{}, err
 	}
 	var stats models.ServiceStatistics
-	if err := json.Unmarshal(body, &stats); err != nil {
+	if err := decodeInto(&stats, body, "counters", "limits"); err != nil {
 		return models.ServiceStatistics{}, call.wrap(malformed(err, resp))
 	}
 	return stats, nil

@@ -110,7 +110,7 @@ type ListSynonymMapsOptions struct{}
 // when the iteration starts, and again for every iteration. An error is the last
 // thing that is yielded, with a zero map.
 func (c *IndexClient) ListSynonymMaps(ctx context.Context, _ *ListSynonymMapsOptions) iter.Seq2[models.SynonymMap, error] {
-	return listDefinitions[models.SynonymMap](ctx, c, synonymMapKind, "ListSynonymMaps")
+	return listDefinitions(ctx, c, synonymMapKind, "ListSynonymMaps", synonymMapKind.name)
 }
 
 // ListSynonymMapNamesOptions are the options of

@@ -131,7 +131,7 @@ func TestErrorWithoutAnAnswerSaysItsCauseOnceAndWhatHelps(t *testing.T) {
 		"not a count": {count, reply(200, "many"),
 			ofCount + `malformed reply: it is not a number ` + id},
 		"not JSON": {getIndex, reply(200, "{"),
-			`search: GetIndex of index "hotels": malformed reply: unexpected end of JSON input ` + id},
+			`search: GetIndex of index "hotels": malformed reply: it is not JSON, or breaks off ` + id},
 		"a transport without an answer": {count, failing(errors.New("out of order")),
 			ofCount + `out of order`},
 		"too busy": {count, reply(503, `{"error":{"message":"You are sending too many requests."}}`, "Retry-After", "0"),
