@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -62,6 +63,32 @@ type CreateIndexOptions struct{}
 // index that it has created itself.
 func (c *IndexClient) CreateIndex(ctx context.Context, index models.SearchIndex, _ *CreateIndexOptions) (models.SearchIndex, error) {
 	return indexKind.create(ctx, c, "CreateIndex", index)
+}
+
+// CreateIndexIfMissingOptions are the options of IndexClient.CreateIndexIfMissing. There are
+// none yet.
+type CreateIndexIfMissingOptions struct{}
+
+// CreateIndexIfMissing creates an index unless one of that name exists, which stays as it is:
+// what others have given it, scoring profiles for example, would be gone after
+// CreateOrUpdateIndex. It may be called at each start of a program and from any number of
+// processes.
+//
+// The definition is that of the service, and created reports whether it is the one that was
+// given; it is false also for an index that was created by an attempt whose answer was lost.
+// DiffIndex says how an index that exists differs from the one that is wanted, and UpdateIndex
+// changes it.
+func (c *IndexClient) CreateIndexIfMissing(ctx context.Context, index models.SearchIndex, _ *CreateIndexIfMissingOptions) (_ models.SearchIndex, created bool, err error) {
+	const operation = "CreateIndexIfMissing"
+	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+	defer func() { end(err) }()
+	anyETag := azcore.ETagAny
+	definition, err := indexKind.put(ctx, c, operation, index, nil, &anyETag)
+	if !errors.Is(err, ErrPreconditionFailed) {
+		return definition, err == nil, err
+	}
+	definition, err = indexKind.get(ctx, c, operation, index.Name)
+	return definition, false, err
 }
 
 // CreateOrUpdateIndexOptions are the options of IndexClient.CreateOrUpdateIndex.

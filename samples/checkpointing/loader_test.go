@@ -239,3 +239,11 @@ func TestCommandLineThatLacksAFileOrAServiceIsRefused(t *testing.T) {
 	stagetest.Refuses(t, program, "-endpoint -in", "-endpoint", "https://x", "-api-key", "k")
 	stagetest.Refuses(t, program, "-in needs -endpoint", "-in", "x")
 }
+
+func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "in")
+	require.NoError(t, writeInput(input, 3))
+	stagetest.LeavesIndexAlone(t, func(flags ...string) {
+		stagetest.Succeeds(t, program, append(flags, "-in", input))
+	})
+}

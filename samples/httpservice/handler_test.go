@@ -87,3 +87,10 @@ func TestCallersGetTrueAnswersThroughAnOutage(t *testing.T) {
 	stagetest.Succeeds(t, program, nil, `Told "indexed" and missing: 0. Told "rejected" or "not applied" and there: 0.`)
 	assert.Equal(t, stage.ExitProblem, stagetest.Run(t.Context(), t, program, "-endpoint", "", "-addr", "256.0.0.1:x").Code)
 }
+
+func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
+	stagetest.LeavesIndexAlone(t, func(flags ...string) {
+		o := stagetest.Run(t.Context(), t, program, append(flags, "-addr", "256.0.0.1:x")...)
+		assert.Contains(t, o.Err, "listen tcp", "it has opened the index")
+	})
+}

@@ -361,3 +361,11 @@ func TestProblemsOfTheLoaderReachTheReport(t *testing.T) {
 	r.account(&loader{err: errors.New("it broke")}, bufferedsender.Stats{})
 	require.Equal(t, []string{"it broke"}, r.Problems)
 }
+
+func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
+	root := small(t)
+	stagetest.LeavesIndexAlone(t, func(flags ...string) {
+		o := start(t.Context(), t, append(flags, "-root", root)...)
+		require.Zero(t, o.Code, o.Err+o.Out)
+	})
+}

@@ -124,3 +124,11 @@ func TestMissingPackageIsExitCode1(t *testing.T) {
 	require.Equal(t, stage.ExitProblem, o.Code)
 	require.Contains(t, o.Err, "nowhere")
 }
+
+func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
+	root := stagetest.Files(t, library)
+	stagetest.LeavesIndexAlone(t, func(flags ...string) {
+		o := start(t.Context(), t, append(flags, "-root", root, "-packages", "lib,lib/sub")...)
+		require.Zero(t, o.Code, o.Err)
+	})
+}

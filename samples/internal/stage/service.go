@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -64,10 +65,17 @@ func (s *Service) Close() error {
 	return s.Emulator.Close()
 }
 
-// Open creates an index, or updates the one that is there, and returns a client for it.
+// Open creates an index if there is none of its name, and returns a client for it. An index that is there stays as it
+// is, and must have the fields.
 func (s *Service) Open(ctx context.Context, index models.SearchIndex) (*search.Client, error) {
-	if _, err := s.Indexes.CreateOrUpdateIndex(ctx, index, nil); err != nil {
+	existing, _, err := s.Indexes.CreateIndexIfMissing(ctx, index, nil)
+	if err != nil {
 		return nil, fmt.Errorf("creating the index: %w", err)
+	}
+	for _, want := range index.Fields {
+		if !slices.ContainsFunc(existing.Fields, func(f models.SearchField) bool { return f.Name == want.Name && f.Type == want.Type }) {
+			return nil, fmt.Errorf("the index %q exists and has no field %q of type %s; choose another name", index.Name, want.Name, want.Type)
+		}
 	}
 	return s.Indexes.Client(index.Name)
 }
