@@ -97,21 +97,15 @@ func ExampleVector_AppendJSON() {
 	// the vector is empty
 }
 
-func ExampleNewSynonymMap() {
-	b, err := json.Marshal(models.NewSynonymMap("lodging", "hotel, inn", "USA, United States"))
+func ExampleSynonymMap() {
+	b, err := json.Marshal(models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn", "USA, United States"}})
 	fmt.Println(string(b), err)
-	// Output: {"name":"lodging","format":"solr","synonyms":"hotel, inn\nUSA, United States"} <nil>
-}
-
-func ExampleSynonymMap_Rules() {
-	synonyms := models.SynonymMap{Name: "lodging", Synonyms: "hotel, inn\r\n\r\n# from the sales team\r\nhostel => hotel\r\n"}
-	for i, rule := range synonyms.Rules() {
-		fmt.Println(i, rule)
-	}
+	var read models.SynonymMap
+	err = json.Unmarshal([]byte(`{"name":"lodging","synonyms":"hotel, inn\r\n\r\n# from the sales team\r\nhostel => hotel\r\n"}`), &read)
+	fmt.Printf("%q %v\n", read.Synonyms, err)
 	// Output:
-	// 0 hotel, inn
-	// 1 # from the sales team
-	// 2 hostel => hotel
+	// {"name":"lodging","format":"solr","synonyms":"hotel, inn\nUSA, United States"} <nil>
+	// ["hotel, inn" "# from the sales team" "hostel => hotel"] <nil>
 }
 
 // facets returns the buckets of a reply.

@@ -16,15 +16,14 @@ type SynonymMap struct {
 	Name string `json:"name"`
 	// Format is SynonymFormatSolr, which is also what "" is written as.
 	Format string `json:"format"`
-	// Synonyms are the rules, one a line:
+	// Synonyms are the rules:
 	//
 	//	USA, United States      all mean the same
 	//	Wash., WA => Washington one side is searched for by the other
 	//	# a comment
 	//
-	// A backslash takes the meaning from a comma, from => and from itself. See
-	// NewSynonymMap and Rules.
-	Synonyms string `json:"synonyms"`
+	// A backslash takes the meaning from a comma, from => and from itself.
+	Synonyms SynonymRules `json:"synonyms"`
 	// EncryptionKey is a key of the customer's to encrypt the map with, beside the
 	// service's own. Once set it cannot be removed.
 	EncryptionKey *EncryptionKey `json:"encryptionKey,omitzero"`
@@ -34,20 +33,28 @@ type SynonymMap struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// NewSynonymMap returns the map with the given rules.
-func NewSynonymMap(name string, rules ...string) SynonymMap {
-	return SynonymMap{Name: name, Format: SynonymFormatSolr, Synonyms: strings.Join(rules, "\n")}
+// SynonymRules are the rules of a synonym map. In JSON they are one text with a rule a line;
+// empty lines are left out.
+type SynonymRules []string
+
+// MarshalJSON implements json.Marshaler.
+func (r SynonymRules) MarshalJSON() ([]byte, error) {
+	return appendString(nil, strings.Join(r, "\n")), nil
 }
 
-// Rules returns the lines of Synonyms, without those that are blank.
-func (x SynonymMap) Rules() []string {
-	var rules []string
-	for line := range strings.Lines(x.Synonyms) {
-		if line = strings.TrimSpace(line); line != "" {
-			rules = append(rules, line)
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *SynonymRules) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	*r = nil
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			*r = append(*r, line)
 		}
 	}
-	return rules
+	return nil
 }
 
 // MarshalJSON implements json.Marshaler.

@@ -12,7 +12,7 @@ import (
 // managementBodies are what the service says about synonym maps, aliases and
 // analysis, with null, members of our own and without.
 var managementBodies = map[string]string{
-	"synonym map": `{"@odata.context":"https://svc.search.windows.net/$metadata#synonymmaps/$entity","@odata.etag":"\"0x8D7\"","name":"names","format":"solr","synonyms":"hotel, motel\r\nUSA, U.S.A.\\, <US> => United States","encryptionKey":null}`,
+	"synonym map": `{"@odata.context":"https://svc.search.windows.net/$metadata#synonymmaps/$entity","@odata.etag":"\"0x8D7\"","name":"names","format":"solr","synonyms":"hotel, motel\nUSA, U.S.A.\\, <US> => United States","encryptionKey":null}`,
 	"encrypted":   `{"name":"names","format":"solr","synonyms":"","encryptionKey":{"keyVaultKeyName":"k","keyVaultKeyVersion":"1","keyVaultUri":"https://v.vault.azure.net","accessCredentials":{"applicationId":"a","applicationSecret":null}},"newer":{"a":[1]}}`,
 	"alias":       `{"@odata.context":"x","@odata.etag":"\"0x8D6\"","name":"al","indexes":["hotels-v2"],"newer":true}`,
 	"tokens":      `{"@odata.context":"x","tokens":[{"token":"one","startOffset":0,"endOffset":3,"position":0,"newer":1},{"token":"zwei","startOffset":6,"endOffset":9,"position":1}],"newer":"x"}`,
@@ -39,7 +39,7 @@ func TestSynonymMapIsWrittenAsTheServiceWantsIt(t *testing.T) {
 	b, err := json.Marshal(models.SynonymMap{Name: "m"})
 	require.NoError(t, err)
 	require.Equal(t, `{"name":"m","format":"solr","synonyms":""}`, string(b))
-	b, err = json.Marshal(models.NewSynonymMap("m", "a, b", "c"))
+	b, err = json.Marshal(models.SynonymMap{Name: "m", Synonyms: []string{"a, b", "c"}})
 	require.NoError(t, err)
 	require.Equal(t, `{"name":"m","format":"solr","synonyms":"a, b\nc"}`, string(b))
 	b, err = json.Marshal(models.Alias{Name: "a"})
@@ -51,10 +51,12 @@ func TestSynonymMapIsWrittenAsTheServiceWantsIt(t *testing.T) {
 }
 
 func TestRulesAreTheLinesOfASynonymMap(t *testing.T) {
-	require.Empty(t, models.SynonymMap{}.Rules())
-	require.Equal(t, []string{"a, b", "# c", "d => e"}, models.SynonymMap{Synonyms: "a, b\r\n\n  # c\n d => e "}.Rules())
-	m := models.NewSynonymMap("m", "a, b", "d => e")
-	require.Equal(t, []string{"a, b", "d => e"}, m.Rules())
+	var read models.SynonymMap
+	require.NoError(t, json.Unmarshal([]byte(`{"synonyms":"a, b\r\n\n  # c\n d => e "}`), &read))
+	require.Equal(t, models.SynonymRules{"a, b", "  # c", " d => e "}, read.Synonyms)
+	require.NoError(t, json.Unmarshal([]byte(`{"synonyms":""}`), &read))
+	require.Empty(t, read.Synonyms)
+	require.Error(t, json.Unmarshal([]byte(`{"synonyms":["a, b"]}`), &read))
 }
 
 func TestReadManagementBodiesShareNoMemory(t *testing.T) {
@@ -64,7 +66,7 @@ func TestReadManagementBodiesShareNoMemory(t *testing.T) {
 	for i := range in {
 		in[i] = 'x'
 	}
-	require.Equal(t, models.SynonymMap{Name: "m", Format: "solr", Synonyms: "a", AdditionalProperties: map[string]json.RawMessage{"new": json.RawMessage(`{"a":"b"}`)}}, m)
+	require.Equal(t, models.SynonymMap{Name: "m", Format: "solr", Synonyms: []string{"a"}, AdditionalProperties: map[string]json.RawMessage{"new": json.RawMessage(`{"a":"b"}`)}}, m)
 	require.Nil(t, func() map[string]json.RawMessage {
 		var a models.Alias
 		require.NoError(t, json.Unmarshal([]byte(`{"name":"a","indexes":[],"@odata.context":"x"}`), &a))

@@ -164,7 +164,7 @@ func (x managementExchange) repeat(t *testing.T, c *search.IndexClient) (any, er
 		}
 		return c.AnalyzeText(ctx, strings.Trim(strings.TrimPrefix(index, "/indexes"), "(')"), request, nil)
 	}
-	definition := models.NewSynonymMap("test-synonym", "a, b")
+	definition := models.SynonymMap{Name: "test-synonym", Synonyms: []string{"a, b"}}
 	for _, text := range []string{x.reply, x.body} {
 		var known models.SynonymMap
 		if json.Unmarshal([]byte(text), &known) == nil && known.Name != "" {

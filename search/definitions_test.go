@@ -26,7 +26,7 @@ const (
 // TestManagementRequestsAreWhatTheServiceExpects holds the requests of the
 // official SDKs for synonym maps, aliases and analysis.
 func TestManagementRequestsAreWhatTheServiceExpects(t *testing.T) {
-	rules := models.NewSynonymMap("syn", "usa,united states", "washington => wa")
+	rules := models.SynonymMap{Name: "syn", Synonyms: []string{"usa,united states", "washington => wa"}}
 	al := models.Alias{Name: "al", Indexes: []string{"wirevec"}}
 	etag, anyETag := azcore.ETag(`"0x8D1"`), azcore.ETagAny
 	const rulesBody = `{"name":"syn","format":"solr","synonyms":"usa,united states\nwashington => wa"}`
@@ -150,8 +150,7 @@ func TestManagementRepliesAreRead(t *testing.T) {
 	ctx := t.Context()
 	read, err := newIndexClient(t, reply(200, synonymMap)).GetSynonymMap(ctx, "syn", nil)
 	require.NoError(t, err)
-	assert.Equal(t, models.SynonymMap{Name: "syn", Format: "solr", Synonyms: "usa,united states\nwashington => wa", ETag: `"0x8D1"`}, read)
-	assert.Equal(t, []string{"usa,united states", "washington => wa"}, read.Rules())
+	assert.Equal(t, models.SynonymMap{Name: "syn", Format: "solr", Synonyms: []string{"usa,united states", "washington => wa"}, ETag: `"0x8D1"`}, read)
 	al, err := newIndexClient(t, reply(200, "\ufeff"+alias)).GetAlias(ctx, "al", nil)
 	require.NoError(t, err)
 	assert.Equal(t, models.Alias{Name: "al", Indexes: []string{"wirevec"}, ETag: `"0x8D6"`}, al)
@@ -381,17 +380,17 @@ func TestUpdateSynonymMapBeginsAgain(t *testing.T) {
 	ours := `{"@odata.etag":"\"0x8D3\"","name":"syn","format":"solr","synonyms":"theirs\nours"}`
 	w := replies(response(200, synonymMap), response(412, ""), response(200, theirs), response(200, ours))
 	got, err := newIndexClient(t, w).UpdateSynonymMap(t.Context(), "syn", func(x *models.SynonymMap) error {
-		x.Synonyms += "\nours"
+		x.Synonyms = append(x.Synonyms, "ours")
 		return nil
 	}, nil)
 	require.NoError(t, err)
-	assert.Equal(t, "theirs\nours", got.Synonyms)
+	assert.Equal(t, models.SynonymRules{"theirs", "ours"}, got.Synonyms)
 	assert.Equal(t, `"0x8D1"`, w.requests[1].Header.Get("If-Match"))
 	assert.Equal(t, `"0x8D2"`, w.requests[3].Header.Get("If-Match"))
 	assert.Equal(t, `{"name":"syn","format":"solr","synonyms":"theirs\nours","@odata.etag":"\"0x8D2\""}`, w.bodies[3])
 
 	w = replies(response(200, synonymMap), response(503, ""), response(412, ""), response(200, `{"@odata.etag":"\"0x8D9\"","name":"syn","format":"solr","synonyms":"all"}`))
-	got, err = newIndexClient(t, w).UpdateSynonymMap(t.Context(), "syn", func(x *models.SynonymMap) error { x.Synonyms = "all"; return nil }, nil)
+	got, err = newIndexClient(t, w).UpdateSynonymMap(t.Context(), "syn", func(x *models.SynonymMap) error { x.Synonyms = []string{"all"}; return nil }, nil)
 	require.NoError(t, err)
 	assert.Equal(t, `"0x8D9"`, got.ETag)
 

@@ -108,7 +108,7 @@ func TestQueryKeyQueriesAndManagesNothing(t *testing.T) {
 	require.NoError(t, err)
 	ctx := t.Context()
 	_, ofIndex := manager.UpdateIndex(ctx, "everything", func(*models.SearchIndex) error { return nil }, nil)
-	_, ofMap := manager.CreateSynonymMap(ctx, models.NewSynonymMap("m", "a, b"), nil)
+	_, ofMap := manager.CreateSynonymMap(ctx, models.SynonymMap{Name: "m", Synonyms: []string{"a, b"}}, nil)
 	_, ofAlias := manager.CreateAlias(ctx, models.Alias{Name: "all", Indexes: []string{"everything"}}, nil)
 	_, ofAnalyze := manager.AnalyzeText(ctx, "everything", models.AnalyzeTextRequest{Text: "x", Analyzer: models.AnalyzerEnLucene}, nil)
 	for operation, err := range map[string]error{"UpdateIndex": ofIndex, "CreateSynonymMap": ofMap, "CreateAlias": ofAlias, "AnalyzeText": ofAnalyze} {

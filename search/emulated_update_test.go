@@ -78,21 +78,21 @@ func TestNoUpdateOfAnIndexIsLostConcurrentSafe(t *testing.T) {
 func TestNoUpdateOfASynonymMapIsLostConcurrentSafe(t *testing.T) {
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	_, err := indexes.CreateSynonymMap(t.Context(), models.NewSynonymMap("lodging", "hotel, inn"), nil)
+	_, err := indexes.CreateSynonymMap(t.Context(), models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn"}}, nil)
 	require.NoError(t, err)
 	rendezvous(srv)
 	require.NoError(t, rivals(func(i int) error {
 		_, err := indexes.UpdateSynonymMap(t.Context(), "lodging", func(m *models.SynonymMap) error {
-			m.Synonyms += fmt.Sprintf("\nword%d, term%d", i, i)
+			m.Synonyms = append(m.Synonyms, fmt.Sprintf("word%d, term%d", i, i))
 			return nil
 		}, &search.UpdateSynonymMapOptions{MaxAttempts: writers})
 		return err
 	}))
 	synonyms, err := indexes.GetSynonymMap(t.Context(), "lodging", nil)
 	require.NoError(t, err)
-	assert.Len(t, synonyms.Rules(), 1+writers)
+	assert.Len(t, synonyms.Synonyms, 1+writers)
 	for i := range writers {
-		assert.Contains(t, synonyms.Rules(), fmt.Sprintf("word%d, term%d", i, i))
+		assert.Contains(t, synonyms.Synonyms, fmt.Sprintf("word%d, term%d", i, i))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -17,21 +18,18 @@ func ExampleIndexClient_UpdateSynonymMap() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil); err != nil {
+	if _, err := indexes.CreateSynonymMap(ctx, models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn"}}, nil); err != nil {
 		log.Fatal(err)
 	}
 
 	synonyms, err := indexes.UpdateSynonymMap(ctx, "lodging", func(m *models.SynonymMap) error {
 		const rule = "fancy => luxury, fancy"
-		for _, r := range m.Rules() {
-			if r == rule {
-				return nil // an attempt before has done it
-			}
+		if !slices.Contains(m.Synonyms, rule) { // else an attempt before has added it
+			m.Synonyms = append(m.Synonyms, rule)
 		}
-		m.Synonyms += "\n" + rule
 		return nil
 	}, nil)
-	fmt.Printf("%q %v\n", synonyms.Rules(), err)
+	fmt.Printf("%q %v\n", synonyms.Synonyms, err)
 	// Output: ["hotel, inn" "fancy => luxury, fancy"] <nil>
 }
 
@@ -40,7 +38,7 @@ func ExampleIndexClient_CreateSynonymMap() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hostel, motel"), nil); err != nil {
+	if _, err := indexes.CreateSynonymMap(ctx, models.SynonymMap{Name: "lodging", Synonyms: []string{"hostel, motel"}}, nil); err != nil {
 		log.Fatal(err)
 	}
 	_, err := indexes.UpdateIndex(ctx, "hotels", func(index *models.SearchIndex) error {
@@ -68,11 +66,11 @@ func ExampleIndexClient_CreateOrUpdateSynonymMap() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	created, err := indexes.CreateOrUpdateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil)
+	created, err := indexes.CreateOrUpdateSynonymMap(ctx, models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn"}}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	replaced := models.NewSynonymMap("lodging", "hotel, inn, hostel") // has no ETag: written over whatever is there
+	replaced := models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn, hostel"}} // has no ETag: written over whatever is there
 	if _, err := indexes.CreateOrUpdateSynonymMap(ctx, replaced, nil); err != nil {
 		log.Fatal(err)
 	}
@@ -85,11 +83,11 @@ func ExampleIndexClient_GetSynonymMap() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn", "USA, United States"), nil); err != nil {
+	if _, err := indexes.CreateSynonymMap(ctx, models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn", "USA, United States"}}, nil); err != nil {
 		log.Fatal(err)
 	}
 	synonyms, err := indexes.GetSynonymMap(ctx, "lodging", nil)
-	fmt.Println(synonyms.Name, len(synonyms.Rules()), err)
+	fmt.Println(synonyms.Name, len(synonyms.Synonyms), err)
 	_, err = indexes.GetSynonymMap(ctx, "places", nil)
 	fmt.Println("not found:", errors.Is(err, search.ErrSynonymMapNotFound))
 	// Output:
@@ -101,13 +99,13 @@ func ExampleIndexClient_ListSynonymMaps() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	for _, m := range []models.SynonymMap{models.NewSynonymMap("lodging", "hotel, inn"), models.NewSynonymMap("places", "USA, United States")} {
+	for _, m := range []models.SynonymMap{models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn"}}, models.SynonymMap{Name: "places", Synonyms: []string{"USA, United States"}}} {
 		if _, err := indexes.CreateSynonymMap(ctx, m, nil); err != nil {
 			log.Fatal(err)
 		}
 	}
 	for synonyms, err := range indexes.ListSynonymMaps(ctx, nil) {
-		fmt.Println(synonyms.Name, synonyms.Rules(), err)
+		fmt.Println(synonyms.Name, synonyms.Synonyms, err)
 	}
 	// Output:
 	// lodging [hotel, inn] <nil>
@@ -118,7 +116,7 @@ func ExampleIndexClient_ListSynonymMapNames() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	if _, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil); err != nil {
+	if _, err := indexes.CreateSynonymMap(ctx, models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn"}}, nil); err != nil {
 		log.Fatal(err)
 	}
 	for name, err := range indexes.ListSynonymMapNames(ctx, nil) {
@@ -131,7 +129,7 @@ func ExampleIndexClient_DeleteSynonymMap() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	created, err := indexes.CreateSynonymMap(ctx, models.NewSynonymMap("lodging", "hotel, inn"), nil)
+	created, err := indexes.CreateSynonymMap(ctx, models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn"}}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

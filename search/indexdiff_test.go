@@ -283,7 +283,7 @@ var errInvalid = errors.New("the definition is not valid")
 // name: the service refuses a definition that names another.
 func createSynonymMaps(ctx context.Context, client *search.IndexClient) error {
 	for _, name := range []string{"map", "names"} {
-		if _, err := client.CreateSynonymMap(ctx, models.NewSynonymMap(name, "hotel, motel"), nil); err != nil {
+		if _, err := client.CreateSynonymMap(ctx, models.SynonymMap{Name: name, Synonyms: []string{"hotel, motel"}}, nil); err != nil {
 			return err
 		}
 	}

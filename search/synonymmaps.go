@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
@@ -88,7 +89,7 @@ func (c *IndexClient) UpdateSynonymMap(ctx context.Context, name string, change 
 
 // sameSynonyms reports whether two maps expand queries in the same way.
 func sameSynonyms(a, b models.SynonymMap) bool {
-	return a.Synonyms == b.Synonyms && a.Format == b.Format && a.EncryptionKey == nil && b.EncryptionKey == nil &&
+	return slices.Equal(a.Synonyms, b.Synonyms) && a.Format == b.Format && a.EncryptionKey == nil && b.EncryptionKey == nil &&
 		len(a.AdditionalProperties) == 0 && len(b.AdditionalProperties) == 0
 }
 
