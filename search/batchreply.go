@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -326,8 +327,9 @@ var replyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // reply to 32000 actions, the most there can be, is about 3 MB.
 const maxPooledReply = 4 << 20
 
-// decodeReply reads the reply to a batch to its end and closes it.
-func decodeReply(resp *http.Response) ([]models.IndexingResult, error) {
+// decodeReply reads the reply to a batch to its end and closes it. If keep is set its body can be
+// read again, from a copy: by policy.WithCaptureResponse the caller may have it.
+func decodeReply(resp *http.Response, keep bool) ([]models.IndexingResult, error) {
 	buf := replyBuffers.Get().(*bytes.Buffer)
 	defer func() {
 		if buf.Cap() <= maxPooledReply {
@@ -344,6 +346,10 @@ func decodeReply(resp *http.Response) ([]models.IndexingResult, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, buf.Len(), err)
+	}
+	resp.Body = http.NoBody
+	if keep {
+		resp.Body = io.NopCloser(bytes.NewReader(bytes.Clone(buf.Bytes())))
 	}
 	return decodeResults(buf.Bytes())
 }

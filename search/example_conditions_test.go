@@ -211,7 +211,7 @@ func ExampleDistance() {
 	seattle := models.GeographyPoint{Longitude: -122.335167, Latitude: 47.608013}
 	opts := &search.SearchOptions{
 		Filter:  search.GeoDistance("location", seattle).Gt(10),
-		OrderBy: []string{"geo.distance(location, geography'" + seattle.String() + "')"},
+		OrderBy: []string{search.GeoDistance("location", seattle).Asc()},
 	}
 	for result, err := range search.Search[Resort](context.Background(), client, "", opts) {
 		fmt.Println(result.Document.Name, err)

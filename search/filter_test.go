@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -22,10 +23,19 @@ type (
 	grade  string
 	opaque struct{}
 	shade  int
+	tint   int
 )
 
-// MarshalText makes documents hold something else than a number.
-func (shade) MarshalText() ([]byte, error) { return []byte("dark"), nil }
+// MarshalJSON makes documents hold something else than a number.
+func (shade) MarshalJSON() ([]byte, error) { return []byte(`"dark"`), nil }
+
+// MarshalText makes documents hold a string, and fails for 0.
+func (t *tint) MarshalText() ([]byte, error) {
+	if *t == 0 {
+		return nil, errors.New("no tint")
+	}
+	return []byte("it's " + strings.Repeat("very ", int(*t)-1) + "light"), nil
+}
 
 var (
 	seattle = models.GeographyPoint{Longitude: -122.33, Latitude: 47.6}
@@ -37,14 +47,18 @@ func TestFiltersAreWrittenAsTheServiceReadsThem(t *testing.T) {
 	a, b, c := search.Eq("a", 1), search.Gt("b", 2), search.IsTrue("c")
 	corners := []models.GeographyPoint{{Longitude: 0, Latitude: 0}, {Longitude: 10, Latitude: 0}, {Longitude: 10, Latitude: 5}}
 	for want, filter := range map[string]search.Filter{
-		"":                               {},
-		"HotelName eq 'O''Hara''s'":      search.Eq("HotelName", "O'Hara's"),
-		"Address/City ne ''":             search.Ne("Address/City", ""),
-		"HotelId gt '41'":                search.Gt("HotelId", "41"),
-		"Rating ge 4":                    search.Ge("Rating", stars(4)),
-		"Rating lt 9223372036854775807":  search.Lt("Rating", uint64(math.MaxInt64)),
-		"Rating le -128":                 search.Le("Rating", int8(-128)),
-		"g eq 'first'":                   search.Eq("g", grade("first")),
+		"":                              {},
+		"HotelName eq 'O''Hara''s'":     search.Eq("HotelName", "O'Hara's"),
+		"Address/City ne ''":            search.Ne("Address/City", ""),
+		"HotelId gt '41'":               search.Gt("HotelId", "41"),
+		"Rating ge 4":                   search.Ge("Rating", stars(4)),
+		"Rating lt 9223372036854775807": search.Lt("Rating", uint64(math.MaxInt64)),
+		"Rating le -128":                search.Le("Rating", int8(-128)),
+		"g eq 'first'":                  search.Eq("g", grade("first")),
+		"t eq 'it''s light'":            search.Eq("t", tint(1)),
+		"u eq '10.0.0.1'":               search.Eq("u", new(netip.MustParseAddr("10.0.0.1"))),
+		"search.in(t, 'it''s light,it''s very light', ',')": search.In("t", tint(1), tint(2)),
+		"v eq 'it''s light'":             search.Filterf("v eq %v", tint(1)),
 		"f eq 0.1":                       search.Eq("f", float32(0.1)),
 		"f eq 4":                         search.Eq("f", 4.0),
 		"f eq 0":                         search.Eq("f", math.Copysign(0, -1)),
@@ -155,6 +169,7 @@ func TestWhatIsWrongWithAFilterIsKept(t *testing.T) {
 		"a slice":                     {search.Eq("a", []string{"x"}), []string{"a []string is not a value"}},
 		"a pointer to a pointer":      {search.Eq("a", pointer), []string{"a **string is not a value"}},
 		"a type with its own JSON":    {search.Eq("a", shade(1)), []string{"its own form in JSON"}},
+		"a text that fails":           {search.Eq("a", tint(0)), []string{"MarshalText of a search_test.tint: no tint"}},
 		"a number beyond an Int64":    {search.Eq("a", uint64(math.MaxUint64)), []string{"more than an Edm.Int64 holds"}},
 		"no number":                   {search.Eq("a", json.Number("1 or true")), []string{`json.Number("1 or true") is not a number`}},
 		"a literal that is no number": {search.Eq("a", json.Number("true")), []string{"is not a number"}},
@@ -313,4 +328,18 @@ func drawFilter(t *rapid.T, depth int) (search.Filter, filterTree) {
 		return search.RawFilter(f.String()), tree
 	}
 	return search.IsTrue("b0"), filterTree{op: "b0"}
+}
+
+func TestOrdersByDistanceAreBuilt(t *testing.T) {
+	near := search.GeoDistance("Location", seattle)
+	assert.Equal(t, "geo.distance(Location, geography'POINT(-122.33 47.6)') asc", near.Asc())
+	assert.Equal(t, "geo.distance(Location, geography'POINT(-122.33 47.6)') desc", near.Desc())
+	for says, order := range map[string]string{
+		`OrderBy: clause 0: the path "a b"`:                 search.GeoDistance("a b", seattle).Asc(),
+		"OrderBy: clause 0: distance from \"L\"":            search.GeoDistance("L", models.GeographyPoint{Latitude: 91}).Desc(),
+		"OrderBy: clause 0: a distance was not made by Geo": search.Distance{}.Asc(),
+	} {
+		_, err := sent(t, "", "x", &search.SearchOptions{OrderBy: []string{order}})
+		require.ErrorContains(t, err, says)
+	}
 }

@@ -14,9 +14,9 @@ import (
 // value is a string, a bool, an integer, a float (NaN and the infinities as
 // well), a json.Number, a time.Time (compared in UTC and in milliseconds, which
 // is what documents keep), a pointer to one of these or a type of such a kind.
-// nil and nil pointers stand for null. Types that write themselves in JSON must
-// be converted first: their kind says nothing about what documents hold. For
-// points see GeoDistance.
+// nil and nil pointers stand for null. A type with MarshalText is the string that
+// this writes, as in documents. Types with MarshalJSON must be converted first:
+// their kind says nothing about what documents hold. For points see GeoDistance.
 func Eq(path string, value any) Filter { return compare(path, "eq", value) }
 
 // Ne returns the filter that matches where the field does not equal value, which

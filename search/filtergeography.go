@@ -11,7 +11,7 @@ import (
 )
 
 // Distance is the distance of a point from a field, to be compared with a number
-// of kilometres. Where the field is null no comparison matches.
+// of kilometres or to order results by. Where the field is null no comparison matches.
 type Distance struct {
 	text     string
 	problems []error
@@ -20,7 +20,8 @@ type Distance struct {
 // GeoDistance returns the distance of point from the field, an
 // Edm.GeographyPoint, along the surface of the earth. For path see Eq.
 //
-//	search.GeoDistance("Location", seattle).Le(10)
+//	search.GeoDistance("Location", seattle).Le(10)                      // a Filter
+//	OrderBy: []string{search.GeoDistance("Location", seattle).Asc()}    // the nearest first
 func GeoDistance(path string, point models.GeographyPoint) Distance {
 	var d Distance
 	if err := checkPath(path); err != nil {
@@ -48,11 +49,30 @@ func (d Distance) Gt(kilometres float64) Filter { return d.compare("gt", kilomet
 // Ge is Lt for greater than or equal.
 func (d Distance) Ge(kilometres float64) Filter { return d.compare("ge", kilometres) }
 
-func (d Distance) compare(operator string, kilometres float64) Filter {
-	problems := slices.Clone(d.problems)
-	if d.text == "" {
-		problems = append(problems, errors.New("a distance was not made by GeoDistance"))
+// Asc returns the order of results by the distance, the nearest first, for OrderBy.
+func (d Distance) Asc() string { return d.order("asc") }
+
+// Desc is Asc with the farthest first.
+func (d Distance) Desc() string { return d.order("desc") }
+
+// order returns a clause, or a text with the problems of d, which orderBy refuses.
+func (d Distance) order(direction string) string {
+	if problems := d.wrong(); len(problems) > 0 {
+		return "!" + errors.Join(problems...).Error()
 	}
+	return d.text + " " + direction
+}
+
+// wrong returns what is wrong with the arguments that d was made of.
+func (d Distance) wrong() []error {
+	if d.text == "" {
+		return []error{errors.New("a distance was not made by GeoDistance")}
+	}
+	return slices.Clone(d.problems)
+}
+
+func (d Distance) compare(operator string, kilometres float64) Filter {
+	problems := d.wrong()
 	if !(kilometres >= 0) || math.IsInf(kilometres, 0) { // false for NaN, too
 		problems = append(problems, fmt.Errorf("a distance is %v kilometres", kilometres))
 	}

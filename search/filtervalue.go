@@ -56,9 +56,12 @@ func literalOf(value any) (literal, error) {
 			return literalOf(v.Elem().Interface())
 		}
 	}
-	if encodesItself(v.Type()) {
+	if implements(v.Type(), reflect.TypeFor[json.Marshaler]()) {
 		// Its kind says nothing about what the documents of the index hold.
 		return literal{}, fmt.Errorf("a %T has its own form in JSON: convert it to what documents hold, a string or a number for example", value)
+	}
+	if implements(v.Type(), reflect.TypeFor[encoding.TextMarshaler]()) {
+		return marshaledText(v)
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -78,15 +81,21 @@ func literalOf(value any) (literal, error) {
 	return literal{}, fmt.Errorf("a %T is not a value that filters can hold", value)
 }
 
-// encodesItself reports whether documents hold something else than the kind of
-// t tells.
-func encodesItself(t reflect.Type) bool {
-	for _, i := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()} {
-		if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
-			return true
-		}
+// implements reports whether a t, or a pointer to one, has the methods of an interface.
+func implements(t, methods reflect.Type) bool {
+	return t.Implements(methods) || reflect.PointerTo(t).Implements(methods)
+}
+
+// marshaledText returns the literal of a value that writes itself as text, which documents hold as a string.
+func marshaledText(v reflect.Value) (literal, error) {
+	addressed := reflect.New(v.Type())
+	addressed.Elem().Set(v)
+	m, _ := reflect.TypeAssert[encoding.TextMarshaler](addressed)
+	text, err := m.MarshalText()
+	if err != nil {
+		return literal{}, fmt.Errorf("MarshalText of a %v: %w", v.Type(), err)
 	}
-	return false
+	return quoteText(string(text))
 }
 
 // quoteText returns a string literal.

@@ -224,6 +224,9 @@ func (b *queryBody) orderBy(clauses []string) {
 		if strings.TrimSpace(clause) == "" {
 			b.problemf("OrderBy", "clause %d is empty", i)
 		}
+		if wrong, is := strings.CutPrefix(clause, "!"); is { // of Distance
+			b.problemf("OrderBy", "clause %d: %s", i, wrong)
+		}
 	}
 	b.text("orderby", "OrderBy", strings.Join(clauses, ","))
 }

@@ -23,9 +23,9 @@ type SearchOptions struct {
 	// Filter is the condition that documents must meet. It does not change scores,
 	// IsMatchScoring apart. Defaults to no condition.
 	Filter Filter
-	// OrderBy are the orders of the results, the first one first: a sortable field,
-	// a geo.distance(…) or search.score(), followed by asc, which is the default,
-	// or desc. At most 32. Defaults to the score, the best first.
+	// OrderBy are the orders of the results, the first one first: a sortable field or
+	// search.score(), followed by asc, which is the default, or desc, and what Asc and
+	// Desc of a Distance return. At most 32. Defaults to the score, the best first.
 	OrderBy []string
 	// Skip is how many results to pass over, at most 100000. To read more, or all,
 	// see Scan. Defaults to 0.

@@ -30,12 +30,15 @@ import (
 // body is sent from its beginning, whatever its position. It is closed, and not
 // read any more, when IndexDocumentsRaw returns, so that its memory can be used
 // again at once. (net/http alone does not promise that: after an early answer
-// it may still be reading.)
+// it may still be reading.) The body of a reply that policy.WithCaptureResponse gives is empty:
+// its memory is used again too. Those of other calls can be read.
 func (c *Client) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (_ models.IndexDocumentsResult, err error) {
 	ctx, end := c.conn.span(ctx, "Client.IndexDocumentsRaw")
 	defer func() { end(err) }()
-	return c.postBatch(policy.WithRetryOptions(ctx, c.conn.noRetries), body, c.call("IndexDocumentsRaw", writeDocuments))
+	return c.postBatch(policy.WithRetryOptions(ctx, c.conn.noRetries), body, c.call(rawBatch, writeDocuments))
 }
+
+const rawBatch = "IndexDocumentsRaw"
 
 // postBatch is the one place that sends batches. It closes body.
 func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call call) (models.IndexDocumentsResult, error) {
@@ -62,7 +65,7 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 		_ = resp.Body.Close()
 		return result, c.conn.foreign(resp, call)
 	}
-	result.Results, err = decodeReply(resp)
+	result.Results, err = decodeReply(resp, call.operation != rawBatch)
 	if err != nil {
 		return result, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, result.RequestID))
 	}

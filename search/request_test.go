@@ -2,12 +2,15 @@ package search_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -247,6 +250,38 @@ func TestPerCallOptionsTravelInTheContext(t *testing.T) {
 	assert.Equal(t, "yes", w.requests[0].Header.Get("X-Mine"))
 	require.NotNil(t, captured)
 	assert.Equal(t, 503, captured.StatusCode)
+}
+
+func TestCapturedRepliesCanBeRead(t *testing.T) {
+	const results = `{"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":200}]}`
+	for name, c := range map[string]struct {
+		reply string
+		do    func(context.Context, *search.Client) error
+	}{
+		"a batch": {results, func(ctx context.Context, c *search.Client) error {
+			return second(search.UploadDocuments(ctx, c, []hotel{{ID: "1"}}, nil))
+		}},
+		"a document": {`{"id":"1"}`, func(ctx context.Context, c *search.Client) error {
+			return second(search.GetDocument[hotel](ctx, c, "1", nil))
+		}},
+		"a page": {`{"value":[]}`, func(ctx context.Context, c *search.Client) error {
+			return second(search.NewSearchPager[hotel](c, "", nil).NextPage(ctx))
+		}},
+		"a count": {`7`, func(ctx context.Context, c *search.Client) error { return second(c.DocumentCount(ctx, nil)) }},
+		"a raw batch, whose memory is used again": {results, func(ctx context.Context, c *search.Client) error {
+			return second(c.IndexDocumentsRaw(ctx, streaming.NopCloser(strings.NewReader(`{}`))))
+		}},
+	} {
+		var captured *http.Response
+		require.NoError(t, c.do(policy.WithCaptureResponse(t.Context(), &captured), newClient(t, reply(200, c.reply))), name)
+		body, err := io.ReadAll(captured.Body)
+		require.NoError(t, err)
+		want := c.reply
+		if strings.HasPrefix(name, "a raw") {
+			want = ""
+		}
+		assert.Equal(t, want, string(body), name)
+	}
 }
 
 func TestAPIVersionCanBeChosenInEitherPlace(t *testing.T) {
