@@ -99,7 +99,7 @@ func ExampleIndexClient_ListSynonymMaps() {
 	ctx := context.Background()
 	srv, indexes := emulatedIndexClient()
 	defer srv.Close()
-	for _, m := range []models.SynonymMap{models.SynonymMap{Name: "lodging", Synonyms: []string{"hotel, inn"}}, models.SynonymMap{Name: "places", Synonyms: []string{"USA, United States"}}} {
+	for _, m := range []models.SynonymMap{{Name: "lodging", Synonyms: []string{"hotel, inn"}}, {Name: "places", Synonyms: []string{"USA, United States"}}} {
 		if _, err := indexes.CreateSynonymMap(ctx, m, nil); err != nil {
 			log.Fatal(err)
 		}

@@ -87,7 +87,7 @@ func (o *VisibleOptions) check(rows *Rows, key string) error {
 		problems = append(problems, errors.New("the Rows have no versions to wait for: set RowsOptions.Version to the field with the version"))
 	}
 	if o.Gone && o.Version != 0 {
-		problems = append(problems, errors.New("Gone and Version are mutually exclusive"))
+		problems = append(problems, errors.New("got Gone and Version, want one of them"))
 	}
 	return errors.Join(problems...)
 }

@@ -109,7 +109,7 @@ func TestWaitVisibleEndsWithTheErrorOfALookup(t *testing.T) {
 
 func TestWaitVisibleRefusesWhatMakesNoSense(t *testing.T) {
 	err := search.WaitVisible(t.Context(), nil, "", &search.VisibleOptions{Version: 1, Gone: true})
-	for _, problem := range []string{"there are no Rows", "there is no key", "Gone and Version are mutually exclusive"} {
+	for _, problem := range []string{"there are no Rows", "there is no key", "got Gone and Version, want one of them"} {
 		require.ErrorContains(t, err, problem)
 	}
 	_, _, _, rows := shows(t, 0)
