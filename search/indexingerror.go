@@ -11,9 +11,9 @@ import (
 // not indexed. The others were.
 type IndexingError struct {
 	// Failed holds one entry for each action that is not known to have been
-	// applied, and one for each failure of a key that was not sent, with the status and the message of the service. StatusCode is 0
-	// for an action that the reply says nothing about, which may have been
-	// applied.
+	// applied, and one for each failure of a key that was not sent, with the
+	// status and the message of the service. StatusCode is 0 for an action that
+	// the reply says nothing about, which may have been applied.
 	Failed []models.IndexingResult
 	// Actions is the number of actions that were sent.
 	Actions int
