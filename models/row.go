@@ -24,6 +24,9 @@ type Row struct {
 	// Hidden says that the document exists and is not to be in the index: a draft, for example. Only sources have
 	// such rows.
 	Hidden bool
+	// Problem says why the document cannot be compared: its version is no number, for example. A comparison leaves the
+	// key out, and names it. "": none.
+	Problem string
 }
 
 // DigestOf returns a digest of some fields of a document in JSON: the same for the document as it was uploaded, and

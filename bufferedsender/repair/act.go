@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,28 +36,48 @@ func (p *pass) look(ctx context.Context, keys []string) (source, index map[strin
 }
 
 func lookup(ctx context.Context, in Index, keys []string) (map[string]*models.Row, error) {
+	byKey := make(map[string]*models.Row, len(keys))
+	for _, key := range keys {
+		byKey[key] = nil
+	}
+	return byKey, lookupInto(ctx, byKey, in, keys)
+}
+
+// lookupInto enters the rows of some keys. A source that shows another spelling of a key has it with a problem: what
+// was asked for would be taken for one that is not there. Halves are asked again until it is known which key that is.
+func lookupInto(ctx context.Context, byKey map[string]*models.Row, in Index, keys []string) error {
 	rows, err := in.Lookup(ctx, keys)
 	if err == nil { // rows that are missing may be those that were not read any more
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	byKey := make(map[string]*models.Row, len(keys))
-	for _, key := range keys {
-		byKey[key] = nil
-	}
+	other, fit := "", 0
 	for i := range rows {
-		if _, asked := byKey[rows[i].Key]; !asked {
-			if _, is := in.(Source); !is {
-				continue // a normalizer of the key field shows an index's other spellings
-			}
-			// What was asked for would be taken for one that is not there.
-			return nil, fmt.Errorf("Lookup has returned the key %q, which it was not asked for: keys are compared byte by byte, so without the blanks of CHAR(n), and not by a collation that ignores case", rows[i].Key)
+		if _, asked := byKey[rows[i].Key]; asked {
+			byKey[rows[i].Key] = &rows[i]
+			fit++
+		} else {
+			other = rows[i].Key
 		}
-		byKey[rows[i].Key] = &rows[i]
 	}
-	return byKey, nil
+	if _, is := in.(Source); !is || other == "" { // a normalizer of the key field shows an index's other spellings
+		return nil
+	}
+	problem := fmt.Sprintf("Lookup has returned the key %q, which it was not asked for: keys are compared byte by byte, so without the blanks of CHAR(n), and not by a collation that ignores case", other)
+	switch half := len(keys) / 2; {
+	case fit == 0 && len(rows) > 1:
+		return errors.New(problem)
+	case half > 0:
+		if err := lookupInto(ctx, byKey, in, keys[:half]); err != nil {
+			return err
+		}
+		return lookupInto(ctx, byKey, in, keys[half:])
+	case byKey[keys[0]] == nil:
+		byKey[keys[0]] = &models.Row{Key: keys[0], Problem: problem}
+	}
+	return nil
 }
 
 // differencesOf returns the differences of keys whose rows were looked up.
@@ -103,6 +124,8 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 		switch {
 		case pending[i]:
 			t.count("", &t.Pending, "")
+		case compareRows(s, x) == Unreadable:
+			p.unreadable(ctx, t, d.key, s, x)
 		case compareRows(s, x) != d.kind || markOf(d.index) != markOf(orZero(x)):
 			t.count("", &t.Passing, "")
 		case s != nil && d.kind != Surplus && p.knowsRejected(*s):
@@ -113,6 +136,15 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 		}
 	}
 	return confirmed, p.contradiction(ctx, other)
+}
+
+// unreadable notes a key that is left out, because a side shows a row with a problem.
+func (p *pass) unreadable(ctx context.Context, t *task, key string, source, index *models.Row) {
+	t.count(Unreadable, &t.Unreadable, key)
+	if p.odd.Add(1) <= mostKeysInReport {
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: row cannot be compared; key left out", slog.String("key", key),
+			slog.String("problem", cmp.Or(orZero(source).Problem, orZero(index).Problem)))
+	}
 }
 
 // counter returns where a kind is counted.
@@ -309,6 +341,8 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		row := rows[d.key]
 		there := row != nil && !row.Hidden
 		switch {
+		case orZero(row).Problem != "":
+			p.unreadable(ctx, t, d.key, row, nil)
 		case d.kind != Missing && !p.TrustSource && compareRows(row, &d.index) == Ahead:
 			t.count(Ahead, &t.Ahead, d.key)
 		case there:
@@ -401,7 +435,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 			for i, d := range part {
 				s, x := source[d.key], index[d.key]
 				kind := compareRows(s, x)
-				if kind == "" || kind == Ahead || pending[i] || t.isRejected(d.key) {
+				if kind == "" || kind == Ahead || kind == Unreadable || pending[i] || t.isRejected(d.key) {
 					continue
 				}
 				again = append(again, difference{d.key, kind, orZero(s), orZero(x)})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -13,6 +14,7 @@ const (
 	pageRows  = 10_000 // rows of both sides after which a page ends
 	pageFound = 500    // or differences
 	chunkRows = 1000   // rows that a side is read ahead
+	oddAtMost = 100    // rows with a problem that are left out of a page with no other row
 )
 
 // difference is a key in which the sides differ.
@@ -38,13 +40,25 @@ type page struct {
 	last    bool   // the range ends with it
 
 	source, index, hidden int64
+	odd                   int64 // rows of the source with a problem
 	found                 []difference
+}
+
+// failing is the error of a page whose source has many rows, each with a problem: that is the source, not its rows.
+func (p *page) failing() error {
+	if p.odd > oddAtMost && p.odd == p.source {
+		d := p.found[slices.IndexFunc(p.found, func(d difference) bool { return d.source.Problem != "" })]
+		return fmt.Errorf("none of %d rows of the source can be compared: the key %q: %s", p.odd, d.key, d.source.Problem)
+	}
+	return nil
 }
 
 // compareRows returns how the index differs, or "" if it does not. Either row may be nil.
 func compareRows(source, index *models.Row) Kind {
 	there := source != nil && !source.Hidden
 	switch {
+	case orZero(source).Problem != "" || orZero(index).Problem != "":
+		return Unreadable
 	case !there && index == nil:
 		return ""
 	case source == nil, !there && source.Version == 0:
@@ -78,6 +92,12 @@ func comparePages(ctx context.Context, source, index Index, after, through strin
 		s.drain()
 		i.drain()
 	}()
+	give := func(p *page) error {
+		if err := p.failing(); err != nil {
+			return err
+		}
+		return yield(p)
+	}
 	p := &page{through: after}
 	for {
 		a, err := s.head()
@@ -91,7 +111,7 @@ func comparePages(ctx context.Context, source, index Index, after, through strin
 		switch {
 		case a == nil && b == nil:
 			p.last = true
-			return yield(p)
+			return give(p)
 		case a == nil || b != nil && b.Key < a.Key:
 			a = nil
 		case b == nil || a.Key < b.Key:
@@ -102,6 +122,9 @@ func comparePages(ctx context.Context, source, index Index, after, through strin
 			p.source++
 			if a.Hidden {
 				p.hidden++
+			}
+			if a.Problem != "" {
+				p.odd++
 			}
 			s.next()
 		}
@@ -114,7 +137,7 @@ func comparePages(ctx context.Context, source, index Index, after, through strin
 			p.found = append(p.found, difference{p.through, kind, orZero(a), orZero(b)})
 		}
 		if p.source+p.index >= pageRows || len(p.found) >= pageFound {
-			if err := yield(p); err != nil {
+			if err := give(p); err != nil {
 				return err
 			}
 			p = &page{through: p.through}

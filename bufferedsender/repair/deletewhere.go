@@ -15,13 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-var (
-	// ErrTooManyMatches is in the error of a DeleteWhere that has refused: more documents match than it may delete.
-	ErrTooManyMatches = errors.New("too many documents match")
-	// ErrMatchesLeft is in the error of a DeleteWhere after whose work documents match still, or again; see
-	// Receipt.Left.
-	ErrMatchesLeft = errors.New("documents match still, or again")
-)
+// ErrMatchesLeft is in the error of a DeleteWhere after whose work documents match still, or again; see Receipt.Left.
+var ErrMatchesLeft = errors.New("documents match still, or again")
 
 // DeleteOptions are the options of DeleteWhere. Total or AllowDeletes must be there, but for a dry run.
 type DeleteOptions struct {
@@ -163,7 +158,7 @@ type Receipt struct {
 // one another are safe, also of the same filter.
 //
 // The receipt is never without meaning, whatever the error: one that names every problem of the options, when nothing
-// was sent; ErrTooManyMatches in the chain, when nothing was deleted, or nothing over the bound; ErrMatchesLeft; that
+// was sent; a *DeletesError in the chain, when nothing was deleted, or nothing over the bound; ErrMatchesLeft; that
 // of the scan, of Total or a Lookup; that of ctx; the first delete that failed, a *bufferedsender.ActionError.
 //
 // A sender with a Queue is refused, because it cannot hold keys.
@@ -263,11 +258,15 @@ func (d *deletion) guard() error {
 	case o.AllowDeletes > 0:
 		d.allowed += matched
 		if matched != o.AllowDeletes {
-			return fmt.Errorf("%w: they are %d, and AllowDeletes is %d, which must be the same: do another dry run", ErrTooManyMatches, matched, o.AllowDeletes)
+			return fmt.Errorf("AllowDeletes is %d, and must be exactly what matches: %w", o.AllowDeletes, d.refusal(matched))
 		}
 	case matched > share:
-		return fmt.Errorf("%w: they are %d of %d, and %d may be deleted: see Receipt.Keys of a dry run, and if that is right set AllowDeletes to %d",
-			ErrTooManyMatches, matched, d.receipt.Total, share, matched)
+		return d.refusal(matched)
 	}
 	return nil
+}
+
+// refusal is the error of a deletion of too many.
+func (d *deletion) refusal(n int64) error {
+	return &DeletesError{Surplus: n, Most: d.allowed, IndexRows: d.receipt.Total}
 }

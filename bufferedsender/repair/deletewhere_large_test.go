@@ -98,7 +98,7 @@ func TestMoreThanWereCountedAreNotDeletedBeyondTheBound(t *testing.T) {
 		opts.SetBatches(3, 0)
 		opts.SetSpoolBytes(1)
 		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), opts)
-		require.ErrorIs(t, err, repair.ErrTooManyMatches)
+		require.ErrorAs(t, err, new(*repair.DeletesError))
 		balanced(t, receipt)
 		assert.LessOrEqual(t, receipt.Deleted, int64(20))
 		assert.EqualValues(t, receipt.Deleted, r.deletes())
@@ -164,7 +164,7 @@ func TestWhatBeganToMatchIsBoundedAsWell(t *testing.T) {
 			}
 		}
 		receipt, err := repair.DeleteWhere(t.Context(), index, r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: 50, UntilStable: 3, Pause: -1})
-		require.ErrorIs(t, err, repair.ErrTooManyMatches)
+		require.ErrorAs(t, err, new(*repair.DeletesError))
 		require.ErrorIs(t, err, repair.ErrMatchesLeft)
 		balanced(t, receipt)
 		assert.EqualValues(t, 50, receipt.Deleted)

@@ -175,7 +175,7 @@ func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 	room := d.allowed - d.receipt.Deleted - d.receipt.Unknown
 	if s.count > room {
 		d.receipt.Unsent += s.count
-		return fmt.Errorf("%w: %d have begun to match, and of the %d that may be deleted in all %d are left", ErrTooManyMatches, s.count, d.allowed, room)
+		return fmt.Errorf("%d more have begun to match: %w", s.count, d.refusal(d.receipt.Deleted+d.receipt.Unknown+s.count))
 	}
 	go func() {
 		defer close(batches)
@@ -230,7 +230,7 @@ func (d *deletion) eachBatch(ctx context.Context, s *deleteSpool, room int64, ta
 	var keys []string
 	add := func(key string) error {
 		if room--; room < 0 {
-			return fmt.Errorf("%w: more have begun to match, and the %d that may be deleted are used up", ErrTooManyMatches, d.allowed)
+			return fmt.Errorf("more have begun to match: %w", d.refusal(d.allowed+1))
 		}
 		if keys = append(keys, key); len(keys) < most {
 			return nil

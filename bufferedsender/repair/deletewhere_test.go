@@ -121,17 +121,17 @@ func TestNothingIsDeletedWhenMoreMatchThanTheShareAllows(t *testing.T) {
 		everything, err := search.NewRows(r.client, nil) // whose filter was forgotten
 		require.NoError(t, err)
 		receipt, err := repair.DeleteWhere(t.Context(), everything, r.sender.Raw(), &repair.DeleteOptions{Total: r.total})
-		require.ErrorIs(t, err, repair.ErrTooManyMatches)
-		require.ErrorContains(t, err, "they are 100 of 100, and 5 may be deleted")
+		require.ErrorAs(t, err, new(*repair.DeletesError))
+		require.ErrorContains(t, err, "100 of 100 documents would be deleted and 0 overwritten, limit is 5 in 24 h")
 		balanced(t, receipt)
 		assert.EqualValues(t, 100, receipt.Matched)
 		_, err = repair.DeleteWhere(t.Context(), r.of("ben"), r.sender.Raw(), &repair.DeleteOptions{Total: r.total})
-		require.ErrorIs(t, err, repair.ErrTooManyMatches)
+		require.ErrorAs(t, err, new(*repair.DeletesError))
 		assert.Zero(t, r.deletes())
 
 		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, DryRun: true})
 		require.NoError(t, err)
-		assert.Contains(t, receipt.Refused, "they are 6 of 100, and 5 may be deleted")
+		assert.Contains(t, receipt.Refused, "6 of 100 documents would be deleted and 0 overwritten, limit is 5 in 24 h, of which 0 are used; check the keys of a dry run, then set AllowDeletes to 6, or MaxShare to at least 0.06")
 		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, MaxShare: 0.06, DryRun: true})
 		require.NoError(t, err)
 		assert.Empty(t, receipt.Refused)
@@ -164,7 +164,7 @@ func TestTheNumberOfTheDryRunLiftsTheBoundIfItIsExact(t *testing.T) {
 		assert.Zero(t, dry.Deleted)
 		for _, wrong := range []int64{49, 51, 1000} {
 			_, err = repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: wrong, Total: r.total, MaxShare: 1})
-			require.ErrorIs(t, err, repair.ErrTooManyMatches)
+			require.ErrorAs(t, err, new(*repair.DeletesError))
 		}
 		assert.Zero(t, r.deletes())
 		receipt, err := repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: dry.Matched})

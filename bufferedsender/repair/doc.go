@@ -40,6 +40,9 @@
 // a replica that lags is no source. Versions rise with each change of a document. Without versions and digests only
 // missing and surplus documents are found.
 //
+// A row that cannot be compared, because its version is text or a Lookup shows its key in another spelling, is left out
+// and named: [Report].Unreadable, and a line of the log.
+//
 // What the index has is compared with what the source has: an index that is made of two tables takes one Source of
 // both, or [search.RowsOptions].Filter on the side of the index that matches what is of the one table only. Otherwise
 // the documents of the other are surplus.

@@ -3,6 +3,7 @@ package repair
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // ErrNoRows says that the source had no row, so nothing of the index was deleted.
@@ -38,17 +39,19 @@ func (e *OrderError) Error() string {
 		"if it is that already, there are keys that are not text, which do not sort with it: CAST(key AS TEXT)", e.Side, e.Key, e.After)
 }
 
-// DeletesError says that there are more surplus documents than are deleted without being asked for. Nothing was
-// deleted.
+// DeletesError is the refusal of a guard: more documents would be deleted or overwritten than are in 24 hours without
+// being asked for, see the package. A pass has written nothing then; a DeleteWhere has deleted no more than Most.
 type DeletesError struct {
-	// Surplus is how many there are, Most how many would have been deleted, IndexRows of how many.
-	Surplus, Most, IndexRows int64
+	// Surplus is how many documents would be deleted, Different how many overwritten, and Spent how many were in the 24
+	// hours before, without being asked for. Most is the bound on all of them, a share of IndexRows: the documents that
+	// were counted, and those that the last 24 hours have deleted.
+	Surplus, Different, Spent, Most, IndexRows int64
 }
 
 // Error implements error.
 func (e *DeletesError) Error() string {
-	return fmt.Sprintf("%d of %d documents of the index are not in the source, and at most %d are deleted without being asked for: look at a dry run, and if it is right set AllowDeletes to %d",
-		e.Surplus, e.IndexRows, e.Most, e.Surplus)
+	return fmt.Sprintf("%d of %d documents would be deleted and %d overwritten, limit is %d in 24 h, of which %d are used; check the keys of a dry run, then set AllowDeletes to %d, or MaxShare to at least %.2g",
+		e.Surplus, e.IndexRows, e.Different, e.Most, e.Spent, e.Surplus, math.Ceil(100*float64(e.Surplus+e.Different+e.Spent)/float64(max(e.IndexRows, 1)))/100)
 }
 
 // rangeError is what ended a range.

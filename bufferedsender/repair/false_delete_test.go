@@ -1,8 +1,10 @@
 package repair
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -62,14 +64,32 @@ func TestKeysOfWhichSomeAreBlobsAreRefused(t *testing.T) {
 	assert.EqualValues(t, 7, report.Repaired)
 }
 
-func TestAKeyThatLookupReturnsInAnotherSpellingIsAnError(t *testing.T) {
+func TestARowThatCannotBeComparedIsLeftOutAndNamed(t *testing.T) {
 	w, s := lostOf(t, "TEXT PRIMARY KEY COLLATE NOCASE")
-	_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "UPDATE lost SET id = 'Ritz' WHERE id = '59'")
-	require.NoError(t, err)
-	require.NoError(t, w.sender.UploadDocuments(t.Context(), hotel{ID: "ritz", Version: 2}))
+	for _, change := range []string{
+		"INSERT INTO lost VALUES ('Ritz', 2)", "UPDATE lost SET version = 'infinity' WHERE id = '57'", "UPDATE lost SET version = 'new' WHERE id = '58'",
+	} {
+		_, err := s.DB.(*sql.DB).ExecContext(t.Context(), change)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.sender.UploadDocuments(t.Context(), hotel{ID: "58", Version: 1}, hotel{ID: "ritz", Version: 2}))
 	require.NoError(t, w.sender.Flush(t.Context(), nil))
-	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).RunKeys(t.Context(), "ritz")
-	require.ErrorContains(t, err, `the key "Ritz", which it was not asked for`)
+	var log bytes.Buffer
+	r := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+
+	report, err := r.Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"57", "58", "ritz"}, report.Keys[Unreadable])
+	assert.EqualValues(t, 3, report.Unreadable)
+	assert.Zero(t, report.Deleted, "what the source has of ritz is not known")
+	assert.EqualValues(t, 7, report.Repaired, "all others, Ritz among them")
+	assert.False(t, report.Agrees())
+	assert.Contains(t, log.String(), `key=ritz problem="Lookup has returned the key \"Ritz\", which it was not asked for`)
+	assert.Contains(t, log.String(), `key=57 problem="the column version: infinity (string) is to be a version`)
+
+	report, err = r.RunKeys(t.Context(), "56", "ritz", "58")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"58", "ritz"}, report.Keys[Unreadable])
 	assert.Zero(t, report.Deleted)
 }
 

@@ -64,6 +64,10 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report) (sur
 		t := newTask(page{})
 		found := differencesOf(part, source, index)
 		for _, d := range found {
+			if d.kind == Unreadable {
+				p.unreadable(ctx, t, d.key, &d.source, &d.index)
+				continue
+			}
 			t.count(d.kind, t.counter(d.kind), d.key)
 		}
 		act := p.repairable(t, found)

@@ -30,6 +30,7 @@ type pass struct {
 	to     Sender        // nil if nothing is sent
 	takes  chan struct{} // a place for each time that keys are taken at once
 	own    atomic.Int64  // keys that are taken
+	odd    atomic.Int64  // rows that were left out
 
 	agreed  atomic.Bool // Scan and Lookup of the source know the same rows, as far as was asked
 	gone    []string    // keys of the hints that are surplus
@@ -360,7 +361,7 @@ func (p *pass) repairable(t *task, all []difference) (some []difference) {
 		switch {
 		case d.kind == Surplus:
 			t.surplusNow(d.key)
-		case d.kind != Ahead || p.TrustSource:
+		case d.kind != Unreadable && (d.kind != Ahead || p.TrustSource):
 			some = append(some, d)
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	Ahead Kind = "ahead"
 	// Rejected: the service has rejected what the source has, now or in an earlier pass.
 	Rejected Kind = "rejected"
+	// Unreadable: one side shows a row with a Problem, so nothing is known of the key.
+	Unreadable Kind = "unreadable"
 	// Unsettled: it differed again after each repair.
 	Unsettled Kind = "unsettled"
 )
@@ -44,6 +46,8 @@ type Report struct {
 	Surplus   int64 `json:"surplus"`
 	Different int64 `json:"different"`
 	Ahead     int64 `json:"ahead"`
+	// Unreadable are keys that were left out, because a side shows a row with a Problem.
+	Unreadable int64 `json:"unreadable,omitempty"`
 	// Passing are differences that were gone when they were looked at again; Pending those of keys of which something
 	// was on its way.
 	Passing int64 `json:"passing"`
@@ -83,12 +87,12 @@ type Report struct {
 
 // Agrees reports whether all was compared, and the index was like the source before the pass, but for what was on its
 // way, and what the service rejects. After a pass that has repaired all it is false; what to look at then is whether
-// there was an error, and Ahead, Rejected, Failed and Unsettled.
+// there was an error, and Ahead, Unreadable, Rejected, Failed and Unsettled.
 func (r *Report) Agrees() bool {
 	if r.Tree != nil && (r.Tree.Unknown > 0 || r.Tree.More) {
 		return false
 	}
-	return r.Complete && r.Missing+r.Surplus+r.Different+r.Ahead+r.Unsettled+r.Repaired+r.Deleted+r.Marked == 0 && len(r.Elsewhere) == 0
+	return r.Complete && r.Missing+r.Surplus+r.Different+r.Ahead+r.Unreadable+r.Unsettled+r.Repaired+r.Deleted+r.Marked == 0 && len(r.Elsewhere) == 0
 }
 
 // tally is a report that several goroutines add to.
@@ -144,7 +148,7 @@ func (r *Report) plus(o *Report) {
 	}
 	for _, c := range [][2]*int64{
 		{&r.SourceRows, &o.SourceRows}, {&r.IndexRows, &o.IndexRows}, {&r.Hidden, &o.Hidden},
-		{&r.Missing, &o.Missing}, {&r.Surplus, &o.Surplus}, {&r.Different, &o.Different}, {&r.Ahead, &o.Ahead},
+		{&r.Missing, &o.Missing}, {&r.Surplus, &o.Surplus}, {&r.Different, &o.Different}, {&r.Ahead, &o.Ahead}, {&r.Unreadable, &o.Unreadable},
 		{&r.Passing, &o.Passing}, {&r.Pending, &o.Pending},
 		{&r.Repaired, &o.Repaired}, {&r.Deleted, &o.Deleted}, {&r.Marked, &o.Marked},
 		{&r.Rejected, &o.Rejected}, {&r.Failed, &o.Failed}, {&r.Unsettled, &o.Unsettled}, {&r.Hinted, &o.Hinted},

@@ -302,6 +302,7 @@ func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 	}
 	for part := range slices.Chunk(keys, pageFound) {
 		var found []difference
+		t := newTask(page{})
 		source, index, err := p.look(ctx, part)
 		if err != nil {
 			return err
@@ -311,12 +312,14 @@ func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 			if d.kind == Ahead && d.source.Hidden && p.TrustSource {
 				d.kind = Surplus
 			}
-			// The others were born meanwhile, perhaps under a delete of a process that did not live to see it.
-			if d.kind != "" && d.kind != Ahead {
+			switch d.kind { // the others were born meanwhile, perhaps under a delete of a process that did not live to see it
+			case "", Ahead:
+			case Unreadable:
+				p.unreadable(ctx, t, key, source[key], index[key])
+			default:
 				found = append(found, d)
 			}
 		}
-		t := newTask(page{})
 		pending, err := p.pending(ctx, part)
 		if err != nil {
 			return err

@@ -148,8 +148,11 @@ func TestWhatATableLacksIsSaid(t *testing.T) {
 	require.Error(t, err)
 	db := newTable(t)
 	bad := &SQLSource{DB: db, Table: "things", Key: "id", Version: "hash", Load: func(context.Context, []string) ([]models.RawAction, error) { return nil, nil }}
-	_, err = bad.Lookup(t.Context(), []string{"0001"})
-	assert.ErrorContains(t, err, "neither a whole number nor a time")
+	rows, err := bad.Lookup(t.Context(), []string{"0001"})
+	require.NoError(t, err)
+	assert.Contains(t, rows[0].Problem, "neither a whole number nor a time")
+	_, err = repairer(bad, half{newWorld(t), "index"}, nil, &Options{DryRun: true, Logger: quiet}).Run(t.Context())
+	assert.ErrorContains(t, err, "none of 500 rows of the source can be compared: the key \"0001\": the column hash")
 }
 
 func newTable(t *testing.T) *sql.DB {

@@ -231,7 +231,7 @@ func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all [
 			return nil, err
 		}
 		if row.Version, err = versionOf(version); err != nil {
-			return nil, fmt.Errorf("the column %s of the key %q: %w", s.Version, row.Key, err)
+			row.Problem = fmt.Sprintf("the column %s: %v", s.Version, err)
 		}
 		row.Digest = digest.String
 		all = append(all, row)

@@ -54,7 +54,7 @@ func (m *meters) add(r *Report) {
 	for counter, counts := range map[metric.Int64Counter]map[string]int64{
 		m.rows: {"source": r.SourceRows, "index": r.IndexRows},
 		m.differences: {
-			"missing": r.Missing, "surplus": r.Surplus, "different": r.Different, "ahead": r.Ahead, "passing": r.Passing, "pending": r.Pending,
+			"missing": r.Missing, "surplus": r.Surplus, "different": r.Different, "ahead": r.Ahead, "unreadable": r.Unreadable, "passing": r.Passing, "pending": r.Pending,
 		},
 		m.outcomes: {
 			"repaired": r.Repaired, "deleted": r.Deleted, "marked": r.Marked, "rejected": r.Rejected, "failed": r.Failed, "unsettled": r.Unsettled,

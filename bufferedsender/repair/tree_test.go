@@ -209,7 +209,7 @@ func TestASourceThatLiesDeletesNothingByATree(t *testing.T) {
 		}
 		report, err := w.runTree(&Options{DryRun: true})
 		require.NoError(t, err)
-		assert.Contains(t, report.Refused, "6 of 100 documents of the index are not in the source")
+		assert.Contains(t, report.Refused, "6 of 100 documents would be deleted")
 		report, err = w.runTree(&Options{DryRun: true, AllowDeletes: 6})
 		require.NoError(t, err)
 		assert.Empty(t, report.Refused)
