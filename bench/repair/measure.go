@@ -184,7 +184,7 @@ func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	const pause = 10 * time.Millisecond
-	r := repair.Repairer{Source: generated{p.documents}, Index: e.rows, Sender: e.sender.Raw(), Options: repair.Options{Pause: pause, Logger: quiet}}
+	r := repair.Repairer{Source: generated{p.documents}, Index: e.rows, Sender: e.sender.Raw(), Options: repair.Options{Pause: pause, MaxShare: 1, Logger: quiet}}
 	began := time.Now()
 	report, err := r.Run(ctx)
 	if err != nil {

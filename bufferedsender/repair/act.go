@@ -254,6 +254,10 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 	}
 	p.own.Add(int64(len(keys)))
 	defer p.own.Add(-int64(len(keys)))
+	missing := make(map[string]bool)
+	for _, d := range part {
+		missing[d.key] = d.kind == Missing
+	}
 	var outcomes sync.WaitGroup
 	ctx = models.WithClass(ctx, models.ClassBestEffort)
 	err := p.to.HoldKeys(ctx, keys, func(ctx context.Context, add func(...models.RawAction) error) error {
@@ -268,7 +272,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 		}
 		for i := range actions {
 			outcomes.Add(1)
-			actions[i].OnOutcome = p.outcome(t, &actions[i], outcomes.Done)
+			actions[i].OnOutcome = p.outcome(t, &actions[i], !missing[actions[i].Key], outcomes.Done)
 		}
 		refused := add(actions...)
 		if refused == nil {
@@ -387,13 +391,20 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	return append(actions, documents...), nil
 }
 
-// outcome counts what becomes of an action.
-func (p *pass) outcome(t *task, a *models.RawAction, done func()) func(models.Outcome) {
+// outcome counts what becomes of an action. over says that the index has the document.
+func (p *pass) outcome(t *task, a *models.RawAction, over bool, done func()) func(models.Outcome) {
 	before, deletes := a.OnOutcome, a.Type == models.ActionTypeDelete
 	return func(o models.Outcome) {
 		defer done()
+		first := o.Completed() && t.first(o.Key, deletes)
 		switch {
-		case o.Completed() && !t.first(o.Key, deletes):
+		case first && deletes:
+			p.deleted.Add(1)
+		case first && over:
+			p.overwritten.Add(1)
+		}
+		switch {
+		case o.Completed() && !first:
 		case o.Completed() && deletes:
 			t.count("", &t.Deleted, "")
 		case o.Completed():

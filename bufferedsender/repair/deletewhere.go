@@ -11,6 +11,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/bound"
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -27,8 +28,9 @@ type DeleteOptions struct {
 	// Total returns how many documents the index has, whether they match or not: DocumentCount of a search.Client,
 	// for example. It is called once, before anything is deleted.
 	Total func(ctx context.Context) (int64, error)
-	// MaxShare is how large a share of Total may be deleted, more than 0 and at most 1; one document may always be.
-	// It bounds all that one call deletes. Defaults to 0.05.
+	// MaxShare is how large a share of Total may be deleted in 24 hours, by all calls of this process for the index and
+	// its passes without a Store; more than 0 and at most 1. See GUARDS.md. Defaults to 0.05, one document at least,
+	// and no more than 10 000.
 	MaxShare float64
 	// AllowDeletes lifts that bound: it is the exact number of documents that match, as a dry run has counted them in
 	// Receipt.Matched. If another number matches nothing is deleted; if none does that is no error. What begins to
@@ -174,6 +176,7 @@ func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOpt
 			ctx = models.WithClass(ctx, models.ClassBestEffort)
 		}
 		err = d.run(ctx)
+		d.settleSpent()
 	}
 	d.receipt.Ended, d.receipt.Digest = time.Now(), hex.EncodeToString(d.digest.Sum(nil))
 	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
@@ -210,9 +213,6 @@ func (d *deletion) check() error {
 		problem(info.Closed, "the sender is closed")
 		d.fit(info.MaxBufferedActions)
 	}
-	if o.MaxShare == 0 {
-		o.MaxShare = 0.05
-	}
 	if o.Pause == 0 {
 		o.Pause = 2 * time.Second
 	}
@@ -245,28 +245,44 @@ func (d *deletion) fit(buffer int) {
 	o.batchKeys = max(1, min(o.batchKeys, o.heldKeys))
 }
 
-// guard refuses to delete more than the options allow, and says how much that is in all.
-func (d *deletion) guard() error {
+// guard refuses to delete more than the options allow, and says how much that is in all. What it allows is counted for
+// the next 24 hours, but for what AllowDeletes asks for.
+func (d *deletion) guard() (err error) {
 	o, matched, base := &d.options, d.receipt.Matched, d.receipt.Total
 	if o.Total == nil {
 		base = matched
 	}
-	share := max(1, int64(o.MaxShare*float64(base)+1e-9))
-	d.allowed = share
-	switch {
-	case matched == 0:
-	case o.AllowDeletes > 0:
-		d.allowed += matched
-		if matched != o.AllowDeletes {
-			return fmt.Errorf("AllowDeletes is %d, and must be exactly what matches: %w", o.AllowDeletes, d.refusal(matched))
+	inProcess(d.index, func(s *spent) {
+		now := time.Now()
+		d.spent, _ = s.lately(now)
+		d.rows = base + d.spent
+		d.most = bound.Most(d.rows, o.MaxShare)
+		d.allowed = max(0, d.most-d.spent)
+		switch {
+		case matched == 0:
+		case o.AllowDeletes > 0:
+			d.allowed += matched
+			if matched != o.AllowDeletes {
+				err = fmt.Errorf("AllowDeletes is %d, and must be exactly what matches: %w", o.AllowDeletes, d.refusal(matched))
+			}
+		case matched > d.allowed:
+			err = d.refusal(matched)
+		case !o.DryRun:
+			d.charged = matched
+			s.add(now, matched, 0)
 		}
-	case matched > share:
-		return d.refusal(matched)
+	})
+	return err
+}
+
+// settleSpent counts what was deleted in place of what was allowed.
+func (d *deletion) settleSpent() {
+	if done := max(0, d.receipt.Deleted+d.receipt.Unknown-d.options.AllowDeletes); done != d.charged {
+		inProcess(d.index, func(s *spent) { s.add(time.Now(), done-d.charged, 0) })
 	}
-	return nil
 }
 
 // refusal is the error of a deletion of too many.
 func (d *deletion) refusal(n int64) error {
-	return &DeletesError{Surplus: n, Most: d.allowed, IndexRows: d.receipt.Total}
+	return &DeletesError{Surplus: n, Deleted: d.spent, Most: d.most, IndexRows: d.rows}
 }

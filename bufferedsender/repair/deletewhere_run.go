@@ -20,6 +20,8 @@ type deletion struct {
 	digest  hash.Hash
 	receipt Receipt
 	allowed int64 // how many documents may be deleted in all
+
+	spent, most, rows, charged int64 // of the guard: of the last 24 h, the bound on it, of how many, and for this call
 }
 
 // checksAtMost is how often the last scan is repeated while it finds something.

@@ -122,7 +122,7 @@ func TestNothingIsDeletedWhenMoreMatchThanTheShareAllows(t *testing.T) {
 		require.NoError(t, err)
 		receipt, err := repair.DeleteWhere(t.Context(), everything, r.sender.Raw(), &repair.DeleteOptions{Total: r.total})
 		require.ErrorAs(t, err, new(*repair.DeletesError))
-		require.ErrorContains(t, err, "100 of 100 documents would be deleted and 0 overwritten, limit is 5 in 24 h")
+		require.ErrorContains(t, err, "100 of 100 documents would be deleted and 0 overwritten, limit of each is 5 in 24 h")
 		balanced(t, receipt)
 		assert.EqualValues(t, 100, receipt.Matched)
 		_, err = repair.DeleteWhere(t.Context(), r.of("ben"), r.sender.Raw(), &repair.DeleteOptions{Total: r.total})
@@ -131,7 +131,7 @@ func TestNothingIsDeletedWhenMoreMatchThanTheShareAllows(t *testing.T) {
 
 		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, DryRun: true})
 		require.NoError(t, err)
-		assert.Contains(t, receipt.Refused, "6 of 100 documents would be deleted and 0 overwritten, limit is 5 in 24 h, of which 0 are used; check the keys of a dry run, then set AllowDeletes to 6, or MaxShare to at least 0.06")
+		assert.Contains(t, receipt.Refused, "6 of 100 documents would be deleted and 0 overwritten, limit of each is 5 in 24 h, before it were 0 and 0; check the keys of a dry run, then set AllowDeletes to 6, or MaxShare to at least 0.06")
 		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, MaxShare: 0.06, DryRun: true})
 		require.NoError(t, err)
 		assert.Empty(t, receipt.Refused)

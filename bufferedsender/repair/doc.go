@@ -25,8 +25,10 @@
 //   - Other writers are not held: what a repair writes may come after what they have just written. It looks again
 //     after [Options].Pause, and repairs again, until both sides agree; so a wrong state of that kind lasts about as
 //     long as the pause.
-//   - Nothing is deleted when the source has no row, or could not be read to its end, nor more than the smaller of 5
-//     % of the documents and 10 000, unless [Options].AllowDeletes says exactly how many.
+//   - Nothing is deleted when the source has no row, or could not be read to its end. In 24 hours no more than the
+//     smaller of 5 % of the documents and 10 000 are deleted, and no more overwritten, unless [Options].AllowDeletes
+//     says exactly how many or [Options].MaxShare is larger. A pass that finds more writes nothing, and ends with a
+//     [DeletesError]. GUARDS.md has the whole rule.
 //   - A document whose version in the index is larger than in the source is left alone and reported, unless
 //     [Options].TrustSource is set.
 //   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed,
@@ -51,7 +53,7 @@
 //
 // Its key field is filterable and sortable, without a normalizer (`search:"key,filterable,sortable"`); that can only
 // be decided when it is created. A field with the version is retrievable. One that is added later is empty in all
-// documents, so the first pass writes each of them once.
+// documents, so the first pass writes each of them once: it needs MaxShare 1.
 //
 // # Beside it
 //

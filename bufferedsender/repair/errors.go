@@ -42,16 +42,19 @@ func (e *OrderError) Error() string {
 // DeletesError is the refusal of a guard: more documents would be deleted or overwritten than are in 24 hours without
 // being asked for, see the package. A pass has written nothing then; a DeleteWhere has deleted no more than Most.
 type DeletesError struct {
-	// Surplus is how many documents would be deleted, Different how many overwritten, and Spent how many were in the 24
-	// hours before, without being asked for. Most is the bound on all of them, a share of IndexRows: the documents that
-	// were counted, and those that the last 24 hours have deleted.
-	Surplus, Different, Spent, Most, IndexRows int64
+	// Surplus is how many documents would be deleted, and Different how many overwritten. Deleted and Overwritten are how
+	// many were in the 24 hours before, without being asked for.
+	Surplus, Different, Deleted, Overwritten int64
+	// Most is the bound on both sums, a share of IndexRows: the documents that were counted, and those that the last 24
+	// hours have deleted. 0: nothing was counted, and Most is no share.
+	Most, IndexRows int64
 }
 
 // Error implements error.
 func (e *DeletesError) Error() string {
-	return fmt.Sprintf("%d of %d documents would be deleted and %d overwritten, limit is %d in 24 h, of which %d are used; check the keys of a dry run, then set AllowDeletes to %d, or MaxShare to at least %.2g",
-		e.Surplus, e.IndexRows, e.Different, e.Most, e.Spent, e.Surplus, math.Ceil(100*float64(e.Surplus+e.Different+e.Spent)/float64(max(e.IndexRows, 1)))/100)
+	share := max(e.Surplus+e.Deleted, e.Different+e.Overwritten)
+	return fmt.Sprintf("%d of %d documents would be deleted and %d overwritten, limit of each is %d in 24 h, before it were %d and %d; check the keys of a dry run, then set AllowDeletes to %d, or MaxShare to at least %.2g",
+		e.Surplus, e.IndexRows, e.Different, e.Most, e.Deleted, e.Overwritten, e.Surplus, math.Ceil(100*float64(share)/float64(max(e.IndexRows, share, 1)))/100)
 }
 
 // rangeError is what ended a range.

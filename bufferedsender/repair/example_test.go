@@ -26,11 +26,11 @@ func ExampleRepairer_Run() {
 	ctx := context.Background()
 	service := searchtest.NewServer(nil) // an emulated service
 	defer service.Close()
-	if err := service.CreateIndex(`{"name":"hotels","fields":[
+	if err := service.CreateIndex(`{"name":"hotels-of-export","fields":[
 		{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true}, {"name":"version","type":"Edm.Int64"}]}`); err != nil {
 		log.Fatal(err)
 	}
-	client, err := search.NewClientWithKey(service.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey),
+	client, err := search.NewClientWithKey(service.URL(), "hotels-of-export", azcore.NewKeyCredential(searchtest.AdminKey),
 		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: service}})
 	if err != nil {
 		log.Fatal(err)

@@ -11,8 +11,8 @@ import (
 )
 
 // RunKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that
-// are known to differ, such as those of dead letters. At most as many are deleted as Run deletes of a large index: 10
-// 000, or exactly Options.AllowDeletes.
+// are known to differ, such as those of dead letters. It overwrites and deletes at most 10 000 in 24 hours, or exactly
+// Options.AllowDeletes; of the index it counts nothing, so no share is known.
 func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) {
 	began := time.Now()
 	p, err := r.newPass()
@@ -28,16 +28,23 @@ func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) 
 	return total, err
 }
 
-// keys repairs those of the keys that differ.
+// keys repairs those of the keys that differ. All of them are looked at before the first is written.
 func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
-	surplus, _, err := p.differing(ctx, keys, total)
-	if err != nil {
-		return err
+	c, some := changes{}, false
+	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(keys))), pageFound) {
+		source, index, err := p.look(ctx, part)
+		if err != nil {
+			return err
+		}
+		for _, d := range differencesOf(part, source, index) {
+			switch {
+			case d.kind == Surplus && p.AllowDeletes >= 0:
+				c.deletes++
+			case d.kind == Different, d.kind == Ahead && p.TrustSource:
+				c.overwrites++
+			}
+		}
 	}
-	if len(surplus) == 0 || p.KeepSurplus {
-		return nil
-	}
-	some := false
 	for _, err := range p.source.Scan(ctx, "", "") {
 		if err != nil {
 			return fmt.Errorf("scan the source: %w", err)
@@ -45,11 +52,26 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 		some = true
 		break
 	}
-	err = p.guard(int64(len(surplus)), mostDeletes*shareOf)
-	if !some {
-		err = fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, len(surplus))
+	var err error
+	if c.deletes > 0 && !some {
+		err = fmt.Errorf("%w: none of %d keys was deleted", ErrNoRows, c.deletes)
+	} else {
+		err = p.charge(ctx, c, unknownRows)
 	}
-	return p.unlessRefused(err, total, func() error { return p.remove(ctx, surplus, total) })
+	if p.DryRun && refused(err) {
+		total.Refused, err = err.Error(), nil
+	}
+	if err != nil {
+		return err
+	}
+	surplus, _, err := p.differing(ctx, keys, total)
+	if err == nil && len(surplus) > 0 && p.AllowDeletes >= 0 && !p.DryRun {
+		if err = p.charge(ctx, changes{deletes: max(0, int64(len(surplus))-c.deletes)}, unknownRows); err == nil { // gone since
+			err = p.remove(ctx, surplus, total)
+		}
+	}
+	p.refund(ctx, c)
+	return err
 }
 
 // differing repairs those of the keys that differ, but for those that are surplus, which it returns. unsettled are
@@ -102,8 +124,8 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 				}
 			}
 		}
-		settle(whole, ok && !p.resumed)       // what was compared before may be what the hint is about
-		settle(surplus, ok && !p.KeepSurplus) // there they are still
+		settle(whole, ok && !p.resumed)            // what was compared before may be what the hint is about
+		settle(surplus, ok && p.AllowDeletes >= 0) // there they are still
 		settle(unsettled, false)
 	}
 	if p.Hints == nil || p.DryRun {

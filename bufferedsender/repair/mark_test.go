@@ -51,8 +51,9 @@ func TestDifferencesAreRepairedThroughAQueue(t *testing.T) {
 		require.NoError(t, err)
 		s := w.sender(&bufferedsender.Options[hotel]{Queue: q, Loader: w.load, DeleteMissing: true})
 		opts := &Options{
-			Mark:    func(ctx context.Context, keys []string) error { return s.IndexKeys(ctx, keys...) },
-			Pending: func(ctx context.Context, keys []string) ([]bool, error) { return q.Contains(ctx, keys...) },
+			MaxShare: 1,
+			Mark:     func(ctx context.Context, keys []string) error { return s.IndexKeys(ctx, keys...) },
+			Pending:  func(ctx context.Context, keys []string) ([]bool, error) { return q.Contains(ctx, keys...) },
 		}
 		s.Pause()
 		report, err := w.run(nil, opts)
@@ -85,7 +86,7 @@ func TestDifferencesAreRepairedThroughAnOutbox(t *testing.T) {
 	require.NoError(t, outbox.Migrate(t.Context(), db, outbox.SQLite, nil))
 	hotels := &outbox.Table{Dialect: outbox.SQLite, Queue: "hotels"}
 	opts := &Options{
-		Pause: time.Millisecond,
+		MaxShare: 1, Pause: time.Millisecond,
 		Mark: func(ctx context.Context, keys []string) error {
 			tx, err := db.BeginTx(ctx, nil)
 			if err != nil {

@@ -71,11 +71,11 @@ func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 				logger := slog.New(slog.NewTextHandler(&log, nil))
 				calls := map[string]func(same, dry bool) error{
 					"Run": func(same, dry bool) error {
-						_, err := repairer(half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry}).Run(t.Context())
+						_, err := repairer(half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry, MaxShare: 1}).Run(t.Context())
 						return err
 					},
 					"RunKeys": func(same, dry bool) error {
-						_, err := repairer(half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry}).RunKeys(t.Context(), key(0))
+						_, err := repairer(half{w, "source"}, index, to, &Options{Logger: logger, SameIndex: same, DryRun: dry, MaxShare: 1}).RunKeys(t.Context(), key(0))
 						return err
 					},
 					"DeleteWhere": func(same, dry bool) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/internal/bound"
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
@@ -35,13 +36,14 @@ type Options struct {
 	// Up to half as much again is added by chance. Defaults to 2 s.
 	Pause time.Duration
 
-	// AllowDeletes lifts the guard against too many deletes once: it is exactly the number of surplus documents that
-	// a dry run has reported. Otherwise no more than the smaller of 5 % of the documents of the index, one at least,
-	// and 10 000 are deleted, or none. A source without any row deletes nothing whatever this is. Of one range at
-	// most 200 000 are deleted in a pass.
+	// MaxShare is how large a share of the documents of the index may be overwritten and deleted in 24 hours, by all
+	// passes and DeleteWhere together, or a pass writes nothing. It is more than 0 and at most 1, which is no bound. See
+	// GUARDS.md. Defaults to 0.05, one document at least, and no more than 10 000.
+	MaxShare float64
+	// AllowDeletes lifts the bound on deletes once: it is exactly the number of surplus documents that a dry run has
+	// reported; negative: nothing is deleted, and the report says what is surplus. A source without any row deletes
+	// nothing whatever this is. Of one range at most 200 000 are deleted in a pass. Defaults to 0: MaxShare decides.
 	AllowDeletes int64
-	// KeepSurplus deletes nothing; the report says what is surplus.
-	KeepSurplus bool
 	// SameIndex says that the index that is read and that of the sender are one although they have different names,
 	// because one is an alias: of a sender with a rebuild.Tap, for example, beside a search.Rows of the alias.
 	// Without it such a sender is refused.
@@ -120,11 +122,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Pause == 0 {
 		c.Pause = defaultPause
 	}
-	if c.AllowDeletes < 0 {
-		errs = append(errs, fmt.Errorf("AllowDeletes is %d: use the number of surplus documents that a dry run has reported, or 0", c.AllowDeletes))
-	}
-	if c.AllowDeletes > 0 && c.KeepSurplus {
-		errs = append(errs, errors.New("AllowDeletes and KeepSurplus are both set"))
+	if !(c.MaxShare >= 0 && c.MaxShare <= 1) {
+		errs = append(errs, fmt.Errorf("MaxShare is %v: use a share of the documents up to 1, or 0 for the default of %v", c.MaxShare, bound.Share))
 	}
 	if !slices.IsSorted(c.Splits) || len(slices.Compact(slices.Clone(c.Splits))) < len(c.Splits) || slices.Contains(c.Splits, "") {
 		errs = append(errs, fmt.Errorf("the Splits are %q: sort them by bytes, each once, none empty", c.Splits))

@@ -31,6 +31,9 @@ type pass struct {
 	takes  chan struct{} // a place for each time that keys are taken at once
 	own    atomic.Int64  // keys that are taken
 	odd    atomic.Int64  // rows that were left out
+	room   atomic.Int64  // documents that may be overwritten, as far as the guard has counted them
+
+	deleted, overwritten atomic.Int64 // documents, as the service has confirmed
 
 	agreed  atomic.Bool // Scan and Lookup of the source know the same rows, as far as was asked
 	gone    []string    // keys of the hints that are surplus
@@ -49,6 +52,14 @@ func (p *pass) knowsRejected(r models.Row) bool {
 	return ok && known.mark == markOf(r) && known.mark != mark{} && time.Since(known.At) <= rejectedFor
 }
 
+// rejectedSince reports that it was later than a time.
+func (p *pass) rejectedSince(t time.Time, r models.Row) bool {
+	p.mu.Lock()
+	later := !p.rejected[r.Key].At.Before(t)
+	p.mu.Unlock()
+	return later && p.knowsRejected(r)
+}
+
 // learn notes what was rejected.
 func (p *pass) learn(rejected map[string]rejection) {
 	p.mu.Lock()
@@ -58,135 +69,6 @@ func (p *pass) learn(rejected map[string]rejection) {
 
 // pause returns how long a difference has to last: a little longer by chance, so that processes do not go in step.
 func (p *pass) pause() time.Duration { return p.Pause + rand.N(p.Pause/2+1) }
-
-// task is a page, or some keys, on its way through the steps.
-type task struct {
-	page
-	tally
-	at time.Time // when it was read, and then when it was last repaired
-
-	mu      sync.Mutex // guards what follows
-	err     error
-	written []difference // to be verified
-	surplus []string     // to be deleted, if the guard agrees
-	// unsettled are keys that differ after all.
-	unsettled []string
-	unread    map[string]bool // what Lookup of the source has found, and Read has not
-	counted   map[doing]bool  // what is in Repaired and Deleted
-	rejected  map[string]rejection
-}
-
-func newTask(p page) *task {
-	return &task{page: p, at: time.Now(), rejected: make(map[string]rejection)}
-}
-
-func (t *task) fail(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.err == nil {
-		t.err = err
-	}
-}
-
-func (t *task) failed() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.err
-}
-
-func (t *task) wrote(d difference) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.written = append(t.written, d)
-}
-
-func (t *task) takeWritten() []difference {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := t.written
-	t.written = nil
-	return all
-}
-
-// unreadNow notes of which keys that Lookup has found Read returns no document.
-func (t *task) unreadNow(read []string, documents []models.RawAction) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, key := range read {
-		if slices.ContainsFunc(documents, func(a models.RawAction) bool { return a.Key == key }) {
-			delete(t.unread, key)
-			continue
-		}
-		if t.unread == nil {
-			t.unread = make(map[string]bool)
-		}
-		t.unread[key] = true
-	}
-}
-
-// neverRead reports whether no document of any of them was read, and returns one.
-func (t *task) neverRead(all []difference) (key string, is bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, d := range all {
-		if !t.unread[d.key] {
-			return "", false
-		}
-		key = d.key
-	}
-	return key, key != ""
-}
-
-func (t *task) surplusNow(keys ...string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.surplus = append(t.surplus, keys...)
-}
-
-// rejectedNow notes that the service has rejected what was written of a key.
-func (t *task) rejectedNow(key string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, d := range t.written {
-		if d.key == key {
-			t.rejected[key] = rejection{markOf(d.source), time.Now()}
-		}
-	}
-}
-
-// rejectedSoFar returns a copy: an outcome may come late.
-func (t *task) rejectedSoFar() map[string]rejection {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.rejected)
-}
-
-// first reports whether it is asked about a key for the first time: a document that is repaired twice counts once.
-func (t *task) first(key string, deletes bool) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	done := doing{key, deletes}
-	if t.counted[done] {
-		return false
-	}
-	if t.counted == nil {
-		t.counted = make(map[doing]bool)
-	}
-	t.counted[done] = true
-	return true
-}
-
-type doing struct {
-	key     string
-	deletes bool
-}
-
-func (t *task) isRejected(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, ok := t.rejected[key]
-	return ok
-}
 
 // section is a range under way.
 type section struct {
@@ -247,19 +129,51 @@ func (s *section) breaksOff(ctx context.Context) {
 	}
 }
 
-// run compares what is left of the range, and repairs all but what is surplus. The steps overlap; pages are done in
-// their order.
-func (s *section) run(ctx context.Context) error {
+// compare compares what is left of the range, and confirms what differs. Nothing is written.
+func (s *section) compare(ctx context.Context) error {
 	if s.state.Done {
 		return nil
 	}
 	if s.state.Report.Began.IsZero() {
 		s.state.Report.Began = time.Now()
 	}
+	return s.steps(ctx, func(ctx context.Context, give func(*page) error) error {
+		return comparePages(ctx, s.source, slotted{s.index, s.pass}, s.state.Through, s.through, give)
+	}, s.check, s.note)
+}
+
+// write repairs what compare has found, but for what is surplus: its spans are compared again. One that has changed
+// meanwhile is repaired as it is now.
+func (s *section) write(ctx context.Context) error {
+	spans := slices.Clone(s.state.Spans)
+	return s.steps(ctx, func(ctx context.Context, give func(*page) error) error {
+		for _, sp := range spans {
+			if err := s.readAgain(ctx, sp, give); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, s.act, s.noteWritten)
+}
+
+// readAgain gives what differs in a span now.
+func (s *section) readAgain(ctx context.Context, sp span, give func(*page) error) error {
+	if sp.Keys == nil {
+		return comparePages(ctx, s.source, slotted{s.index, s.pass}, sp.After, sp.Through, give)
+	}
+	source, index, err := s.look(ctx, sp.Keys)
+	if err != nil {
+		return err
+	}
+	return give(&page{through: sp.Through, last: true, found: differencesOf(sp.Keys, source, index)})
+}
+
+// steps takes pages from read to note. The steps overlap; pages are noted in their order.
+func (s *section) steps(ctx context.Context, read func(ctx context.Context, give func(*page) error) error, act, note func(ctx context.Context, t *task) error) error {
 	callers := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	var why failure
-	read, acted := make(chan *task, pagesAhead), make(chan *task, pagesAhead)
+	pages, acted := make(chan *task, pagesAhead), make(chan *task, pagesAhead)
 	var steps sync.WaitGroup
 	defer steps.Wait()
 	defer cancel()
@@ -280,15 +194,13 @@ func (s *section) run(ctx context.Context) error {
 			}
 		})
 	}
-	step(read, func(give func(*task) error) error {
-		return comparePages(ctx, s.source, slotted{s.index, s.pass}, s.state.Through, s.through, func(p *page) error {
-			return give(newTask(*p))
-		})
+	step(pages, func(give func(*task) error) error {
+		return read(ctx, func(p *page) error { return give(newTask(*p)) })
 	})
 	step(acted, func(give func(*task) error) error {
-		for t := range read {
+		for t := range pages {
 			s.begins(t)
-			if err := s.act(ctx, t); err != nil {
+			if err := act(ctx, t); err != nil {
 				return err
 			}
 			if err := give(t); err != nil {
@@ -301,7 +213,7 @@ func (s *section) run(ctx context.Context) error {
 		err := s.verify(ctx, t, false)
 		if err == nil {
 			s.ends(t)
-			err = s.note(ctx, t)
+			err = note(ctx, t)
 		}
 		if err != nil {
 			why.note(err)
@@ -335,24 +247,41 @@ func (f *failure) get() error {
 	return f.err
 }
 
-// act confirms what was found in a page, and repairs it.
-func (s *section) act(ctx context.Context, t *task) error {
+// check confirms what was found in a page.
+func (s *section) check(ctx context.Context, t *task) error {
+	confirmed, err := s.confirmed(ctx, t, t)
+	t.found = s.repairable(t, confirmed)
+	return err
+}
+
+// confirmed confirms what was found in a page when it has lasted for the pause, and has it counted.
+func (s *section) confirmed(ctx context.Context, t, counts *task) ([]difference, error) {
 	if len(t.found) == 0 {
-		return nil
+		return nil, nil
 	}
 	if err := sleep.For(ctx, time.Until(t.at.Add(s.pause()))); err != nil {
-		return err
+		return nil, err
 	}
-	confirmed, err := s.confirm(ctx, t, t.found)
+	return s.confirm(ctx, counts, t.found)
+}
+
+// act confirms what is found in a page now, and repairs it, but for what is surplus.
+func (s *section) act(ctx context.Context, t *task) error {
+	t.found = slices.DeleteFunc(t.found, func(d difference) bool { return d.kind == Surplus || d.kind == Unreadable })
+	confirmed, err := s.confirmed(ctx, t, newTask(page{})) // counted by check
 	if err != nil {
 		return err
 	}
-	t.found = nil
-	repairable := s.repairable(t, confirmed)
-	if s.DryRun {
-		return nil
+	for _, d := range t.found {
+		if s.rejectedSince(s.state.Report.Began, d.source) { // before the pass was interrupted
+			t.count(Rejected, &t.Rejected, d.key)
+		}
 	}
-	return s.repair(ctx, t, repairable, false)
+	confirmed = s.repairable(newTask(page{}), confirmed)
+	if err := s.spend(ctx, confirmed); err != nil {
+		return err
+	}
+	return s.repair(ctx, t, confirmed, false)
 }
 
 // repairable returns those of differences that are repaired at once, and notes the surplus ones.
@@ -368,21 +297,38 @@ func (p *pass) repairable(t *task, all []difference) (some []difference) {
 	return some
 }
 
-// note is the end of a page: what has become of it is in the state, which is saved now and then, and at the end of
-// the range.
+// note is the end of a page that was compared: what was found is in the state, which is saved now and then, and at the
+// end of the range.
 func (s *section) note(ctx context.Context, t *task) error {
 	found := t.snapshot()
 	found.SourceRows, found.IndexRows, found.Hidden = t.source, t.index, t.hidden
 	s.meters.add(&found)
 	s.state.Report.plus(&found)
+	s.state.keep(t.through, t.found)
 	s.state.Through, s.state.Done = t.through, t.last
 	s.state.Surplus = append(s.state.Surplus, t.surplus...)
 	if len(s.state.Surplus) > mostSurplus {
 		s.state.Surplus = s.state.Surplus[:mostSurplus]
 	}
+	return s.saveNow(ctx, t, t.last)
+}
+
+// noteWritten is the end of a page that was written.
+func (s *section) noteWritten(ctx context.Context, t *task) error {
+	done := t.snapshot()
+	s.meters.add(&done)
+	s.state.Report.plus(&done)
+	s.state.Surplus = append(s.state.Surplus, t.surplus...)
+	if s.state.Spans[0].After = t.through; t.last {
+		s.state.Spans = s.state.Spans[1:]
+	}
+	return s.saveNow(ctx, t, len(s.state.Spans) == 0)
+}
+
+func (s *section) saveNow(ctx context.Context, t *task, last bool) error {
 	maps.Copy(s.state.Rejected, t.rejected)
 	s.learn(t.rejected)
-	if s.DryRun || !t.last && time.Since(s.saved) < saveEvery {
+	if s.DryRun || !last && time.Since(s.saved) < saveEvery {
 		return nil
 	}
 	s.saved = time.Now()

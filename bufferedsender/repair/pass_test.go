@@ -135,7 +135,7 @@ func TestAPassOfLongAgoBeginsAnew(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		time.Sleep(oldest + time.Minute)
 		scans := len(w.scanned[1])
-		report, err := w.repair(&Options{Store: store, KeepSurplus: true})
+		report, err := w.repair(&Options{Store: store, AllowDeletes: -1})
 		require.NoError(t, err)
 		assert.Len(t, w.scanned[1], scans+1)
 		assert.Zero(t, report.Deleted)

@@ -43,7 +43,7 @@ func otherProcess(url, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = repairer(source, rows, sender.Raw(), &Options{Pause: 10 * time.Millisecond, Store: store, Splits: []string{"0700", "1900"}, Logger: quiet}).Run(context.Background())
+	_, err = repairer(source, rows, sender.Raw(), &Options{Pause: 10 * time.Millisecond, Store: store, MaxShare: 1, Splits: []string{"0700", "1900"}, Logger: quiet}).Run(context.Background())
 	return err
 }
 

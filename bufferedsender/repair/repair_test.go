@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -85,7 +86,7 @@ func TestOlderDocumentsAreWrittenAgainAndDraftsDeleted(t *testing.T) {
 		}
 		w.set(key(50), &hotel{ID: key(50), Version: 5, Draft: true})
 		w.set(key(100), &hotel{ID: key(100), Version: 5, Draft: true})
-		report, err := w.repair(nil)
+		report, err := w.repair(&Options{MaxShare: 0.2})
 		require.NoError(t, err)
 		assert.EqualValues(t, 10, report.Different)
 		assert.EqualValues(t, 1, report.Surplus, "the draft that was published before")
@@ -109,12 +110,12 @@ func TestASecondPassOverAQuietSystemRepairsNothing(t *testing.T) {
 		time.Sleep(time.Minute)
 		store, err := NewFileStore(t.TempDir())
 		require.NoError(t, err)
-		first, err := w.repair(&Options{Store: store})
+		first, err := w.repair(&Options{Store: store, MaxShare: 0.1})
 		require.NoError(t, err)
 		assert.Equal(t, []int64{38, 20, 2}, []int64{first.Repaired, first.Deleted, first.Rejected})
 		before := len(w.written)
 		for range 2 {
-			second, err := w.repair(&Options{Store: store}) // of a new process, as far as the store knows
+			second, err := w.repair(&Options{Store: store, MaxShare: 0.1}) // of a new process, as far as the store knows
 			require.NoError(t, err)
 			assert.Zero(t, second.Repaired+second.Deleted+second.Missing+second.Different+second.Surplus)
 			assert.EqualValues(t, 2, second.Rejected, "as they were before")
@@ -125,7 +126,7 @@ func TestASecondPassOverAQuietSystemRepairsNothing(t *testing.T) {
 
 		w.set(key(3), &hotel{ID: key(3), Version: 9}) // it is another document now
 		delete(w.refuses, key(3))
-		third, err := w.repair(&Options{Store: store})
+		third, err := w.repair(&Options{Store: store, MaxShare: 0.1})
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, third.Repaired)
 		assert.EqualValues(t, 1, third.Rejected)
@@ -445,9 +446,10 @@ func TestADryRunWritesNothingAndSaysWhatItWould(t *testing.T) {
 		refused, err := w.repair(nil)
 		var tooMany *DeletesError
 		require.ErrorAs(t, err, &tooMany)
-		assert.Equal(t, DeletesError{Surplus: 300, Most: 50, IndexRows: 1000}, *tooMany)
+		assert.Equal(t, DeletesError{Surplus: 300, Different: 1, Most: 50, IndexRows: 1000}, *tooMany)
 		assert.Contains(t, err.Error(), "set AllowDeletes to 300")
-		assert.EqualValues(t, 301, refused.Repaired, "the rest is")
+		assert.Empty(t, w.written, "nor is the rest")
+		assert.Zero(t, refused.Repaired)
 		assert.Empty(t, w.deleted)
 		_, err = w.repair(&Options{AllowDeletes: 299})
 		require.ErrorAs(t, err, &tooMany)
@@ -614,7 +616,7 @@ func TestQueriesToTheIndexGoBySlots(t *testing.T) {
 		report, err := w.repair(&Options{Member: member})
 		require.NoError(t, err)
 		assert.EqualValues(t, 10, report.Repaired)
-		assert.EqualValues(t, 5+2, p.Stats().Classes[models.ClassBestEffort].Ended, "five parts of a scan, and a look before and behind")
+		assert.EqualValues(t, 5+4, p.Stats().Classes[models.ClassBestEffort].Ended, "five parts of a scan, and looks: to confirm and to know when all was compared, before the writes and behind them")
 		assert.Zero(t, p.Stats().Classes[models.ClassBestEffort].InUse)
 		w.agrees()
 	})
@@ -630,8 +632,8 @@ func TestWhatCannotBeIsRefusedBeforeAnythingIsCompared(t *testing.T) {
 		}{
 			"the Sender is nil":         {nil, nil},
 			"Pause is -1s":              {good, &Options{Pause: -time.Second}},
-			"AllowDeletes is -1":        {good, &Options{AllowDeletes: -1}},
-			"are both set":              {good, &Options{AllowDeletes: 1, KeepSurplus: true}},
+			"MaxShare is 1.5":           {good, &Options{MaxShare: 1.5}},
+			"MaxShare is NaN":           {good, &Options{MaxShare: math.NaN()}},
 			"sort them by bytes":        {good, &Options{Splits: []string{"b", "a"}}},
 			"each once":                 {good, &Options{Splits: []string{"a", "a"}}},
 			"whose From rises":          {good, &Options{Throttle: []Tier{{5, 1}, {5, 2}}}},

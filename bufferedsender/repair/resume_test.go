@@ -262,7 +262,7 @@ func randomWorld(t *testing.T, w *world, seed uint64) {
 			}
 		}
 	})
-	opts := &Options{Pause: 2 * time.Second, Logger: quiet}
+	opts := &Options{Pause: 2 * time.Second, Logger: quiet, MaxShare: 1}
 	group.Go(func() {
 		for time.Now().Before(stop) {
 			_, err := repairer(half{w, "source"}, half{w, "index"}, shared.Raw(), opts).Run(t.Context())

@@ -14,11 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-const (
-	mostDeletes = 10_000  // that are made without being asked for
-	shareOf     = 20      // and no more than one of so many documents of the index
-	mostSurplus = 200_000 // keys of a range that are kept to be deleted
-)
+const mostSurplus = 200_000 // keys of a range that are kept to be deleted
 
 // Run compares the index with its source once, and has the sender repair the index: what is missing or different is
 // written, what the source does not have is deleted. It blocks until that is done, and returns what was found also
@@ -64,15 +60,28 @@ func (r *Repairer) run(ctx context.Context, since time.Time) (Report, error) {
 			}
 		}
 	}()
+	charged := changes{}
+	if err == nil {
+		charged, err = p.allow(ctx, sections)
+		if err == nil && !p.DryRun {
+			err = p.each(ctx, len(sections), func(ctx context.Context, i int) error { return sections[i].named(sections[i].write(ctx)) })
+		}
+	}
 	for _, s := range sections {
 		total.plus(&s.state.Report)
 		total.plus(&s.broken)
 	}
-	if err == nil {
+	switch {
+	case err == nil && !p.DryRun:
 		err = p.deletes(ctx, sections, &total)
-		if refused := (*DeletesError)(nil); err == nil || errors.Is(err, ErrNoRows) || errors.As(err, &refused) {
-			err = errors.Join(err, p.finish(ctx, sections)) // the pass is over: the next begins anew
-		}
+	case p.DryRun && refused(err):
+		total.Refused, err = err.Error(), nil
+	}
+	if err == nil || refused(err) {
+		err = errors.Join(err, p.finish(ctx, sections)) // the pass is over: the next begins anew
+	}
+	if err == nil || refused(err) || p.Store == (memory{}) { // otherwise the pass goes on with what was counted
+		p.refund(ctx, charged)
 	}
 	everything(err == nil && len(total.Elsewhere) == 0)
 	return end(err)
@@ -197,38 +206,55 @@ func (p *pass) nameOf(after, through string) string {
 	return fmt.Sprintf("%s (%q, %q]", p.what, after, through)
 }
 
-// compare takes one range after another, some at a time, and runs it. Each process begins somewhere else, so that
+// compare takes one range after another, some at a time, and compares it. Each process begins somewhere else, so that
 // they share the ranges. It returns those that it has taken, which are locked, also with an error.
 func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (taken []*section, err error) {
+	bounds := append(append([]string{""}, p.Splits...), "")
+	order := rand.Perm(len(bounds) - 1)
+	var mu sync.Mutex // guards taken and total
+	err = p.each(ctx, len(order), func(ctx context.Context, n int) error {
+		after, through := bounds[order[n]], bounds[order[n]+1]
+		s, err := p.section(ctx, after, through, since)
+		mu.Lock()
+		switch {
+		case s != nil:
+			taken = append(taken, s)
+		case err == nil:
+			total.Elsewhere = append(total.Elsewhere, p.nameOf(after, through))
+		}
+		mu.Unlock()
+		if s == nil {
+			return err
+		}
+		return s.named(s.compare(ctx))
+	})
+	return taken, err
+}
+
+// named says in which range something failed, if there are several.
+func (s *section) named(err error) error {
+	if err == nil || len(s.Splits) == 0 {
+		return err
+	}
+	return &rangeError{s.name, err}
+}
+
+// each calls do for 0 to n-1, some at a time, until one returns an error: the one that has ended the others.
+func (p *pass) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	bounds := append(append([]string{""}, p.Splits...), "")
 	var group sync.WaitGroup
-	var mu sync.Mutex // guards taken, total and errs
+	var mu sync.Mutex // guards errs
 	var errs []error
 	places := make(chan struct{}, p.parallel)
-	for _, i := range rand.Perm(len(bounds) - 1) {
+	for i := range n {
 		places <- struct{}{}
 		group.Go(func() {
 			defer func() { <-places }()
 			if ctx.Err() != nil {
 				return
 			}
-			s, err := p.section(ctx, bounds[i], bounds[i+1], since)
-			mu.Lock()
-			switch {
-			case s != nil:
-				taken = append(taken, s)
-			case err == nil:
-				total.Elsewhere = append(total.Elsewhere, p.nameOf(bounds[i], bounds[i+1]))
-			}
-			mu.Unlock()
-			if s != nil {
-				if err = s.run(ctx); err != nil && len(p.Splits) > 0 {
-					err = &rangeError{s.name, err}
-				}
-			}
-			if err != nil {
+			if err := do(ctx, i); err != nil {
 				mu.Lock()
 				errs = append(errs, err)
 				mu.Unlock()
@@ -237,62 +263,47 @@ func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (tak
 		})
 	}
 	group.Wait()
-	for _, err := range errs { // the one that has ended the others first
+	for _, err := range errs {
 		if !errors.Is(err, context.Canceled) {
-			return taken, err
+			return err
 		}
 	}
 	if len(errs) == 0 {
-		return taken, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	return taken, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
-// deletes deletes what is surplus, if the guard agrees.
-func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) error {
-	var keys []string
+// surplus returns the keys that are surplus, and how many there are of the hints beside those that were scanned.
+func (p *pass) surplus(sections []*section) (keys []string, hinted int64) {
 	for _, s := range sections {
 		keys = append(keys, s.state.Surplus...)
 	}
 	known := slices.Sorted(slices.Values(keys))
-	more := int64(0) // of the hints
 	for _, key := range p.gone {
 		if _, found := slices.BinarySearch(known, key); !found {
 			keys = append(keys, key)
-			more++
+			hinted++
 		}
 	}
-	if len(keys) == 0 || len(sections) == 0 || p.KeepSurplus {
-		return nil
-	}
-	err := p.guard(total.Surplus+more, total.IndexRows)
-	if total.SourceRows == 0 {
-		err = fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
-	}
-	return p.unlessRefused(err, total, func() error { return p.remove(ctx, keys, total) })
+	return keys, hinted
 }
 
-// unlessRefused deletes, if nothing is against it. A dry run notes what is.
-func (p *pass) unlessRefused(refused error, total *Report, remove func() error) error {
-	switch {
-	case p.DryRun && refused != nil:
-		total.Refused = refused.Error()
-		return nil
-	case p.DryRun:
-		return nil
-	case refused != nil:
-		return refused
-	}
-	return remove()
-}
-
-// guard refuses more deletes than are made without being asked for.
-func (p *pass) guard(surplus, rows int64) error {
-	most := min(max(rows/shareOf, 1), mostDeletes)
-	if surplus <= most || surplus == p.AllowDeletes {
+// deletes deletes what is surplus, which the guard has counted but for what has gone since.
+func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) error {
+	keys, _ := p.surplus(sections)
+	if len(keys) == 0 || len(sections) == 0 || p.AllowDeletes < 0 {
 		return nil
 	}
-	return &DeletesError{Surplus: surplus, Most: most, IndexRows: rows}
+	late := int64(0)
+	for _, s := range sections {
+		late += s.state.Report.Surplus - s.state.Charged
+	}
+	// The index has what was written by now, whether it was scanned or not.
+	if err := p.charge(ctx, changes{deletes: late}, func(*spent) int64 { return total.IndexRows + total.Missing }); err != nil {
+		return err
+	}
+	return p.remove(ctx, keys, total)
 }
 
 // remove deletes those of the keys that are still surplus, and writes those that are not and differ.

@@ -176,7 +176,7 @@ func (p plainIndex) Lookup(ctx context.Context, keys []string) ([]models.Row, er
 func TestSidesThatCannotAgreeAreNotWrittenAgainAndAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(3000)
-		_, err := repairer(half{w, "source"}, plainIndex{half{w, "index"}}, w.sender(nil).Raw(), &Options{Logger: quiet}).Run(t.Context())
+		_, err := repairer(half{w, "source"}, plainIndex{half{w, "index"}}, w.sender(nil).Raw(), &Options{Logger: quiet, MaxShare: 1}).Run(t.Context())
 		require.ErrorIs(t, err, ErrNothingSettles)
 		w.agrees()
 	})

@@ -35,16 +35,48 @@ type Store interface {
 type state struct {
 	// Format is 1.
 	Format int `json:"format"`
-	// Through is the last key of the pages that are done; Done says that all are, Finished when the pass was over.
+	// Through is the last key of the pages that were compared; Done says that all were, Finished when the pass was over.
 	Through  string    `json:"through,omitempty"`
 	Done     bool      `json:"done,omitempty"`
 	Finished time.Time `json:"finished,omitzero"`
 	// Report is what has been counted so far.
 	Report Report `json:"report"`
+	// Spans are what has differences, and is written when all was compared and the guard has agreed: it has then counted
+	// Charged surplus keys, and Cleared is set.
+	Spans   []span `json:"spans,omitempty"`
+	Cleared bool   `json:"cleared,omitempty"`
+	Charged int64  `json:"charged,omitempty"`
 	// Surplus are keys to delete when all ranges are done. There may be more: then none is.
 	Surplus []string `json:"surplus,omitempty"`
 	// Rejected are rows of the source that the service has rejected.
 	Rejected map[string]rejection `json:"rejected,omitempty"`
+}
+
+// span is a part of a range: the keys behind After, up to and with Through. Keys are those that differ, if they are
+// kept; otherwise the span is scanned again.
+type span struct {
+	After   string   `json:"after,omitempty"`
+	Through string   `json:"through"`
+	Keys    []string `json:"keys,omitempty"`
+}
+
+// keep adds what differs in the next page.
+func (s *state) keep(through string, found []difference) {
+	if len(found) == 0 {
+		return
+	}
+	kept, n := 0, len(s.Spans)
+	for _, sp := range s.Spans {
+		kept += len(sp.Keys)
+	}
+	switch {
+	case kept+len(found) <= keysKept:
+		s.Spans = append(s.Spans, span{s.Through, through, keysIn(found)})
+	case n > 0 && s.Spans[n-1].Keys == nil && s.Spans[n-1].Through == s.Through:
+		s.Spans[n-1].Through = through
+	default:
+		s.Spans = append(s.Spans, span{After: s.Through, Through: through})
+	}
 }
 
 // mark is what tells one state of a document from another.
@@ -62,6 +94,8 @@ type rejection struct {
 }
 
 const (
+	// keysKept is how many keys that differ are kept until they are written. Where there are more they are found again.
+	keysKept = 20_000
 	// mostRejected is how many rejected rows a range remembers. What is forgotten is tried once in each pass.
 	mostRejected = 10_000
 	// rejectedFor is how long they are remembered: the definition of the index may have changed.

@@ -110,29 +110,40 @@ func (r *treeRun) run(ctx context.Context, build bool) error {
 		return err
 	}
 	r.total.Tree.More = !r.whole
-	if len(r.surplus) == 0 || r.KeepSurplus {
+	if len(r.surplus) == 0 || r.AllowDeletes < 0 {
 		return nil
 	}
-	return r.unlessRefused(r.refusal(), &r.total, func() error {
-		err := r.remove(ctx, r.surplus, &r.total)
-		for _, l := range r.looks {
-			err = errors.Join(err, r.tell(ctx, l))
-		}
+	err := r.refusal(ctx)
+	switch {
+	case r.DryRun && err != nil:
+		r.total.Refused = err.Error()
+		return nil
+	case r.DryRun || err != nil:
 		return err
-	})
+	}
+	err = r.remove(ctx, r.surplus, &r.total)
+	for _, l := range r.looks {
+		err = errors.Join(err, r.tell(ctx, l))
+	}
+	return err
 }
 
 // refusal is why what is surplus is not deleted.
-func (r *treeRun) refusal() error {
+func (r *treeRun) refusal(ctx context.Context) error {
 	if !r.whole {
 		return fmt.Errorf("%w: none of %d surplus documents was deleted", ErrMore, len(r.surplus))
 	}
 	if r.rows == 0 {
 		return fmt.Errorf("%w: none of %d documents was deleted", ErrNoRows, len(r.surplus))
 	}
+	return r.charge(ctx, changes{deletes: int64(len(r.surplus))}, r.indexRows)
+}
+
+// indexRows is as many documents as the source has where the tree and it were compared, keys being spread evenly, and
+// those that are surplus.
+func (r *treeRun) indexRows(*spent) int64 {
 	n, unknown := int64(r.tree.Stats().Segments), int64(r.total.Tree.Unknown)
-	rows := r.rows * (n - unknown) / n // of what was compared: keys are spread evenly
-	return r.guard(int64(len(r.surplus)), rows+int64(len(r.surplus)))
+	return r.rows*(n-unknown)/n + int64(len(r.surplus))
 }
 
 // rounds compares and repairs until there is nothing that was not looked at.
@@ -194,7 +205,10 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 	}
 	act := r.repairable(t, confirmed)
 	if !r.DryRun {
-		err = errors.Join(r.repair(ctx, t, act, false), r.verify(ctx, t, false))
+		c := changes{overwrites: overwritten(act)}
+		if err = r.charge(ctx, c, r.indexRows); err == nil {
+			err = errors.Join(r.repair(ctx, t, act, false), r.verify(ctx, t, false))
+		}
 	}
 	done := t.snapshot()
 	r.meters.add(&done)

@@ -92,7 +92,7 @@ func TestWhatASenderHasLostIsFoundAndRepairedWithoutReadingTheIndex(t *testing.T
 		for _, k := range keysFrom(0, 3) {
 			w.set(k, nil)
 		}
-		report, err := w.runTree(nil)
+		report, err := w.runTree(&Options{MaxShare: 1})
 		require.NoError(t, err)
 		assert.Equal(t, []int64{200, 1, 3, 204, 0}, []int64{report.Different, report.Missing, report.Surplus, report.Tree.Found, report.Tree.Lost})
 		assert.Equal(t, []int64{201, 3, 0}, []int64{report.Repaired, report.Deleted, report.Unsettled})

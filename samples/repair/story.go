@@ -203,6 +203,7 @@ func (s *story) pass(ctx context.Context) (repair.Report, error) {
 	}
 	r := repair.Repairer{Source: source(s.db), Index: rows, Sender: s.sender.Raw(), Options: repair.Options{
 		Pause:    2 * visible,
+		MaxShare: 1,               // the culprit has changed more in a few seconds than the default lets be overwritten in a day
 		Throttle: []repair.Tier{}, // the default would have it wait for an application that writes as fast as it can
 	}}
 	report, err := r.Run(ctx)

@@ -16,9 +16,8 @@ import (
 
 // Defaults of Options.
 const (
-	defaultSettle   = time.Minute
-	defaultKeep     = 24 * time.Hour
-	defaultMinShare = 0.5
+	defaultSettle = time.Minute
+	defaultKeep   = 24 * time.Hour
 )
 
 // How long Run is patient.
@@ -113,8 +112,8 @@ type Options struct {
 	Always bool
 
 	// MinShare is how many documents the new index must have, as a share of what the old one has, or Run ends with
-	// ErrTooFew before anything moves: a Fill.All that is cut short without an error is not to empty what readers
-	// find. Defaults to a half, if it is 0; negative turns it off.
+	// ErrTooFew before anything moves: a Fill.All that is cut short without an error must not empty what readers find.
+	// Defaults to 0.95, and no more than 10 000 fewer: the guard of repair.Options.MaxShare. Negative turns it off.
 	MinShare float64
 
 	// Shown reports whether a read through the alias finds the new index. It is asked once a second, after the alias
@@ -149,6 +148,9 @@ type Report struct {
 	// Filled counts the documents of Fill.All, and Replayed the keys that were read again, each as
 	// often as it was, both of this call of Run.
 	Filled, Replayed int64
+	// OldDocuments and NewDocuments are how many documents the two indexes had when they were counted for
+	// Options.MinShare; 0 if they were not.
+	OldDocuments, NewDocuments int64
 	// Closed are the times for which the writers were kept waiting by this call of Run.
 	Closed []time.Duration
 	// Writers are those that were registered, among them those that Options.Writers does not have.
@@ -203,9 +205,6 @@ func (o *Options) check(store Store, client *search.IndexClient, next models.Sea
 	missing(len(o.Writers) > 0 && o.Alone, "Writers are named, and Alone says that there are none: leave out one of the two")
 	missing(o.Alias != "" && o.Alias == next.Name, "the new index has the name of the alias: give it another one")
 	missing(o.MinShare > 1 || o.MinShare != o.MinShare, "MinShare is a share of the documents of the old index: 1 at the most")
-	if o.MinShare == 0 {
-		o.MinShare = defaultMinShare
-	}
 	if o.Settle == 0 {
 		o.Settle = defaultSettle
 	}

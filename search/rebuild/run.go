@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/bound"
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
@@ -172,9 +174,16 @@ func (r *runner) lacks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if float64(after) < r.opts.MinShare*float64(before) {
-		return fmt.Errorf("%w: %q has %d, and %q %d. If Fill.All has ended too early, call Abort, mend it and begin anew; if it is right, call Run again with an Options.MinShare below that, or a negative one", ErrTooFew, x.New, after, x.Old, before)
+	r.report.OldDocuments, r.report.NewDocuments = before, after
+	least := before - bound.Most(before, 0)
+	if r.opts.MinShare > 0 {
+		least = int64(math.Ceil(r.opts.MinShare * float64(before)))
 	}
+	if after < least {
+		return fmt.Errorf("%w: %q has %d, %q has %d, want at least %d. If Fill.All has ended too early, call Abort, correct it and start over; otherwise call Run again with an Options.MinShare below %.2g, or a negative one",
+			ErrTooFew, x.New, after, x.Old, before, least, float64(after)/float64(before))
+	}
+	r.opts.Logger.Info("rebuild: documents counted", "new", x.New, "new_documents", after, "old", x.Old, "old_documents", before)
 	r.counted = true
 	return nil
 }

@@ -239,7 +239,7 @@ func TestAFillThatIsCutShortMovesNothing(t *testing.T) {
 	for n, tc := range map[int]struct {
 		share float64
 		ok    bool
-	}{0: {0, false}, 90: {0, false}, 110: {0, true}, 20: {0.1, true}, 1: {-1, true}} {
+	}{0: {0, false}, 189: {0, false}, 190: {0, true}, 20: {0.1, true}, 1: {-1, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 200)
 			m := w.runner(Options{MinShare: tc.share, Settle: -1})
@@ -257,6 +257,9 @@ func TestAFillThatIsCutShortMovesNothing(t *testing.T) {
 			err := m.run(t.Context())
 			if tc.ok {
 				require.NoError(t, err, n)
+				if tc.share >= 0 {
+					assert.Equal(t, []int64{200, int64(n)}, []int64{m.r.report.OldDocuments, m.r.report.NewDocuments})
+				}
 				assert.Equal(t, newIndex, w.alias())
 				return
 			}

@@ -1,0 +1,161 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// changes is what is bounded: documents that are deleted, and those that are overwritten. What the index lacks is added
+// without a bound.
+type changes struct{ deletes, overwrites int64 }
+
+// refused reports whether an error is that of a guard.
+func refused(err error) bool {
+	tooMany := (*DeletesError)(nil)
+	return errors.Is(err, ErrNoRows) || errors.As(err, &tooMany)
+}
+
+// allow asks the guard for all that was found, before the first write of a pass, and notes that it has agreed.
+func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err error) {
+	names := make(map[string]int64) // rows of the ranges of this process
+	var total Report
+	for _, s := range sections {
+		names[s.name] = s.state.Report.IndexRows
+		total.plus(&s.state.Report)
+		if s.state.Cleared {
+			p.room.Store(1 << 62) // a pass that goes on: what is left of it was counted
+			continue
+		}
+		c.deletes += s.state.Report.Surplus
+		c.overwrites += s.state.Report.Different
+		if p.TrustSource {
+			c.overwrites += s.state.Report.Ahead
+		}
+	}
+	_, hinted := p.surplus(sections)
+	if c.deletes += hinted; p.AllowDeletes < 0 {
+		c.deletes = 0
+	}
+	if c.deletes > 0 && total.SourceRows == 0 {
+		return changes{}, fmt.Errorf("%w: none of the %d documents of the index was deleted", ErrNoRows, total.IndexRows)
+	}
+	rows := func(s *spent) int64 { return p.indexRows(s, names) }
+	if err := p.charge(ctx, c, rows); err != nil {
+		return changes{}, err
+	}
+	p.room.Add(c.overwrites)
+	if p.DryRun {
+		return c, nil
+	}
+	for _, s := range sections {
+		if s.state.Cleared || len(s.state.Spans)+len(s.state.Surplus) == 0 {
+			continue
+		}
+		s.state.Cleared, s.state.Charged = true, s.state.Report.Surplus
+		if err := s.state.save(ctx, p.Store, s.name); err != nil {
+			return c, s.named(err)
+		}
+	}
+	return c, nil
+}
+
+// unknownRows is for an index that was not counted.
+func unknownRows(*spent) int64 { return -1 }
+
+// indexRows returns how many documents the whole index has: those of the ranges of this process, as it has counted
+// them, and those of others as they were counted last.
+func (p *pass) indexRows(s *spent, own map[string]int64) (n int64) {
+	if s.Ranges == nil {
+		s.Ranges = make(map[string]int64)
+	}
+	known := make(map[string]int64)
+	bounds := append(append([]string{""}, p.Splits...), "")
+	for i := range len(bounds) - 1 {
+		name := p.nameOf(bounds[i], bounds[i+1])
+		if p.DryRun {
+			name += " dry"
+		}
+		rows, is := own[name]
+		if !is {
+			rows, is = s.Ranges[p.nameOf(bounds[i], bounds[i+1])]
+		}
+		if is {
+			known[p.nameOf(bounds[i], bounds[i+1])] = rows
+			n += rows
+		}
+	}
+	s.Ranges = known
+	return n
+}
+
+// charge refuses changes that are over the bound, and counts the others: for all that comes in the next 24 hours. What
+// was asked for by AllowDeletes is not counted. rows returns how many documents the index has, see spent.take.
+func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64) error {
+	asked := int64(0)
+	if p.AllowDeletes > 0 && c.deletes == p.AllowDeletes {
+		asked, c.deletes = c.deletes, 0
+	}
+	var tooMany error
+	err := p.withSpent(ctx, func(s *spent) bool {
+		if p.DryRun {
+			s = &spent{Spent: slices.Clone(s.Spent), Ranges: s.Ranges}
+		}
+		n := rows(s)
+		if c == (changes{}) {
+			return true
+		}
+		tooMany = s.take(time.Now(), c.deletes, c.overwrites, n, p.MaxShare)
+		return tooMany == nil
+	})
+	if e := (*DeletesError)(nil); errors.As(tooMany, &e) && !p.DryRun {
+		e.Surplus += asked
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: too many deletes or overwrites; nothing written", slog.Int64("deletes", e.Surplus), slog.Int64("overwrites", e.Different),
+			slog.Int64("deleted_in_24h", e.Deleted), slog.Int64("overwritten_in_24h", e.Overwritten), slog.Int64("limit", e.Most), slog.Int64("index_rows", e.IndexRows))
+	}
+	return errors.Join(err, tooMany)
+}
+
+// overwritten returns how many documents are overwritten by the repair of differences.
+func overwritten(all []difference) (n int64) {
+	for _, d := range all {
+		if d.kind != Missing && d.kind != Surplus {
+			n++
+		}
+	}
+	return n
+}
+
+// spend counts what a page overwrites, and asks the guard for what is more than it has counted.
+func (p *pass) spend(ctx context.Context, all []difference) error {
+	n := overwritten(all)
+	more := -p.room.Add(-n)
+	if n == 0 || more <= 0 {
+		return nil
+	}
+	p.room.Add(more)
+	return p.charge(ctx, changes{overwrites: more}, func(s *spent) int64 { return p.indexRows(s, nil) })
+}
+
+// refund gives back what was counted and did not happen.
+func (p *pass) refund(ctx context.Context, c changes) {
+	if c.deletes == p.AllowDeletes { // it was not counted
+		c.deletes = 0
+	} else {
+		c.deletes = max(0, c.deletes-p.deleted.Load())
+	}
+	c.overwrites = max(0, c.overwrites-p.overwritten.Load())
+	if c == (changes{}) || p.DryRun || p.Mark != nil {
+		return
+	}
+	err := p.withSpent(context.WithoutCancel(ctx), func(s *spent) bool {
+		s.add(time.Now(), -c.deletes, -c.overwrites)
+		return true
+	})
+	if err != nil {
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: deletes that were not made stay counted for 24 h", slog.Any("error", err))
+	}
+}

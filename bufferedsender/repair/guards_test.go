@@ -1,0 +1,160 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// invent adds documents that the source does not have.
+func (w *world) invent(n int, name string) {
+	for i := range n {
+		k := fmt.Sprintf("%s%06d", name, i)
+		w.behind(k, &hotel{ID: k, Version: 1})
+	}
+}
+
+func TestTheBoundOnDeletesIsOfADay(t *testing.T) {
+	for name, store := range map[string]func() Store{
+		"in the process": func() Store { return nil },
+		"in a store": func() Store {
+			s, err := NewFileStore(t.TempDir())
+			require.NoError(t, err)
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.fill(1000)
+				kept := store()
+				deleted, refusals := int64(0), 0
+				for range 4 { // 4 % each time
+					for i := range 40 {
+						w.set(key(int(deleted)+i), nil)
+					}
+					time.Sleep(time.Minute)
+					report, err := w.repair(&Options{Store: kept})
+					if e := (*DeletesError)(nil); err != nil {
+						require.ErrorAs(t, err, &e)
+						assert.Equal(t, DeletesError{Surplus: 40, Deleted: 40, Most: 50, IndexRows: 1000}, *e)
+						refusals++
+					}
+					deleted += report.Deleted
+				}
+				assert.EqualValues(t, 40, deleted, "a day deletes no more than 50 of 1000")
+				assert.Equal(t, 3, refusals)
+				_, err := DeleteWhere(t.Context(), half{w, "index"}, w.sender(nil).Raw(), &DeleteOptions{Total: func(context.Context) (int64, error) { return 960, nil }})
+				require.ErrorAs(t, err, new(*DeletesError))
+				time.Sleep(24 * time.Hour)
+				report, err := w.repair(&Options{Store: kept})
+				require.NoError(t, err)
+				assert.EqualValues(t, 40, report.Deleted)
+				w.agrees()
+			})
+		})
+	}
+}
+
+func TestAWrongSourceWritesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		for i := range 500 {
+			w.set(key(i), nil)
+		}
+		for i := range 1000 {
+			w.set(fmt.Sprint("wrong", i), &hotel{ID: fmt.Sprint("wrong", i), Version: 1})
+		}
+		report, err := w.repair(nil)
+		require.ErrorAs(t, err, new(*DeletesError))
+		assert.ErrorContains(t, err, "set AllowDeletes to 500, or MaxShare to at least 0.5")
+		assert.Equal(t, []int64{1000, 500}, []int64{report.Missing, report.Surplus})
+		assert.Empty(t, w.written)
+		report, err = w.repair(&Options{MaxShare: 0.5})
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1000, 500}, []int64{report.Repaired, report.Deleted})
+		w.agrees()
+	})
+}
+
+func TestNoMoreThanTheBoundIsOverwritten(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		for i := range 51 {
+			w.set(key(i), &hotel{ID: key(i), Version: 2})
+		}
+		for i := range 400 { // the index lacks them, and may have them
+			w.set(fmt.Sprint("new", i), &hotel{ID: fmt.Sprint("new", i), Version: 1})
+		}
+		_, err := w.repair(nil)
+		var e *DeletesError
+		require.ErrorAs(t, err, &e)
+		assert.Equal(t, DeletesError{Different: 51, Most: 50, IndexRows: 1000}, *e)
+		assert.Empty(t, w.written)
+		w.set(key(0), &hotel{ID: key(0), Version: 1})
+		report, err := w.repair(nil)
+		require.NoError(t, err)
+		assert.EqualValues(t, 450, report.Repaired)
+	})
+}
+
+// One range has all that is surplus: 12 % of it, and 3 % of the index.
+func TestTheBoundIsOfTheWholeIndex(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		for i := range 30 {
+			w.set(key(i), nil)
+		}
+		report, err := w.repair(&Options{Splits: []string{key(249), key(499), key(749)}})
+		require.NoError(t, err)
+		assert.EqualValues(t, 30, report.Deleted)
+		w.agrees()
+	})
+}
+
+func TestWhatWasAllowedAndNotDoneIsGivenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		w.invent(40, "x")
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		looks := 0
+		w.lookups = func(side string, _ []string) {
+			if looks++; looks == 4 { // both sides were asked to confirm, and the deletes begin
+				cancel()
+			}
+		}
+		_, err := repairer(half{w, "source"}, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}).Run(ctx)
+		require.Error(t, err)
+		require.Empty(t, w.deleted)
+		time.Sleep(time.Minute)
+		report, err := w.repair(nil)
+		require.NoError(t, err)
+		assert.EqualValues(t, 40, report.Deleted)
+	})
+}
+
+// The index was empty when it was scanned, and what was added since is gone from the source again.
+func TestABoundIsNotOfACountThatWasNotTaken(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(1000)
+		clear(w.index)
+		clear(w.shown)
+		w.lookups = func(side string, keys []string) {
+			if w.total() < 1000 {
+				return
+			}
+			for i := range 3 { // between the write and the look behind it
+				w.set(key(i), nil)
+			}
+		}
+		report, err := w.repair(nil)
+		require.NoError(t, err)
+		assert.EqualValues(t, 1000, report.Missing)
+		assert.EqualValues(t, 3, report.Deleted)
+		w.agrees()
+	})
+}
