@@ -154,8 +154,8 @@ func TestDamageOfAnyByteIsNoticedUnlessItCouldBeACrash(t *testing.T) {
 		require.Equal(t, string(spoiled), d.Files()[fileName], "Open changes nothing")
 
 		if version := len(format.Magic) - 1; at == version {
-			require.ErrorIs(t, err, journal.ErrFormat)
-			require.ErrorContains(t, err, "got version 84, want 1")
+			require.ErrorIs(t, err, ErrDamaged)
+			require.ErrorContains(t, err, "corrupt version: got 84, want 1")
 		}
 	}
 }

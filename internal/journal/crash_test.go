@@ -92,9 +92,21 @@ func TestAChangedByteIsDamageUnlessItIsInTheLastFrame(t *testing.T) {
 			require.NotNil(t, damage, "byte %d", at)
 			require.LessOrEqual(t, damage.Offset, int64(at))
 			if version := len(f.Magic) - 1; at == version {
-				require.ErrorIs(t, damage.Reason, ErrFormat)
-				require.ErrorContains(t, damage.Reason, "got version 84, want 1; open the folder with the program that wrote it")
+				require.NotErrorIs(t, damage.Reason, ErrFormat)
+				require.EqualError(t, damage.Reason, "corrupt version: got 84, want 1, and the frames are of this version")
 			}
+		}
+	})
+}
+
+func TestFramesOfAnotherVersionAreNotDamage(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f Format) {
+		_, ends := written(f, "a")
+		version := len(f.Magic) - 1
+		for _, frames := range []string{"", strings.Repeat("\x02", ends[0])} {
+			_, damage := readText(t, f, f.Magic[:version]+"\x02"+frames)
+			require.ErrorIs(t, damage.Reason, ErrFormat)
+			require.ErrorContains(t, damage.Reason, "got version 2, want 1; open the folder with the program that wrote it")
 		}
 	})
 }

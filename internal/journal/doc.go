@@ -44,7 +44,9 @@
 //   - a later frame, more bytes than a frame may have, or bytes that take too long to search: a [Damage], which the
 //     owner returns to the caller of its Open. This holds for owners that sync each frame before they write the next
 //     one.
-//   - another beginning: a Damage. If only the version differs, [ErrFormat] is in its chain.
+//   - another beginning: a Damage. If only the version differs, and the first frame cannot be read, [ErrFormat] is in
+//     its chain. If that can be read the version is a flipped bit: the checksums of a next version begin with its
+//     number, so that no frame of it can be read here.
 //
 // Damage of the last frame cannot be told from a torn one: it is lost, as on a disk that loses what it has synced.
 //

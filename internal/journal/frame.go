@@ -123,8 +123,9 @@ func (d *Damage) Unwrap() error { return d.Reason }
 
 // What Tail finds.
 var (
-	errMagic  = errors.New("another kind of file")
-	errMiddle = errors.New("a frame cannot be read, and a later one can")
-	errSearch = errors.New("a frame cannot be read, and the search for later ones takes too long")
-	errLong   = errors.New("more bytes than a frame can have, and none can be read")
+	errMagic   = errors.New("another kind of file")
+	errVersion = errors.New("corrupt version")
+	errMiddle  = errors.New("a frame cannot be read, and a later one can")
+	errSearch  = errors.New("a frame cannot be read, and the search for later ones takes too long")
+	errLong    = errors.New("more bytes than a frame can have, and none can be read")
 )

@@ -60,7 +60,16 @@ func (r *reader) begin() error {
 	case string(begin) == magic:
 		r.offset = int64(len(magic))
 	case len(begin) == len(magic) && string(begin[:version]) == magic[:version]:
-		r.bad = fmt.Errorf("%w: got version %d, want %d; open the folder with the program that wrote it", ErrFormat, begin[version], magic[version])
+		other := begin[version] // begin is valid until the next call
+		frame, err := r.frame(int64(len(magic)))
+		if err != nil {
+			return err
+		}
+		if frame != nil {
+			r.bad = fmt.Errorf("%w: got %d, want %d, and the frames are of this version", errVersion, other, magic[version])
+			return nil
+		}
+		r.bad = fmt.Errorf("%w: got version %d, want %d; open the folder with the program that wrote it", ErrFormat, other, magic[version])
 	default:
 		r.bad = errMagic
 	}

@@ -47,7 +47,8 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // magic[8] version u32 crc u32 queue[16] number u32 first u32 created i64 index endpoint,
-// and zeros. The checksum is that of what follows it.
+// and zeros. The checksum is that of what follows it in version 1; from 2 on it begins with magic and version, or a
+// flipped bit would make a newer version of a damaged header.
 func (h *header) encode() []byte {
 	b := make([]byte, 16, headerSize)
 	copy(b, headerMagic)
@@ -70,20 +71,26 @@ func decodeHeader(b []byte) (h header, ok bool, err error) {
 		return h, false, nil
 	}
 	b = b[:headerSize]
-	if crc32.Checksum(b[16:], castagnoli) != binary.LittleEndian.Uint32(b[12:]) {
+	v, sum := binary.LittleEndian.Uint32(b[8:]), crc32.Checksum(b[16:], castagnoli)
+	if v != formatVersion {
+		sum = newerSum(b)
+	}
+	if sum != binary.LittleEndian.Uint32(b[12:]) {
 		return h, false, nil
 	}
-	if v := binary.LittleEndian.Uint32(b[8:]); v != formatVersion {
-		if v > formatVersion {
-			err = fmt.Errorf("%w: version %d, and this program reads up to %d", ErrFormat, v, formatVersion)
-		}
-		return h, false, err
+	if v != formatVersion {
+		return h, false, fmt.Errorf("%w: version %d, and this program reads up to %d", ErrFormat, v, formatVersion)
 	}
 	d := decoder{b: b[16:]}
 	h.queue = d.id()
 	h.number, h.first, h.created = d.u32(), d.u32(), d.i64()
 	h.index, h.endpoint = d.text(), d.text()
 	return h, !d.bad, nil
+}
+
+// newerSum is the checksum of a header of a version behind the first.
+func newerSum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:12], castagnoli), castagnoli, b[16:headerSize])
 }
 
 // fits returns an error if the segment is not of the queue that the options want.

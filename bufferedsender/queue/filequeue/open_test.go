@@ -2,7 +2,6 @@ package filequeue
 
 import (
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +58,7 @@ func TestANewerFormatIsRefusedWithASentence(t *testing.T) {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	le.PutUint32(b[8:], formatVersion+1)
-	le.PutUint32(b[12:], crc32.Checksum(b[16:headerSize], castagnoli))
+	le.PutUint32(b[12:], newerSum(b))
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	_, err = Open(dir, nil)
 	require.ErrorIs(t, err, ErrFormat)
