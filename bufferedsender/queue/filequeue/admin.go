@@ -77,22 +77,22 @@ func withoutBodies(recs []queue.Record, want bool) {
 
 // Park is of queue.Admin.
 func (q *Queue) Park(ctx context.Context, reason string, keys ...string) (int, error) {
-	return q.administer(ctx, keys, reason, func(now time.Time) int { return q.book.Park(now, reason, keys) })
+	return q.administer(ctx, spends, keys, reason, func(now time.Time) int { return q.book.Park(now, reason, keys) })
 }
 
 // Unpark is of queue.Admin.
 func (q *Queue) Unpark(ctx context.Context, keys ...string) (int, error) {
-	return q.administer(ctx, keys, "", func(now time.Time) int { return q.book.Unpark(now, keys) })
+	return q.administer(ctx, makes, keys, "", func(now time.Time) int { return q.book.Unpark(now, keys) })
 }
 
 // Drop is of queue.Admin.
 func (q *Queue) Drop(ctx context.Context, keys ...string) (int, error) {
-	return q.administer(ctx, keys, "", func(now time.Time) int { return q.book.Drop(now, keys) })
+	return q.administer(ctx, makes, keys, "", func(now time.Time) int { return q.book.Drop(now, keys) })
 }
 
 // administer changes keys, of which each may get a reason, and writes their states.
-func (q *Queue) administer(ctx context.Context, keys []string, reason string, do func(now time.Time) int) (int, error) {
-	c, err := q.change(ctx, 0, nil)
+func (q *Queue) administer(ctx context.Context, u use, keys []string, reason string, do func(now time.Time) int) (int, error) {
+	c, err := q.change(ctx, u, 0, nil)
 	for size := 0; err == nil; { // until there is room for what is known of the keys now
 		need := statesHeader
 		for _, key := range keys {
@@ -103,7 +103,7 @@ func (q *Queue) administer(ctx context.Context, keys []string, reason string, do
 		}
 		size = need
 		if err = c.end(); err == nil {
-			c, err = q.change(ctx, size, nil)
+			c, err = q.change(ctx, u, size, nil)
 		}
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func (q *Queue) Resume(ctx context.Context) error { return q.globally(ctx, "", q
 
 // globally changes what is known of no key; reason is that of the pause afterwards.
 func (q *Queue) globally(ctx context.Context, reason string, do func()) error {
-	c, err := q.change(ctx, 64+min(len(reason), maxText), nil)
+	c, err := q.change(ctx, makes, 64+min(len(reason), maxText), nil)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (q *Queue) globally(ctx context.Context, reason string, do func()) error {
 
 // Destroy is of queue.Admin. The directory itself stays, and its lock.
 func (q *Queue) Destroy(ctx context.Context) error {
-	c, err := q.change(ctx, 0, nil)
+	c, err := q.change(ctx, removes, 0, nil)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func finishDestroy(dir disk.Folder) error {
 		return err
 	}
 	for _, e := range entries {
-		if _, ok := segmentNumber(e.Name()); ok {
+		if _, ok := segmentNumber(e.Name()); ok || e.Name() == reserveName {
 			if err := dir.Remove(e.Name()); err != nil {
 				return err
 			}

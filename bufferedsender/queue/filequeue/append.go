@@ -25,7 +25,7 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 		e = encodeCall(&what, size)
 		defer e.free()
 	}
-	c, err := q.changeWith(ctx, size, true, wrong)
+	c, err := q.change(ctx, adds, size, wrong)
 	if err != nil {
 		return queue.Receipt{}, err
 	}

@@ -30,18 +30,28 @@ func (q *Queue) lives() int64 {
 // crowded reports whether the log has to become smaller, and can. Two segments, the head and the next one are four;
 // and what lives is to be a third of it at the least.
 //
-// While the disk is full each segment on which nothing depends goes, and nothing else is written again unless all that
-// lives fits into a half of what is left of the head: the other half is for the commits that make room.
+// While the disk is full each segment on which nothing depends goes, and one that lives is written again if there is
+// room for it and so much that does not live that this makes room in the end: as many segments as there are, for each
+// quarter of one that calls have written.
 func (q *Queue) crowded() bool {
 	l := &q.log
 	if len(l.segments) < 2 {
 		return false
 	}
 	live := q.lives()
-	if l.full != nil && l.next == nil {
-		return q.book.Older(l.segments[0].number) == 0 || l.total > 3*live && live <= (int64(l.options.SegmentBytes)-l.head().used)/2
+	if l.full != nil {
+		lives := q.oldestLives()
+		return q.book.Older(l.segments[0].number) == 0 ||
+			l.moves > 0 && l.total-live > int64(l.options.SegmentBytes)/2 && l.left()-q.keeps(extends) >= lives+lives/4
 	}
 	return l.total > max(2*int64(l.options.SegmentBytes), 3*live)
+}
+
+// burn counts what calls write.
+func (l *log) burn(n int) {
+	if l.burned += int64(n); l.burned >= int64(l.options.SegmentBytes)/4 {
+		l.burned, l.moves = 0, len(l.segments)
+	}
 }
 
 // overgrown reports whether the log is over its bound although keys are being written again: writers are faster. (Not
@@ -82,6 +92,7 @@ func (q *Queue) compact() error {
 		q.mu.Lock()
 		oldest, crowded := q.log.segments[0], q.crowded() && !q.closed
 		nothing := q.book.Nothing()
+		q.log.moves = max(0, q.log.moves-1)
 		q.mu.Unlock()
 		if !crowded {
 			return nil
@@ -192,7 +203,7 @@ func (q *Queue) moveSome(f *frame, keys []string) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	c, err := q.change(q.quit, size, nil)
+	c, err := q.change(q.quit, extends, size, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +273,7 @@ func (q *Queue) drop(oldest *segment) error {
 	adders, globals := q.addersFrame(), q.globals()
 	q.mu.Unlock()
 	const more = 1 << 10 // a few adders may come meanwhile
-	c, err := q.change(q.quit, len(adders)+len(globals)+more, nil)
+	c, err := q.change(q.quit, removes, len(adders)+len(globals)+more, nil)
 	if err != nil {
 		return err
 	}

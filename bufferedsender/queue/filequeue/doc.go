@@ -14,7 +14,9 @@
 //
 // About 85 bytes of memory for each key that waits, whatever its documents are, and 350 and its reason for one that
 // is leased, delayed or parked; bodies are on the disk only. The disk holds at most four times what waits, or four
-// segments (256 MB by default).
+// segments (256 MB by default), and one that is kept for a full disk: when there is no room for another, Append returns
+// queue.ErrFull, and what waits is sent and dropped with the room that was kept, so that a queue that has filled its
+// volume empties it again. A quota counts as a full disk.
 //
 // # Where it works
 //

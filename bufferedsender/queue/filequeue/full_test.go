@@ -104,6 +104,7 @@ func TestSettledOnAFullDiskDoesNotEndTheQueue(t *testing.T) {
 			}
 		}
 		synctest.Wait()
+		burnAll(t, q)
 		d.Fail = func(op, _ string) error { // nor beyond the end of the head
 			if op == "allocate" || op == "write" {
 				return syscall.ENOSPC

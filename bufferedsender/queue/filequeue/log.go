@@ -42,9 +42,13 @@ type log struct {
 	round   chan struct{} // closed when a sync has ended
 	making  bool          // of next
 	made    chan struct{} // closed when it has ended
-	full    error         // why next could not be made
+	full    error         // why next could not be made, or what is kept behind it
 	tried   time.Time     // when that was found out, by the clock of the queue
 	failed  error
+
+	reserved bool  // there is the file reserveName
+	burned   int64 // bytes that calls have written since moves was set
+	moves    int   // how many segments may be written again while the disk is full
 }
 
 // maxFrame bounds a call, so that offsets in a segment fit into 32 bits.
@@ -100,7 +104,7 @@ func isFull(err error) bool {
 	if runtime.GOOS == "windows" { // ERROR_DISK_FULL and ERROR_HANDLE_DISK_FULL, which package syscall lacks
 		return errors.Is(err, syscall.Errno(112)) || errors.Is(err, syscall.Errno(39)) || errors.Is(err, syscall.ENOSPC)
 	}
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // prepare makes the next segment. It needs no lock.
@@ -110,8 +114,14 @@ func (l *log) prepare(number, first uint32) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
+	return l.begin(area, number, first)
+}
+
+// begin writes the header of a segment.
+func (l *log) begin(area disk.Area, number, first uint32) (*segment, error) {
+	name := segmentName(number)
 	h := header{queue: l.id, number: number, first: first, created: time.Now().UnixNano(), index: l.options.Index, endpoint: l.options.Endpoint}
-	_, err = area.WriteAt(h.encode(), 0)
+	_, err := area.WriteAt(h.encode(), 0)
 	if err == nil {
 		err = area.Sync()
 	}
@@ -126,34 +136,6 @@ func (l *log) prepare(number, first uint32) (*segment, error) {
 
 // askFullDisk is how often calls other than Append ask a disk that was full: compaction waits for it, too.
 const askFullDisk = time.Second
-
-// provide has the next segment made unless it is there. The caller has the lock.
-func (q *Queue) provide() {
-	l := &q.log
-	if l.next != nil || l.making || l.failed != nil || q.closed {
-		return
-	}
-	l.making, l.made = true, make(chan struct{})
-	l.tried = q.clock.now()
-	number, first := l.head().number+1, l.begins
-	q.work.Go(func() {
-		next, err := l.prepare(number, first)
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		switch {
-		case err == nil:
-			l.next, l.full = next, nil
-			q.noRoom.Store(nil)
-		case isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
-			l.full = fmt.Errorf("filequeue: there is no room for another segment: %w: %w", queue.ErrFull, err)
-			q.noRoom.Store(&l.full)
-		default:
-			q.fail(err)
-		}
-		l.making = false
-		close(l.made)
-	})
-}
 
 // fail ends the queue for good. The caller has the lock.
 func (q *Queue) fail(err error) {

@@ -146,6 +146,9 @@ func (q *Queue) start(r *recovery) error {
 			return err
 		}
 	}
+	if err := l.findReserve(); err != nil {
+		return err
+	}
 	c := call{q: q, now: now}
 	if !l.fits(frameHeader + 64) {
 		next, err := l.prepare(l.head().number+1, l.begins)

@@ -83,15 +83,9 @@ func (q *Queue) usable() error {
 	return nil
 }
 
-// change is begin for a call that writes a frame of at most this size. It waits for room, if that is
-// being made.
-func (q *Queue) change(ctx context.Context, size int, wrong error) (*call, error) {
-	return q.changeWith(ctx, size, false, wrong)
-}
-
-// changeWith is change. adds says that the call takes room and makes none: it leaves a half of the head to others
-// until there is a segment behind it, and waits while compaction is slower than those who add.
-func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error) (*call, error) {
+// change is begin for a call that writes a frame of at most this size. It waits for room, if that is being made; one
+// that adds also while compaction is slower than those who add.
+func (q *Queue) change(ctx context.Context, u use, size int, wrong error) (*call, error) {
 	if q.options.ReadOnly {
 		wrong = errors.Join(wrong, ErrReadOnly)
 	}
@@ -99,22 +93,21 @@ func (q *Queue) changeWith(ctx context.Context, size int, adds bool, wrong error
 	if err != nil {
 		return nil, err
 	}
-	lacks := func() bool {
-		l := &q.log
-		return !l.fits(size+frameHeader) || adds && l.next == nil && (l.full != nil || l.head().used+int64(size) > int64(l.options.SegmentBytes)/2)
-	}
-	for adds && q.overgrown() {
+	for u == adds && q.overgrown() {
 		if err := q.wait(ctx, q.moved); err != nil {
 			return nil, err
 		}
 		c.now = q.clock.now()
 	}
-	for lacks() {
+	for q.lacks(u, size) {
 		q.provide()
-		if err := q.wait(ctx, q.log.made); err != nil {
-			return nil, err
+		if q.log.making {
+			if err := q.wait(ctx, q.log.made); err != nil {
+				return nil, err
+			}
 		}
-		if q.log.full != nil && lacks() {
+		if q.log.full != nil && q.lacks(u, size) {
+			q.tidy() // which may make room by the next call
 			defer q.mu.Unlock()
 			return nil, q.log.full
 		}
@@ -186,6 +179,9 @@ func (c *call) write(k kind, b []byte) error {
 		c.q.book.Era = c.q.log.head().number
 		err = c.q.log.write(b, k, c.now)
 	}
+	if k != kindState {
+		c.q.log.burn(len(b))
+	}
 	if err != nil {
 		c.q.fail(err)
 		return c.q.log.failed
@@ -198,7 +194,7 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	q.mu.Lock()
 	size := len(q.globals())
 	q.mu.Unlock()
-	begin := func() (*call, error) { return q.change(ctx, size, nil) }
+	begin := func() (*call, error) { return q.change(ctx, makes, size, nil) }
 	if q.options.ReadOnly {
 		begin = func() (*call, error) { return q.begin(ctx, nil) }
 	}

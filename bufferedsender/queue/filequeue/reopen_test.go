@@ -53,6 +53,7 @@ func TestWhatIsSettledAfterAnOpenOfAFullDiskStaysSettled(t *testing.T) {
 			}
 		}
 		require.Equal(t, 2, held)
+		burnAll(t, q)
 		require.NoError(t, q.Close())
 		q = mustOpen(t, d, opts)
 		require.False(t, q.log.fits(frameHeader+64), "the test does not leave the head full enough")
@@ -89,7 +90,7 @@ func TestReservationOfWhatIsNotInTheLogIsDamage(t *testing.T) {
 	q := mustOpen(t, d, opts)
 	require.NoError(t, newAdder(q).append(t.Context(), upload("a", 1)))
 	w := want(1)
-	c, err := q.change(t.Context(), 1<<10, nil)
+	c, err := q.change(t.Context(), makes, 1<<10, nil)
 	require.NoError(t, err)
 	b := newFrame(reserveSize(&w))
 	b = append(append(b, w.Token[:]...), w.Holder[:]...)
@@ -125,7 +126,7 @@ func TestReservationOfSuspectsFromAnOlderLogCountsAsRequested(t *testing.T) {
 		require.NoError(t, q.Close())
 		q = mustOpen(t, d, nil)
 		w := want(1)
-		c, err := q.change(t.Context(), 200, nil)
+		c, err := q.change(t.Context(), makes, 200, nil)
 		require.NoError(t, err)
 		at := latest(q.book.Reserve(c.now, &w)[0].Recs)
 		b := append(append(newFrame(200), w.Token[:]...), w.Holder[:]...)

@@ -29,14 +29,14 @@ func (q *Queue) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, er
 func (q *Queue) reserving(ctx context.Context, size int, want *queue.Want, wrong error) (*call, error) {
 	if wrong == nil {
 		q.mu.Lock()
-		if l := &q.log; l.full != nil && l.next == nil && len(l.segments) > 0 {
-			const each = 12 + 64 // of a key in a reservation, and in its commit
-			rest := l.options.SegmentBytes - int(l.head().used) - size - reserveSize(&queue.Want{Name: want.Name}) - 2*frameHeader
+		if l := &q.log; l.full != nil && len(l.segments) > 0 {
+			const each = 12 + commitBytes
+			rest := l.left() - q.keeps(spends) - size - reserveSize(&queue.Want{Name: want.Name}) - 2*frameHeader
 			want.Keys = min(want.Keys, max(rest/each, 1))
 		}
 		q.mu.Unlock()
 	}
-	return q.change(ctx, size+reserveSize(want), wrong)
+	return q.change(ctx, spends, size+reserveSize(want), wrong)
 }
 
 func reserveSize(want *queue.Want) int {

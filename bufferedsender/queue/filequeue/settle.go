@@ -14,7 +14,7 @@ func duration(ns int64) time.Duration { return time.Duration(ns) }
 // Settle is of queue.Queue. What it has ended is written but not synced: if the machine stops,
 // some of it is sent again.
 func (q *Queue) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
-	c, err := q.change(ctx, settleSize(ends), queue.CheckEnds(ends))
+	c, err := q.change(ctx, makes, settleSize(ends), queue.CheckEnds(ends))
 	if err != nil {
 		return nil, leasesOf(ends), err
 	}
@@ -169,7 +169,7 @@ func (q *Queue) Extend(ctx context.Context, d time.Duration, leases ...queue.Lea
 	for i := range leases {
 		size += 18 + len(leases[i].Key)
 	}
-	c, err := q.change(ctx, size, wrong)
+	c, err := q.change(ctx, extends, size, wrong)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,11 @@ package filequeue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +84,20 @@ func contents(t testing.TB, q *Queue) map[string][]string {
 		}
 	}
 	return all
+}
+
+// burnAll uses up all room that a full disk has left, also what is kept.
+func burnAll(t *testing.T, q *Queue) {
+	t.Helper()
+	for {
+		c, err := q.change(t.Context(), removes, 0, nil)
+		if err != nil {
+			require.ErrorIs(t, err, queue.ErrFull)
+			return
+		}
+		require.NoError(t, errors.Join(c.write(kindRanOut, newFrame(0)), c.end()))
+		synctest.Wait()
+	}
 }
 
 func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }

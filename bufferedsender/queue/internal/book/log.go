@@ -102,6 +102,9 @@ func (b *Book[R]) Nothing() bool { return b.nodes.used == 0 }
 // Aside returns how many keys are parked or leased, and the bytes of the reasons for which they are.
 func (b *Book[R]) Aside() (keys, texts int64) { return b.leased + b.parked, b.texts }
 
+// Leased returns how many keys are leased.
+func (b *Book[R]) Leased() int64 { return b.leased }
+
 // say sets a reason.
 func (b *Book[R]) say(reason *string, text string) {
 	b.texts += int64(len(text) - len(*reason))
