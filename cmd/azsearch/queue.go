@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -18,7 +19,9 @@ func newQueueCommand(stdout, stderr io.Writer) *cli.Command {
 		Usage: "look into the durable queue of a sender, and mend what is stuck in it",
 		Description: `URL is the directory of a file queue, as a path or file:///PATH, or
 redis://HOST:PORT/0?name=QUEUE, or rediss:// with TLS; a Redis Cluster by any of its nodes.
-A directory is used by one process at a time: stop it first.`,
+stats, peek and parked read a directory while its program runs, as of the moment
+of the command, and need no right to write. All other commands need the directory
+for themselves: stop the program first.`,
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{
@@ -81,6 +84,7 @@ func allFlags() []cli.Flag {
 type queueCall struct {
 	*cli.Command
 	place place
+	began time.Time // what is read of a directory is as of then, or a little later
 	q     administered
 	keys  []string // arguments behind the URL
 	out   listing.Printer
@@ -111,7 +115,7 @@ func queueCommand(stdout io.Writer, c cli.Command, how access, action func(conte
 		case len(args) > 1 && !takesKeys:
 			return fmt.Errorf("unknown argument %q (see %s -help)", args[1], cmd.FullName())
 		}
-		call := &queueCall{Command: cmd, keys: args[1:], out: listing.New(stdout, cmd.Bool("json"))}
+		call := &queueCall{Command: cmd, began: time.Now(), keys: args[1:], out: listing.New(stdout, cmd.Bool("json"))}
 		if err := call.check(); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
@@ -16,7 +17,11 @@ func queueStats(ctx context.Context, c *queueCall) error {
 	if says, ok := c.q.(queue.Survivor); ok {
 		survives = says.Survives()
 	}
-	if err := c.out.Stats(c.place.String(), &s, survives); err != nil {
+	name := c.place.String()
+	if c.place.dir != "" && !c.Bool("json") {
+		name += ", as of " + c.began.Format(time.RFC3339)
+	}
+	if err := c.out.Stats(name, &s, survives); err != nil {
 		return &failure{err}
 	}
 	return nil

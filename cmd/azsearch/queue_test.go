@@ -75,6 +75,20 @@ func TestStatsSayWhatIsInTheQueue(t *testing.T) {
 	assert.Equal(t, dir, got["queue"])
 }
 
+func TestADirectoryIsReadWhileItsProgramRuns(t *testing.T) {
+	dir := newDirectory(t, []string{"1"}, []string{"3"})
+	q := openDirectory(t, dir)
+	uploads(t, q, "2")
+	out := onQueue(t, "stats", dir)
+	assert.Regexp(t, `(?m)^waiting +2 keys`, out)
+	assert.Regexp(t, `(?m)^queue .*, as of \d{4}-`, out)
+	assert.Contains(t, onQueue(t, "peek", dir), "2: 1 waiting")
+	assert.Contains(t, onQueue(t, "parked", dir), "3: 1 parked")
+	assertRefused(t, runToEnd(t, "queue", "pause", dir), "one process at a time has a directory")
+	uploads(t, q, "4")
+	require.NoError(t, q.Close())
+}
+
 func TestPeekPrintsKeysInTheOrderOfSendingAndNothingThatATerminalObeys(t *testing.T) {
 	dir := newDirectory(t, []string{"plain", "es\x1b]0;cape", "with space", "bi\u202edi", "last"}, nil)
 	out := onQueue(t, "peek", dir)

@@ -20,7 +20,8 @@
 //
 // # Where it works
 //
-// One process has the directory at a time; the error of a second one names it. The directory must be
+// One process has the directory at a time; the error of a second one names it. Options.ReadOnly shows what is in it
+// while that process runs, and so do the commands stats, peek and parked of azsearch queue. The directory must be
 // on a local file system: NFS, SMB and the like are refused where they can be recognised, on Linux,
 // unless Options.AllowNetwork is set. Other processes, or machines, that add to the same index
 // need redisqueue. Linux, macOS and the BSDs are supported. On Windows it builds and keeps its

@@ -16,8 +16,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// Open opens the queue in a directory, which nobody else may use as long as it is open, and
-// makes it if need be, unless it is to be read only. It reads all of the log: about two seconds for a million keys that
+// Open opens the queue in a directory, which no other process may have as long as it is open, and
+// makes it if need be. With Options.ReadOnly it takes no lock and makes nothing, and what it shows is as of the moment
+// of Open, also while another process has the queue: leases are those that have not run out then. It reads all of the log: about two seconds for a million keys that
 // wait. What a crash has left at the end is cut off and logged; damage elsewhere is a *CorruptError,
 // see Repair. Leases of whoever had the queue before have run out.
 //
@@ -26,6 +27,9 @@ func Open(dir string, opts *Options) (*Queue, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if options.ReadOnly {
+		return openReading(dir, options)
 	}
 	d, release, err := take(dir, &options)
 	if err != nil {
@@ -39,7 +43,35 @@ func Open(dir string, opts *Options) (*Queue, error) {
 	return q, nil
 }
 
-// take makes the directory, if it may, and locks it.
+// readAttempts bounds how often openReading begins again while the log changes.
+const readAttempts = 20
+
+// openReading is Open for reading. It takes no lock and writes nothing, so that the directory may be mounted for
+// reading, and a process may have it. What that writes meanwhile looks like a torn end. A segment that it removes, or
+// one that it adds behind the end that was read, looks like damage: so the log is read again until the same is wrong
+// twice.
+func openReading(dir string, options Options) (*Queue, error) {
+	wrap := func(err error) error { return fmt.Errorf("filequeue: %s: %w", dir, err) }
+	if network := networkName(dir); network != "" && !options.AllowNetwork {
+		return nil, wrap(fmt.Errorf("%w, %s; see Options.AllowNetwork", ErrNetwork, network))
+	}
+	var last error
+	for range readAttempts {
+		q, err := open(disk.View(dir), options)
+		if err == nil {
+			q.path = dir
+			return q, nil
+		}
+		changed := errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*CorruptError))
+		if !changed || last != nil && last.Error() == err.Error() {
+			return nil, wrap(err)
+		}
+		last = err
+	}
+	return nil, wrap(last)
+}
+
+// take makes the directory and locks it.
 func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	wrap := func(err error) error { return fmt.Errorf("filequeue: %s: %w", dir, err) }
 	dir, err := filepath.Abs(dir) // the program may change its directory
@@ -49,7 +81,7 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 	d := disk.View(dir)
 	_, err = os.Stat(dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !options.ReadOnly:
+	case errors.Is(err, fs.ErrNotExist):
 		there := filepath.Dir(dir)
 		for !exists(there) && there != filepath.Dir(there) {
 			there = filepath.Dir(there)
@@ -61,7 +93,7 @@ func take(dir string, options *Options) (disk.Folder, func() error, error) {
 				break
 			}
 		}
-	case err == nil && !options.ReadOnly:
+	case err == nil:
 		// The process that made it may have been killed before that. This one may not be allowed to read the
 		// directory that it is in.
 		if err = disk.View(filepath.Dir(dir)).SyncNames(); errors.Is(err, fs.ErrPermission) {
@@ -120,7 +152,7 @@ func open(dir disk.Folder, options Options) (*Queue, error) {
 // start mends the end of the log, opens the files, and ends the leases.
 func (q *Queue) start(r *recovery) error {
 	l := &q.log
-	if r.torn > 0 {
+	if r.torn > 0 && !q.options.ReadOnly {
 		q.options.Logger.Warn("the end of the queue's log was torn by a crash, and is cut off",
 			"segment", segmentName(r.end.segment), "offset", r.end.offset, "bytes", r.torn)
 	}
@@ -135,7 +167,9 @@ func (q *Queue) start(r *recovery) error {
 	now := q.clock.now()
 	q.book.Advance(now) // those that had run out before are not news
 	q.book.Recount()
-	q.book.RunOutAll(now)
+	if !q.options.ReadOnly { // otherwise the process that has them may live
+		q.book.RunOutAll(now)
+	}
 	q.book.MaxKeys, q.book.MaxBytes = q.options.MaxKeys, q.options.MaxBytes
 	q.parked.Store(q.book.Fault())
 	if q.options.ReadOnly {

@@ -84,12 +84,48 @@ func TestAQueueIsOpenedForReadingWithoutAnyChange(t *testing.T) {
 	_, err = q.Reserve(t.Context(), want(1))
 	require.ErrorIs(t, err, ErrReadOnly)
 	require.ErrorIs(t, q.Pause(t.Context(), "why"), ErrReadOnly)
-	_, err = Open(dir, nil)
-	require.ErrorIs(t, err, ErrLocked, "what is looked at stays as it is")
 	require.NoError(t, q.Close())
 	after, err := os.ReadFile(filepath.Join(dir, segmentName(1)))
 	require.NoError(t, err)
 	assert.Equal(t, before, after)
+}
+
+func TestAQueueIsReadWhileItsProcessWrites(t *testing.T) {
+	dir := t.TempDir()
+	q, err := Open(dir, &Options{SegmentBytes: minSegment})
+	require.NoError(t, err)
+	a := newAdder(q)
+	require.NoError(t, a.append(t.Context(), upload("leased", 0)))
+	leases, err := q.Reserve(t.Context(), want(1))
+	require.NoError(t, err)
+	require.Len(t, leases, 1)
+	require.NoError(t, a.append(t.Context(), upload("kept", 0)))
+	done := make(chan struct{})
+	go func() { // it rolls segments, and removes those that are settled
+		defer close(done)
+		for i := range 3000 {
+			r := upload("busy", i)
+			r.Body = append(r.Body, strings.Repeat("x", 500)...)
+			assert.NoError(t, a.append(t.Context(), r))
+		}
+	}()
+	for reads, ended := 0, false; !ended || reads == 0; reads++ {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		look, err := Open(dir, &Options{ReadOnly: true})
+		require.NoError(t, err)
+		s, err := look.Stats(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 1, s.Leased, "its holder lives")
+		require.Equal(t, []string{`upload{"version":0}`}, contents(t, look)["kept"])
+		require.NoError(t, look.Close())
+	}
+	_, _, err = q.Settle(t.Context(), commits(leases)...)
+	require.NoError(t, err, "nothing was taken from it")
+	require.NoError(t, q.Close())
 }
 
 func TestADestroyedQueueIsGone(t *testing.T) {

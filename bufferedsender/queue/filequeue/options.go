@@ -24,8 +24,9 @@ type Options struct {
 	// AllowNetwork accepts a file system that other machines may have mounted, too. Whether it
 	// keeps what it has synced, and its locks, is then up to it.
 	AllowNetwork bool
-	// ReadOnly opens a directory that nobody else has open for looking into it. Nothing is
-	// written: Append, Reserve, Settle, Extend and all changes return ErrReadOnly.
+	// ReadOnly opens a directory for reading as it is at that moment, also while another process has it, and on a file
+	// system that is mounted for reading. Nothing is written, and no lock is taken: Append, Reserve, Settle, Extend and
+	// all changes return ErrReadOnly.
 	ReadOnly bool
 	// Logger is told of ends that a crash has torn, and of a failure of the disk. Defaults to none.
 	Logger *slog.Logger

@@ -33,5 +33,10 @@ func TestASmallVolumeThatTheQueueFillsIsEmptiedAgain(t *testing.T) {
 			v.round()
 		}
 		require.NoError(t, errors.Join(q.Fault(), q.Close()))
+		require.NoError(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+		q, err = Open(dir, &Options{ReadOnly: true})
+		require.NoError(t, err, "mounted for reading")
+		require.Contains(t, contents(t, q), "again")
+		require.NoError(t, q.Close())
 	}
 }
