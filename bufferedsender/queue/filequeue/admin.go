@@ -28,14 +28,13 @@ func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 
 // Inspect is of queue.Admin.
 func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
-	c, err := q.begin(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
 	if what.Limit == 0 {
 		what.Limit = 100
 	}
-	found := q.book.Inspect(c.now, what.States, what.Keys, what.Limit)
+	c, found, err := q.find(ctx, &what)
+	if err != nil {
+		return nil, err
+	}
 	entries := make([]queue.Entry, len(found))
 	for i := range found {
 		f, e := &found[i], &entries[i]
@@ -64,6 +63,32 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 		return nil, nil
 	}
 	return entries, nil
+}
+
+// inspectedAtOnce is how many keys Inspect sees without letting others go on.
+const inspectedAtOnce = 20_000
+
+// find finds what is inspected, and returns with the lock of the queue.
+func (q *Queue) find(ctx context.Context, what *queue.Inspection) (*call, []book.Entry[ref], error) {
+	c, err := q.begin(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if keys, _, _ := q.book.Size(); what.Keys != nil || keys <= inspectedAtOnce {
+		return c, q.book.Inspect(c.now, what.States, what.Keys, what.Limit), nil
+	}
+	s := book.Search{States: what.States, Limit: what.Limit}
+	for part := range book.Parts {
+		q.book.SearchPart(&s, part)
+		if err := c.end(); err != nil {
+			return nil, nil, err
+		}
+		if c, err = q.begin(ctx, nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	q.book.Advance(c.now)
+	return c, q.book.Entries(c.now, &s), nil
 }
 
 func withoutBodies(recs []queue.Record, want bool) {

@@ -178,35 +178,62 @@ type Entry[R Ref] struct {
 // in the order of their places, parked ones last.
 func (b *Book[R]) Inspect(now time.Time, states queue.State, keys []string, limit int) []Entry[R] {
 	b.advance(now)
-	if states == 0 {
-		states = queue.Waiting | queue.Leased | queue.Parked
-	}
-	var found []found
-	order := func() { slices.SortFunc(found, compareFound) }
-	look := func(n *node[R], i int32) {
-		f, state := b.foundOf(n, i)
-		if state&states == 0 {
-			return
-		}
-		// No more than those that may be among the first, for a queue of millions.
-		if found = append(found, f); len(found)/2 > max(limit, 1024) {
-			order()
-			found = found[:limit]
-		}
-	}
+	s := Search{States: states, Limit: limit}
 	if keys != nil {
 		for _, key := range keys {
 			if n, i := b.lookup(b.hash(key)); n != nil {
-				look(n, i)
+				s.look(b.foundOf(n, i))
 			}
 		}
 	} else {
-		b.each(look)
+		for part := range Parts {
+			b.SearchPart(&s, part)
+		}
 	}
-	order()
-	entries := make([]Entry[R], min(limit, len(found)))
-	for i := range entries {
-		entries[i] = b.entry(now, b.nodes.at(found[i].node))
+	return b.Entries(now, &s)
+}
+
+// Search is an Inspect of all keys that sees one part of the book after the other, so that the book is not locked for
+// as long as it takes to see millions.
+type Search struct {
+	States queue.State // 0: all
+	Limit  int
+	found  []found
+}
+
+// SearchPart sees one part of the book, 0 to Parts-1.
+func (b *Book[R]) SearchPart(s *Search, part int) {
+	for _, slot := range b.index[part].slots {
+		if slot != 0 {
+			s.look(b.foundOf(b.nodes.at(slot-1), slot-1))
+		}
+	}
+}
+
+func (s *Search) look(f found, state queue.State) {
+	if s.States != 0 && state&s.States == 0 {
+		return
+	}
+	// No more than those that may be among the first, for a queue of millions.
+	if s.found = append(s.found, f); len(s.found)/2 > max(s.Limit, 1024) {
+		slices.SortFunc(s.found, compareFound)
+		s.found = s.found[:s.Limit]
+	}
+}
+
+// Entries returns what was found, as far as it is in the book still, and as it is now. Keys that came into a state, or
+// into the book, since their part was seen are missing.
+func (b *Book[R]) Entries(now time.Time, s *Search) []Entry[R] {
+	slices.SortFunc(s.found, compareFound)
+	var entries []Entry[R]
+	for _, f := range s.found {
+		if len(entries) == s.Limit {
+			break
+		}
+		n := b.nodes.at(f.node)
+		if is, state := b.foundOf(n, f.node); is == f && state != 0 && (s.States == 0 || state&s.States != 0) {
+			entries = append(entries, b.entry(now, n))
+		}
 	}
 	return entries
 }
