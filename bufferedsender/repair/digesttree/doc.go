@@ -40,7 +40,10 @@
 // # Limits
 //
 // It does not know what others do to the index before a Rebuild, which has to read all of it: the comparison of the
-// whole index finds that. One tree is for one index and for all that writes to it: several processes that write to the
+// whole index finds that. Nor can it know that its folder is an older one, from a backup that was made after a Close:
+// that looks like the end of it. What was told since is missing, so documents that were added and deleted since, say,
+// are surplus and not found. Do not restore the folder: remove it, and the next RunTree builds the tree from the index.
+// One tree is for one index and for all that writes to it: several processes that write to the
 // same index have no common tree, and each would miss what the others wrote. The hash is not cryptographic: keys and
 // versions can be chosen that make two states look the same. Keys are in the files as they are; only their owner can
 // read them. DESIGN.md in this folder has the argument about crashes.
