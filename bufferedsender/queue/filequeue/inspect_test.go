@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// Others go on while a queue of many keys is inspected, and what they do meanwhile is neither shown twice nor as it was.
+// Others go on while a queue of many keys is inspected. What they do meanwhile is neither shown twice nor as it was.
 func TestALargeQueueIsInspectedWhileOthersWriteToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := mustOpen(t, disktest.New(), nil)

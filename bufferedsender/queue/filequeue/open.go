@@ -17,10 +17,12 @@ import (
 )
 
 // Open opens the queue in a directory, which no other process may have as long as it is open, and
-// makes it if need be. With Options.ReadOnly it takes no lock and makes nothing, and what it shows is as of the moment
-// of Open, also while another process has the queue: leases are those that have not run out then. It reads all of the log: about two seconds for a million keys that
-// wait. What a crash has left at the end is cut off and logged; damage elsewhere is a *CorruptError,
-// see Repair. Leases of whoever had the queue before have run out.
+// makes it if need be. It reads all of the log: about two seconds for a million keys that wait. What
+// a crash has left at the end is cut off and logged; damage elsewhere is a *CorruptError, see Repair.
+// Leases of the process that had the queue before have run out.
+//
+// With Options.ReadOnly it takes no lock and makes nothing, and what it shows is as of the moment of
+// Open, also while another process has the queue: leases are those that have not run out then.
 //
 // Other errors have ErrLocked, ErrFormat, ErrOther or ErrNetwork in their chains.
 func Open(dir string, opts *Options) (*Queue, error) {
