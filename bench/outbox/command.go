@@ -74,5 +74,6 @@ var table = rounds.Table[*plan]{Rounds: 5, Ratios: []string{cpuFigure, rateFigur
 	{Name: "sqlite", What: "rows of 650 bytes, 100 a transaction in, and out again", Contestants: trips},
 	{Name: "drivers", What: "the same by the driver of SQLite, rows first in and then out", Contestants: drivers},
 	{Name: "latency", What: "ms from the commit of a lone transaction until it is applied by a service 50 ms away", Contestants: latencies, Once: true},
+	{Name: "behind", What: "2 000 000 rows were deleted, and vacuum cannot remove them: ms from the commit of a lone transaction until it is applied by a service 50 ms away, polled", Contestants: behind, Once: true},
 	{Name: "idle", What: "calls of the database by a relay that has nothing to do", Contestants: idlers, Once: true},
 }}

@@ -136,7 +136,7 @@ DO $$ DECLARE r record; BEGIN
 		UPDATE {t} SET attempts = attempts + 1 WHERE ` + there,
 
 	last: `SELECT ` + identity + `, CASE WHEN is_called THEN last_value ELSE 0 END FROM {t}_seq`,
-	writers: `SELECT ` + identity + `, coalesce(l.virtualtransaction, ''), l.relation IS NOT NULL AND l.pid IS NULL, l.relation IS NOT NULL FROM (SELECT) one LEFT JOIN pg_locks l ON locktype = 'relation' AND granted AND mode <> 'AccessShareLock'
+	writers: `SELECT ` + identity + `, coalesce(l.virtualtransaction, ''), l.relation IS NOT NULL AND l.pid IS NULL, l.relation IS NOT NULL FROM (SELECT) one LEFT JOIN pg_locks l ON locktype = 'relation' AND granted AND mode = 'RowExclusiveLock'
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relation = '{t}'::regclass`,
 	server: recognized{identity, `INSERT INTO {t}_nonce (nonce) VALUES (md5(random()::text || clock_timestamp()::text)) ON CONFLICT DO NOTHING`, behind},
 

@@ -23,16 +23,17 @@ func (l *loop) beginRead(now time.Time) {
 	c := l.progress.begin(now, l.r.opts.fullPass)
 	mask, gens := l.holds.mask(), l.holds.gens
 	count, bytes := min(l.room(), c.most), min(maxReadBytes, l.r.opts.maxBytes-l.desk.size())
-	if c.after != c.seen { // what is in hand comes again
-		count += len(l.desk.seqs)
-	}
+	inHand := len(l.desk.seqs)
 	l.desk.reading = true
 	l.beginWork(l.work, kindRead, statement, func(ctx context.Context) func() {
 		var a answer
 		err := sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) (err error) {
-			news, err := c.floor.rise(ctx, conn, l.read, slices.Max(c.seen[:]))
+			from, news, err := c.floor.rise(ctx, conn, l.read, slices.Max(c.seen[:]))
 			if err != nil || c.floor.another || !news && c.dry && !c.full {
 				return err
+			}
+			if c.back(from) {
+				count += inHand
 			}
 			return steered(ctx, conn, l.r.table.data, func() (err error) {
 				a, err = l.read.read(ctx, conn, mask, c.after, c.seen, count, bytes)
@@ -61,7 +62,7 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 		l.begun(was.floor.server, now)
 		return
 	}
-	l.desk.confirmed.prune(now.Add(-confirmedFor), was.floor.at)
+	l.desk.confirmed.prune(now.Add(-confirmedFor), was.floor.at())
 	for i := range gens { // of ranges that are held as they were when the read began
 		if gens[i] != l.holds.gens[i] {
 			gens[i] = 0

@@ -10,7 +10,7 @@ type progress struct {
 	known       [classes]int64 // of a full pass: what it should not find anything new in
 	restart     bool           // the next read begins at 0: there are new ranges
 	full        bool           // a full pass is under way
-	dry         bool           // all up to the floor was read
+	dry         bool           // all that was there at the last look was read
 	most        int            // rows that one read asks for: fewer if they are large
 	began       time.Time
 	fullAt      time.Time
@@ -24,6 +24,7 @@ func (p *progress) begin(now time.Time, fullPass time.Duration) progress {
 		if p.full, p.known = !p.restart, p.after; p.restart {
 			p.seen, p.known, p.dry = [classes]int64{}, [classes]int64{}, false
 		}
+		lower(&p.known, p.floor.at())
 		p.restart = false
 		p.after, p.fullAt = [classes]int64{}, now.Add(fullPass)
 	}
@@ -46,14 +47,13 @@ func (p *progress) done(a *answer, rose floor, fresh bool, now time.Time, o *Rel
 		p.wokenAt = now
 	}
 	if p.dry = false; !p.restart {
-		p.floor, p.dry = rose, !a.more && rose.waitFor == nil
+		p.floor, p.dry = rose, !a.more
 		for i := range p.after {
 			p.seen[i] = max(p.seen[i], a.last[i])
 			p.after[i] = a.last[i]
 			if !a.more {
-				p.after[i] = p.seen[i]
+				p.after[i] = rose.last
 			}
-			p.after[i] = min(p.after[i], rose.at)
 		}
 	}
 	if a.more && len(a.rows) > 0 {
@@ -70,13 +70,28 @@ func (p *progress) done(a *answer, rose floor, fresh bool, now time.Time, o *Rel
 	return at
 }
 
+// back has the read begin above a number at the latest, and reports whether rows that were read come again.
+func (p *progress) back(from int64) (again bool) {
+	lower(&p.after, from)
+	for i := range p.after {
+		again = again || p.after[i] < p.seen[i]
+	}
+	return again
+}
+
+func lower(numbers *[classes]int64, to int64) {
+	for i := range numbers {
+		numbers[i] = min(numbers[i], to)
+	}
+}
+
 // pollAfter is how long nothing is read after a read that has found all there is.
 //
 // With Wake most reads come when it says so. But a process notifies only now and then, and a
 // transaction that has not may end later: so a relay that was woken, or has found something, goes on reading, at
 // intervals that grow with the time since then. What commits a second later waits a quarter of a second.
 func (p *progress) pollAfter(now time.Time, o *RelayOptions) time.Duration {
-	if o.Wake == nil || p.floor.waitFor != nil { // somebody is writing
+	if o.Wake == nil || len(p.floor.open) > 0 { // a transaction that writes is open
 		return o.Poll
 	}
 	return min(max(now.Sub(p.wokenAt)/4, notifyEvery/2), o.idlePoll)

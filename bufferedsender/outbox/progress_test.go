@@ -15,35 +15,62 @@ func numbers(n int64) (of [classes]int64) {
 	return of
 }
 
-func TestReadingGoesOnFromTheFloorAndNotFromWhatWasRead(t *testing.T) {
+func TestAReadGoesOnFromTheLastLookAndBackToWhatHasEnded(t *testing.T) {
 	now := time.Now()
 	p := progress{most: 10, fullAt: now.Add(time.Hour)}
 	was := p.begin(now, time.Hour)
 	require.Zero(t, was.after)
-	due := p.done(&answer{last: numbers(9), more: true, rows: make([]row, 9)}, floor{at: 5, waitFor: map[string]bool{"a": true}}, true, now, polls)
+	open := map[string]int64{"a": 5}
+	due := p.done(&answer{last: numbers(9), more: true, rows: make([]row, 9)}, floor{last: 30, open: open}, true, now, polls)
 	require.Equal(t, now, due, "there is more")
 	was = p.begin(now, time.Hour)
-	require.Equal(t, numbers(5), was.after, "a row up to 9 may still become visible")
-	require.Equal(t, numbers(9), was.seen)
-	due = p.done(&answer{last: numbers(9)}, floor{at: 9}, false, now, polls)
+	require.Equal(t, numbers(9), was.after)
+	require.False(t, was.back(30))
+	due = p.done(&answer{last: numbers(20)}, floor{last: 30, open: open}, false, now, polls)
 	require.Equal(t, now.Add(time.Second), due)
 	require.True(t, p.dry)
-	require.Equal(t, numbers(9), p.begin(now, time.Hour).after)
+	was = p.begin(now, time.Hour)
+	for class, after := range was.after {
+		require.EqualValues(t, 30, after, "class %d has nothing up to 30, but for what is open", class)
+	}
+	require.True(t, was.back(5), "a row above 5 may have become visible")
+	require.EqualValues(t, 5, was.after[0])
+	require.EqualValues(t, 5, p.begin(now.Add(2*time.Hour), time.Hour).known[0], "what is above it is not late")
+}
+
+// A transaction that writes holds its lock before it draws a number.
+func TestAFloorKnowsWhatATransactionMayHold(t *testing.T) {
+	f := floor{last: 10}
+	look := func(last int64, writers map[string]bool) int64 {
+		from, _ := f.list(last, writers)
+		return from
+	}
+	require.EqualValues(t, 10, look(20, map[string]bool{"long": false, "a": false}))
+	require.EqualValues(t, 10, f.at())
+	require.EqualValues(t, 10, look(30, map[string]bool{"long": false, "b": false}), "a has ended")
+	require.EqualValues(t, 20, f.open["b"])
+	require.EqualValues(t, 20, look(40, map[string]bool{"long": false}), "b has")
+	require.EqualValues(t, 40, look(50, map[string]bool{"long": false}))
+	require.EqualValues(t, 10, look(60, map[string]bool{"prepared": true, "c": false}), "long may be what is prepared")
+	require.EqualValues(t, 10, f.at())
+	require.EqualValues(t, 50, f.open["c"])
+	require.EqualValues(t, 10, look(70, nil))
+	require.EqualValues(t, 70, f.at())
 }
 
 func TestAFullPassKnowsWhatItShouldNotFind(t *testing.T) {
 	now := time.Now()
-	p := progress{most: 10, fullAt: now.Add(time.Minute), after: numbers(7), seen: numbers(7), floor: floor{at: 7}}
-	require.Equal(t, now.Add(time.Minute), p.done(&answer{last: numbers(7)}, floor{at: 7}, false, now, &RelayOptions{Poll: time.Hour}), "it is not late")
+	p := progress{most: 10, fullAt: now.Add(time.Minute), after: numbers(7), seen: numbers(7), floor: floor{last: 7}}
+	require.Equal(t, now.Add(time.Minute), p.done(&answer{last: numbers(7)}, floor{last: 7}, false, now, &RelayOptions{Poll: time.Hour}), "it is not late")
 	now = now.Add(time.Minute)
 	was := p.begin(now, time.Minute)
 	require.Zero(t, was.after)
-	require.Equal(t, numbers(7), was.known)
-	p.done(&answer{last: numbers(3), more: true, rows: make([]row, 3)}, floor{at: 7}, false, now, polls)
+	require.EqualValues(t, 7, was.known[0])
+	p.done(&answer{last: numbers(3), more: true, rows: make([]row, 3)}, floor{last: 7}, false, now, polls)
 	was = p.begin(now, time.Minute)
 	require.Equal(t, numbers(3), was.after)
-	require.Equal(t, numbers(7), was.known, "it goes on")
-	p.done(&answer{last: numbers(7)}, floor{at: 7}, false, now, polls)
+	require.EqualValues(t, 7, was.known[0], "it goes on")
+	p.done(&answer{last: numbers(7)}, floor{last: 7}, false, now, polls)
 	require.Zero(t, p.begin(now, time.Minute).known, "it has ended")
 }
 
@@ -52,7 +79,7 @@ func TestANewRangeIsReadFromTheBeginningAlsoIfItComesDuringARead(t *testing.T) {
 	p := progress{most: 10, fullAt: now.Add(time.Hour), after: numbers(7), seen: numbers(7), dry: true}
 	p.begin(now, time.Hour)
 	p.restart = true
-	require.Equal(t, now, p.done(&answer{last: numbers(9)}, floor{at: 9}, true, now, polls), "at once")
+	require.Equal(t, now, p.done(&answer{last: numbers(9)}, floor{last: 9}, true, now, polls), "at once")
 	require.False(t, p.dry)
 	was := p.begin(now, time.Hour)
 	require.Zero(t, was.after)

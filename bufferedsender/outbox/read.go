@@ -182,14 +182,21 @@ func (q *reading) watermark(ctx context.Context, db Queryer) (server string, las
 
 var errNoIdentity = errors.New("the server has no identity: the row of its nonce was written, and is not there")
 
-// floor finds the number below which no row can become visible any more: see DESIGN.md. The
-// goroutine that reads owns it.
+// floor knows which numbers may still appear: see DESIGN.md. The goroutine that reads owns it.
 type floor struct {
-	at      int64
-	next    int64           // becomes at when waitFor have ended
-	waitFor map[string]bool // transactions that may hold numbers up to next; nil: none is asked for
-	server  string          // the identity of the server whose numbers these are, "" before it is known
-	another bool            // another server answers, or this one has lost commits
+	last    int64            // number of the sequence, asked for before the writers were listed
+	open    map[string]int64 // transactions that may hold numbers up to last: all of theirs are above this one
+	server  string           // the identity of the server whose numbers these are, "" before it is known
+	another bool             // another server answers, or this one has lost commits
+}
+
+// at is the number up to which no row can become visible any more.
+func (f *floor) at() int64 {
+	at := f.last
+	for _, low := range f.open {
+		at = min(at, low)
+	}
+	return at
 }
 
 // of notes which server has answered.
@@ -198,57 +205,68 @@ func (f *floor) of(server string) {
 	f.server = server
 }
 
-// rise looks whether the floor is higher by now. news is false if nothing was written since
-// it has come to where it is. read is the highest number that was read. After another identity, or a number that is
-// below those known, the floor is another and says nothing about rows.
-func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (news bool, err error) {
-	if f.waitFor == nil {
-		server, last, err := q.watermark(ctx, db)
-		if err != nil {
-			return true, err
-		}
-		unknown := f.server == ""
-		f.of(server)
-		if f.another = f.another || last < max(f.at, read); f.another || unknown {
-			if err := q.compare(ctx, db); err != nil || f.another {
-				return true, err
-			}
-		}
-		if f.next = last; f.next == f.at {
-			return false, nil
+// rise finds the numbers that can have appeared since the last call: those above from. news is false if there are none.
+// read is the highest number that was read. After another identity, or a number that is below those known, the floor is
+// another and says nothing about rows.
+func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (from int64, news bool, err error) {
+	server, last, err := q.watermark(ctx, db)
+	if err != nil {
+		return 0, true, err
+	}
+	unknown := f.server == ""
+	f.of(server)
+	if f.another = f.another || last < max(f.last, read); f.another || unknown {
+		if err := q.compare(ctx, db); err != nil || f.another {
+			return 0, true, err
 		}
 	}
-	if q.writers == "" {
-		f.at = f.next
-		return true, nil
+	from, news = f.last, last != f.last
+	if q.writers == "" || !news && len(f.open) == 0 {
+		f.last = last
+		return from, news, nil
 	}
-	writers, prepared := make(map[string]bool), false
+	writers := make(map[string]bool) // whether each is prepared
 	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		var server, name string
-		var nobody, is bool
-		err := rows.Scan(&server, &name, &nobody, &is)
+		var prepared, is bool
+		err := rows.Scan(&server, &name, &prepared, &is)
 		if f.of(server); is {
-			writers[name] = true
+			writers[name] = writers[name] || prepared
 		}
-		prepared = prepared || nobody
 		return err
 	}, q.writers)
 	if err != nil || f.another {
-		return true, err
+		return 0, true, err
 	}
-	if f.waitFor == nil {
-		f.waitFor = writers
-	}
-	for name := range f.waitFor {
-		if !writers[name] {
-			delete(f.waitFor, name)
+	from, ended := f.list(last, writers)
+	return from, news || ended, nil
+}
+
+// list takes over who writes, and whether they are prepared, after the sequence has said last. It returns the number above
+// which rows of those that have ended may have appeared.
+func (f *floor) list(last int64, writers map[string]bool) (from int64, ended bool) {
+	from, at := f.last, f.at()
+	for name, low := range f.open {
+		if _, writes := writers[name]; !writes {
+			from, ended = min(from, low), true
+			delete(f.open, name)
 		}
 	}
-	// A transaction that is prepared may go on under another name (before PostgreSQL 15).
-	if len(f.waitFor) == 0 && !prepared {
-		f.at, f.waitFor = f.next, nil
+	for name, prepared := range writers {
+		if _, known := f.open[name]; known {
+			continue
+		}
+		low := f.last // it held no lock when the sequence was there
+		if prepared {
+			low = at // under another name it may have (before PostgreSQL 15)
+		}
+		if f.open == nil {
+			f.open = make(map[string]int64)
+		}
+		f.open[name] = low
 	}
-	return true, nil
+	f.last = last
+	return from, ended
 }
 
 // compare refuses rows whose numbers are above those that the sequence will give.
@@ -266,6 +284,6 @@ func (q *reading) compare(ctx context.Context, db Queryer) error {
 // clone returns a copy that rises by itself.
 func (f *floor) clone() floor {
 	c := *f
-	c.waitFor = maps.Clone(f.waitFor)
+	c.open = maps.Clone(f.open)
 	return c
 }

@@ -26,11 +26,11 @@ func TestAFloorWaitsForNoTransactionsOfAnotherServer(t *testing.T) {
 	require.NoError(t, table.ready())
 	_, _, err := newReading(table).watermark(t.Context(), db)
 	require.NoError(t, err)
-	f := floor{at: 3, next: 9, server: "the one before", waitFor: map[string]bool{"9/9": true}}
-	_, err = f.rise(t.Context(), db, newReading(table), 9)
+	f := floor{server: "the one before", open: map[string]int64{"9/9": 0}}
+	_, _, err = f.rise(t.Context(), db, newReading(table), 0)
 	require.NoError(t, err)
 	require.True(t, f.another)
-	require.EqualValues(t, 3, f.at)
+	require.Len(t, f.open, 1)
 }
 
 // Also of a server that has answered a tick first, and of which a read knows nothing yet.
@@ -40,17 +40,17 @@ func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 	q := newReading(r.table)
 	r.db.exec(t, `INSERT INTO azsearch_outbox (queue, seq, key) VALUES ('entities', 1000, 'k')`)
 	for name, f := range map[string]floor{"unknown": {}, "another": {server: "the one before"}} {
-		_, err := f.rise(t.Context(), r.db, q, 0)
+		_, _, err := f.rise(t.Context(), r.db, q, 0)
 		require.ErrorIs(t, err, ErrSchema, name)
 		require.ErrorContains(t, err, "setval", name)
 	}
-	f := floor{at: 3, server: "the one before"}
+	f := floor{last: 3, server: "the one before"}
 	r.db.exec(t, `SELECT setval('azsearch_outbox_seq', 1000)`)
-	_, err := f.rise(t.Context(), r.db, q, 3)
+	_, _, err := f.rise(t.Context(), r.db, q, 3)
 	require.NoError(t, err)
 	require.True(t, f.another)
 	f.another = false
-	_, err = f.rise(t.Context(), r.db, q, 2000)
+	_, _, err = f.rise(t.Context(), r.db, q, 2000)
 	require.NoError(t, err)
 	require.True(t, f.another, "it has given 2000 before")
 }

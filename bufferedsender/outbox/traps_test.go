@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -175,6 +176,89 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 	r.empty(t, 10*time.Second)
 	r.same(t)
 	require.Zero(t, relay.Stats().Late)
+}
+
+// What a poll finds is compared with what has been committed before it, with transactions that begin, write, end and are
+// prepared in any order.
+func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
+	r := newRig(t, newPostgres(t))
+	ctx, seed := t.Context(), uint64(15)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	type open struct {
+		conn *sql.Conn
+		keys []string
+		name string // of a prepared one
+	}
+	var transactions []*open
+	committed, read := make(map[string]bool), make(map[string]bool)
+	exec := func(c *sql.Conn, statement string, args ...any) {
+		_, err := c.ExecContext(ctx, statement, args...)
+		require.NoError(t, err, "seed %d", seed)
+	}
+	q, p, n := newReading(r.table), progress{most: 3, fullAt: time.Now().Add(time.Hour)}, 0
+	poll := func() {
+		for more := true; more; {
+			was := p.begin(time.Now(), time.Hour)
+			from, _, err := was.floor.rise(ctx, r.db, q, slices.Max(was.seen[:]))
+			require.NoError(t, err)
+			count := 3
+			if was.back(from) {
+				count += 5
+			}
+			a, err := q.read(ctx, r.db, -1, was.after, was.seen, count, maxReadBytes)
+			require.NoError(t, err)
+			for _, row := range a.rows {
+				read[row.key] = true
+			}
+			p.done(&a, was.floor, len(a.rows) > 0, time.Now(), polls)
+			more = a.more
+		}
+	}
+	for step := range 400 {
+		i := 0
+		if len(transactions) > 0 {
+			i = rnd.IntN(len(transactions))
+		}
+		switch what := rnd.IntN(10); {
+		case len(transactions) == 0 || what < 3 && len(transactions) < 6:
+			conn, err := r.db.Conn(ctx)
+			require.NoError(t, err)
+			t.Cleanup(func() { conn.Close() })
+			exec(conn, `BEGIN`)
+			transactions = append(transactions, &open{conn: conn})
+		case what < 6 && transactions[i].name == "":
+			n++
+			key := fmt.Sprint("k", n)
+			exec(transactions[i].conn, `INSERT INTO azsearch_outbox (queue, class, key) VALUES ('entities', $1, $2)`, int64(rnd.IntN(2)), key)
+			transactions[i].keys = append(transactions[i].keys, key)
+		case what == 6 && transactions[i].name == "":
+			transactions[i].name = fmt.Sprint("p", step)
+			exec(transactions[i].conn, `PREPARE TRANSACTION '`+transactions[i].name+`'`)
+		case what < 8:
+			x, end := transactions[i], "COMMIT"
+			transactions = slices.Delete(transactions, i, i+1)
+			if rnd.IntN(4) == 0 {
+				end = "ROLLBACK"
+			} else {
+				for _, key := range x.keys {
+					committed[key] = true
+				}
+			}
+			if x.name != "" {
+				end += " PREPARED '" + x.name + "'"
+			}
+			exec(x.conn, end)
+			require.NoError(t, x.conn.Close())
+		default:
+			poll()
+			require.Equal(t, committed, read, "seed %d, step %d", seed, step)
+		}
+	}
+	for _, x := range transactions {
+		if x.name != "" {
+			exec(x.conn, `ROLLBACK PREPARED '`+x.name+`'`)
+		}
+	}
 }
 
 // The order of numbers is the order of the truth only if the entity is locked first.
