@@ -41,11 +41,12 @@ type desk struct {
 
 	entries map[string]*entry
 	seqs    map[int64]uint32   // of all rows in hand → the generation of the hold of its range
-	gone    map[int64]struct{} // deleted since the read that is under way began
-	reading bool
+	gone    map[int64]struct{} // deleted since the reads that are under way began
+	reads   int                // under way
 	ready   [classes][]*entry
 	aside   asides
 	asides  int   // rows of these
+	left    int   // rows in the table alone, in gaps
 	bytes   int64 // of bodies of entries
 
 	settling  settling // rows of groups that have ended
@@ -56,6 +57,7 @@ type desk struct {
 type entry struct {
 	key    string
 	rows   []row // by number; the first of them are under way if flight is not nil
+	gap    gap   // between them
 	flight *flight
 	part   uint8
 	class  uint8
@@ -98,6 +100,13 @@ func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fre
 		if _, deleted := d.gone[r.seq]; deleted {
 			continue
 		}
+		e := d.entries[r.key]
+		if e != nil && e.gap.has(r.seq) {
+			if e.flight != nil && e.flight.step == kindRefill {
+				e.gap.came = append(e.gap.came, r.seq)
+			}
+			continue
+		}
 		d.seqs[r.seq] = gens[r.part]
 		fresh++
 		if r.seq <= known[r.class] {
@@ -106,7 +115,6 @@ func (d *desk) take(rows []row, gens *[ranges]uint32, known [classes]int64) (fre
 		if newer := d.confirmed.above(r, gens[r.part]); newer > 0 && !d.overtaken(r, newer) {
 			continue
 		}
-		e := d.entries[r.key]
 		if e == nil {
 			e = &entry{key: r.key, part: r.part, class: r.class}
 			d.entries[r.key] = e
@@ -126,11 +134,15 @@ func (d *desk) insert(e *entry, r row) {
 	e.tries = max(e.tries, r.tries)
 	if e.at != 0 {
 		d.asides++
-		d.lighten(&e.rows[at])
-		return
 	}
-	d.supersede(e)
-	d.enqueue(e)
+	if e.at != 0 || e.gap.n > 0 {
+		d.lighten(&e.rows[at])
+		d.trim(e)
+	}
+	if e.at == 0 {
+		d.supersede(e)
+		d.enqueue(e)
+	}
 }
 
 // under is how many rows of a key are under way.
@@ -147,7 +159,7 @@ func (d *desk) supersede(e *entry) {
 	if d.exports {
 		return
 	}
-	waiting := e.rows[e.under():]
+	waiting := e.rows[e.under():e.front()]
 	for len(waiting) > 0 && waiting[0].seq <= e.apart {
 		waiting = waiting[1:]
 	}
@@ -175,7 +187,7 @@ func (d *desk) lighten(r *row) {
 
 // enqueue has a key wait for being sent, if it has something that may be.
 func (d *desk) enqueue(e *entry) {
-	if e.queued || e.flight != nil || e.at != 0 || len(e.rows) == 0 {
+	if e.queued || e.flight != nil || e.at != 0 || len(e.rows)+e.gap.n == 0 {
 		return
 	}
 	e.queued = true
@@ -227,7 +239,7 @@ func (d *desk) fetched(f *flight, bodies map[int64][]byte) {
 	}
 	clear(e.rows[len(kept):])
 	e.rows = kept
-	if len(e.rows) == 0 {
+	if len(e.rows)+e.gap.n == 0 {
 		delete(d.entries, e.key)
 		return
 	}
@@ -237,8 +249,15 @@ func (d *desk) fetched(f *flight, bodies map[int64][]byte) {
 // forget takes the number of a row out of what is in hand.
 func (d *desk) forget(r row) {
 	delete(d.seqs, r.seq)
-	if d.reading {
+	if d.reads > 0 {
 		d.gone[r.seq] = struct{}{}
+	}
+}
+
+// read notes that a read has ended.
+func (d *desk) read() {
+	if d.reads--; d.reads == 0 {
+		clear(d.gone)
 	}
 }
 
@@ -265,6 +284,7 @@ func (d *desk) drop(part uint8) {
 			d.bytes -= int64(len(r.body))
 			delete(d.seqs, r.seq)
 		}
+		d.left -= e.gap.n
 		if e.flight != nil {
 			e.flight.entry = nil
 		}

@@ -113,7 +113,7 @@ func (d *desk) overtaken(r *row, newer int64) bool {
 
 // goOn goes on with a key, or forgets it.
 func (d *desk) goOn(e *entry) {
-	if len(e.rows) == 0 {
+	if len(e.rows)+e.gap.n == 0 {
 		delete(d.entries, e.key)
 		return
 	}
@@ -143,6 +143,7 @@ func (d *desk) putAside(e *entry, due time.Time) {
 	d.asides += len(e.rows)
 	e.due = due
 	heap.Push(&d.aside, e)
+	d.trim(e)
 }
 
 // wake has keys go on whose time has come.

@@ -10,25 +10,28 @@ import (
 // plan makes a flight of the first rows of a key.
 func (d *desk) plan(e *entry) *flight {
 	f := &flight{entry: e, step: kindOffer}
-	n := 1
-	switch loads := slices.IndexFunc(e.rows, func(r row) bool { return r.op == "" }); {
+	e.flight = f
+	rows, n := e.rows[:e.front()], 1
+	switch loads := slices.IndexFunc(rows, func(r row) bool { return r.op == "" }); {
+	case len(rows) == 0:
+		f.step = kindRefill
+		return f
 	case d.exports:
 		f.step = kindExport
-	case e.rows[0].seq <= e.apart:
-		if e.rows[0].op == "" {
+	case rows[0].seq <= e.apart:
+		if rows[0].op == "" {
 			f.step = kindLoad
 		}
 	case loads >= 0:
-		n, f.step = len(e.rows), kindLoad
+		n, f.step = len(rows), kindLoad
 	default:
-		n = foldable(e.rows)
+		n = foldable(rows)
 	}
-	f.rows = slices.Clone(e.rows[:n])
+	f.rows = slices.Clone(rows[:n])
 	f.seq = f.rows[n-1].seq
 	if f.step != kindLoad && slices.ContainsFunc(f.needed(), func(r row) bool { return r.light }) {
 		f.step = kindFetch
 	}
-	e.flight = f
 	return f
 }
 

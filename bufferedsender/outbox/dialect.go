@@ -59,7 +59,7 @@ type dialect struct {
 
 	insertRow                  string // what an insert has for each further row, "" if it takes lists of any number
 	notify                     string // added to an insert, with {channel}
-	arm                        string // of a read: rows of class {class} above {after}
+	arm                        string // of a read: rows of class {class} above {after}, {also}
 	earlier, earlierFirst      string // rows of keys below numbers, of the classes above 0, of class 0
 	remove, bury, tried        string // of rows in ranges that the owner still holds: see held
 	last, writers              string // for the floor, with the identity of the server; no writers: the order of numbers is that of commits

@@ -112,7 +112,7 @@ DO $$ DECLARE r record; BEGIN
 
 	notify: ` RETURNING pg_notify('{channel}', queue)`,
 
-	arm: `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2::bigint >> (bucket / 16)) & 1 <> 0 ORDER BY seq LIMIT ?3`,
+	arm: `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} WHERE queue = ?1 AND class = {class} AND seq > {after}{also} AND (?2::bigint >> (bucket / 16)) & 1 <> 0 ORDER BY seq LIMIT ?3`,
 	// No index but {i}_later fits, and the keys come first whatever the planner thinks of them.
 	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL::text AS body, o.attempts, o.written, FALSE
 		FROM unnest(?2::text::text[], ?3::text::bigint[]) AS k(key, seq) CROSS JOIN LATERAL (

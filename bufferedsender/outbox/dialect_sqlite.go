@@ -88,7 +88,7 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 	insertRow: `, (?1, ?2, ?, ?, ?)`,
 
 	// The entries of an index are in the order of seq, the row id, where its columns are equal.
-	arm: `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3`,
+	arm: `SELECT class, seq, bucket, key, op, CASE WHEN seq > {seen} THEN body END AS body, attempts, written FROM {t} INDEXED BY {t}_order WHERE queue = ?1 AND class = {class} AND seq > {after}{also} AND (?2 >> (bucket / 16)) & 1 = 1 ORDER BY seq LIMIT ?3`,
 	// CROSS JOIN keeps the order in which the tables are named.
 	earlier: `SELECT o.class, o.seq, o.bucket, o.key, o.op, NULL AS body, o.attempts, o.written, 0
 		FROM json_each(?2) k CROSS JOIN {t} o INDEXED BY {t}_later WHERE o.queue = ?1 AND o.class > 0 AND o.key = k.value ->> 0 AND o.seq < k.value ->> 1`,

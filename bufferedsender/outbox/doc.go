@@ -47,7 +47,8 @@
 //     order than that of their numbers, stay open for minutes, or when the database or relays crash in between.
 //   - The rows of a key are applied in the order of their numbers, one request at a time. A row that cannot be
 //     applied now holds its key, and no other one: it is tried again after a second, then after two, up to five
-//     minutes. So does a key that the Loader fails for.
+//     minutes. So does a key that the Loader fails for. While a key waits, its rows from the fifth on are deleted
+//     when a later upload, delete or key replaces them; if that one becomes a dead letter, it stands for them.
 //   - The database goes back (a failover to a standby that is behind, a restore, synchronous_commit = off and a crash):
 //     the relay drops all that it has read, reads from the beginning, and has the Loader read the keys of which the
 //     index may be ahead. Without a Loader, and for relays that were restarted at the same time, compare index and

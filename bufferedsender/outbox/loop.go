@@ -14,7 +14,6 @@ import (
 const (
 	maxOffer  = 1000
 	maxExport = 100
-	maxAside  = 100_000 // rows of keys that wait after a failure: about 150 B each
 	statement = 30 * time.Second
 )
 
@@ -108,7 +107,7 @@ func (l *loop) takeInbox() {
 		f()
 	}
 	held, _ := l.holds.count()
-	l.stats.Ranges, l.stats.InHand, l.stats.Aside = int64(held), int64(len(l.desk.seqs)), int64(l.desk.asides)
+	l.stats.Ranges, l.stats.InHand, l.stats.Aside = int64(held), int64(len(l.desk.seqs)), int64(l.desk.asides+l.desk.left)
 	stats := l.stats
 	l.r.stats.Store(&stats)
 }
@@ -131,7 +130,7 @@ func (l *loop) begin(k kind, now time.Time) {
 }
 
 var begins = [kinds]func(l *loop, now time.Time){
-	(*loop).beginOffer, (*loop).beginFetch, (*loop).beginLoad, (*loop).beginExport, (*loop).beginTick,
+	(*loop).beginOffer, (*loop).beginFetch, (*loop).beginRefill, (*loop).beginLoad, (*loop).beginExport, (*loop).beginTick,
 	(*loop).beginRead, (*loop).beginFinish, (*loop).beginWithdraw, (*loop).beginGive, (*loop).beginTidy, (*loop).beginDoubt,
 }
 
@@ -145,6 +144,8 @@ func (l *loop) wants(k kind) bool {
 	switch k {
 	case kindOffer:
 		return waits
+	case kindRefill:
+		return waits && (l.desk.inHand() < o.maxRows || !l.flights.sending())
 	case kindFetch:
 		return waits && (l.desk.size() < o.maxBytes || !l.flights.sending())
 	case kindLoad: // documents that were read wait for the sender
@@ -152,7 +153,7 @@ func (l *loop) wants(k kind) bool {
 	case kindExport: // a row may become any number of actions
 		return waits && l.flights.unsent() < o.maxRows
 	case kindRead:
-		return !l.closing && !l.paused && l.holds.mask() != 0 && l.desk.asides < maxAside && l.room() > 0 && l.desk.size() < o.maxBytes
+		return !l.closing && !l.paused && l.holds.mask() != 0 && len(l.desk.aside) < maxAside && l.room() > 0 && l.desk.size() < o.maxBytes
 	case kindFinish:
 		return l.desk.settling.left() > 0
 	case kindWithdraw:

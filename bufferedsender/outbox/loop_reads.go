@@ -24,7 +24,7 @@ func (l *loop) beginRead(now time.Time) {
 	mask, gens := l.holds.mask(), l.holds.gens
 	count, bytes := min(l.room(), c.most), min(maxReadBytes, l.r.opts.maxBytes-l.desk.size())
 	inHand := len(l.desk.seqs)
-	l.desk.reading = true
+	l.desk.reads++
 	l.beginWork(l.work, kindRead, statement, func(ctx context.Context) func() {
 		var a answer
 		err := sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) (err error) {
@@ -47,8 +47,7 @@ func (l *loop) beginRead(now time.Time) {
 // readDone takes over what was read. was is where the read began.
 func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32) {
 	now := time.Now()
-	l.desk.reading = false
-	defer clear(l.desk.gone)
+	defer l.desk.read()
 	if err != nil {
 		l.fails(kindRead, slog.LevelWarn, "rows cannot be read", err)
 		l.progress.most = max(1, l.progress.most/4) // it may have taken too long
@@ -78,4 +77,35 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 func (l *loop) readAgain() {
 	l.progress.restart = true
 	l.jobs[kindRead].retry.At = time.Time{}
+}
+
+// beginRefill reads rows of a key that are in the table alone.
+func (l *loop) beginRefill(time.Time) {
+	flights := l.flights.cut(kindRefill, 1)
+	if len(flights) == 0 {
+		return
+	}
+	e := flights[0].entry
+	e.gap.came = nil
+	key, first, last := e.key, e.gap.first, e.gap.last
+	l.desk.reads++
+	l.beginWork(l.work, kindRefill, statement, func(ctx context.Context) func() {
+		var rows []row
+		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) error {
+			return steered(ctx, c, l.r.table.data, func() (err error) {
+				rows, err = l.read.ofKey(ctx, c, key, first, last)
+				return err
+			})
+		})
+		return func() {
+			defer l.desk.read()
+			if err != nil {
+				l.flights.putBack(kindRefill, flights)
+				l.fails(kindRefill, slog.LevelWarn, "rows of a key that has waited cannot be read", err)
+				return
+			}
+			l.works(kindRefill)
+			l.desk.refilled(flights[0], rows, l.holds.gens[e.part], len(rows) == maxRefill)
+		}
+	})
 }

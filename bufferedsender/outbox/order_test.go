@@ -99,7 +99,7 @@ func TestARowThatWasDeletedWhileARowWasReadIsNotTakenAgain(t *testing.T) {
 	r := row{seq: 5, key: "k", op: models.ActionTypeDelete}
 	d.take([]row{r}, &parts, [classes]int64{})
 	f := d.next(everywhere)
-	d.reading = true
+	d.reads++
 	d.end(f, relay.Confirmed, models.Outcome{}, time.Now())
 	d.deleted(d.settling.done, &parts)
 	fresh, _ := d.take([]row{r}, &parts, [classes]int64{})

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,21 +25,22 @@ const rowColumns = `class, seq, bucket, key, op, body, attempts, written`
 
 // reading are the statements of a relay that reads.
 type reading struct {
-	table                             *Table
-	rows, fetch, earlier, first, last string
-	writers, mint, behind             string
+	table                                     *Table
+	rows, refill, fetch, earlier, first, last string
+	writers, mint, behind                     string
 }
 
 func newReading(t *Table) *reading {
-	var arms []string
+	var arms, ofKey []string
 	for c := range classes {
-		arm := strings.NewReplacer("{class}", fmt.Sprint(c), "{after}", fmt.Sprintf("?%d", 4+c), "{seen}", fmt.Sprintf("?%d", 4+classes+c)).Replace(t.data.arm)
-		arms = append(arms, "SELECT * FROM ("+arm+") a") // SQLite has no parentheses around an arm
+		class := strings.ReplaceAll("SELECT * FROM ("+t.data.arm+") a", "{class}", fmt.Sprint(c)) // SQLite has no parentheses around an arm
+		arms = append(arms, strings.NewReplacer("{after}", fmt.Sprintf("?%d", 4+c), "{seen}", fmt.Sprintf("?%d", 4+classes+c), "{also}", "").Replace(class))
+		ofKey = append(ofKey, strings.NewReplacer("{after}", "?4", "{seen}", "?5", "{also}", " AND seq <= ?5 AND key = ?6").Replace(class))
 	}
-	union := strings.Join(arms, " UNION ALL ")
-	query := `SELECT r.*, EXISTS (SELECT 1 FROM {t} WHERE queue = ?1 AND class > 0) FROM (` + union + `) r LIMIT ?3`
+	query := `SELECT r.*, EXISTS (SELECT 1 FROM {t} WHERE queue = ?1 AND class > 0) FROM (` + strings.Join(arms, " UNION ALL ") + `) r LIMIT ?3`
+	refill := `SELECT r.*, FALSE FROM (` + strings.Join(ofKey, " UNION ALL ") + `) r`
 	return &reading{
-		table: t, rows: t.text(query), fetch: t.text(`SELECT ` + rowColumns + `, FALSE FROM {t} WHERE queue = ?1 AND class = CAST(?2 AS integer) AND seq ` + t.data.In("?3", "bigint")), earlier: t.text(t.data.earlier), first: t.text(t.data.earlierFirst),
+		table: t, rows: t.text(query), refill: t.text(refill), fetch: t.text(`SELECT ` + rowColumns + `, FALSE FROM {t} WHERE queue = ?1 AND class = CAST(?2 AS integer) AND seq ` + t.data.In("?3", "bigint")), earlier: t.text(t.data.earlier), first: t.text(t.data.earlierFirst),
 		last: t.text(t.data.last), writers: t.text(t.data.writers), mint: t.text(t.data.server.mint), behind: t.text(t.data.server.behind),
 	}
 }
@@ -88,6 +90,17 @@ func (q *reading) read(ctx context.Context, db Queryer, mask int64, after, seen 
 	}
 	slices.SortFunc(a.rows, func(x, y row) int { return int(x.seq - y.seq) })
 	return a, nil
+}
+
+// ofKey reads the first rows of a key with numbers from first to last, without their bodies.
+func (q *reading) ofKey(ctx context.Context, db Queryer, key string, first, last int64) (all []row, err error) {
+	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
+		r, _, err := scanRow(rows) // the order of the rows is known
+		all = append(all, r)
+		return err
+	}, q.refill, q.table.Queue, int64(-1), int64(maxRefill), first-1, last, key)
+	slices.SortFunc(all, func(x, y row) int { return cmp.Compare(x.seq, y.seq) })
+	return all[:min(len(all), maxRefill)], err
 }
 
 // predecessors adds the rows that must be sent before those that were read: of the same keys,

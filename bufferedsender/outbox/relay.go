@@ -240,8 +240,8 @@ type Stats struct {
 	Stale int64
 	// LeasesLost is how many leases have ended without having been given away.
 	LeasesLost int64
-	// Ranges is how many of the 64 ranges of keys the relay holds, InHand how many rows it has, Aside
-	// how many of them are of keys that wait after a failure.
+	// Ranges is how many of the 64 ranges of keys the relay holds, InHand how many rows it has, and Aside
+	// how many rows, there and in the table, are of keys that wait after a failure.
 	Ranges, InHand, Aside int64
 }
 

@@ -13,10 +13,11 @@ import (
 // kind is work that runs beside the loop, one of each at a time.
 type kind int
 
-// The first four are what can be next for a flight.
+// The first five are what can be next for a flight.
 const (
 	kindOffer  kind = iota
 	kindFetch       // the bodies of its rows
+	kindRefill      // the rows in its gap
 	kindLoad        // the truth about its key
 	kindExport      // what its row means for other keys
 	kindTick
