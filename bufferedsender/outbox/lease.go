@@ -18,7 +18,8 @@ type leasing struct {
 	lease                                  int64 // in milliseconds
 	renew, join, fill, acquire, give, quit string
 
-	conn *sql.Conn // of its own on PostgreSQL, nil until it is needed
+	conn  *sql.Conn // of its own on PostgreSQL, nil until it is needed
+	stuck bool      // the relay is none of those that share the ranges, as long as it holds one
 }
 
 func newLeasing(r *Relay) *leasing {
@@ -54,6 +55,7 @@ type tally struct {
 	members, rank int
 	paused        bool
 	letters       bool  // there are dead letters
+	joined        bool  // this relay is one of the members
 	renewals      int64 // how often this relay has renewed its leases
 	server        string
 	life          uint32 // of the progress when it began
@@ -92,9 +94,9 @@ func (l *leasing) close() {
 // statement.
 func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, err error) {
 	err = l.on(ctx, db, func(c Queryer) error {
-		free, joined := 0, false
+		free := 0
 		renew := func() error {
-			t.began, t.renewed, t.acquired = time.Now(), make(map[int]int64), make(map[int]int64)
+			t.joined, t.began, t.renewed, t.acquired = false, time.Now(), make(map[int]int64), make(map[int]int64)
 			return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 				var slot, epoch int64
 				var paused int
@@ -106,7 +108,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 					t.renewed[int(slot)] = epoch
 				}
 				if slot == l.slot {
-					joined, t.renewals = true, epoch
+					t.joined, t.renewals = true, epoch
 				}
 				return nil
 			}, l.renew, l.table.Queue, l.owner, l.lease, l.slot)
@@ -114,7 +116,14 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 		if err := renew(); err != nil {
 			return err
 		}
-		if !joined {
+		if l.stuck && len(t.renewed) > 0 {
+			if t.joined {
+				_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.slot)
+				return err
+			}
+			return nil
+		}
+		if !t.joined {
 			if _, err := c.ExecContext(ctx, l.fill, l.table.Queue); err != nil {
 				return err
 			}
@@ -124,7 +133,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 			if err := renew(); err != nil {
 				return err
 			}
-			if !joined {
+			if !t.joined {
 				return errors.New("the relay has joined, and is not there")
 			}
 		}

@@ -44,6 +44,7 @@ type loop struct {
 	stats    Stats
 	paused   bool
 	back     back
+	stuck    stuck
 	untidy   int64     // rows deleted since beginTidy
 	forgetAt time.Time // when old tombstones are deleted
 

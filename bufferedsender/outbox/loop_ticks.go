@@ -87,11 +87,20 @@ func (l *loop) beginTick(now time.Time) {
 		}
 	}
 	life := l.progress.life
+	l.leases.stuck = !l.stuck.since.IsZero()
 	l.beginWork(l.work, kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
 		t, err := l.leases.tick(ctx, l.r.db, draining)
 		t.life = life
 		return func() { l.tickedOff(t, knew, err) }
 	})
+}
+
+// drain begins to give a range away.
+func (l *loop) drain(part int) {
+	l.holds.drain(part)
+	if l.recall != nil { // it may wait for room that never comes
+		l.recall()
+	}
 }
 
 // tickedOff takes over what a tick has found.
@@ -135,12 +144,13 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	if l.closing {
 		return
 	}
+	if l.judge(&t, now); !l.stuck.since.IsZero() {
+		l.r.state.Store(new(state))
+		return
+	}
 	want := share(max(t.members, 1), t.rank)
 	for _, part := range l.holds.surplus(want) {
-		l.holds.drain(part)
-		if l.recall != nil { // it may wait for room that never comes
-			l.recall()
-		}
+		l.drain(part)
 	}
 	held, draining := l.holds.count()
 	if len(t.acquired) > 0 { // whether there are letters of the new ranges is not known yet
