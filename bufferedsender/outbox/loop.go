@@ -51,6 +51,8 @@ type loop struct {
 	closing bool
 	closeBy time.Time
 	failure error
+
+	abandoned int // calls of the driver that have not returned
 }
 
 func newLoop(r *Relay) *loop {
@@ -68,8 +70,7 @@ var errSenderClosed = errors.New("outbox: the sender is closed; rows stay in the
 func (l *loop) run(ctx context.Context) error {
 	l.work, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.asking, l.stop = context.WithCancel(l.work)
-	defer l.leases.close() // when nothing uses it any more
-	defer l.beside.Wait()
+	defer l.end()
 	defer l.cancel()
 	defer l.stop()
 	done, wake := ctx.Done(), l.r.opts.Wake

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -12,9 +13,12 @@ import (
 // beginFinish deletes what was confirmed and moves what was refused.
 func (l *loop) beginFinish(now time.Time) {
 	f := l.desk.settling.begin(l.holds, now)
-	l.beginWork(l.work, kindFinish, statement, func(ctx context.Context) func() {
+	l.ask(kindFinish, statement, func(ctx context.Context) func() {
 		err := l.finish.run(ctx, l.r.db, l.r.owner, f)
 		return func() { l.finishDone(f, err) }
+	}, func(err error) {
+		l.desk.settling.now = &finishing{done: slices.Clone(f.done), dead: slices.Clone(f.dead), tried: slices.Clone(f.tried), gens: f.gens}
+		l.finishDone(nil, err)
 	})
 }
 
@@ -69,7 +73,11 @@ func (l *loop) beginTidy(now time.Time) {
 	if tidy {
 		undone, l.untidy = l.untidy, 0
 	}
-	l.beginWork(l.work, kindTidy, statement, func(ctx context.Context) func() {
+	lost := func(err error) {
+		l.untidy += undone // later
+		l.r.log(slog.LevelDebug, "the database could not be tidied: later", err)
+	}
+	l.ask(kindTidy, statement, func(ctx context.Context) func() {
 		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) error {
 			if forget {
 				query := l.r.table.text(`DELETE FROM {t}_tombstone WHERE queue = ?1 AND died < {now} - ?2`)
@@ -84,9 +92,8 @@ func (l *loop) beginTidy(now time.Time) {
 		})
 		return func() {
 			if err != nil && l.work.Err() == nil {
-				l.untidy += undone // later
-				l.r.log(slog.LevelDebug, "the database could not be tidied: later", err)
+				lost(err)
 			}
 		}
-	})
+	}, lost)
 }

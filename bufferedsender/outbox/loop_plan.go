@@ -102,7 +102,11 @@ func (l *loop) beginFetch(time.Time) {
 		return
 	}
 	flights = flights[:n]
-	l.beginWork(l.work, kindFetch, statement, func(ctx context.Context) func() {
+	lost := func(err error) {
+		l.flights.putBack(kindFetch, flights)
+		l.fails(kindFetch, slog.LevelWarn, "rows cannot be read again", err)
+	}
+	l.ask(kindFetch, statement, func(ctx context.Context) func() {
 		var bodies map[int64][]byte
 		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) (err error) {
 			bodies, err = l.read.bodies(ctx, c, rows)
@@ -110,8 +114,7 @@ func (l *loop) beginFetch(time.Time) {
 		})
 		return func() {
 			if err != nil {
-				l.flights.putBack(kindFetch, flights)
-				l.fails(kindFetch, slog.LevelWarn, "rows cannot be read again", err)
+				lost(err)
 				return
 			}
 			l.works(kindFetch)
@@ -119,5 +122,5 @@ func (l *loop) beginFetch(time.Time) {
 				l.desk.fetched(f, bodies)
 			}
 		}
-	})
+	}, lost)
 }

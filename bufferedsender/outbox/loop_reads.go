@@ -25,7 +25,7 @@ func (l *loop) beginRead(now time.Time) {
 	count, bytes := min(l.room(), c.most), min(maxReadBytes, l.r.opts.maxBytes-l.desk.size())
 	inHand := len(l.desk.seqs)
 	l.desk.reads++
-	l.beginWork(l.work, kindRead, statement, func(ctx context.Context) func() {
+	l.ask(kindRead, statement, func(ctx context.Context) func() {
 		var a answer
 		err := sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) (err error) {
 			from, news, err := c.floor.rise(ctx, conn, l.read, slices.Max(c.seen[:]))
@@ -41,7 +41,7 @@ func (l *loop) beginRead(now time.Time) {
 			})
 		})
 		return func() { l.readDone(a, err, &c, gens) }
-	})
+	}, func(err error) { l.readDone(answer{}, err, nil, gens) })
 }
 
 // readDone takes over what was read. was is where the read began.
@@ -89,7 +89,12 @@ func (l *loop) beginRefill(time.Time) {
 	e.gap.came = nil
 	key, first, last := e.key, e.gap.first, e.gap.last
 	l.desk.reads++
-	l.beginWork(l.work, kindRefill, statement, func(ctx context.Context) func() {
+	lost := func(err error) {
+		l.desk.read()
+		l.flights.putBack(kindRefill, flights)
+		l.fails(kindRefill, slog.LevelWarn, "rows of a key that has waited cannot be read", err)
+	}
+	l.ask(kindRefill, statement, func(ctx context.Context) func() {
 		var rows []row
 		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) error {
 			return steered(ctx, c, l.r.table.data, func() (err error) {
@@ -98,14 +103,13 @@ func (l *loop) beginRefill(time.Time) {
 			})
 		})
 		return func() {
-			defer l.desk.read()
 			if err != nil {
-				l.flights.putBack(kindRefill, flights)
-				l.fails(kindRefill, slog.LevelWarn, "rows of a key that has waited cannot be read", err)
+				lost(err)
 				return
 			}
 			l.works(kindRefill)
 			l.desk.refilled(flights[0], rows, l.holds.gens[e.part], len(rows) == maxRefill)
+			l.desk.read()
 		}
-	})
+	}, lost)
 }

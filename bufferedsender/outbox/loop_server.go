@@ -48,7 +48,11 @@ func (l *loop) wentBack(t *tally) bool {
 // beginDoubt writes rows of keys of which the index may be ahead: the Loader reads them behind all others.
 func (l *loop) beginDoubt(time.Time) {
 	keys := cut(&l.back.doubts, atOnce)
-	l.beginWork(l.work, kindDoubt, statement, func(ctx context.Context) func() {
+	lost := func(err error) {
+		l.back.doubts = append(l.back.doubts, keys...)
+		l.fails(kindDoubt, slog.LevelWarn, "keys of which the index may be ahead wait to be written", err)
+	}
+	l.ask(kindDoubt, statement, func(ctx context.Context) func() {
 		t := l.r.table
 		b, err := keysOnly(t, keys)
 		if err == nil {
@@ -60,11 +64,10 @@ func (l *loop) beginDoubt(time.Time) {
 				return
 			}
 			if err != nil {
-				l.back.doubts = append(l.back.doubts, keys...)
-				l.fails(kindDoubt, slog.LevelWarn, "keys of which the index may be ahead wait to be written", err)
+				lost(err)
 				return
 			}
 			l.works(kindDoubt)
 		}
-	})
+	}, lost)
 }

@@ -46,14 +46,16 @@ func (l *loop) lose(part int) {
 func (l *loop) beginGive(time.Time) {
 	gifts := l.holds.gifts
 	l.holds.gifts = nil
-	l.beginWork(l.work, kindGive, statement, func(ctx context.Context) func() {
-		err := l.leases.givenAway(ctx, l.r.db, gifts)
+	leases := l.leases
+	lost := func(err error) { l.r.log(slog.LevelWarn, "leases could not be given away", err) } // they run out
+	l.ask(kindGive, statement, func(ctx context.Context) func() {
+		err := leases.givenAway(ctx, l.r.db, gifts)
 		return func() {
-			if err != nil { // they run out
-				l.r.log(slog.LevelWarn, "leases could not be given away", err)
+			if err != nil {
+				lost(err)
 			}
 		}
-	})
+	}, lost)
 }
 
 // leave gives all leases away of which nothing is under way.
@@ -66,9 +68,15 @@ func (l *loop) leave() {
 			l.holds.give(i, now)
 		}
 	}
-	err := l.leases.givenAway(ctx, l.r.db, l.holds.gifts)
-	if err == nil {
-		err = l.leases.leave(ctx, l.r.db)
+	leases, gifts := l.leases, l.holds.gifts
+	err, abandoned := bounded(ctx, func() error {
+		if err := leases.givenAway(ctx, l.r.db, gifts); err != nil {
+			return err
+		}
+		return leases.leave(ctx, l.r.db)
+	})
+	if abandoned != nil {
+		err = ctx.Err()
 	}
 	if err != nil {
 		l.r.log(slog.LevelWarn, "leases could not be given away: they run out", err)
@@ -87,11 +95,17 @@ func (l *loop) beginTick(now time.Time) {
 		}
 	}
 	life := l.progress.life
-	l.leases.stuck = !l.stuck.since.IsZero()
-	l.beginWork(l.work, kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
-		t, err := l.leases.tick(ctx, l.r.db, draining)
-		t.life = life
+	leases := l.leases
+	leases.stuck = !l.stuck.since.IsZero()
+	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
+		t, err := leases.tick(ctx, l.r.db, draining)
+		if t.life = life; ctx.Err() != nil { // it may have been abandoned, with its connection
+			leases.close()
+		}
 		return func() { l.tickedOff(t, knew, err) }
+	}, func(err error) {
+		l.leases = newLeasing(l.r)
+		l.tickedOff(tally{}, knew, err)
 	})
 }
 
