@@ -33,8 +33,8 @@ func bounded[T any](ctx context.Context, f func() T) (result T, abandoned <-chan
 	}
 }
 
-// ask begins work with the database, as beginWork does. lost is called on the loop instead of what f returns if the call
-// is abandoned; it may not touch what f writes to.
+// ask begins work with the database, as beginWork does. lost is called on the loop instead of what f returns if the
+// call is abandoned; it may not touch what f writes to.
 func (l *loop) ask(k kind, timeout time.Duration, f func(ctx context.Context) (then func()), lost func(err error)) {
 	l.beginWork(l.work, k, timeout, func(ctx context.Context) func() {
 		then, abandoned := bounded(ctx, func() func() { return f(ctx) })

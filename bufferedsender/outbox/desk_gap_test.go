@@ -164,7 +164,7 @@ func (b *book) finish() {
 	b.d.deleted(done, &b.gens)
 }
 
-// Rows of keys that wait stay in the table; those that a later row replaces are deleted; all others are sent in their order.
+// Those that a later row replaces are deleted.
 func TestRowsOfKeysThatWaitAreSentInTheirOrder(t *testing.T) {
 	refills := 0
 	for seed := range uint64(300) {

@@ -41,17 +41,25 @@ type loop struct {
 	stop   context.CancelFunc
 	recall func() // ends an Offer that waits
 
-	stats    Stats
-	paused   bool
-	back     back
-	stuck    stuck
+	stats  Stats
+	paused bool
+	back   back
+	stuck  stuck
+	tidying
+	ending
+}
+
+// tidying is when the database is tidied.
+type tidying struct {
 	untidy   int64     // rows deleted since beginTidy
 	forgetAt time.Time // when old tombstones are deleted
+}
 
-	closing bool
-	closeBy time.Time
-	failure error
-
+// ending is how a loop ends, and why.
+type ending struct {
+	closing   bool
+	closeBy   time.Time
+	failure   error
 	abandoned int // calls of the driver that have not returned
 }
 

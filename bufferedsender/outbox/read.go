@@ -255,8 +255,8 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (f
 	return from, news || ended, nil
 }
 
-// list takes over who writes, and whether they are prepared, after the sequence has said last. It returns the number above
-// which rows of those that have ended may have appeared.
+// list takes over which transactions write, and whether they are prepared, after the sequence has said last. It returns
+// the number above which rows of those that have ended may have appeared.
 func (f *floor) list(last int64, writers map[string]bool) (from int64, ended bool) {
 	from, at := f.last, f.at()
 	for name, low := range f.open {

@@ -178,8 +178,8 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 	require.Zero(t, relay.Stats().Late)
 }
 
-// What a poll finds is compared with what has been committed before it, with transactions that begin, write, end and are
-// prepared in any order.
+// What a poll finds is compared with what has been committed before it, with transactions that begin, write, end and
+// are prepared in any order.
 func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 	r := newRig(t, newPostgres(t))
 	ctx, seed := t.Context(), uint64(15)

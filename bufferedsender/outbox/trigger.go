@@ -26,8 +26,9 @@ var ErrTriggerDisabled = errors.New("the trigger is disabled")
 
 // EnsureTrigger has the database write the key of each row of a table that changes, whichever program changes it: after
 // an insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys). keyColumn is
-// the column of the raw key, which is written as text; rows in which it is NULL are left out. The relay needs a Loader.
-// When EnsureTrigger has returned nil, every transaction that commits a change leaves a row for it.
+// the column of the raw key, which is written as text; rows in which it is NULL are left out. On PostgreSQL a type
+// whose text depends on settings of the session, such as timestamptz, date, bytea or double precision, is refused. The
+// relay needs a Loader. When EnsureTrigger has returned nil, every transaction that commits a change leaves a row.
 //
 // Call it at each start, from any number of processes at once. If the trigger is there unchanged, EnsureTrigger
 // reads the catalog and does nothing: it needs no rights and takes no lock. Otherwise it makes or replaces the

@@ -53,6 +53,10 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = lower('{column}') AND attnum > 0 AND NOT attisdropped) THEN
 		RAISE EXCEPTION 'the table {table} has no column {column}' USING ERRCODE = 'undefined_column';
 	END IF;
+	IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = lower('{column}') AND atttypid IN (
+		'timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype, 'timetz'::regtype, 'interval'::regtype, 'bytea'::regtype, 'money'::regtype, 'real'::regtype, 'double precision'::regtype)) THEN
+		RAISE EXCEPTION 'the text of the column {column} depends on settings of the session, so one row would have several keys; use a column of text, of a whole number or of uuid' USING ERRCODE = 'datatype_mismatch';
+	END IF;
 	FOR look IN 1..3 LOOP
 		changed := false; mode := NULL;
 		FOR want IN ` + postgresWanted + ` LOOP

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
 )
@@ -69,7 +70,7 @@ func (t *Table) add(ctx context.Context, tx Execer, n int, rows func() (*batch, 
 	if err := t.ready(); err != nil || n == 0 {
 		return err
 	}
-	if err := inside(tx); err != nil {
+	if err := t.inside(ctx, tx); err != nil {
 		return err
 	}
 	b, err := rows()
@@ -115,15 +116,65 @@ func keysOnly(to *Table, changed []string) (*batch, error) {
 
 var errNoTransaction = errors.New("outbox: the transaction is nil")
 
-// inside refuses what is no transaction.
-func inside(tx Execer) error {
+// inside refuses what is not a transaction: a pool, also one that another type embeds (sqlx, bun, GORM), and a
+// connection on which none was begun.
+func (t *Table) inside(ctx context.Context, tx Execer) error {
 	if nilcheck.IsNil(tx) {
 		return errNoTransaction
 	}
-	if _, is := tx.(*sql.DB); is {
-		return errors.New("outbox: a *sql.DB is no transaction: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity")
+	if _, is := tx.(*sql.Tx); is {
+		return nil
+	}
+	if embedsPool(reflect.ValueOf(tx), 5) {
+		return fmt.Errorf("outbox: a %T is no transaction: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity", tx)
+	}
+	c, is := tx.(*sql.Conn)
+	if !is {
+		return nil
+	}
+	begun, err := begunOn(ctx, c, t.data.Server)
+	if err == nil && !begun {
+		err = errors.New("no transaction was begun on the *sql.Conn: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity, or execute BEGIN first")
+	}
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
 	}
 	return nil
+}
+
+// begunOn reports whether a transaction was begun on a connection: PostgreSQL refuses a savepoint outside of one, SQLite
+// a BEGIN inside.
+func begunOn(ctx context.Context, c *sql.Conn, server bool) (begun bool, err error) {
+	if !server {
+		if _, err := c.ExecContext(ctx, `BEGIN`); err != nil {
+			return true, ctx.Err()
+		}
+		_, err = c.ExecContext(ctx, `ROLLBACK`)
+		return false, err
+	}
+	if _, err = c.ExecContext(ctx, `SAVEPOINT azsearch_outbox`); sqlkit.State(err) == "25P01" {
+		return false, nil
+	}
+	if err == nil {
+		_, err = c.ExecContext(ctx, `RELEASE SAVEPOINT azsearch_outbox`)
+	}
+	return true, err
+}
+
+// embedsPool reports whether a value is a *sql.DB, or embeds one, not deeper than depth.
+func embedsPool(v reflect.Value, depth int) bool {
+	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && v.Type() != reflect.TypeFor[*sql.DB]() {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return v.Kind() == reflect.Pointer // to a sql.DB
+	}
+	for i := range v.NumField() * min(depth, 1) {
+		if v.Type().Field(i).Anonymous && embedsPool(v.Field(i), depth-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkKey refuses what cannot be the raw key of a document.
