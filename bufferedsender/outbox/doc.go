@@ -86,8 +86,27 @@
 // each quarter of a second with one cheap statement; with a Wake channel (outboxpgx.Listen) each fifteen seconds.
 // [SchemaOptions].Rotate keeps a busy queue small while a transaction that is open for long keeps vacuum from working.
 //
-// SQLite: use WAL and a busy_timeout, and begin transactions that write with BEGIN IMMEDIATE (_txlock=immediate): one
-// that begins with reading fails at its first write, whatever the time-out. A second process may have relays too.
-//
 // MySQL and MariaDB are not supported: under their default isolation deletes wait for inserts.
+//
+// # Rights on PostgreSQL
+//
+// The role that calls Migrate owns the tables. A role that writes rows, itself or by a trigger, needs
+//
+//	GRANT INSERT ON azsearch_outbox TO writer; -- with Table.Notify also SELECT (queue)
+//	GRANT USAGE ON SEQUENCE azsearch_outbox_seq TO writer;
+//
+// and a role that runs a relay
+//
+//	GRANT SELECT, UPDATE, DELETE ON azsearch_outbox TO relay;
+//	GRANT SELECT, INSERT, UPDATE, DELETE ON azsearch_outbox_lease, azsearch_outbox_dead, azsearch_outbox_tombstone TO relay;
+//	GRANT SELECT, INSERT ON azsearch_outbox_nonce TO relay;
+//	GRANT SELECT ON azsearch_outbox_queue, azsearch_outbox_version TO relay;
+//	GRANT SELECT ON SEQUENCE azsearch_outbox_seq TO relay;
+//
+// With the rights of a writer as well, a relay that has a Loader has keys read again after the server has gone back.
+//
+// # SQLite
+//
+// Use WAL and a busy_timeout, and begin transactions that write with BEGIN IMMEDIATE (_txlock=immediate): one
+// that begins with reading fails at its first write, whatever the time-out. A second process may have relays too.
 package outbox

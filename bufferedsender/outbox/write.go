@@ -142,8 +142,8 @@ func (t *Table) inside(ctx context.Context, tx Execer) error {
 	return nil
 }
 
-// begunOn reports whether a transaction was begun on a connection: PostgreSQL refuses a savepoint outside of one, SQLite
-// a BEGIN inside.
+// begunOn reports whether a transaction was begun on a connection: PostgreSQL refuses a savepoint outside of one,
+// SQLite a BEGIN inside.
 func begunOn(ctx context.Context, c *sql.Conn, server bool) (begun bool, err error) {
 	if !server {
 		if _, err := c.ExecContext(ctx, `BEGIN`); err != nil {
