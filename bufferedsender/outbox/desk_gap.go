@@ -109,7 +109,7 @@ func (d *desk) refilled(f *flight, rows []row, gen uint32, more bool) {
 	came := e.gap.came
 	e.gap.came = nil
 	for _, seq := range came {
-		if !found[seq] && !(more && seq > rows[len(rows)-1].seq) {
+		if !found[seq] && (!more || seq <= rows[len(rows)-1].seq) {
 			return // it was committed late: the gap is read again
 		}
 	}
