@@ -34,7 +34,10 @@ func (c *confirmed) add(r *row, gen uint32, now time.Time) {
 		k = &confirmation{key: r.key, queued: now}
 		c.keys[r.key], c.order = k, append(c.order, k)
 	}
-	k.seq, k.gen, k.at = r.seq, gen, now
+	if k.gen != gen || r.seq > k.seq { // a row that came late, and was loaded, has a lower number
+		k.seq = r.seq
+	}
+	k.gen, k.at = gen, now
 	for len(c.keys) > maxConfirmed {
 		c.pop(func(k *confirmation) bool { return k.queued.Equal(k.at) })
 	}

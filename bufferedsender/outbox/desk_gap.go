@@ -122,9 +122,13 @@ func (d *desk) refilled(f *flight, rows []row, gen uint32, more bool) {
 	for _, r := range rows {
 		_, known := d.seqs[r.seq]
 		_, deleted := d.gone[r.seq]
-		if !known && !deleted {
-			d.seqs[r.seq] = gen
-			e.rows = append(e.rows, r)
+		if known || deleted {
+			continue
 		}
+		d.seqs[r.seq] = gen
+		if newer := d.confirmed.above(&r, gen); newer > 0 && !d.overtaken(&r, newer) { // as in take, which the gap has dropped
+			continue
+		}
+		e.rows = append(e.rows, r)
 	}
 }
