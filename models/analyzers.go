@@ -2,6 +2,8 @@ package models
 
 import (
 	"encoding/json"
+
+	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
 // Analyzer is an analyzer that an index defines: CustomAnalyzer,
@@ -100,7 +102,7 @@ func (PatternAnalyzer) analyzer()  {}
 func (StandardAnalyzer) analyzer() {}
 func (StopAnalyzer) analyzer()     {}
 
-var analyzerTypes = []componentType{
+var analyzerTypes = []object.Type{
 	component[CustomAnalyzer]("CustomAnalyzer"),
 	component[PatternAnalyzer]("PatternAnalyzer"),
 	component[StandardAnalyzer]("StandardAnalyzer"),

@@ -1,6 +1,10 @@
 package models
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/go-azsearch/azsearch/models/internal/object"
+)
 
 // CharFilter is a character filter that an index defines: MappingCharFilter,
 // PatternReplaceCharFilter or UnknownComponent.
@@ -48,7 +52,7 @@ func (MappingCharFilter) charFilter() {}
 
 func (PatternReplaceCharFilter) charFilter() {}
 
-var charFilterTypes = []componentType{
+var charFilterTypes = []object.Type{
 	component[MappingCharFilter]("MappingCharFilter"),
 	component[PatternReplaceCharFilter]("PatternReplaceCharFilter"),
 }

@@ -9,8 +9,9 @@ import (
 )
 
 func TestEveryComponentTypeReadsBackAsItWas(t *testing.T) {
-	require.Len(t, components, 4+12+25+2+1)
-	for name, typ := range components {
+	require.Len(t, componentTypes, 4+12+25+2+1)
+	for _, component := range componentTypes {
+		name, typ := component.Value, component.Go
 		t.Run(name, func(t *testing.T) {
 			v := reflect.New(typ).Elem()
 			fill(v)

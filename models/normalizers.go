@@ -1,6 +1,10 @@
 package models
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/go-azsearch/azsearch/models/internal/object"
+)
 
 // Normalizer is a normalizer that an index defines: CustomNormalizer or
 // UnknownComponent.
@@ -28,6 +32,6 @@ func (x *CustomNormalizer) UnmarshalJSON(b []byte) error { return decodeObject(b
 
 func (CustomNormalizer) normalizer() {}
 
-var normalizerTypes = []componentType{
+var normalizerTypes = []object.Type{
 	component[CustomNormalizer]("CustomNormalizer"),
 }

@@ -238,6 +238,18 @@ type replyWriter struct {
 	err error
 }
 
+func appendMember(dst []byte, name string, value any) ([]byte, error) {
+	if len(dst) > 1 {
+		dst = append(dst, ',')
+	}
+	dst = append(appendString(dst, name), ':')
+	out, err := appendValue(dst, value)
+	if err != nil {
+		return nil, fmt.Errorf("member %q: %w", name, err)
+	}
+	return out, nil
+}
+
 func newReplyWriter() *replyWriter { return &replyWriter{out: []byte{'{'}} }
 
 // member writes a member if it is present.

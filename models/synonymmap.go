@@ -73,13 +73,3 @@ func (x *SynonymMap) UnmarshalJSON(b []byte) error {
 	x.AdditionalProperties = withoutContext(x.AdditionalProperties)
 	return nil
 }
-
-// withoutContext drops "@odata.context", which is about the answer that an
-// object came in.
-func withoutContext(more map[string]json.RawMessage) map[string]json.RawMessage {
-	delete(more, "@odata.context")
-	if len(more) == 0 {
-		return nil
-	}
-	return more
-}

@@ -1,5 +1,7 @@
 package models
 
+import "github.com/go-azsearch/azsearch/models/internal/object"
+
 // MarshalJSON implements json.Marshaler.
 func (x ASCIIFoldingTokenFilter) MarshalJSON() ([]byte, error) { return encodeObject(x) }
 
@@ -176,7 +178,7 @@ func (TruncateTokenFilter) tokenFilter()               {}
 func (UniqueTokenFilter) tokenFilter()                 {}
 func (WordDelimiterTokenFilter) tokenFilter()          {}
 
-var tokenFilterTypes = []componentType{
+var tokenFilterTypes = []object.Type{
 	component[ASCIIFoldingTokenFilter]("AsciiFoldingTokenFilter"),
 	component[CJKBigramTokenFilter]("CjkBigramTokenFilter"),
 	component[CommonGramTokenFilter]("CommonGramTokenFilter"),

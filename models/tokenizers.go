@@ -2,6 +2,8 @@ package models
 
 import (
 	"encoding/json"
+
+	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
 // Tokenizer is a tokenizer that an index defines, one of the types whose name
@@ -295,7 +297,7 @@ func (StandardTokenizer) tokenizer()                  {}
 func (StandardTokenizerV2) tokenizer()                {}
 func (UaxURLEmailTokenizer) tokenizer()               {}
 
-var tokenizerTypes = []componentType{
+var tokenizerTypes = []object.Type{
 	component[ClassicTokenizer]("ClassicTokenizer"),
 	component[EdgeNGramTokenizer]("EdgeNGramTokenizer"),
 	component[KeywordTokenizer]("KeywordTokenizer"),
