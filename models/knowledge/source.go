@@ -1,0 +1,99 @@
+package knowledge
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/internal/object"
+)
+
+// Source is a source of knowledge that bases refer to. It is printed without its secrets.
+type Source struct {
+	// Name is the name that bases refer to.
+	Name string
+	// Description is for people and language models.
+	Description string
+	// Parameters say what it reads; their type is the kind of the source. In JSON they are the
+	// members "kind" and, for an AzureBlob, "azureBlobParameters".
+	Parameters SourceParameters
+	// CORSOptions lets scripts of other origins upload files to a File source.
+	CORSOptions *models.CORSOptions
+	// EncryptionKey is a customer's key to encrypt the definition with. Once set it cannot be removed.
+	EncryptionKey *models.EncryptionKey
+	// ETag is the version of the definition, quotes included, as the service wrote it.
+	ETag string
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage
+}
+
+// sourceJSON is a Source without the member of its parameters, whose name depends on the kind.
+type sourceJSON struct {
+	Name                 string                     `json:"name"`
+	Kind                 SourceKind                 `json:"kind"`
+	Description          string                     `json:"description,omitzero"`
+	CORSOptions          *models.CORSOptions        `json:"corsOptions,omitzero"`
+	EncryptionKey        *models.EncryptionKey      `json:"encryptionKey,omitzero"`
+	ETag                 string                     `json:"@odata.etag,omitzero"`
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// parameterTypes are the types of SourceParameters that this library knows.
+var parameterTypes = map[SourceKind]reflect.Type{
+	SourceKindSearchIndex: reflect.TypeFor[SearchIndex](),
+	SourceKindAzureBlob:   reflect.TypeFor[AzureBlob](),
+	SourceKindOneLake:     reflect.TypeFor[OneLake](),
+	SourceKindWeb:         reflect.TypeFor[Web](),
+	SourceKindSharePoint:  reflect.TypeFor[SharePoint](),
+	SourceKindSQL:         reflect.TypeFor[SQL](),
+	SourceKindFile:        reflect.TypeFor[File](),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (x Source) MarshalJSON() ([]byte, error) {
+	out := sourceJSON{Name: x.Name, Description: x.Description, CORSOptions: x.CORSOptions, EncryptionKey: x.EncryptionKey, ETag: x.ETag, AdditionalProperties: x.AdditionalProperties}
+	if x.Parameters != nil {
+		out.Kind = x.Parameters.kind()
+	}
+	if _, known := parameterTypes[out.Kind]; known && !reflect.ValueOf(x.Parameters).IsZero() {
+		parameters, err := json.Marshal(x.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		out.AdditionalProperties = object.With(out.AdditionalProperties, string(out.Kind)+"Parameters", parameters)
+	}
+	return object.Encode(out)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *Source) UnmarshalJSON(b []byte) error {
+	var in sourceJSON
+	if err := object.Decode(b, &in); err != nil {
+		return err
+	}
+	member := string(in.Kind) + "Parameters"
+	var parameters SourceParameters = UnknownSource{in.Kind}
+	if t, known := parameterTypes[in.Kind]; known {
+		v := reflect.New(t)
+		if raw, there := in.AdditionalProperties[member]; there {
+			if err := json.Unmarshal(raw, v.Interface()); err != nil {
+				return fmt.Errorf("member %q: %w", member, err)
+			}
+			delete(in.AdditionalProperties, member)
+		}
+		parameters = v.Elem().Interface().(SourceParameters)
+	}
+	*x = Source{
+		Name: in.Name, Description: in.Description, Parameters: parameters, CORSOptions: in.CORSOptions, EncryptionKey: in.EncryptionKey, ETag: in.ETag,
+		AdditionalProperties: object.WithoutContext(in.AdditionalProperties),
+	}
+	return nil
+}
+
+// Format prints the value as JSON with *** in place of secrets, whatever the verb.
+func (x Source) Format(s fmt.State, _ rune) { object.Format(s, x) }
+
+// LogValue implements slog.LogValuer. Secrets are ***.
+func (x Source) LogValue() slog.Value { return object.LogValue(x) }

@@ -1,0 +1,204 @@
+package skills
+
+import (
+	"encoding/json"
+)
+
+// OCR reads text in images: input image; outputs text, layoutText.
+type OCR struct {
+	// These are the members of every skill; Skill explains them.
+	Name        string   `json:"name,omitzero"`
+	Description string   `json:"description,omitzero"`
+	Context     string   `json:"context,omitzero"`
+	Inputs      []Input  `json:"inputs"`
+	Outputs     []Output `json:"outputs"`
+	// DefaultLanguageCode is the language of images without one, such as "en".
+	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
+	// DetectOrientation turns images upright first. The service defaults to false.
+	DetectOrientation *bool `json:"detectOrientation,omitzero"`
+	// LineEnding stands between lines. The service defaults to LineEndingSpace.
+	LineEnding LineEnding `json:"lineEnding,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// LineEnding stands between lines of text in an image.
+type LineEnding string
+
+// The known values of LineEnding.
+const (
+	LineEndingSpace                  LineEnding = "space"
+	LineEndingCarriageReturn         LineEnding = "carriageReturn"
+	LineEndingLineFeed               LineEnding = "lineFeed"
+	LineEndingCarriageReturnLineFeed LineEnding = "carriageReturnLineFeed"
+)
+
+// ImageAnalysis describes images: input image; outputs categories, tags, description and more.
+type ImageAnalysis struct {
+	// These are the members of every skill; Skill explains them.
+	Name        string   `json:"name,omitzero"`
+	Description string   `json:"description,omitzero"`
+	Context     string   `json:"context,omitzero"`
+	Inputs      []Input  `json:"inputs"`
+	Outputs     []Output `json:"outputs"`
+	// DefaultLanguageCode is the language of the descriptions. The service defaults to "en".
+	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
+	// VisualFeatures are what to find.
+	VisualFeatures []VisualFeature `json:"visualFeatures,omitzero"`
+	// Details are what to find in addition.
+	Details []ImageDetail `json:"details,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// VisualFeature is something to find in images.
+type VisualFeature string
+
+// The known values of VisualFeature.
+const (
+	VisualFeatureAdult       VisualFeature = "adult"
+	VisualFeatureBrands      VisualFeature = "brands"
+	VisualFeatureCategories  VisualFeature = "categories"
+	VisualFeatureDescription VisualFeature = "description"
+	VisualFeatureFaces       VisualFeature = "faces"
+	VisualFeatureObjects     VisualFeature = "objects"
+	VisualFeatureTags        VisualFeature = "tags"
+)
+
+// ImageDetail is something further to find in images.
+type ImageDetail string
+
+// The known values of ImageDetail.
+const (
+	ImageDetailCelebrities ImageDetail = "celebrities"
+	ImageDetailLandmarks   ImageDetail = "landmarks"
+)
+
+// DocumentIntelligenceLayout reads the structure of files: input file_data; outputs markdown_document,
+// text_sections, normalized_images.
+type DocumentIntelligenceLayout struct {
+	// These are the members of every skill; Skill explains them.
+	Name        string   `json:"name,omitzero"`
+	Description string   `json:"description,omitzero"`
+	Context     string   `json:"context,omitzero"`
+	Inputs      []Input  `json:"inputs"`
+	Outputs     []Output `json:"outputs"`
+	// OutputFormat is the form of the text. The service defaults to LayoutFormatMarkdown.
+	OutputFormat LayoutFormat `json:"outputFormat,omitzero"`
+	// OutputMode is LayoutModeOneToMany.
+	OutputMode LayoutMode `json:"outputMode,omitzero"`
+	// MarkdownHeaderDepth is the deepest header that begins a section. The service defaults to "h6".
+	MarkdownHeaderDepth LayoutDepth `json:"markdownHeaderDepth,omitzero"`
+	// ExtractionOptions are what to extract in addition.
+	ExtractionOptions []ExtractionOption `json:"extractionOptions,omitzero"`
+	// Chunking divides the text, if OutputFormat is LayoutFormatText.
+	Chunking *LayoutChunking `json:"chunkingProperties,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// LayoutFormat is the form of extracted text.
+type LayoutFormat string
+
+// The known values of LayoutFormat.
+const (
+	LayoutFormatText     LayoutFormat = "text"
+	LayoutFormatMarkdown LayoutFormat = "markdown"
+)
+
+// LayoutMode says how many outputs a file makes.
+type LayoutMode string
+
+// The known values of LayoutMode.
+const (
+	LayoutModeOneToMany LayoutMode = "oneToMany"
+)
+
+// LayoutDepth is a level of headers.
+type LayoutDepth string
+
+// The known values of LayoutDepth.
+const (
+	LayoutDepthH1 LayoutDepth = "h1"
+	LayoutDepthH2 LayoutDepth = "h2"
+	LayoutDepthH3 LayoutDepth = "h3"
+	LayoutDepthH4 LayoutDepth = "h4"
+	LayoutDepthH5 LayoutDepth = "h5"
+	LayoutDepthH6 LayoutDepth = "h6"
+)
+
+// ExtractionOption is something to extract beyond text.
+type ExtractionOption string
+
+// The known values of ExtractionOption.
+const (
+	ExtractionOptionImages           ExtractionOption = "images"
+	ExtractionOptionLocationMetadata ExtractionOption = "locationMetadata"
+)
+
+// LayoutChunking divides extracted text.
+type LayoutChunking struct {
+	// Unit is what lengths count.
+	Unit ChunkingUnit `json:"unit,omitzero"`
+	// MaximumLength is that of a chunk.
+	MaximumLength *int `json:"maximumLength,omitzero"`
+	// OverlapLength is how much of a chunk the next one repeats.
+	OverlapLength *int `json:"overlapLength,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// ChunkingUnit is what the lengths of chunks count.
+type ChunkingUnit string
+
+// The known values of ChunkingUnit.
+const (
+	ChunkingUnitCharacters ChunkingUnit = "characters"
+	// It is for ContentUnderstanding and needs api-version 2026-10-01.
+	ChunkingUnitTokens ChunkingUnit = "tokens"
+)
+
+// ContentUnderstanding reads files with Azure AI Content Understanding: input file_data; outputs
+// text_sections, normalized_images. It needs api-version 2026-04-01 or a preview that has it.
+type ContentUnderstanding struct {
+	// These are the members of every skill; Skill explains them.
+	Name        string   `json:"name,omitzero"`
+	Description string   `json:"description,omitzero"`
+	Context     string   `json:"context,omitzero"`
+	Inputs      []Input  `json:"inputs"`
+	Outputs     []Output `json:"outputs"`
+	// ExtractionOptions are what to extract in addition.
+	ExtractionOptions []ExtractionOption `json:"extractionOptions,omitzero"`
+	// Chunking divides the text.
+	Chunking *Chunking `json:"chunkingProperties,omitzero"`
+	// ModelName is a chat completion model that describes images, together with ModelDeployment. It
+	// needs api-version 2026-10-01.
+	ModelName string `json:"modelName,omitzero"`
+	// ModelDeployment is the deployment of that model. It needs api-version 2026-10-01.
+	ModelDeployment string `json:"modelDeployment,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// Chunking divides the text of ContentUnderstanding.
+type Chunking struct {
+	// Unit is what lengths count.
+	Unit ChunkingUnit `json:"unit,omitzero"`
+	// Method says where a chunk ends. It needs api-version 2026-10-01.
+	Method ChunkingMethod `json:"method,omitzero"`
+	// MaximumLength is that of a chunk.
+	MaximumLength *int `json:"maximumLength,omitzero"`
+	// OverlapLength is how much of a chunk the next one repeats.
+	OverlapLength *int `json:"overlapLength,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// ChunkingMethod says where chunks end.
+type ChunkingMethod string
+
+// The known values of ChunkingMethod.
+const (
+	ChunkingMethodFixedSize ChunkingMethod = "fixedSize"
+	ChunkingMethodSemantic  ChunkingMethod = "semantic"
+)
