@@ -201,6 +201,12 @@ func (x IndexStatistics) MarshalJSON() ([]byte, error) { return encodeObject(x) 
 func (x *IndexStatistics) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
 
 // MarshalJSON implements json.Marshaler.
+func (x NamedIndexStatistics) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *NamedIndexStatistics) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
 func (x ServiceStatistics) MarshalJSON() ([]byte, error) { return encodeObject(x) }
 
 // UnmarshalJSON implements json.Unmarshaler.

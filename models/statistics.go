@@ -16,6 +16,18 @@ type IndexStatistics struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
+// NamedIndexStatistics are the statistics of one index of many.
+type NamedIndexStatistics struct {
+	// Name is the name of the index.
+	Name string `json:"name"`
+	// The sizes are those of IndexStatistics.
+	DocumentCount   int64 `json:"documentCount"`
+	StorageSize     int64 `json:"storageSize"`
+	VectorIndexSize int64 `json:"vectorIndexSize"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
 // ServiceStatistics say how much of what a service allows is used.
 type ServiceStatistics struct {
 	// Counters are what is used.

@@ -38,7 +38,7 @@ type CreateAliasOptions struct{}
 // 409; a retry after a lost answer gets it as well, for the alias that it has
 // created itself.
 func (c *IndexClient) CreateAlias(ctx context.Context, alias models.Alias, _ *CreateAliasOptions) (models.Alias, error) {
-	return aliasKind.create(ctx, c, "CreateAlias", alias)
+	return aliasKind.create(ctx, c.manager, "CreateAlias", alias)
 }
 
 // CreateOrUpdateAliasOptions are the options of IndexClient.CreateOrUpdateAlias.
@@ -59,7 +59,7 @@ func (c *IndexClient) CreateOrUpdateAlias(ctx context.Context, alias models.Alia
 	if opts == nil {
 		opts = &CreateOrUpdateAliasOptions{}
 	}
-	return aliasKind.put(ctx, c, "CreateOrUpdateAlias", alias, opts.IfMatch, opts.IfNoneMatch)
+	return aliasKind.put(ctx, c.manager, "CreateOrUpdateAlias", alias, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // GetAliasOptions are the options of IndexClient.GetAlias. There are none yet.
@@ -68,18 +68,18 @@ type GetAliasOptions struct{}
 // GetAlias returns an alias. If there is none of that name the error is
 // ErrAliasNotFound.
 func (c *IndexClient) GetAlias(ctx context.Context, name string, _ *GetAliasOptions) (models.Alias, error) {
-	return aliasKind.get(ctx, c, "GetAlias", name)
+	return aliasKind.get(ctx, c.manager, "GetAlias", name)
 }
 
-// ListAliasesOptions are the options of IndexClient.ListAliases. There are none
-// yet.
-type ListAliasesOptions struct{}
+// ListAliasesOptions are the options of IndexClient.ListAliases. nil
+// and the zero value are ready to use.
+type ListAliasesOptions ListIndexesOptions
 
 // ListAliases returns all aliases of the service. The request is made when the
 // iteration starts, and again for every iteration. An error is the last thing
 // that is yielded, with a zero alias.
-func (c *IndexClient) ListAliases(ctx context.Context, _ *ListAliasesOptions) iter.Seq2[models.Alias, error] {
-	return listDefinitions(ctx, c, aliasKind, "ListAliases", aliasKind.name)
+func (c *IndexClient) ListAliases(ctx context.Context, opts *ListAliasesOptions) iter.Seq2[models.Alias, error] {
+	return listDefinitions(ctx, c.manager, aliasKind, "ListAliases", listed((*ListIndexesOptions)(opts)), aliasKind.name)
 }
 
 // DeleteAliasOptions are the options of IndexClient.DeleteAlias. nil and the
@@ -97,5 +97,5 @@ func (c *IndexClient) DeleteAlias(ctx context.Context, name string, opts *Delete
 	if opts == nil {
 		opts = &DeleteAliasOptions{}
 	}
-	return aliasKind.delete(ctx, c, "DeleteAlias", name, opts.IfMatch)
+	return aliasKind.delete(ctx, c.manager, "DeleteAlias", name, opts.IfMatch)
 }

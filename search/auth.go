@@ -18,7 +18,7 @@ import (
 const keyHeader = "api-key"
 
 // secretHeaders are the headers of a request that hold a credential.
-var secretHeaders = []string{keyHeader, "Authorization"}
+var secretHeaders = []string{keyHeader, "Authorization", userTokenHeader}
 
 // authentication is how a client proves who it is: with key or, unless withKey,
 // with token.

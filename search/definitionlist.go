@@ -7,17 +7,19 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"strconv"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
 // listNames yields the names of the definitions of a kind.
-func listNames[K any](ctx context.Context, c *IndexClient, kind *definitionKind[K], operation string) iter.Seq2[string, error] {
+func listNames[K any](ctx context.Context, c manager, kind *definitionKind[K], operation string, page listing) iter.Seq2[string, error] {
 	type named struct {
 		Name string `json:"name"`
 	}
 	return func(yield func(string, error) bool) {
-		for definition, err := range listDefinitions[named](ctx, c, kind, operation, func(n *named) string { return n.Name }, "$select", "name") {
+		for definition, err := range listDefinitions(ctx, c, kind, operation, page, func(n *named) string { return n.Name }, "$select", "name") {
 			if !yield(definition.Name, err) {
 				return
 			}
@@ -26,18 +28,58 @@ func listNames[K any](ctx context.Context, c *IndexClient, kind *definitionKind[
 }
 
 // listDefinitions yields the entries of a list of definitions of a kind, as T.
-// The service has always answered in one page; if it ever answers in several,
-// the others are followed rather than left out without a word.
-func listDefinitions[T, K any](ctx context.Context, c *IndexClient, kind *definitionKind[K], operation string, name func(*T) string, query ...string) iter.Seq2[T, error] {
+func listDefinitions[T, K any](ctx context.Context, c manager, kind *definitionKind[K], operation string, page listing, name func(*T) string, query ...string) iter.Seq2[T, error] {
+	call := kind.call(operation, "")
+	return listPages(ctx, c, kind.path, call, page, kind.allowed(c.conn), name, query...)
+}
+
+// listing are the options of every list.
+type listing ListIndexesOptions
+
+// listed returns the options of a list.
+func listed(opts *ListIndexesOptions) listing {
+	if opts == nil {
+		return listing{}
+	}
+	return listing(*opts)
+}
+
+// query returns the parameters of a list.
+func (l listing) query(conn *connection) (query []string, err error) {
+	if l == (listing{}) {
+		return nil, nil
+	}
+	if l.Prefix != "" {
+		query = append(query, "search", l.Prefix, "searchType", "prefix")
+	}
+	if l.PageSize != 0 {
+		query = append(query, "pageSize", strconv.Itoa(l.PageSize))
+	}
+	if l.PageSize < 0 || l.PageSize > maxListPage {
+		err = fmt.Errorf("PageSize is %d, want 1 to %d", l.PageSize, maxListPage)
+	}
+	if old := missing(conn.apiVersion, apiversion.ListPages); old != nil {
+		err = errors.Join(err, fmt.Errorf("Prefix and PageSize: %w", old))
+	}
+	return query, err
+}
+
+// maxListPage is the largest page of a list.
+const maxListPage = 3000
+
+// listPages yields the entries of a list, as T. The service of older versions
+// answers in one page. Further pages are followed whether or not they were asked
+// for: the default size of a page is the service's.
+func listPages[T any](ctx context.Context, c manager, path string, call call, page listing, invalid error, name func(*T) string, query ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		call := kind.call(operation, "")
-		if err := kind.allowed(c.conn); err != nil {
+		paging, err := page.query(c.conn)
+		if err := errors.Join(invalid, err); err != nil {
 			yield(zero, call.wrap(err))
 			return
 		}
 		seen := make(map[string]bool)
-		for next := c.conn.url(kind.path, query...); next != ""; {
+		for next := c.conn.url(path, append(query, paging...)...); next != ""; {
 			if seen[next] {
 				yield(zero, call.wrap(fmt.Errorf("%w: its pages go round in a circle", models.ErrMalformedReply)))
 				return
@@ -60,8 +102,8 @@ func listDefinitions[T, K any](ctx context.Context, c *IndexClient, kind *defini
 }
 
 // listPage gets one page and the address of the next, or "".
-func listPage[T any](ctx context.Context, c *IndexClient, address string, call call, name func(*T) string) (_ []T, next string, err error) {
-	ctx, end := c.conn.span(ctx, "IndexClient."+call.operation)
+func listPage[T any](ctx context.Context, c manager, address string, call call, name func(*T) string) (_ []T, next string, err error) {
+	ctx, end := c.span(ctx, call.operation)
 	defer func() { end(err) }()
 	body, resp, err := c.conn.getURL(ctx, address, call)
 	if err != nil {

@@ -16,8 +16,21 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
+// manager is the part of a client that manages definitions.
+type manager struct {
+	conn   *connection
+	client string // the name of the client's type
+}
+
+// span starts the span of an operation.
+func (c manager) span(ctx context.Context, operation string) (context.Context, func(error)) {
+	return c.conn.span(ctx, c.client+"."+operation)
+}
+
+func (c manager) connection() *connection { return c.conn }
+
 // definitionKind is one kind of what a service has definitions of: indexes,
-// synonym maps, aliases. Its type parameter is the definition.
+// indexers, aliases. Its type parameter is the definition.
 type definitionKind[T any] struct {
 	path     string // "/indexes"
 	noun     string // "index"
@@ -25,6 +38,19 @@ type definitionKind[T any] struct {
 	check    func(name string) error // of names
 	named    func(*T) (name, etag string)
 	needs    apiversion.Capability // 0 if all api-versions have it
+	keep     func(*T)              // keeps in an update what the service does not return; may be nil
+}
+
+// namedAtAll returns the check of names whose rules are left to the service, which
+// documents them less strictly than it keeps them. An empty name would be another
+// address.
+func namedAtAll(noun string) func(string) error {
+	return func(name string) error {
+		if name == "" {
+			return errors.New("the name of the " + noun + " is empty")
+		}
+		return nil
+	}
 }
 
 var indexKind = &definitionKind[models.SearchIndex]{
@@ -67,8 +93,8 @@ func (k *definitionKind[T]) url(conn *connection, name string, query ...string) 
 }
 
 // create creates a definition.
-func (k *definitionKind[T]) create(ctx context.Context, c *IndexClient, operation string, definition T) (_ T, err error) {
-	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+func (k *definitionKind[T]) create(ctx context.Context, c manager, operation string, definition T) (_ T, err error) {
+	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	name, _ := k.named(&definition)
 	call := k.call(operation, name)
@@ -81,8 +107,8 @@ func (k *definitionKind[T]) create(ctx context.Context, c *IndexClient, operatio
 
 // put creates or changes a definition. If neither condition is given, one that
 // was read is only written over the version that it was read from.
-func (k *definitionKind[T]) put(ctx context.Context, c *IndexClient, operation string, definition T, ifMatch, ifNoneMatch *azcore.ETag, query ...string) (_ T, err error) {
-	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string, definition T, ifMatch, ifNoneMatch *azcore.ETag, query ...string) (_ T, err error) {
+	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	var none T
 	name, etag := k.named(&definition)
@@ -95,12 +121,15 @@ func (k *definitionKind[T]) put(ctx context.Context, c *IndexClient, operation s
 		return none, call.wrap(err)
 	}
 	header.Set("Prefer", "return=representation")
+	if k.keep != nil {
+		k.keep(&definition)
+	}
 	return k.send(ctx, c, call, http.MethodPut, k.url(c.conn, name, query...), definition, header, http.StatusOK, http.StatusCreated)
 }
 
 // get returns a definition.
-func (k *definitionKind[T]) get(ctx context.Context, c *IndexClient, operation, name string) (definition T, err error) {
-	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+func (k *definitionKind[T]) get(ctx context.Context, c manager, operation, name string) (definition T, err error) {
+	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	var none T
 	call := k.call(operation, name)
@@ -135,8 +164,8 @@ func (k *definitionKind[T]) decode(body []byte, name string) (definition T, err 
 }
 
 // delete deletes a definition.
-func (k *definitionKind[T]) delete(ctx context.Context, c *IndexClient, operation, name string, ifMatch *azcore.ETag) (err error) {
-	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
+func (k *definitionKind[T]) delete(ctx context.Context, c manager, operation, name string, ifMatch *azcore.ETag) (err error) {
+	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	call := k.call(operation, name)
 	header, err := conditions(ifMatch, nil)
@@ -155,7 +184,7 @@ func (k *definitionKind[T]) delete(ctx context.Context, c *IndexClient, operatio
 }
 
 // send sends a definition and returns the service's.
-func (k *definitionKind[T]) send(ctx context.Context, c *IndexClient, call call, method, url string, definition T, header http.Header, expected ...int) (T, error) {
+func (k *definitionKind[T]) send(ctx context.Context, c manager, call call, method, url string, definition T, header http.Header, expected ...int) (T, error) {
 	var none, created T
 	body, err := encodeBody(definition)
 	if err != nil {
@@ -214,4 +243,23 @@ func condition(header http.Header, name string, etag *azcore.ETag) error {
 	}
 	header.Set(name, string(*etag))
 	return nil
+}
+
+// getPart gets something about one definition.
+func getPart[T, K any](ctx context.Context, c manager, k *definitionKind[K], operation, name, suffix string) (part T, err error) {
+	ctx, end := c.span(ctx, operation)
+	defer func() { end(err) }()
+	var none T
+	call := k.call(operation, name)
+	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {
+		return none, call.wrap(err)
+	}
+	body, resp, err := c.conn.getURL(ctx, c.conn.url(k.path+quoted(name)+suffix), call)
+	if err != nil {
+		return none, err
+	}
+	if err := json.Unmarshal(body, &part); err != nil {
+		return none, call.wrap(malformed(err, resp))
+	}
+	return part, nil
 }

@@ -23,8 +23,8 @@ type update[T any] struct {
 	query     []string
 }
 
-func (u update[T]) run(ctx context.Context, c *IndexClient, name string) (_ T, err error) {
-	ctx, end := c.conn.span(ctx, "IndexClient."+u.operation)
+func (u update[T]) run(ctx context.Context, c manager, name string) (_ T, err error) {
+	ctx, end := c.span(ctx, u.operation)
 	defer func() { end(err) }()
 	var none, wanted T
 	call := u.kind.call(u.operation, name)

@@ -24,6 +24,16 @@ var (
 	ErrSynonymMapNotFound = errors.New("search: synonym map not found")
 	// ErrAliasNotFound means that the alias does not exist.
 	ErrAliasNotFound = errors.New("search: alias not found")
+	// ErrDataSourceNotFound means that the data source does not exist.
+	ErrDataSourceNotFound = errors.New("search: data source not found")
+	// ErrIndexerNotFound means that the indexer does not exist.
+	ErrIndexerNotFound = errors.New("search: indexer not found")
+	// ErrSkillsetNotFound means that the skillset does not exist.
+	ErrSkillsetNotFound = errors.New("search: skillset not found")
+	// ErrKnowledgeSourceNotFound means that the knowledge source does not exist.
+	ErrKnowledgeSourceNotFound = errors.New("search: knowledge source not found")
+	// ErrKnowledgeBaseNotFound means that the knowledge base does not exist.
+	ErrKnowledgeBaseNotFound = errors.New("search: knowledge base not found")
 	// ErrDocumentNotFound means that the index exists, the document does not.
 	ErrDocumentNotFound = errors.New("search: document not found")
 	// ErrPreconditionFailed means that an IfMatch or IfNoneMatch condition did

@@ -13,11 +13,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// IndexClient manages the indexes of a service, its synonym maps and aliases. It
+// IndexClient manages the indexes of a service, its synonym maps and aliases, and
+// the sources and bases of knowledge. Indexers are managed by an IndexerClient. It
 // is safe for concurrent use and holds nothing that must be closed. It needs an
 // admin key, or the role "Search Service Contributor".
 type IndexClient struct {
-	conn *connection
+	manager
 }
 
 // NewIndexClient returns a client for a service that authenticates with Entra
@@ -38,7 +39,7 @@ func newIndexClient(endpoint string, auth authentication, opts *ClientOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("search: new index client: %w", err)
 	}
-	return &IndexClient{conn: conn}, nil
+	return &IndexClient{manager{conn, "IndexClient"}}, nil
 }
 
 // Endpoint returns the address of the service, without a trailing slash.
@@ -62,7 +63,7 @@ type CreateIndexOptions struct{}
 // *Error with status 409; a retry after a lost answer gets it as well, for the
 // index that it has created itself.
 func (c *IndexClient) CreateIndex(ctx context.Context, index models.SearchIndex, _ *CreateIndexOptions) (models.SearchIndex, error) {
-	return indexKind.create(ctx, c, "CreateIndex", index)
+	return indexKind.create(ctx, c.manager, "CreateIndex", index)
 }
 
 // CreateIndexIfMissingOptions are the options of IndexClient.CreateIndexIfMissing. There are
@@ -83,11 +84,11 @@ func (c *IndexClient) CreateIndexIfMissing(ctx context.Context, index models.Sea
 	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
 	defer func() { end(err) }()
 	anyETag := azcore.ETagAny
-	definition, err := indexKind.put(ctx, c, operation, index, nil, &anyETag)
+	definition, err := indexKind.put(ctx, c.manager, operation, index, nil, &anyETag)
 	if !errors.Is(err, ErrPreconditionFailed) {
 		return definition, err == nil, err
 	}
-	definition, err = indexKind.get(ctx, c, operation, index.Name)
+	definition, err = indexKind.get(ctx, c.manager, operation, index.Name)
 	return definition, false, err
 }
 
@@ -123,7 +124,7 @@ func (c *IndexClient) CreateOrUpdateIndex(ctx context.Context, index models.Sear
 	if opts == nil {
 		opts = &CreateOrUpdateIndexOptions{}
 	}
-	return indexKind.put(ctx, c, "CreateOrUpdateIndex", index, opts.IfMatch, opts.IfNoneMatch, downtime(opts.AllowIndexDowntime)...)
+	return indexKind.put(ctx, c.manager, "CreateOrUpdateIndex", index, opts.IfMatch, opts.IfNoneMatch, downtime(opts.AllowIndexDowntime)...)
 }
 
 // GetIndexOptions are the options of IndexClient.GetIndex. There are none yet.
@@ -132,7 +133,7 @@ type GetIndexOptions struct{}
 // GetIndex returns the definition of an index. If there is none of that name
 // the error is ErrIndexNotFound.
 func (c *IndexClient) GetIndex(ctx context.Context, name string, _ *GetIndexOptions) (models.SearchIndex, error) {
-	return indexKind.get(ctx, c, "GetIndex", name)
+	return indexKind.get(ctx, c.manager, "GetIndex", name)
 }
 
 // DeleteIndexOptions are the options of IndexClient.DeleteIndex. nil and the
@@ -150,7 +151,7 @@ func (c *IndexClient) DeleteIndex(ctx context.Context, name string, opts *Delete
 	if opts == nil {
 		opts = &DeleteIndexOptions{}
 	}
-	return indexKind.delete(ctx, c, "DeleteIndex", name, opts.IfMatch)
+	return indexKind.delete(ctx, c.manager, "DeleteIndex", name, opts.IfMatch)
 }
 
 func (c *IndexClient) call(operation, index string) call {
@@ -180,25 +181,32 @@ func (c *IndexClient) getNamed(ctx context.Context, call call, suffix string, v 
 	return nil
 }
 
-// ListIndexesOptions are the options of IndexClient.ListIndexes. There are none
-// yet.
-type ListIndexesOptions struct{}
+// ListIndexesOptions are the options of IndexClient.ListIndexes. nil
+// and the zero value are ready to use.
+type ListIndexesOptions struct {
+	// Prefix lists only those whose names begin so. It needs api-version
+	// 2026-10-01, or 2026-08-01-preview. Defaults to all.
+	Prefix string
+	// PageSize is how many come in one reply, 1 to 3000; all pages are read anyway. It
+	// needs api-version 2026-10-01, or 2026-08-01-preview. Defaults to the service's choice.
+	PageSize int
+}
 
 // ListIndexes returns the definitions of all indexes of the service. The
 // request is made when the iteration starts, and again for every iteration. An
 // error is the last thing that is yielded, with a zero index.
-func (c *IndexClient) ListIndexes(ctx context.Context, _ *ListIndexesOptions) iter.Seq2[models.SearchIndex, error] {
-	return listDefinitions(ctx, c, indexKind, "ListIndexes", indexKind.name)
+func (c *IndexClient) ListIndexes(ctx context.Context, opts *ListIndexesOptions) iter.Seq2[models.SearchIndex, error] {
+	return listDefinitions(ctx, c.manager, indexKind, "ListIndexes", listed(opts), indexKind.name)
 }
 
-// ListIndexNamesOptions are the options of IndexClient.ListIndexNames. There
-// are none yet.
-type ListIndexNamesOptions struct{}
+// ListIndexNamesOptions are the options of IndexClient.ListIndexNames. nil
+// and the zero value are ready to use.
+type ListIndexNamesOptions ListIndexesOptions
 
 // ListIndexNames is ListIndexes without all but the names, which is much less
 // for the service to send.
-func (c *IndexClient) ListIndexNames(ctx context.Context, _ *ListIndexNamesOptions) iter.Seq2[string, error] {
-	return listNames(ctx, c, indexKind, "ListIndexNames")
+func (c *IndexClient) ListIndexNames(ctx context.Context, opts *ListIndexNamesOptions) iter.Seq2[string, error] {
+	return listNames(ctx, c.manager, indexKind, "ListIndexNames", listed((*ListIndexesOptions)(opts)))
 }
 
 // UpdateIndexOptions are the options of IndexClient.UpdateIndex. nil and the
@@ -234,7 +242,7 @@ func (c *IndexClient) UpdateIndex(ctx context.Context, name string, change func(
 		same:      sameIndex,
 		attempts:  opts.MaxAttempts,
 		query:     downtime(opts.AllowIndexDowntime),
-	}.run(ctx, c, name)
+	}.run(ctx, c.manager, name)
 }
 
 // sameIndex reports whether the definition that was wanted is the one that is

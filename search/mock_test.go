@@ -106,3 +106,10 @@ type hotel struct {
 
 // emptyOK is a reply that no batch of the tests that use it can be judged by.
 const emptyOK = `{"value":[]}`
+
+func newIndexerClient(t testing.TB, w policy.Transporter) *search.IndexerClient {
+	t.Helper()
+	client, err := search.NewIndexerClientWithKey(testEndpoint, azcore.NewKeyCredential(testKey), options(w))
+	require.NoError(t, err)
+	return client
+}

@@ -43,6 +43,10 @@ type SearchOptions struct {
 	// FacetByValue. Defaults to none.
 	Facets []Facet
 
+	// MoreLikeThis is the key of a document; those that are like it in SearchFields are
+	// found, and the text must be empty. It needs api-version 2026-10-01. Defaults to none.
+	MoreLikeThis string
+
 	// QueryType is the syntax of the text. Defaults to models.QueryTypeSimple.
 	QueryType models.QueryType
 	// SearchMode says whether documents must match any or all terms of the text.
@@ -119,6 +123,7 @@ func (o *SearchOptions) body(text string, version apiversion.Version) ([]byte, e
 	}
 	b := newQueryBody(version)
 	b.text("search", "the search text", text)
+	o.like(b, text)
 	b.filter("filter", "Filter", o.Filter)
 	b.orderBy(o.OrderBy)
 	o.page(b)
@@ -137,6 +142,17 @@ func (o *SearchOptions) body(text string, version apiversion.Version) ([]byte, e
 	o.debug(b)
 	b.additional(0, o.AdditionalProperties)
 	return b.end()
+}
+
+func (o *SearchOptions) like(b *queryBody, text string) {
+	if o.MoreLikeThis == "" {
+		return
+	}
+	b.needs("MoreLikeThis", apiversion.MoreLikeThis)
+	if text != "" {
+		b.problemf("MoreLikeThis", "the search text must be empty with it")
+	}
+	b.text("moreLikeThis", "MoreLikeThis", o.MoreLikeThis)
 }
 
 func (o *SearchOptions) page(b *queryBody) {

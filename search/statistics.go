@@ -2,7 +2,9 @@ package search
 
 import (
 	"context"
+	"iter"
 
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -43,4 +45,18 @@ func (c *IndexClient) GetServiceStatistics(ctx context.Context, _ *GetServiceSta
 		return models.ServiceStatistics{}, call.wrap(malformed(err, resp))
 	}
 	return stats, nil
+}
+
+// ListIndexStatisticsOptions are the options of IndexClient.ListIndexStatistics. nil and
+// the zero value are ready to use.
+type ListIndexStatisticsOptions ListIndexesOptions
+
+// ListIndexStatistics returns the statistics of all indexes, by name, in one request a
+// page. It takes api-version 2026-10-01, or 2025-11-01-preview. An error is the last
+// thing that is yielded.
+func (c *IndexClient) ListIndexStatistics(ctx context.Context, opts *ListIndexStatisticsOptions) iter.Seq2[models.NamedIndexStatistics, error] {
+	call := c.call("ListIndexStatistics", "")
+	page := listed((*ListIndexesOptions)(opts))
+	name := func(s *models.NamedIndexStatistics) string { return s.Name }
+	return listPages(ctx, c.manager, "/indexstats", call, page, missing(c.conn.apiVersion, apiversion.IndexSummaries), name)
 }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -15,17 +14,8 @@ var synonymMapKind = &definitionKind[models.SynonymMap]{
 	path:     "/synonymmaps",
 	noun:     "synonym map",
 	notFound: ErrSynonymMapNotFound,
-	check:    validateSynonymMapName,
+	check:    namedAtAll("synonym map"),
 	named:    func(x *models.SynonymMap) (string, string) { return x.Name, x.ETag },
-}
-
-// validateSynonymMapName leaves the rules to the service, which documents them
-// less strictly than it keeps them. An empty name would be another address.
-func validateSynonymMapName(name string) error {
-	if name == "" {
-		return errors.New("the name of the synonym map is empty")
-	}
-	return nil
 }
 
 // CreateSynonymMapOptions are the options of IndexClient.CreateSynonymMap. There
@@ -37,7 +27,7 @@ type CreateSynonymMapOptions struct{}
 // name that exists is an *Error with status 409; a retry after a lost answer
 // gets it as well, for the map that it has created itself.
 func (c *IndexClient) CreateSynonymMap(ctx context.Context, synonyms models.SynonymMap, _ *CreateSynonymMapOptions) (models.SynonymMap, error) {
-	return synonymMapKind.create(ctx, c, "CreateSynonymMap", synonyms)
+	return synonymMapKind.create(ctx, c.manager, "CreateSynonymMap", synonyms)
 }
 
 // CreateOrUpdateSynonymMapOptions are the options of
@@ -60,7 +50,7 @@ func (c *IndexClient) CreateOrUpdateSynonymMap(ctx context.Context, synonyms mod
 	if opts == nil {
 		opts = &CreateOrUpdateSynonymMapOptions{}
 	}
-	return synonymMapKind.put(ctx, c, "CreateOrUpdateSynonymMap", synonyms, opts.IfMatch, opts.IfNoneMatch)
+	return synonymMapKind.put(ctx, c.manager, "CreateOrUpdateSynonymMap", synonyms, opts.IfMatch, opts.IfNoneMatch)
 }
 
 // UpdateSynonymMapOptions are the options of IndexClient.UpdateSynonymMap. nil
@@ -84,7 +74,7 @@ func (c *IndexClient) UpdateSynonymMap(ctx context.Context, name string, change 
 		change:    change,
 		same:      sameSynonyms,
 		attempts:  opts.MaxAttempts,
-	}.run(ctx, c, name)
+	}.run(ctx, c.manager, name)
 }
 
 // sameSynonyms reports whether two maps expand queries in the same way.
@@ -100,28 +90,29 @@ type GetSynonymMapOptions struct{}
 // GetSynonymMap returns a synonym map. If there is none of that name the error
 // is ErrSynonymMapNotFound.
 func (c *IndexClient) GetSynonymMap(ctx context.Context, name string, _ *GetSynonymMapOptions) (models.SynonymMap, error) {
-	return synonymMapKind.get(ctx, c, "GetSynonymMap", name)
+	return synonymMapKind.get(ctx, c.manager, "GetSynonymMap", name)
 }
 
-// ListSynonymMapsOptions are the options of IndexClient.ListSynonymMaps. There
-// are none yet.
-type ListSynonymMapsOptions struct{}
+// ListSynonymMapsOptions are the options of IndexClient.ListSynonymMaps. nil
+// and the zero value are ready to use.
+type ListSynonymMapsOptions ListIndexesOptions
 
 // ListSynonymMaps returns all synonym maps of the service. The request is made
 // when the iteration starts, and again for every iteration. An error is the last
 // thing that is yielded, with a zero map.
-func (c *IndexClient) ListSynonymMaps(ctx context.Context, _ *ListSynonymMapsOptions) iter.Seq2[models.SynonymMap, error] {
-	return listDefinitions(ctx, c, synonymMapKind, "ListSynonymMaps", synonymMapKind.name)
+func (c *IndexClient) ListSynonymMaps(ctx context.Context, opts *ListSynonymMapsOptions) iter.Seq2[models.SynonymMap, error] {
+	return listDefinitions(ctx, c.manager, synonymMapKind, "ListSynonymMaps", listed((*ListIndexesOptions)(opts)), synonymMapKind.name)
 }
 
 // ListSynonymMapNamesOptions are the options of
-// IndexClient.ListSynonymMapNames. There are none yet.
-type ListSynonymMapNamesOptions struct{}
+// IndexClient.ListSynonymMapNames. nil
+// and the zero value are ready to use.
+type ListSynonymMapNamesOptions ListIndexesOptions
 
 // ListSynonymMapNames is ListSynonymMaps without all but the names, which is much
 // less for the service to send.
-func (c *IndexClient) ListSynonymMapNames(ctx context.Context, _ *ListSynonymMapNamesOptions) iter.Seq2[string, error] {
-	return listNames(ctx, c, synonymMapKind, "ListSynonymMapNames")
+func (c *IndexClient) ListSynonymMapNames(ctx context.Context, opts *ListSynonymMapNamesOptions) iter.Seq2[string, error] {
+	return listNames(ctx, c.manager, synonymMapKind, "ListSynonymMapNames", listed((*ListIndexesOptions)(opts)))
 }
 
 // DeleteSynonymMapOptions are the options of IndexClient.DeleteSynonymMap. nil
@@ -139,5 +130,5 @@ func (c *IndexClient) DeleteSynonymMap(ctx context.Context, name string, opts *D
 	if opts == nil {
 		opts = &DeleteSynonymMapOptions{}
 	}
-	return synonymMapKind.delete(ctx, c, "DeleteSynonymMap", name, opts.IfMatch)
+	return synonymMapKind.delete(ctx, c.manager, "DeleteSynonymMap", name, opts.IfMatch)
 }

@@ -51,6 +51,18 @@ const (
 	// AnalyzeNormalizer analyzes a text with a normalizer.
 	AnalyzeNormalizer
 
+	// Of indexers and skillsets.
+
+	// ResetSkills runs single skills again.
+	ResetSkills
+
+	// Of knowledge.
+
+	// KnowledgeFiles are files that clients upload to a knowledge source.
+	KnowledgeFiles
+	// RetrieveStream is the answer of a knowledge base as a stream of events.
+	RetrieveStream
+
 	// Of indexers and what they need.
 
 	// RetiredMembers are those of indexers and skills that the service has given up, and the first entity and

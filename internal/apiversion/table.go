@@ -28,7 +28,7 @@ var table = []release{
 	},
 	{
 		version: "2020-06-30-preview", like: "2020-06-30",
-		adds: []Capability{Normalizers, QueryLanguage, ResetDocuments},
+		adds: []Capability{Normalizers, QueryLanguage, ResetDocuments, ResetSkills},
 	},
 	{
 		version: "2021-04-30-preview", like: "2020-06-30-preview",
@@ -110,11 +110,13 @@ var table = []release{
 	},
 	{
 		version: "2026-08-01-preview", like: "2026-05-01-preview",
-		adds: []Capability{ListPages},
+		adds: []Capability{ListPages, KnowledgeFiles, RetrieveStream},
 	},
 	{
 		version: "2026-10-01", like: Default,
-		adds: []Capability{PermissionFilters, Resync, IndexSummaries, ListPages, MoreLikeThis},
+		adds: []Capability{
+			PermissionFilters, Resync, IndexSummaries, ListPages, MoreLikeThis, KnowledgeFiles, RetrieveStream,
+		},
 	},
 	// Nothing is published of it but its name.
 	{version: "2026-11-01-preview", like: "2026-08-01-preview"},

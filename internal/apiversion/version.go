@@ -14,7 +14,7 @@ import (
 )
 
 // Default is the version that the client asks for unless its options name another
-// one: the newest stable version that all of the vendor's own clients have.
+// one: the newest stable version that the emulator has as a whole.
 const Default = "2026-04-01"
 
 // Version is one version of the service's REST API. Versions are equal if their

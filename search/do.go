@@ -1,0 +1,108 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+)
+
+// AnyClient is a client of this package.
+type AnyClient interface {
+	// Endpoint returns the address of the service, without a trailing slash.
+	Endpoint() string
+	connection() *connection
+}
+
+func (c *Client) connection() *connection { return c.conn }
+
+// DoOptions are the options of Do. nil and the zero value are ready to use.
+type DoOptions struct {
+	// Query are parameters of the address, without the api-version.
+	Query url.Values
+	// Header are further headers. Credentials are those of the client.
+	Header http.Header
+	// APIVersion is that of this call. Defaults to that of the client.
+	APIVersion string
+}
+
+// Do sends a request that this package has no function for, such as an operation of a
+// preview, with the credentials, retries and errors of every other. path begins with a
+// slash and is escaped: PathOf makes one of names. body is written as JSON, nil for
+// none; a json.RawMessage is sent as it is.
+//
+// A status other than 2xx is an *Error. The body of the reply is in memory, and need not
+// be closed, unless Header asks for "text/event-stream": then the caller reads it as it
+// comes, and closes it.
+func Do(ctx context.Context, client AnyClient, method, path string, body any, opts *DoOptions) (_ *http.Response, err error) {
+	if opts == nil {
+		opts = &DoOptions{}
+	}
+	conn := *client.connection()
+	ctx, end := conn.span(ctx, "Do")
+	defer func() { end(err) }()
+	call := call{operation: method + " " + path, needs: manageIndexes}
+	var invalid error
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#") {
+		invalid = fmt.Errorf("got the path %q, want one that begins with a slash and has no query", path)
+	}
+	if opts.APIVersion != "" {
+		conn.apiVersion = apiversion.Of(opts.APIVersion)
+		if !apiVersionPattern.MatchString(opts.APIVersion) {
+			invalid = errors.Join(invalid, fmt.Errorf("APIVersion %q is not a date like %q", opts.APIVersion, DefaultAPIVersion))
+		}
+	}
+	if invalid != nil {
+		return nil, call.wrap(invalid)
+	}
+	address := conn.url(path)
+	if len(opts.Query) > 0 {
+		address += "&" + opts.Query.Encode()
+	}
+	req, err := conn.newRequest(ctx, method, address, acceptMinimal)
+	if err != nil {
+		return nil, call.wrap(err)
+	}
+	for name, values := range opts.Header {
+		req.Raw().Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+	}
+	if body != nil {
+		encoded, raw := body.(json.RawMessage)
+		if !raw {
+			encoded, err = encodeBody(body)
+		}
+		if err == nil {
+			err = lend(req, encoded)
+		}
+		if err != nil {
+			return nil, call.wrap(err)
+		}
+	}
+	if strings.Contains(req.Raw().Header.Get("Accept"), "event-stream") {
+		runtime.SkipBodyDownload(req)
+	}
+	return conn.send(req, call, successes...)
+}
+
+// successes are the statuses of success.
+var successes = []int{
+	http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent, http.StatusPartialContent, http.StatusMultiStatus,
+}
+
+// PathOf returns the path of something of that name in a collection, and of what
+// follows: PathOf("indexers", "it's", "search.run") is "/indexers('it%27%27s')/search.run".
+func PathOf(collection, name string, further ...string) string {
+	path := "/" + collection + quoted(name)
+	for _, f := range further {
+		path += "/" + f
+	}
+	return path
+}

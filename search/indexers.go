@@ -1,0 +1,98 @@
+package search
+
+import (
+	"context"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/models/indexers"
+)
+
+var indexerKind = &definitionKind[indexers.Indexer]{
+	path:     "/indexers",
+	noun:     "indexer",
+	notFound: ErrIndexerNotFound,
+	check:    namedAtAll("indexer"),
+	named:    func(x *indexers.Indexer) (string, string) { return x.Name, x.ETag },
+}
+
+// CreateIndexerOptions are the options of IndexerClient.CreateIndexer. There are
+// none yet.
+type CreateIndexerOptions struct{}
+
+// CreateIndexer creates an indexer and returns it as the service has it, with
+// its ETag. The service
+// runs it at once, unless it is disabled. One of that name that exists is an *Error with status 409; a
+// retry after a lost answer gets it as well, for the one that it has created itself.
+func (c *IndexerClient) CreateIndexer(ctx context.Context, indexer indexers.Indexer, _ *CreateIndexerOptions) (indexers.Indexer, error) {
+	return indexerKind.create(ctx, c.manager, "CreateIndexer", indexer)
+}
+
+// CreateOrUpdateIndexerOptions are the options of IndexerClient.CreateOrUpdateIndexer.
+// nil and the zero value are ready to use.
+type CreateOrUpdateIndexerOptions struct {
+	// IfMatch and IfNoneMatch are as in CreateOrUpdateIndexOptions: IfMatch defaults
+	// to the ETag of the definition if that has one and IfNoneMatch is not given.
+	IfMatch     *azcore.ETag
+	IfNoneMatch *azcore.ETag
+}
+
+// CreateOrUpdateIndexer creates an indexer or replaces the one that exists, and
+// returns it as the service has it. It does not run at once: see RunIndexer. A condition that does not hold is
+// ErrPreconditionFailed. A definition that was read from a service has an ETag and is
+// written only over the version it was read from; see CreateOrUpdateIndex.
+func (c *IndexerClient) CreateOrUpdateIndexer(ctx context.Context, indexer indexers.Indexer, opts *CreateOrUpdateIndexerOptions) (indexers.Indexer, error) {
+	if opts == nil {
+		opts = &CreateOrUpdateIndexerOptions{}
+	}
+	return indexerKind.put(ctx, c.manager, "CreateOrUpdateIndexer", indexer, opts.IfMatch, opts.IfNoneMatch)
+}
+
+// GetIndexerOptions are the options of IndexerClient.GetIndexer. There are none
+// yet.
+type GetIndexerOptions struct{}
+
+// GetIndexer returns an indexer. If there is none of that name the error is
+// ErrIndexerNotFound.
+func (c *IndexerClient) GetIndexer(ctx context.Context, name string, _ *GetIndexerOptions) (indexers.Indexer, error) {
+	return indexerKind.get(ctx, c.manager, "GetIndexer", name)
+}
+
+// ListIndexersOptions are the options of IndexerClient.ListIndexers. nil and the
+// zero value are ready to use.
+type ListIndexersOptions ListIndexesOptions
+
+// ListIndexers returns all indexers of the service. The request is made when the
+// iteration starts, and again for every iteration. An error is the last thing that is
+// yielded, with a zero indexer.
+func (c *IndexerClient) ListIndexers(ctx context.Context, opts *ListIndexersOptions) iter.Seq2[indexers.Indexer, error] {
+	return listDefinitions(ctx, c.manager, indexerKind, "ListIndexers", listed((*ListIndexesOptions)(opts)), indexerKind.name)
+}
+
+// ListIndexerNamesOptions are the options of IndexerClient.ListIndexerNames. nil and
+// the zero value are ready to use.
+type ListIndexerNamesOptions ListIndexesOptions
+
+// ListIndexerNames is ListIndexers without all but the names, which is much less for
+// the service to send.
+func (c *IndexerClient) ListIndexerNames(ctx context.Context, opts *ListIndexerNamesOptions) iter.Seq2[string, error] {
+	return listNames(ctx, c.manager, indexerKind, "ListIndexerNames", listed((*ListIndexesOptions)(opts)))
+}
+
+// DeleteIndexerOptions are the options of IndexerClient.DeleteIndexer. nil and
+// the zero value are ready to use.
+type DeleteIndexerOptions struct {
+	// IfMatch deletes the indexer only if its ETag is this one. Defaults to no
+	// condition.
+	IfMatch *azcore.ETag
+}
+
+// DeleteIndexer deletes an indexer. What it has indexed stays. If there is none of that name the
+// error is ErrIndexerNotFound; a retry after a lost answer gets it as well.
+func (c *IndexerClient) DeleteIndexer(ctx context.Context, name string, opts *DeleteIndexerOptions) error {
+	if opts == nil {
+		opts = &DeleteIndexerOptions{}
+	}
+	return indexerKind.delete(ctx, c.manager, "DeleteIndexer", name, opts.IfMatch)
+}

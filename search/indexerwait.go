@@ -1,0 +1,136 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models/indexers"
+)
+
+// The pauses between two looks at the status of an indexer.
+const (
+	firstIndexerPause = time.Second
+	maxIndexerPause   = 30 * time.Second
+)
+
+// WaitForIndexerOptions are the options of IndexerClient.WaitForIndexer. nil and the
+// zero value are ready to use.
+type WaitForIndexerOptions struct {
+	// MaxPause is the longest pause between two looks at the status; the first is a
+	// second, and each is half as long again as the one before. Defaults to 30 s.
+	MaxPause time.Duration
+}
+
+// IndexerError is an execution of an indexer that failed, or in which items did.
+type IndexerError struct {
+	// Name is the name of the indexer.
+	Name string
+	// Execution says what happened. Its Errors name the items.
+	Execution indexers.Execution
+}
+
+// Error returns the reason, and the first item that failed. Its text can hold the key
+// of a document.
+func (e *IndexerError) Error() string {
+	x := e.Execution
+	text := fmt.Sprintf("search: indexer %q: execution ended with status %q", e.Name, x.Status)
+	if x.ErrorMessage != "" {
+		text += ": " + oneLine(x.ErrorMessage)
+	}
+	if x.ItemsFailed > 0 {
+		text += fmt.Sprintf("; %d of %d items failed", x.ItemsFailed, x.ItemsProcessed)
+	}
+	if len(x.Errors) > 0 {
+		text += fmt.Sprintf("; first: %q: %s", x.Errors[0].Key, oneLine(x.Errors[0].ErrorMessage))
+	}
+	return text
+}
+
+// WaitForIndexer runs an indexer and waits until the execution has ended. It returns
+// the execution, and an *IndexerError if it failed or items of it did. If an execution
+// is under way already it waits for its end first, and then runs the indexer. A
+// disabled indexer runs nothing: the wait lasts until ctx ends.
+//
+// ctx bounds the wait, not the execution, which nothing can stop. Its error is then
+// that of WaitForIndexer.
+func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *WaitForIndexerOptions) (_ indexers.Execution, err error) {
+	const operation = "WaitForIndexer"
+	ctx, end := c.span(ctx, operation)
+	defer func() { end(err) }()
+	if opts == nil {
+		opts = &WaitForIndexerOptions{}
+	}
+	pause := pauses{next: firstIndexerPause, most: opts.MaxPause}
+	if pause.most <= 0 {
+		pause.most = maxIndexerPause
+	}
+	var before *indexers.Execution
+	for started := false; ; {
+		status, err := c.GetIndexerStatus(ctx, name, nil)
+		if err != nil {
+			return indexers.Execution{}, err
+		}
+		last := status.LastResult
+		switch busy := last != nil && last.Status == indexers.ExecutionStatusInProgress; {
+		case busy:
+		case !started:
+			before = last
+			if started, err = c.start(ctx, name); err != nil {
+				return indexers.Execution{}, err
+			}
+		case !sameExecution(before, last) && last.Status != indexers.ExecutionStatusReset:
+			return *last, failure(name, *last)
+		}
+		if err := pause.wait(ctx); err != nil {
+			return indexers.Execution{}, indexerKind.call(operation, name).wrap(err)
+		}
+	}
+}
+
+// start runs an indexer, and reports whether it did: not while it runs already.
+func (c *IndexerClient) start(ctx context.Context, name string) (bool, error) {
+	err := c.RunIndexer(ctx, name, nil)
+	var refused *Error
+	if errors.As(err, &refused) && (refused.StatusCode == http.StatusConflict || refused.StatusCode == http.StatusTooManyRequests) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// sameExecution reports whether last is the execution, or the reset, that was the last
+// one before.
+func sameExecution(before, last *indexers.Execution) bool {
+	switch {
+	case before == nil || last == nil:
+		return before == last
+	case before.StartTime == nil || last.StartTime == nil:
+		return before.StartTime == last.StartTime && before.Status == last.Status
+	}
+	return before.StartTime.Equal(*last.StartTime)
+}
+
+func failure(name string, x indexers.Execution) error {
+	if x.Status == indexers.ExecutionStatusSuccess && x.ItemsFailed == 0 {
+		return nil
+	}
+	return &IndexerError{Name: name, Execution: x}
+}
+
+// pauses grow.
+type pauses struct{ next, most time.Duration }
+
+// wait waits for the next pause, or until ctx ends, and returns its error then.
+func (p *pauses) wait(ctx context.Context) error {
+	timer := time.NewTimer(min(p.next, p.most))
+	defer timer.Stop()
+	p.next += p.next / 2
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

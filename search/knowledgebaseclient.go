@@ -1,0 +1,188 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/models/knowledge"
+)
+
+// KnowledgeBaseClient asks one knowledge base. It is safe for concurrent use and holds
+// nothing that must be closed. It needs a query key, or the role "Search Index Data
+// Reader". An IndexClient manages bases.
+type KnowledgeBaseClient struct {
+	conn *connection
+	name string
+}
+
+// NewKnowledgeBaseClient returns a client for a knowledge base that authenticates with
+// Entra ID. For endpoint and opts see NewClient. It sends nothing, and reports every
+// problem with its arguments at once, joined with errors.Join.
+func NewKnowledgeBaseClient(endpoint, knowledgeBase string, cred azcore.TokenCredential, opts *ClientOptions) (*KnowledgeBaseClient, error) {
+	return newKnowledgeBaseClient(endpoint, knowledgeBase, authentication{token: cred}, opts)
+}
+
+// NewKnowledgeBaseClientWithKey is NewKnowledgeBaseClient with an API key, which can be
+// rotated while the client is in use.
+func NewKnowledgeBaseClientWithKey(endpoint, knowledgeBase string, cred *azcore.KeyCredential, opts *ClientOptions) (*KnowledgeBaseClient, error) {
+	return newKnowledgeBaseClient(endpoint, knowledgeBase, authentication{withKey: true, key: cred}, opts)
+}
+
+func newKnowledgeBaseClient(endpoint, name string, auth authentication, opts *ClientOptions) (*KnowledgeBaseClient, error) {
+	conn, err := newConnection(endpoint, auth, opts)
+	err = errors.Join(err, knowledgeBaseKind.check(name))
+	if err == nil {
+		err = knowledgeBaseKind.allowed(conn)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("search: new knowledge base client: %w", err)
+	}
+	return &KnowledgeBaseClient{conn: conn, name: name}, nil
+}
+
+// Endpoint returns the address of the service, without a trailing slash.
+func (c *KnowledgeBaseClient) Endpoint() string { return c.conn.root }
+
+func (c *KnowledgeBaseClient) connection() *connection { return c.conn }
+
+// RetrieveOptions are the options of Retrieve and RetrieveStream. nil and the zero
+// value are ready to use.
+type RetrieveOptions struct {
+	// UserToken is the token of the user who asks, for sources that show a user only
+	// what is permitted. It is never logged. Defaults to none.
+	UserToken string
+}
+
+// userTokenHeader carries the token of a user.
+const userTokenHeader = "X-Ms-Query-Source-Authorization"
+
+// Retrieved is the answer of a knowledge base.
+type Retrieved struct {
+	knowledge.Response
+	// Partial says that a source failed, or that the time was up: the answer lacks
+	// something. Its Activity says what, if the request has IncludeActivity.
+	Partial bool
+}
+
+// Retrieve asks the base and waits for the whole answer. If a source failed the answer
+// is Partial, and the error nil. If there is no such base the error is
+// ErrKnowledgeBaseNotFound.
+func (c *KnowledgeBaseClient) Retrieve(ctx context.Context, request knowledge.Request, opts *RetrieveOptions) (_ Retrieved, err error) {
+	const operation = "Retrieve"
+	ctx, end := c.conn.span(ctx, "KnowledgeBaseClient."+operation)
+	defer func() { end(err) }()
+	call := c.call(operation)
+	req, err := c.request(ctx, request, opts, acceptMinimal)
+	if err != nil {
+		return Retrieved{}, call.wrap(err)
+	}
+	resp, err := c.conn.send(req, call, http.StatusOK, http.StatusPartialContent)
+	if err != nil {
+		return Retrieved{}, err
+	}
+	answer := Retrieved{Partial: resp.StatusCode == http.StatusPartialContent}
+	body, err := runtime.Payload(resp)
+	if err == nil {
+		err = json.Unmarshal(trimBOM(body), &answer.Response)
+	}
+	if err != nil {
+		return Retrieved{}, call.wrap(malformed(err, resp))
+	}
+	return answer, nil
+}
+
+// RetrieveStream asks the base and yields the events of its answer as they come, the
+// last one a knowledge.Completed. The request is made when the iteration starts, and
+// again for every iteration; it is not repeated once an event has come. An error is the
+// last thing that is yielded: with a knowledge.Failed if the service ends the stream by
+// it, otherwise with nil. A stream that ends without its last event is an error with
+// models.ErrMalformedReply, or that of ctx, in its chain. It takes api-version
+// 2026-10-01, or 2026-08-01-preview.
+func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowledge.Request, opts *RetrieveOptions) iter.Seq2[knowledge.Event, error] {
+	const operation = "RetrieveStream"
+	return func(yield func(knowledge.Event, error) bool) {
+		var err error
+		ctx, end := c.conn.span(ctx, "KnowledgeBaseClient."+operation)
+		defer func() { end(err) }()
+		call := c.call(operation)
+		if err = missing(c.conn.apiVersion, apiversion.RetrieveStream); err != nil {
+			err = call.wrap(err)
+			yield(nil, err)
+			return
+		}
+		req, err := c.request(ctx, request, opts, "text/event-stream")
+		if err != nil {
+			err = call.wrap(err)
+			yield(nil, err)
+			return
+		}
+		runtime.SkipBodyDownload(req)
+		resp, err := c.conn.send(req, call, http.StatusOK)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		err = c.events(ctx, call, resp, yield)
+	}
+}
+
+// events yields the events of a reply until the last one, and returns the error that it
+// has yielded.
+func (c *KnowledgeBaseClient) events(ctx context.Context, call call, resp *http.Response, yield func(knowledge.Event, error) bool) error {
+	defer func() { _ = resp.Body.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = resp.Body.Close() }) // at once, whatever the transport
+	defer stop()
+	events := newEventReader(resp.Body)
+	for {
+		name, data, err := events.next()
+		var event knowledge.Event
+		last := false
+		if err == nil {
+			event, last, err = knowledge.DecodeEvent(name, data)
+		}
+		switch {
+		case ctx.Err() != nil:
+			event, err = nil, call.wrap(context.Cause(ctx))
+		case err != nil:
+			err = call.wrap(malformed(err, resp))
+		default:
+			if failed, is := event.(knowledge.Failed); is {
+				err = call.wrap(fmt.Errorf("the service ended the stream: %s (%s, request id %s)", oneLine(failed.Error.Message), failed.Error.Code, requestID(resp)))
+			}
+		}
+		if !yield(event, err) || err != nil || last {
+			return err
+		}
+	}
+}
+
+// request returns the request that asks the base.
+func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Request, opts *RetrieveOptions, accept string) (*policy.Request, error) {
+	body, err := encodeBody(request)
+	if err != nil {
+		return nil, err
+	}
+	req, err := c.conn.newRequest(ctx, http.MethodPost, c.conn.url(knowledgeBaseKind.path+quoted(c.name)+"/retrieve"), accept)
+	if err != nil {
+		return nil, err
+	}
+	if opts != nil && opts.UserToken != "" {
+		req.Raw().Header.Set(userTokenHeader, opts.UserToken)
+	}
+	return req, lend(req, body)
+}
+
+func (c *KnowledgeBaseClient) call(operation string) call {
+	call := knowledgeBaseKind.call(operation, c.name)
+	call.needs = readDocuments
+	return call
+}

@@ -1,0 +1,90 @@
+package search
+
+import (
+	"context"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/models/knowledge"
+)
+
+var knowledgeSourceKind = &definitionKind[knowledge.Source]{
+	path:     "/knowledgesources",
+	noun:     "knowledge source",
+	notFound: ErrKnowledgeSourceNotFound,
+	check:    namedAtAll("knowledge source"),
+	named:    func(x *knowledge.Source) (string, string) { return x.Name, x.ETag },
+	needs:    apiversion.KnowledgeBases,
+}
+
+// CreateKnowledgeSourceOptions are the options of IndexClient.CreateKnowledgeSource. There are
+// none yet.
+type CreateKnowledgeSourceOptions struct{}
+
+// CreateKnowledgeSource creates a knowledge source and returns it as the service has it, with
+// its ETag. A source that copies its content makes an index, an indexer and
+// so on for it. Sources take api-version 2026-04-01, or 2025-11-01-preview. One of that name that exists is an *Error with status 409; a
+// retry after a lost answer gets it as well, for the one that it has created itself.
+func (c *IndexClient) CreateKnowledgeSource(ctx context.Context, knowledgeSource knowledge.Source, _ *CreateKnowledgeSourceOptions) (knowledge.Source, error) {
+	return knowledgeSourceKind.create(ctx, c.manager, "CreateKnowledgeSource", knowledgeSource)
+}
+
+// CreateOrUpdateKnowledgeSourceOptions are the options of IndexClient.CreateOrUpdateKnowledgeSource.
+// nil and the zero value are ready to use.
+type CreateOrUpdateKnowledgeSourceOptions struct {
+	// IfMatch and IfNoneMatch are as in CreateOrUpdateIndexOptions: IfMatch defaults
+	// to the ETag of the definition if that has one and IfNoneMatch is not given.
+	IfMatch     *azcore.ETag
+	IfNoneMatch *azcore.ETag
+}
+
+// CreateOrUpdateKnowledgeSource creates a knowledge source or replaces the one that exists, and
+// returns it as the service has it. A condition that does not hold is
+// ErrPreconditionFailed. A definition that was read from a service has an ETag and is
+// written only over the version it was read from; see CreateOrUpdateIndex.
+func (c *IndexClient) CreateOrUpdateKnowledgeSource(ctx context.Context, knowledgeSource knowledge.Source, opts *CreateOrUpdateKnowledgeSourceOptions) (knowledge.Source, error) {
+	if opts == nil {
+		opts = &CreateOrUpdateKnowledgeSourceOptions{}
+	}
+	return knowledgeSourceKind.put(ctx, c.manager, "CreateOrUpdateKnowledgeSource", knowledgeSource, opts.IfMatch, opts.IfNoneMatch)
+}
+
+// GetKnowledgeSourceOptions are the options of IndexClient.GetKnowledgeSource. There are none
+// yet.
+type GetKnowledgeSourceOptions struct{}
+
+// GetKnowledgeSource returns a knowledge source. If there is none of that name the error is
+// ErrKnowledgeSourceNotFound.
+func (c *IndexClient) GetKnowledgeSource(ctx context.Context, name string, _ *GetKnowledgeSourceOptions) (knowledge.Source, error) {
+	return knowledgeSourceKind.get(ctx, c.manager, "GetKnowledgeSource", name)
+}
+
+// ListKnowledgeSourcesOptions are the options of IndexClient.ListKnowledgeSources. nil and the
+// zero value are ready to use.
+type ListKnowledgeSourcesOptions ListIndexesOptions
+
+// ListKnowledgeSources returns all knowledge sources of the service. The request is made when the
+// iteration starts, and again for every iteration. An error is the last thing that is
+// yielded, with a zero knowledge source.
+func (c *IndexClient) ListKnowledgeSources(ctx context.Context, opts *ListKnowledgeSourcesOptions) iter.Seq2[knowledge.Source, error] {
+	return listDefinitions(ctx, c.manager, knowledgeSourceKind, "ListKnowledgeSources", listed((*ListIndexesOptions)(opts)), knowledgeSourceKind.name)
+}
+
+// DeleteKnowledgeSourceOptions are the options of IndexClient.DeleteKnowledgeSource. nil and
+// the zero value are ready to use.
+type DeleteKnowledgeSourceOptions struct {
+	// IfMatch deletes the knowledge source only if its ETag is this one. Defaults to no
+	// condition.
+	IfMatch *azcore.ETag
+}
+
+// DeleteKnowledgeSource deletes a knowledge source. The service deletes what it has made for it. If there is none of that name the
+// error is ErrKnowledgeSourceNotFound; a retry after a lost answer gets it as well.
+func (c *IndexClient) DeleteKnowledgeSource(ctx context.Context, name string, opts *DeleteKnowledgeSourceOptions) error {
+	if opts == nil {
+		opts = &DeleteKnowledgeSourceOptions{}
+	}
+	return knowledgeSourceKind.delete(ctx, c.manager, "DeleteKnowledgeSource", name, opts.IfMatch)
+}
