@@ -39,6 +39,12 @@ func (x DataIdentity) MarshalJSON() ([]byte, error) { return encodeObject(x) }
 func (x *DataIdentity) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
 
 // MarshalJSON implements json.Marshaler.
+func (x SharePointApp) MarshalJSON() ([]byte, error) { return encodeObject(x) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (x *SharePointApp) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
+
+// MarshalJSON implements json.Marshaler.
 func (x Similarity) MarshalJSON() ([]byte, error) { return encodeObject(x) }
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -52,10 +52,35 @@ type SearchIndex struct {
 	Semantic *SemanticSearch `json:"semantic,omitzero"`
 	// VectorSearch configures how vector fields are indexed and searched.
 	VectorSearch *VectorSearch `json:"vectorSearch,omitzero"`
+	// PermissionFilterOption is PermissionFilterEnabled if queries return only what
+	// the user may see, by the fields with a PermissionFilter. It takes api-version
+	// 2026-10-01 or a preview that has it.
+	PermissionFilterOption string `json:"permissionFilterOption,omitzero"`
+	// SharePointApp is the application that asks SharePoint for permissions. It takes
+	// api-version 2026-10-01 or a preview that has it.
+	SharePointApp *SharePointApp `json:"sharePointConnectorAppRegistration,omitzero"`
 	// ETag is the version of the definition, quotes included, as the service wrote
 	// it. search.IndexClient.CreateOrUpdateIndex writes only over this version,
 	// unless its options say otherwise.
 	ETag string `json:"@odata.etag,omitzero"`
+	// AdditionalProperties are the members this library does not know.
+	AdditionalProperties map[string]json.RawMessage `json:"-"`
+}
+
+// The values of SearchIndex.PermissionFilterOption.
+const (
+	PermissionFilterEnabled  = "enabled"
+	PermissionFilterDisabled = "disabled"
+)
+
+// SharePointApp is an application registered with Entra ID.
+type SharePointApp struct {
+	// ApplicationID is the application.
+	ApplicationID string `json:"applicationId"`
+	// FederatedCredentialID is the credential by which the service acts as it.
+	FederatedCredentialID string `json:"federatedCredentialId"`
+	// TenantID is its tenant.
+	TenantID string `json:"tenantId,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -94,11 +94,16 @@ type SearchField struct {
 	// vectors cannot be. The service defaults to true for those that can be.
 	Facetable *bool `json:"facetable,omitzero"`
 	// PermissionFilter says that the field holds who may see a document: one of
-	// the PermissionFilter constants. It takes api-version 2026-04-01.
+	// the PermissionFilter constants. It takes api-version 2026-10-01 or a preview
+	// that has it.
 	PermissionFilter string `json:"permissionFilter,omitzero"`
 	// SensitivityLabel says that the field holds the sensitivity label of a
-	// document. It takes api-version 2026-04-01. The service defaults to false.
+	// document. It takes a preview that has it. The service defaults to false.
 	SensitivityLabel *bool `json:"sensitivityLabel,omitzero"`
+	// SharePointSiteURL says that the field holds the address of the SharePoint site
+	// of a document. It takes api-version 2026-10-01 or a preview that has it. The
+	// service defaults to false.
+	SharePointSiteURL *bool `json:"sharepointSiteUrl,omitzero"`
 	// Analyzer splits the text of a searchable string, of documents and queries
 	// alike. The service defaults to AnalyzerStandardLucene.
 	Analyzer AnalyzerName `json:"analyzer,omitzero"`

@@ -89,6 +89,7 @@ func TestTheSpecificationAgrees(t *testing.T) {
 	require.Len(t, specification, 9)
 	for name, items := range specification {
 		version := Of(name)
+		require.True(t, version.Known(), name)
 		for c, names := range specified {
 			want := slices.ContainsFunc(names, func(item string) bool { return slices.Contains(items, item) })
 			if c == RerankWithOriginals && name == "2025-09-01" {

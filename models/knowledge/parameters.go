@@ -255,7 +255,7 @@ type Model interface{ model() }
 // AzureOpenAI is a model of Azure OpenAI.
 type AzureOpenAI struct {
 	// Parameters say where it is.
-	Parameters *models.AzureOpenAIParameters `json:"azureOpenAIParameters,omitzero"`
+	Parameters models.AzureOpenAIParameters `json:"azureOpenAIParameters"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

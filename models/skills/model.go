@@ -22,7 +22,7 @@ type AzureOpenAIEmbedding struct {
 	APIKey string `json:"apiKey,omitzero"`
 	// AuthIdentity is that managed identity. Defaults to the system-assigned one.
 	AuthIdentity *models.DataIdentity `json:"authIdentity,omitzero"`
-	// ModelName is the model, such as models.AzureOpenAITextEmbedding3Small.
+	// ModelName is the model, such as "text-embedding-3-small".
 	ModelName string `json:"modelName,omitzero"`
 	// Dimensions is the length of the vectors, for models that let it be chosen.
 	Dimensions *int `json:"dimensions,omitzero"`
