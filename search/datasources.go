@@ -27,8 +27,9 @@ var dataSourceKind = &definitionKind[indexers.DataSource]{
 type CreateDataSourceOptions struct{}
 
 // CreateDataSource creates a data source and returns it as the service has it, with
-// its ETag. The service does not try the connection. One of that name that exists is an *Error with status 409; a
-// retry after a lost answer gets it as well, for the one that it has created itself.
+// its ETag. The service does not try the connection. One of that name that exists is
+// an *Error with status 409; a retry after a lost answer gets it as well, for the one
+// that it has created itself.
 func (c *IndexerClient) CreateDataSource(ctx context.Context, dataSource indexers.DataSource, _ *CreateDataSourceOptions) (indexers.DataSource, error) {
 	return dataSourceKind.create(ctx, c.manager, "CreateDataSource", dataSource)
 }
@@ -93,8 +94,9 @@ type DeleteDataSourceOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteDataSource deletes a data source. Indexers that name it fail from then on. If there is none of that name the
-// error is ErrDataSourceNotFound; a retry after a lost answer gets it as well.
+// DeleteDataSource deletes a data source. Indexers that name it fail from then on. If
+// there is none of that name the error is ErrDataSourceNotFound; a retry after a lost
+// answer gets it as well.
 func (c *IndexerClient) DeleteDataSource(ctx context.Context, name string, opts *DeleteDataSourceOptions) error {
 	if opts == nil {
 		opts = &DeleteDataSourceOptions{}

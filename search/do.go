@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
 // AnyClient is a client of this package.
@@ -45,6 +46,9 @@ type DoOptions struct {
 func Do(ctx context.Context, client AnyClient, method, path string, body any, opts *DoOptions) (_ *http.Response, err error) {
 	if opts == nil {
 		opts = &DoOptions{}
+	}
+	if nilcheck.IsNil(client) {
+		return nil, fmt.Errorf("search: Do: got a nil %T, want a client", client)
 	}
 	conn := *client.connection()
 	ctx, end := conn.span(ctx, "Do")

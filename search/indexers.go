@@ -21,10 +21,10 @@ var indexerKind = &definitionKind[indexers.Indexer]{
 // none yet.
 type CreateIndexerOptions struct{}
 
-// CreateIndexer creates an indexer and returns it as the service has it, with
-// its ETag. The service
-// runs it at once, unless it is disabled. One of that name that exists is an *Error with status 409; a
-// retry after a lost answer gets it as well, for the one that it has created itself.
+// CreateIndexer creates an indexer and returns it as the service has it, with its
+// ETag. The service runs it at once, unless it is disabled. One of that name that
+// exists is an *Error with status 409; a retry after a lost answer gets it as well,
+// for the one that it has created itself.
 func (c *IndexerClient) CreateIndexer(ctx context.Context, indexer indexers.Indexer, _ *CreateIndexerOptions) (indexers.Indexer, error) {
 	return indexerKind.create(ctx, c.manager, "CreateIndexer", indexer)
 }
@@ -39,9 +39,10 @@ type CreateOrUpdateIndexerOptions struct {
 }
 
 // CreateOrUpdateIndexer creates an indexer or replaces the one that exists, and
-// returns it as the service has it. It does not run at once: see RunIndexer. A condition that does not hold is
-// ErrPreconditionFailed. A definition that was read from a service has an ETag and is
-// written only over the version it was read from; see CreateOrUpdateIndex.
+// returns it as the service has it. It does not run at once: see RunIndexer. A
+// condition that does not hold is ErrPreconditionFailed. A definition that was read
+// from a service has an ETag and is written only over the version it was read from;
+// see CreateOrUpdateIndex.
 func (c *IndexerClient) CreateOrUpdateIndexer(ctx context.Context, indexer indexers.Indexer, opts *CreateOrUpdateIndexerOptions) (indexers.Indexer, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateIndexerOptions{}

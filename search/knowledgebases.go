@@ -23,9 +23,10 @@ var knowledgeBaseKind = &definitionKind[knowledge.Base]{
 // none yet.
 type CreateKnowledgeBaseOptions struct{}
 
-// CreateKnowledgeBase creates a knowledge base and returns it as the service has it, with
-// its ETag. Bases take api-version 2026-04-01, or 2025-11-01-preview. One of that name that exists is an *Error with status 409; a
-// retry after a lost answer gets it as well, for the one that it has created itself.
+// CreateKnowledgeBase creates a knowledge base and returns it as the service has it,
+// with its ETag. Bases take api-version 2026-04-01, or 2025-11-01-preview. One of that
+// name that exists is an *Error with status 409; a retry after a lost answer gets it
+// as well, for the one that it has created itself.
 func (c *IndexClient) CreateKnowledgeBase(ctx context.Context, knowledgeBase knowledge.Base, _ *CreateKnowledgeBaseOptions) (knowledge.Base, error) {
 	return knowledgeBaseKind.create(ctx, c.manager, "CreateKnowledgeBase", knowledgeBase)
 }

@@ -23,16 +23,17 @@ var knowledgeSourceKind = &definitionKind[knowledge.Source]{
 // none yet.
 type CreateKnowledgeSourceOptions struct{}
 
-// CreateKnowledgeSource creates a knowledge source and returns it as the service has it, with
-// its ETag. A source that copies its content makes an index, an indexer and
-// so on for it. Sources take api-version 2026-04-01, or 2025-11-01-preview. One of that name that exists is an *Error with status 409; a
-// retry after a lost answer gets it as well, for the one that it has created itself.
+// CreateKnowledgeSource creates a knowledge source and returns it as the service has
+// it, with its ETag. A source that copies its content makes an index, an indexer and
+// so on for it. Sources take api-version 2026-04-01, or 2025-11-01-preview. One of
+// that name that exists is an *Error with status 409; a retry after a lost answer gets
+// it as well, for the one that it has created itself.
 func (c *IndexClient) CreateKnowledgeSource(ctx context.Context, knowledgeSource knowledge.Source, _ *CreateKnowledgeSourceOptions) (knowledge.Source, error) {
 	return knowledgeSourceKind.create(ctx, c.manager, "CreateKnowledgeSource", knowledgeSource)
 }
 
-// CreateOrUpdateKnowledgeSourceOptions are the options of IndexClient.CreateOrUpdateKnowledgeSource.
-// nil and the zero value are ready to use.
+// CreateOrUpdateKnowledgeSourceOptions are the options of
+// IndexClient.CreateOrUpdateKnowledgeSource. nil and the zero value are ready to use.
 type CreateOrUpdateKnowledgeSourceOptions struct {
 	// IfMatch and IfNoneMatch are as in CreateOrUpdateIndexOptions: IfMatch defaults
 	// to the ETag of the definition if that has one and IfNoneMatch is not given.
@@ -80,8 +81,9 @@ type DeleteKnowledgeSourceOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteKnowledgeSource deletes a knowledge source. The service deletes what it has made for it. If there is none of that name the
-// error is ErrKnowledgeSourceNotFound; a retry after a lost answer gets it as well.
+// DeleteKnowledgeSource deletes a knowledge source. The service deletes what it has
+// made for it. If there is none of that name the error is ErrKnowledgeSourceNotFound;
+// a retry after a lost answer gets it as well.
 func (c *IndexClient) DeleteKnowledgeSource(ctx context.Context, name string, opts *DeleteKnowledgeSourceOptions) error {
 	if opts == nil {
 		opts = &DeleteKnowledgeSourceOptions{}

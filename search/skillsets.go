@@ -38,9 +38,10 @@ type CreateOrUpdateSkillsetOptions struct {
 }
 
 // CreateOrUpdateSkillset creates a skillset or replaces the one that exists, and
-// returns it as the service has it. Documents that are indexed already stay as they are. A condition that does not hold is
-// ErrPreconditionFailed. A definition that was read from a service has an ETag and is
-// written only over the version it was read from; see CreateOrUpdateIndex.
+// returns it as the service has it. Documents that are indexed already stay as they
+// are. A condition that does not hold is ErrPreconditionFailed. A definition that was
+// read from a service has an ETag and is written only over the version it was read
+// from; see CreateOrUpdateIndex.
 func (c *IndexerClient) CreateOrUpdateSkillset(ctx context.Context, skillset skills.Skillset, opts *CreateOrUpdateSkillsetOptions) (skills.Skillset, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateSkillsetOptions{}
@@ -87,8 +88,9 @@ type DeleteSkillsetOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteSkillset deletes a skillset. Indexers that name it fail from then on. If there is none of that name the
-// error is ErrSkillsetNotFound; a retry after a lost answer gets it as well.
+// DeleteSkillset deletes a skillset. Indexers that name it fail from then on. If there
+// is none of that name the error is ErrSkillsetNotFound; a retry after a lost answer
+// gets it as well.
 func (c *IndexerClient) DeleteSkillset(ctx context.Context, name string, opts *DeleteSkillsetOptions) error {
 	if opts == nil {
 		opts = &DeleteSkillsetOptions{}

@@ -12,14 +12,14 @@ import (
 )
 
 // ofService are the packages whose names are those of the service, which decides how many there are.
-var ofService = []string{"search", "models"}
+var ofService = []string{"search", "models", "models/indexers", "models/skills", "models/knowledge"}
 
 // harness are the folders of internal that only tests and programs of the project import. A name that only they
 // use is used by tests.
 var harness = []string{
 	"internal/archtest", "internal/commits", "internal/disk/disktest", "internal/fleetmodel", "internal/interop", "internal/mutate",
 	"internal/othersystems", "internal/queuefiles", "internal/queuehistory", "internal/queuekill", "internal/queuelab", "internal/reached",
-	"internal/sendertest", "internal/soak", "internal/testkit/...",
+	"internal/sendertest", "internal/soak", "internal/spec/...", "internal/testkit/...",
 	"bufferedsender/queue/queuetest", "search/rebuild/internal/storetest",
 }
 

@@ -21,6 +21,8 @@ var seenElsewhere = map[string]string{
 	"bufferedsender/repair.Repairer.Sender":        "newPass, as to",
 	"search.NewClient cred":                        "authentication.check, as token",
 	"search.NewIndexClient cred":                   "authentication.check, as token",
+	"search.NewIndexerClient cred":                 "authentication.check, as token",
+	"search.NewKnowledgeBaseClient cred":           "authentication.check, as token",
 }
 
 // CheckNils says which interfaces that users hand over are not asked, by nilcheck in the same package, whether they

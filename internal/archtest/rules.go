@@ -175,6 +175,9 @@ var Rules = []Rule{
 	// Data below everything: the client and its emulator share no other code, so a row
 	// of it is compared with the specifications, not with either of them.
 	{Folder: "internal/apiversion", Not: []string{http, sql}},
+	// What the specifications say, for tests; compact makes it of files that are not here.
+	{Folder: "internal/spec", Never: []string{http, sql}},
+	{Folder: "internal/spec/compact", Never: []string{http, sql}},
 	// The rules of those who send leased records, for a queue and for an outbox: neither a back end nor a sender.
 	{Folder: "internal/relay", Not: []string{http, sql}},
 	// What the stores in databases have in common: any driver will do, so it knows none.
@@ -215,6 +218,7 @@ var Rules = []Rule{
 // TestsMay is what a _test.go file may import beside what its package may, and
 // any package of this module but the programs.
 var TestsMay = []string{
+	"./internal/spec",
 	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/disk/disktest", "./internal/sqlkit", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuelab", "./internal/queuekill", "./internal/queuefiles",
 	testify,
 	"github.com/jarcoal/httpmock",

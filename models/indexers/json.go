@@ -9,25 +9,6 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-func init() {
-	object.Register[ChangeDetectionPolicy, UnknownPolicy]("@odata.type",
-		object.Of[HighWaterMark]("#Microsoft.Azure.Search.HighWaterMarkChangeDetectionPolicy"),
-		object.Of[SQLChangeTracking]("#Microsoft.Azure.Search.SqlIntegratedChangeTrackingPolicy"),
-	)
-	object.Register[DeletionDetectionPolicy, UnknownPolicy]("@odata.type",
-		object.Of[SoftDeleteColumn]("#Microsoft.Azure.Search.SoftDeleteColumnDeletionDetectionPolicy"),
-		object.Of[NativeBlobSoftDelete]("#Microsoft.Azure.Search.NativeBlobSoftDeleteDeletionDetectionPolicy"),
-	)
-}
-
-func (HighWaterMark) changeDetection()     {}
-func (SQLChangeTracking) changeDetection() {}
-func (UnknownPolicy) changeDetection()     {}
-
-func (SoftDeleteColumn) deletionDetection()     {}
-func (NativeBlobSoftDelete) deletionDetection() {}
-func (UnknownPolicy) deletionDetection()        {}
-
 // MarshalJSON implements json.Marshaler.
 func (x DataSource) MarshalJSON() ([]byte, error) { return object.Encode(x) }
 

@@ -9,51 +9,6 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-func init() {
-	object.Register[Model, UnknownModel]("kind",
-		object.Of[AzureOpenAI]("azureOpenAI"),
-	)
-	object.Register[Intent, UnknownIntent]("type",
-		object.Of[SemanticIntent]("semantic"),
-	)
-	object.Register[Content, UnknownContent]("type",
-		object.Of[TextContent]("text"),
-		object.Of[ImageContent]("image"),
-	)
-	object.Register[Activity, UnknownActivity]("type",
-		object.Of[SearchIndexActivity]("searchIndex"),
-		object.Of[AzureBlobActivity]("azureBlob"),
-		object.Of[OneLakeActivity]("indexedOneLake"),
-		object.Of[WebActivity]("web"),
-		object.Of[SharePointActivity]("indexedSharePoint"),
-		object.Of[SQLActivity]("indexedSql"),
-		object.Of[FileActivity]("file"),
-		object.Of[QueryPlanning]("modelQueryPlanning"),
-		object.Of[AnswerSynthesis]("modelAnswerSynthesis"),
-		object.Of[WebSummarization]("modelWebSummarization"),
-		object.Of[AgenticReasoning]("agenticReasoning"),
-	)
-	object.Register[Reference, UnknownReference]("type",
-		object.Of[SearchIndexReference]("searchIndex"),
-		object.Of[AzureBlobReference]("azureBlob"),
-		object.Of[OneLakeReference]("indexedOneLake"),
-		object.Of[WebReference]("web"),
-		object.Of[SharePointReference]("indexedSharePoint"),
-		object.Of[SQLReference]("indexedSql"),
-		object.Of[FileReference]("file"),
-	)
-}
-
-func (AzureOpenAI) model()  {}
-func (UnknownModel) model() {}
-
-func (SemanticIntent) intent() {}
-func (UnknownIntent) intent()  {}
-
-func (TextContent) content()    {}
-func (ImageContent) content()   {}
-func (UnknownContent) content() {}
-
 // MarshalJSON implements json.Marshaler.
 func (x SearchIndex) MarshalJSON() ([]byte, error) { return object.Encode(x) }
 

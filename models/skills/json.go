@@ -9,65 +9,6 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-func init() {
-	object.Register[Account, UnknownAccount]("@odata.type",
-		object.Of[DefaultAccount]("#Microsoft.Azure.Search.DefaultCognitiveServices"),
-		object.Of[CognitiveServicesKey]("#Microsoft.Azure.Search.CognitiveServicesByKey"),
-		object.Of[AIServicesKey]("#Microsoft.Azure.Search.AIServicesByKey"),
-		object.Of[AIServicesIdentity]("#Microsoft.Azure.Search.AIServicesByIdentity"),
-	)
-	object.Register[Skill, UnknownSkill]("@odata.type",
-		object.Of[AzureOpenAIEmbedding]("#Microsoft.Skills.Text.AzureOpenAIEmbeddingSkill"),
-		object.Of[ChatCompletion]("#Microsoft.Skills.Custom.ChatCompletionSkill"),
-		object.Of[Conditional]("#Microsoft.Skills.Util.ConditionalSkill"),
-		object.Of[ContentUnderstanding]("#Microsoft.Skills.Util.ContentUnderstandingSkill"),
-		object.Of[CustomEntityLookup]("#Microsoft.Skills.Text.CustomEntityLookupSkill"),
-		object.Of[DocumentExtraction]("#Microsoft.Skills.Util.DocumentExtractionSkill"),
-		object.Of[DocumentIntelligenceLayout]("#Microsoft.Skills.Util.DocumentIntelligenceLayoutSkill"),
-		object.Of[EntityLinking]("#Microsoft.Skills.Text.V3.EntityLinkingSkill"),
-		object.Of[EntityRecognition]("#Microsoft.Skills.Text.V3.EntityRecognitionSkill"),
-		object.Of[ImageAnalysis]("#Microsoft.Skills.Vision.ImageAnalysisSkill"),
-		object.Of[KeyPhraseExtraction]("#Microsoft.Skills.Text.KeyPhraseExtractionSkill"),
-		object.Of[LanguageDetection]("#Microsoft.Skills.Text.LanguageDetectionSkill"),
-		object.Of[Merge]("#Microsoft.Skills.Text.MergeSkill"),
-		object.Of[OCR]("#Microsoft.Skills.Vision.OcrSkill"),
-		object.Of[PIIDetection]("#Microsoft.Skills.Text.PIIDetectionSkill"),
-		object.Of[Sentiment]("#Microsoft.Skills.Text.V3.SentimentSkill"),
-		object.Of[Shaper]("#Microsoft.Skills.Util.ShaperSkill"),
-		object.Of[Split]("#Microsoft.Skills.Text.SplitSkill"),
-		object.Of[Translation]("#Microsoft.Skills.Text.TranslationSkill"),
-		object.Of[WebAPI]("#Microsoft.Skills.Custom.WebApiSkill"),
-	)
-}
-
-func (DefaultAccount) account()       {}
-func (CognitiveServicesKey) account() {}
-func (AIServicesKey) account()        {}
-func (AIServicesIdentity) account()   {}
-func (UnknownAccount) account()       {}
-
-func (AzureOpenAIEmbedding) skill()       {}
-func (ChatCompletion) skill()             {}
-func (Conditional) skill()                {}
-func (ContentUnderstanding) skill()       {}
-func (CustomEntityLookup) skill()         {}
-func (DocumentExtraction) skill()         {}
-func (DocumentIntelligenceLayout) skill() {}
-func (EntityLinking) skill()              {}
-func (EntityRecognition) skill()          {}
-func (ImageAnalysis) skill()              {}
-func (KeyPhraseExtraction) skill()        {}
-func (LanguageDetection) skill()          {}
-func (Merge) skill()                      {}
-func (OCR) skill()                        {}
-func (PIIDetection) skill()               {}
-func (Sentiment) skill()                  {}
-func (Shaper) skill()                     {}
-func (Split) skill()                      {}
-func (Translation) skill()                {}
-func (WebAPI) skill()                     {}
-func (UnknownSkill) skill()               {}
-
 // MarshalJSON implements json.Marshaler.
 func (x Skillset) MarshalJSON() ([]byte, error) { return object.Encode(x) }
 

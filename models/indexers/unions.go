@@ -1,0 +1,24 @@
+package indexers
+
+import "github.com/go-azsearch/azsearch/models/internal/object"
+
+// The types of each union, by the values that the service tells them apart by.
+
+func init() {
+	object.Register[ChangeDetectionPolicy, UnknownPolicy]("@odata.type",
+		object.Of[HighWaterMark]("#Microsoft.Azure.Search.HighWaterMarkChangeDetectionPolicy"),
+		object.Of[SQLChangeTracking]("#Microsoft.Azure.Search.SqlIntegratedChangeTrackingPolicy"),
+	)
+	object.Register[DeletionDetectionPolicy, UnknownPolicy]("@odata.type",
+		object.Of[SoftDeleteColumn]("#Microsoft.Azure.Search.SoftDeleteColumnDeletionDetectionPolicy"),
+		object.Of[NativeBlobSoftDelete]("#Microsoft.Azure.Search.NativeBlobSoftDeleteDeletionDetectionPolicy"),
+	)
+}
+
+func (HighWaterMark) changeDetection()     {}
+func (SQLChangeTracking) changeDetection() {}
+func (UnknownPolicy) changeDetection()     {}
+
+func (SoftDeleteColumn) deletionDetection()     {}
+func (NativeBlobSoftDelete) deletionDetection() {}
+func (UnknownPolicy) deletionDetection()        {}
