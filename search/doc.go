@@ -4,10 +4,11 @@
 // batches, retries and accounts for every document, on top of a Client of this
 // package. To test without a service use package search/searchtest.
 //
-// An IndexClient is for a service, a Client for the documents of one index.
-// Both are made with an API key (NewClientWithKey) or with Entra ID
-// (NewClient and any azcore.TokenCredential), and both are safe for concurrent
-// use. Functions that are generic take the Client as an argument: Go has no
+// An IndexClient is for the definitions of a service, an IndexerClient for what fills
+// indexes inside of it, a Client for the documents of one index, a
+// KnowledgeBaseClient for the questions to one knowledge base. All are made with an
+// API key (NewClientWithKey) or with Entra ID (NewClient and any
+// azcore.TokenCredential), and all are safe for concurrent use. Functions that are generic take the Client as an argument: Go has no
 // generic methods.
 //
 //	client, err := search.NewClientWithKey("https://my-service.search.windows.net", "hotels",
@@ -31,12 +32,38 @@
 // api-version does not have, are reported before anything is sent, all at once, as
 // an *InvalidQueryError.
 //
+// # Indexers and knowledge
+//
+// Data sources, indexers and skillsets are created, read, listed and deleted like
+// indexes, with ETags and conditions. A connection string is never returned by the
+// service; a data source that was read and is written back keeps it. WaitForIndexer
+// runs an indexer and returns what failed. Retrieve asks a knowledge base, and
+// RetrieveStream shows the answer as it is made. What holds secrets is printed and
+// logged with *** in their place.
+//
+// Do sends any other operation, of a preview for example.
+//
+// # Coming from another SDK
+//
+//	.NET                                        Java                     Python                       here
+//	SearchClient                                SearchClient             SearchClient                 Client
+//	SearchIndexClient                           SearchIndexClient        SearchIndexClient            IndexClient
+//	SearchIndexerClient                         SearchIndexerClient      SearchIndexerClient          IndexerClient
+//	KnowledgeBaseRetrievalClient                the same                 the same                     KnowledgeBaseClient
+//	SearchIndexingBufferedSender                the same                 the same                     bufferedsender.BufferedSender
+//	SearchIndexerDataSourceConnection           the same                 the same                     indexers.DataSource
+//	SearchIndexer, SearchIndexerStatus          the same                 the same                     indexers.Indexer, Status
+//	SearchIndexerSkillset, …Skill               the same                 the same                     skills.Skillset, skills.Split and others
+//	KnowledgeSource, KnowledgeBase              the same                 the same                     knowledge.Source, knowledge.Base
+//	RequestFailedException                      HttpResponseException    HttpResponseError            *Error
+//	CreateOrUpdate…(onlyIfUnchanged)            …WithResponse            match_condition              IfMatch, the default for what was read
+//
 // # Errors
 //
 // An answer that refuses a request is an *Error: the service's own message,
 // code and request id, and a hint about which key, role or index is missing.
 // errors.As finds *azcore.ResponseError in it too, and errors.Is
-// ErrIndexNotFound, ErrDocumentNotFound and ErrPreconditionFailed. A request
+// ErrIndexNotFound, ErrDocumentNotFound, ErrPreconditionFailed and their like. A request
 // that was answered but did not index every document is an *IndexingError that
 // names those it did not. Everything that can be checked before a request is
 // made is checked, and all problems are reported at once. No error and no log
@@ -63,8 +90,5 @@
 // many failed and why, how many results. TELEMETRY.md in this folder lists them.
 // For spans set the embedded option TracingProvider.
 //
-// # What there is not
-//
-// Indexers, data sources, skillsets and knowledge bases are not part of this
-// package. The clients are not affiliated with Microsoft.
+// The clients are not affiliated with Microsoft.
 package search

@@ -20,15 +20,15 @@ import (
 // audience of Azure AI Search in a cloud of its own.
 const ServiceName cloud.ServiceName = "azsearch"
 
-// ClientOptions are the options of Client and IndexClient. nil and the zero
-// value are ready to use.
+// ClientOptions are the options of every client. nil and the zero value are ready
+// to use.
 //
 // The embedded options are those of every Azure client: Transport (your own
 // *http.Client, a proxy, an emulator), Retry, Telemetry, Logging, Cloud,
 // PerCallPolicies, PerRetryPolicies, TracingProvider. Retry applies to every
 // operation but Client.IndexDocumentsRaw and Client.Ping; its StatusCodes default
 // to retry.CallStatuses. Logging never shows a credential, whatever its
-// AllowedHeaders name; with IncludeBody it shows documents.
+// AllowedHeaders name; with IncludeBody it shows documents, and secrets of definitions.
 //
 // A Transport of your own brings its own connection pool, time-outs and TLS
 // settings. The default has 30 s to connect, 10 s for the TLS handshake, at most 16
