@@ -59,7 +59,7 @@ func (l listing) query(conn *connection) (query []string, err error) {
 		err = fmt.Errorf("PageSize is %d, want 1 to %d", l.PageSize, maxListPage)
 	}
 	if old := missing(conn.apiVersion, apiversion.ListPages); old != nil {
-		err = errors.Join(err, fmt.Errorf("Prefix and PageSize: %w", old))
+		err = errors.Join(err, fmt.Errorf("options Prefix and PageSize: %w", old))
 	}
 	return query, err
 }

@@ -57,7 +57,8 @@ func newClients(t *testing.T, version string) clients {
 }
 
 func drain[T any](all iter.Seq2[T, error]) {
-	for range all {
+	for _, err := range all {
+		_ = err
 	}
 }
 
