@@ -8,8 +8,8 @@
 // indexes inside of it, a Client for the documents of one index, a
 // KnowledgeBaseClient for the questions to one knowledge base. All are made with an
 // API key (NewClientWithKey) or with Entra ID (NewClient and any
-// azcore.TokenCredential), and all are safe for concurrent use. Functions that are generic take the Client as an argument: Go has no
-// generic methods.
+// azcore.TokenCredential), and all are safe for concurrent use. Functions that are
+// generic take the Client as an argument: Go has no generic methods.
 //
 //	client, err := search.NewClientWithKey("https://my-service.search.windows.net", "hotels",
 //		azcore.NewKeyCredential(key), nil)
@@ -45,18 +45,20 @@
 //
 // # Coming from another SDK
 //
-//	.NET                                        Java                     Python                       here
-//	SearchClient                                SearchClient             SearchClient                 Client
-//	SearchIndexClient                           SearchIndexClient        SearchIndexClient            IndexClient
-//	SearchIndexerClient                         SearchIndexerClient      SearchIndexerClient          IndexerClient
-//	KnowledgeBaseRetrievalClient                the same                 the same                     KnowledgeBaseClient
-//	SearchIndexingBufferedSender                the same                 the same                     bufferedsender.BufferedSender
-//	SearchIndexerDataSourceConnection           the same                 the same                     indexers.DataSource
-//	SearchIndexer, SearchIndexerStatus          the same                 the same                     indexers.Indexer, Status
-//	SearchIndexerSkillset, …Skill               the same                 the same                     skills.Skillset, skills.Split and others
-//	KnowledgeSource, KnowledgeBase              the same                 the same                     knowledge.Source, knowledge.Base
-//	RequestFailedException                      HttpResponseException    HttpResponseError            *Error
-//	CreateOrUpdate…(onlyIfUnchanged)            …WithResponse            match_condition              IfMatch, the default for what was read
+//	.NET, Java and Python                             here
+//	SearchClient                                      Client
+//	SearchIndexClient                                 IndexClient
+//	SearchIndexerClient                               IndexerClient
+//	KnowledgeBaseRetrievalClient                      KnowledgeBaseClient
+//	SearchIndexingBufferedSender                      bufferedsender.BufferedSender
+//	SearchIndexerDataSourceConnection                 indexers.DataSource
+//	SearchIndexer, SearchIndexerStatus                indexers.Indexer, indexers.Status
+//	SearchIndexerSkillset, SplitSkill and others      skills.Skillset, skills.Split and others
+//	KnowledgeSource, KnowledgeBase                    knowledge.Source, knowledge.Base
+//	RequestFailedException (.NET)                     *Error
+//	HttpResponseException (Java)                      *Error
+//	HttpResponseError (Python)                        *Error
+//	onlyIfUnchanged, match_condition                  IfMatch, the default for what was read
 //
 // # Errors
 //

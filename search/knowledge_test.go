@@ -206,6 +206,31 @@ func TestAFileIsSentWithItsMetadata(t *testing.T) {
 	assert.Len(t, w.requests, 1)
 }
 
+// TestSecretsThatWereNotReturnedAreWrittenAsNull: an empty text would replace them.
+func TestSecretsThatWereNotReturnedAreWrittenAsNull(t *testing.T) {
+	for _, source := range []string{
+		`{"name":"s","kind":"azureBlob","azureBlobParameters":{"connectionString":null,"containerName":"c"}}`,
+		`{"name":"s","kind":"indexedSharePoint","indexedSharePointParameters":{"connectionString":null,"containerName":"useQuery"}}`,
+		`{"name":"s","kind":"indexedSql","indexedSqlParameters":{"connectionString":null,"tableOrView":"t"}}`,
+	} {
+		w := reply(200, source)
+		client := newIndexClient(t, w)
+		got, err := client.GetKnowledgeSource(t.Context(), "s", nil)
+		require.NoError(t, err)
+		_, err = client.CreateOrUpdateKnowledgeSource(t.Context(), got, nil)
+		require.NoError(t, err)
+		assert.JSONEq(t, source, w.bodies[1])
+	}
+	const set = `{"name":"s","skills":[],"cognitiveServices":{"@odata.type":"#Microsoft.Azure.Search.CognitiveServicesByKey","key":null},"knowledgeStore":{"storageConnectionString":null,"projections":[]}}`
+	w := reply(200, set)
+	client := newIndexerClient(t, w)
+	got, err := client.GetSkillset(t.Context(), "s", nil)
+	require.NoError(t, err)
+	_, err = client.CreateOrUpdateSkillset(t.Context(), got, nil)
+	require.NoError(t, err)
+	assert.JSONEq(t, set, w.bodies[1])
+}
+
 func TestSourcesOfAllKindsComeBackEqual(t *testing.T) {
 	for _, source := range []string{
 		`{"name":"s","kind":"searchIndex","searchIndexParameters":{"searchIndexName":"i","sourceDataFields":[{"name":"a"}],"baseFilter":"x eq 1"}}`,

@@ -22,7 +22,7 @@ type goField struct {
 	omitZero bool
 }
 
-// source is what the packages of models say.
+// source holds the declarations of the packages of models.
 type source struct {
 	structs   map[string]map[string]goField // by "indexers.Indexer"
 	constants map[string]map[string]bool    // values, by package

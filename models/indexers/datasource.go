@@ -139,9 +139,7 @@ type UnknownPolicy struct {
 
 // MarshalJSON implements json.Marshaler. An empty connection string is null.
 func (x Credentials) MarshalJSON() ([]byte, error) {
-	if x.ConnectionString == "" {
-		x.AdditionalProperties = object.With(x.AdditionalProperties, "connectionString", json.RawMessage("null"))
-	}
+	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "connectionString", x.ConnectionString)
 	return object.Encode(x)
 }
 

@@ -2,7 +2,7 @@
 // sources, indexers and their status, as search.IndexerClient takes and returns them.
 //
 // A [DataSource] says where documents come from, an [Indexer] reads it into an index, and a skillset
-// of package skills enriches the documents on their way. [Status] says what became of it.
+// of package skills enriches the documents on their way. [Status] describes the outcome.
 //
 // As in package models, nil and empty members are left out, so that the service's defaults apply, and
 // members that this library does not know survive in AdditionalProperties. What holds secrets is

@@ -105,7 +105,7 @@ type Configuration struct {
 	AllowSkillsetToReadFileData *bool `json:"allowSkillsetToReadFileData,omitzero"`
 	// PDFTextRotationAlgorithm corrects rotated text of PDF files.
 	PDFTextRotationAlgorithm PDFTextRotationAlgorithm `json:"pdfTextRotationAlgorithm,omitzero"`
-	// ExecutionEnvironment is where the indexer runs. The service defaults to
+	// ExecutionEnvironment is the place the indexer runs in. The service defaults to
 	// ExecutionEnvironmentStandard.
 	ExecutionEnvironment ExecutionEnvironment `json:"executionEnvironment,omitzero"`
 	// QueryTimeout is the time a SQL query may take, as "hh:mm:ss". The service defaults to 5 minutes.
@@ -185,7 +185,7 @@ const (
 	PDFTextRotationAlgorithmDetectAngles PDFTextRotationAlgorithm = "detectAngles"
 )
 
-// ExecutionEnvironment is where an indexer runs.
+// ExecutionEnvironment is a place for indexers to run in.
 type ExecutionEnvironment string
 
 // The known values of ExecutionEnvironment.

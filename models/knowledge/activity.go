@@ -9,11 +9,11 @@ import (
 // what a newer service has. Common returns what all have in common.
 type Activity interface{ Common() Step }
 
-// Step is what all activities have in common.
+// Step holds the members that all activities have.
 type Step struct {
 	// ID is the number that references name.
 	ID int `json:"id"`
-	// ElapsedMs is how long it took, in milliseconds.
+	// ElapsedMs is its duration in milliseconds.
 	ElapsedMs *int `json:"elapsedMs,omitzero"`
 	// StartedAt is when it began. From api-version 2026-10-01 on.
 	StartedAt *time.Time `json:"startedAt,omitzero"`
@@ -25,7 +25,7 @@ type Step struct {
 	Warning string `json:"warning,omitzero"`
 }
 
-// Query is what all queries of sources have in common.
+// Query holds the members that all queries of sources have.
 type Query struct {
 	// KnowledgeSourceName is the source.
 	KnowledgeSourceName string `json:"knowledgeSourceName,omitzero"`
@@ -169,7 +169,7 @@ type WebSummarization struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Usage is what a call of a model took.
+// Usage is the cost of a call of a model.
 type Usage struct {
 	// InputTokens are those of the prompt.
 	InputTokens *int `json:"inputTokens,omitzero"`
@@ -192,7 +192,7 @@ type ActivityModel struct {
 // AgenticReasoning is the work of the service's own model.
 type AgenticReasoning struct {
 	Step
-	// ReasoningTokens are what it took.
+	// ReasoningTokens are the tokens used.
 	ReasoningTokens *int `json:"reasoningTokens,omitzero"`
 	// ReasoningEffort is the effort.
 	ReasoningEffort *ReasoningEffort `json:"retrievalReasoningEffort,omitzero"`
@@ -215,7 +215,7 @@ type ErrorDetail struct {
 	Code string `json:"code,omitzero"`
 	// Message is the explanation.
 	Message string `json:"message,omitzero"`
-	// Target is what it is about.
+	// Target is the subject.
 	Target string `json:"target,omitzero"`
 	// Details are finer print.
 	Details []ErrorDetail `json:"details,omitzero"`
@@ -229,7 +229,7 @@ type ErrorDetail struct {
 type ErrorInfo struct {
 	// Type is its kind.
 	Type string `json:"type,omitzero"`
-	// Info is what it says.
+	// Info is the text or object.
 	Info json.RawMessage `json:"info,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`

@@ -47,7 +47,7 @@ type SourceReference struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ReasoningEffort is how much a model works on a request.
+// ReasoningEffort is the work of a model on a request.
 type ReasoningEffort struct {
 	// Kind is the effort.
 	Kind EffortKind `json:"kind"`
@@ -55,7 +55,7 @@ type ReasoningEffort struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// EffortKind is how much a model works on a request.
+// EffortKind is an amount of work of a model on a request.
 type EffortKind string
 
 // The known values of EffortKind.

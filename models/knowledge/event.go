@@ -60,7 +60,7 @@ type Completed struct {
 type Failed struct {
 	// Error is the reason.
 	Error ErrorDetail `json:"error"`
-	// Activity is what was done before.
+	// Activity are the steps up to the failure.
 	Activity []Activity `json:"activity,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -81,7 +81,7 @@ type ReferencesCompleted struct{ References []Reference }
 type UnknownEvent struct {
 	// Name is its name, "message" if the service gave none.
 	Name string
-	// Data is what it says.
+	// Data is its content.
 	Data string
 }
 

@@ -22,7 +22,10 @@ func (x FieldReference) MarshalJSON() ([]byte, error) { return object.Encode(x) 
 func (x *FieldReference) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
 
 // MarshalJSON implements json.Marshaler.
-func (x AzureBlob) MarshalJSON() ([]byte, error) { return object.Encode(x) }
+func (x AzureBlob) MarshalJSON() ([]byte, error) {
+	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "connectionString", x.ConnectionString)
+	return object.Encode(x)
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (x *AzureBlob) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
@@ -64,7 +67,10 @@ func (x WebDomain) MarshalJSON() ([]byte, error) { return object.Encode(x) }
 func (x *WebDomain) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
 
 // MarshalJSON implements json.Marshaler.
-func (x SharePoint) MarshalJSON() ([]byte, error) { return object.Encode(x) }
+func (x SharePoint) MarshalJSON() ([]byte, error) {
+	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "connectionString", x.ConnectionString)
+	return object.Encode(x)
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (x *SharePoint) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
@@ -76,7 +82,10 @@ func (x SharePoint) Format(s fmt.State, _ rune) { object.Format(s, x) }
 func (x SharePoint) LogValue() slog.Value { return object.LogValue(x) }
 
 // MarshalJSON implements json.Marshaler.
-func (x SQL) MarshalJSON() ([]byte, error) { return object.Encode(x) }
+func (x SQL) MarshalJSON() ([]byte, error) {
+	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "connectionString", x.ConnectionString)
+	return object.Encode(x)
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (x *SQL) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }

@@ -52,7 +52,7 @@ type FieldReference struct {
 // AzureBlob reads a container of blobs.
 type AzureBlob struct {
 	// ConnectionString opens the account, or names it as "ResourceId=…;".
-	ConnectionString string `json:"connectionString"`
+	ConnectionString string `json:"connectionString,omitzero"`
 	// ContainerName is the container.
 	ContainerName string `json:"containerName"`
 	// FolderPath is the folder to read. Defaults to all.
@@ -61,7 +61,7 @@ type AzureBlob struct {
 	IsADLSGen2 *bool `json:"isADLSGen2,omitzero"`
 	// Ingestion says how the content is read.
 	Ingestion *Ingestion `json:"ingestionParameters,omitzero"`
-	// CreatedResources are what the service has made, by kind: "datasource", "indexer", "skillset",
+	// CreatedResources are the definitions that the service has made, by kind: "datasource", "indexer", "skillset",
 	// "index". Read only.
 	CreatedResources map[string]string `json:"createdResources,omitzero"`
 	// AdditionalProperties are the members this library does not know.
@@ -115,8 +115,8 @@ type WebDomain struct {
 // SharePoint reads libraries of SharePoint. It needs api-version 2026-10-01 or a preview that has it.
 type SharePoint struct {
 	// ConnectionString opens the site.
-	ConnectionString string `json:"connectionString"`
-	// ContainerName is what to read.
+	ConnectionString string `json:"connectionString,omitzero"`
+	// ContainerName is the part of the site to read.
 	ContainerName SharePointContainer `json:"containerName"`
 	// Query selects, for SharePointContainerUseQuery.
 	Query string `json:"query,omitzero"`
@@ -144,8 +144,8 @@ const (
 // SQL reads a table or view of Azure SQL. It needs api-version 2026-10-01 or a preview that has it.
 type SQL struct {
 	// ConnectionString opens the database, or names it as "ResourceId=…;".
-	ConnectionString string `json:"connectionString"`
-	// TableOrView is what to read.
+	ConnectionString string `json:"connectionString,omitzero"`
+	// TableOrView is the table or view to read.
 	TableOrView string `json:"tableOrView"`
 	// HighWaterMarkColumnName finds changed rows of a view.
 	HighWaterMarkColumnName string `json:"highWaterMarkColumnName,omitzero"`
@@ -213,7 +213,7 @@ type Ingestion struct {
 	// PermissionOptions are the permissions to copy. They need api-version 2026-10-01 or a preview that
 	// has them.
 	PermissionOptions []indexers.PermissionOption `json:"ingestionPermissionOptions,omitzero"`
-	// NetworkAccessMode is how the source is reached. It cannot be changed, and needs api-version
+	// NetworkAccessMode is the way to the source. It cannot be changed, and needs api-version
 	// 2026-10-01 or a preview that has it.
 	NetworkAccessMode NetworkAccessMode `json:"networkAccessMode,omitzero"`
 	// AdditionalProperties are the members this library does not know.
@@ -229,7 +229,7 @@ const (
 	ContentExtractionModeStandard ContentExtractionMode = "standard"
 )
 
-// NetworkAccessMode is how a source is reached.
+// NetworkAccessMode is a way to a source.
 type NetworkAccessMode string
 
 // The known values of NetworkAccessMode.

@@ -8,7 +8,7 @@ import (
 // newer service has. Common returns what all have in common.
 type Reference interface{ Common() Citation }
 
-// Citation is what all references have in common.
+// Citation holds the members that all references have.
 type Citation struct {
 	// ID is the name by which an answer cites it.
 	ID string `json:"id"`

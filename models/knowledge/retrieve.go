@@ -136,9 +136,9 @@ type Response struct {
 	// Messages are the answer, one message each. With OutputModeExtractiveData their texts are JSON
 	// arrays of passages.
 	Messages []Message `json:"response,omitzero"`
-	// Activity is what was done, if the request has IncludeActivity.
+	// Activity are the steps taken, if the request has IncludeActivity.
 	Activity []Activity `json:"activity,omitzero"`
-	// References are what was found.
+	// References are the documents found.
 	References []Reference `json:"references,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`

@@ -21,7 +21,7 @@ type SourceStatus struct {
 	Last *Synchronization `json:"lastSynchronizationState,omitzero"`
 	// Statistics are of all synchronizations.
 	Statistics *SourceStatistics `json:"statistics,omitzero"`
-	// FileCapacity is what a File source still takes.
+	// FileCapacity is the room left in a File source.
 	FileCapacity *FileCapacity `json:"fileCapacity,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -91,15 +91,15 @@ type SynchronizationError struct {
 type SourceStatistics struct {
 	// TotalSynchronization is their number.
 	TotalSynchronization int64 `json:"totalSynchronization"`
-	// AverageSynchronizationDuration is how long one takes.
+	// AverageSynchronizationDuration is the average duration.
 	AverageSynchronizationDuration string `json:"averageSynchronizationDuration"`
-	// AverageItemsProcessedPerSynchronization is how many items one tries.
+	// AverageItemsProcessedPerSynchronization is the average number of items.
 	AverageItemsProcessedPerSynchronization int64 `json:"averageItemsProcessedPerSynchronization"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// FileCapacity is what a File source still takes.
+// FileCapacity is the room left in a File source.
 type FileCapacity struct {
 	// MaxFileCount is the number of files that it holds at most.
 	MaxFileCount int `json:"maxFileCount"`
@@ -127,7 +127,7 @@ type SourceFile struct {
 	ErrorMessage string `json:"errorMessage,omitzero"`
 	// Prefix is the folder in its name.
 	Prefix string `json:"prefix,omitzero"`
-	// Metadata are what the client gave with it.
+	// Metadata are those of the upload.
 	Metadata map[string]string `json:"metadata,omitzero"`
 	// ParsingMode is the form it was read as.
 	ParsingMode indexers.ParsingMode `json:"parsingMode,omitzero"`

@@ -50,7 +50,10 @@ func (x DefaultAccount) MarshalJSON() ([]byte, error) { return object.Encode(x) 
 func (x *DefaultAccount) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
 
 // MarshalJSON implements json.Marshaler.
-func (x CognitiveServicesKey) MarshalJSON() ([]byte, error) { return object.Encode(x) }
+func (x CognitiveServicesKey) MarshalJSON() ([]byte, error) {
+	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "key", x.Key)
+	return object.Encode(x)
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (x *CognitiveServicesKey) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }
@@ -62,7 +65,10 @@ func (x CognitiveServicesKey) Format(s fmt.State, _ rune) { object.Format(s, x) 
 func (x CognitiveServicesKey) LogValue() slog.Value { return object.LogValue(x) }
 
 // MarshalJSON implements json.Marshaler.
-func (x AIServicesKey) MarshalJSON() ([]byte, error) { return object.Encode(x) }
+func (x AIServicesKey) MarshalJSON() ([]byte, error) {
+	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "key", x.Key)
+	return object.Encode(x)
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (x *AIServicesKey) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }

@@ -131,9 +131,7 @@ type FileProjection struct {
 
 // MarshalJSON implements json.Marshaler. An empty connection string is null.
 func (x KnowledgeStore) MarshalJSON() ([]byte, error) {
-	if x.StorageConnectionString == "" {
-		x.AdditionalProperties = object.With(x.AdditionalProperties, "storageConnectionString", json.RawMessage("null"))
-	}
+	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "storageConnectionString", x.StorageConnectionString)
 	return object.Encode(x)
 }
 

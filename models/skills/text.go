@@ -31,7 +31,7 @@ type EntityRecognition struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// Categories are what to find. The service defaults to all.
+	// Categories are the kinds to find. The service defaults to all.
 	Categories []EntityCategory `json:"categories,omitzero"`
 	// DefaultLanguageCode is the language of texts without one, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
@@ -110,7 +110,7 @@ type PIIDetection struct {
 	MaskingCharacter string `json:"maskingCharacter,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
-	// PIICategories are what to find. The service defaults to all.
+	// PIICategories are the kinds to find. The service defaults to all.
 	PIICategories []string `json:"piiCategories,omitzero"`
 	// Domain is "phi" for health data, or "none".
 	Domain string `json:"domain,omitzero"`

@@ -2,7 +2,7 @@ package skills
 
 import "github.com/go-azsearch/azsearch/models/internal/object"
 
-// The types of each union, by the values that the service tells them apart by.
+// The types of each union, by the values that the service distinguishes them by.
 
 func init() {
 	object.Register[Account, UnknownAccount]("@odata.type",

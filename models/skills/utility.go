@@ -68,7 +68,7 @@ type Split struct {
 	TextSplitMode TextSplitMode `json:"textSplitMode,omitzero"`
 	// MaximumPageLength is in UTF-16 units, 300 to 50000. The service defaults to 5000.
 	MaximumPageLength *int `json:"maximumPageLength,omitzero"`
-	// PageOverlapLength is how much of a page the next one repeats.
+	// PageOverlapLength is the length that a page repeats of the one before.
 	PageOverlapLength *int `json:"pageOverlapLength,omitzero"`
 	// MaximumPagesToTake limits the pages; 0 takes all.
 	MaximumPagesToTake *int `json:"maximumPagesToTake,omitzero"`

@@ -43,9 +43,9 @@ type ImageAnalysis struct {
 	Outputs     []Output `json:"outputs"`
 	// DefaultLanguageCode is the language of the descriptions. The service defaults to "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// VisualFeatures are what to find.
+	// VisualFeatures are the features to find.
 	VisualFeatures []VisualFeature `json:"visualFeatures,omitzero"`
-	// Details are what to find in addition.
+	// Details are further things to find.
 	Details []ImageDetail `json:"details,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -89,7 +89,7 @@ type DocumentIntelligenceLayout struct {
 	OutputMode LayoutMode `json:"outputMode,omitzero"`
 	// MarkdownHeaderDepth is the deepest header that begins a section. The service defaults to "h6".
 	MarkdownHeaderDepth LayoutDepth `json:"markdownHeaderDepth,omitzero"`
-	// ExtractionOptions are what to extract in addition.
+	// ExtractionOptions are extracted in addition to text.
 	ExtractionOptions []ExtractionOption `json:"extractionOptions,omitzero"`
 	// Chunking divides the text, if OutputFormat is LayoutFormatText.
 	Chunking *LayoutChunking `json:"chunkingProperties,omitzero"`
@@ -138,17 +138,17 @@ const (
 
 // LayoutChunking divides extracted text.
 type LayoutChunking struct {
-	// Unit is what lengths count.
+	// Unit is the unit of lengths.
 	Unit ChunkingUnit `json:"unit,omitzero"`
 	// MaximumLength is that of a chunk.
 	MaximumLength *int `json:"maximumLength,omitzero"`
-	// OverlapLength is how much of a chunk the next one repeats.
+	// OverlapLength is the length that a chunk repeats of the one before.
 	OverlapLength *int `json:"overlapLength,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ChunkingUnit is what the lengths of chunks count.
+// ChunkingUnit is the unit of the lengths of chunks.
 type ChunkingUnit string
 
 // The known values of ChunkingUnit.
@@ -167,7 +167,7 @@ type ContentUnderstanding struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// ExtractionOptions are what to extract in addition.
+	// ExtractionOptions are extracted in addition to text.
 	ExtractionOptions []ExtractionOption `json:"extractionOptions,omitzero"`
 	// Chunking divides the text.
 	Chunking *Chunking `json:"chunkingProperties,omitzero"`
@@ -182,13 +182,13 @@ type ContentUnderstanding struct {
 
 // Chunking divides the text of ContentUnderstanding.
 type Chunking struct {
-	// Unit is what lengths count.
+	// Unit is the unit of lengths.
 	Unit ChunkingUnit `json:"unit,omitzero"`
 	// Method says where a chunk ends. It needs api-version 2026-10-01.
 	Method ChunkingMethod `json:"method,omitzero"`
 	// MaximumLength is that of a chunk.
 	MaximumLength *int `json:"maximumLength,omitzero"`
-	// OverlapLength is how much of a chunk the next one repeats.
+	// OverlapLength is the length that a chunk repeats of the one before.
 	OverlapLength *int `json:"overlapLength,omitzero"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`

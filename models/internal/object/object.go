@@ -187,3 +187,12 @@ func With(more map[string]json.RawMessage, name string, value json.RawMessage) m
 	more[name] = value
 	return more
 }
+
+// NullIfEmpty returns more with a null for a secret that is empty, as it is in what the
+// service returns: written back, a null keeps the stored one, and "" would replace it.
+func NullIfEmpty(more map[string]json.RawMessage, name, secret string) map[string]json.RawMessage {
+	if secret != "" {
+		return more
+	}
+	return With(more, name, json.RawMessage("null"))
+}

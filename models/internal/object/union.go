@@ -15,7 +15,7 @@ var (
 	discriminators = map[reflect.Type]discriminator{}
 )
 
-// union is an interface whose types are told apart by a member of their JSON.
+// union is an interface whose types a member of their JSON distinguishes.
 type union struct {
 	member  string
 	types   map[string]reflect.Type
@@ -34,7 +34,7 @@ type Type struct {
 // Of returns the type that value stands for.
 func Of[T any](value string) Type { return Type{value, reflect.TypeFor[T]()} }
 
-// Register makes I a union whose types member tells apart. A value that types
+// Register makes I a union whose types member distinguishes. A value that types
 // do not list is read into Unknown.
 func Register[I, Unknown any](member string, types ...Type) {
 	u := &union{member: member, types: map[string]reflect.Type{}, unknown: reflect.TypeFor[Unknown]()}
