@@ -71,6 +71,7 @@ type bodies []any
 
 // replay makes the call that an exchange answers, and returns what it returns.
 func replay(ctx context.Context, c *search.IndexerClient, kind, part string, x exchange) (any, error) {
+	name := nameIn(x.Body)
 	switch {
 	case strings.Contains(x.Body, kind+"(name)"):
 		names, err := collected(map[string]func(context.Context) iter.Seq2[string, error]{
@@ -83,45 +84,54 @@ func replay(ctx context.Context, c *search.IndexerClient, kind, part string, x e
 		}
 		return names, err
 	case part == "search.status":
-		return c.GetIndexerStatus(ctx, "x", nil)
+		return c.GetIndexerStatus(ctx, name, nil)
 	case x.Method == "DELETE":
 		return nil, map[string]func() error{
-			"datasources": func() error { return c.DeleteDataSource(ctx, "x", nil) },
-			"indexers":    func() error { return c.DeleteIndexer(ctx, "x", nil) },
-			"skillsets":   func() error { return c.DeleteSkillset(ctx, "x", nil) },
+			"datasources": func() error { return c.DeleteDataSource(ctx, name, nil) },
+			"indexers":    func() error { return c.DeleteIndexer(ctx, name, nil) },
+			"skillsets":   func() error { return c.DeleteSkillset(ctx, name, nil) },
 		}[kind]()
 	}
 	switch kind {
 	case "datasources":
 		switch {
 		case x.Method == "POST":
-			return c.CreateDataSource(ctx, indexers.DataSource{Name: "x"}, nil)
+			return c.CreateDataSource(ctx, indexers.DataSource{Name: name}, nil)
 		case x.Method == "PUT":
-			return c.CreateOrUpdateDataSource(ctx, indexers.DataSource{Name: "x"}, nil)
+			return c.CreateOrUpdateDataSource(ctx, indexers.DataSource{Name: name}, nil)
 		case strings.Contains(x.Path, "("):
-			return c.GetDataSource(ctx, "x", nil)
+			return c.GetDataSource(ctx, name, nil)
 		}
 		return collected(c.ListDataSources(ctx, nil))
 	case "indexers":
 		switch {
 		case x.Method == "POST":
-			return c.CreateIndexer(ctx, indexers.Indexer{Name: "x"}, nil)
+			return c.CreateIndexer(ctx, indexers.Indexer{Name: name}, nil)
 		case x.Method == "PUT":
-			return c.CreateOrUpdateIndexer(ctx, indexers.Indexer{Name: "x"}, nil)
+			return c.CreateOrUpdateIndexer(ctx, indexers.Indexer{Name: name}, nil)
 		case strings.Contains(x.Path, "("):
-			return c.GetIndexer(ctx, "x", nil)
+			return c.GetIndexer(ctx, name, nil)
 		}
 		return collected(c.ListIndexers(ctx, nil))
 	}
 	switch {
 	case x.Method == "POST":
-		return c.CreateSkillset(ctx, skills.Skillset{Name: "x"}, nil)
+		return c.CreateSkillset(ctx, skills.Skillset{Name: name}, nil)
 	case x.Method == "PUT":
-		return c.CreateOrUpdateSkillset(ctx, skills.Skillset{Name: "x"}, nil)
+		return c.CreateOrUpdateSkillset(ctx, skills.Skillset{Name: name}, nil)
 	case strings.Contains(x.Path, "("):
-		return c.GetSkillset(ctx, "x", nil)
+		return c.GetSkillset(ctx, name, nil)
 	}
 	return collected(c.ListSkillsets(ctx, nil))
+}
+
+// nameIn returns the name that a reply has, "x" without one.
+func nameIn(body string) string {
+	var named struct{ Name string }
+	if json.Unmarshal([]byte(body), &named) != nil || named.Name == "" {
+		return "x"
+	}
+	return named.Name
 }
 
 func collected[T any](all iter.Seq2[T, error]) (bodies, error) {

@@ -29,7 +29,7 @@ func TestPurgeAllInTwoHandlersEndsWithItsContext(t *testing.T) {
 				if once {
 					once = false
 					time.Sleep(time.Second)
-					f.PurgeAll(sendertest.Within(t, time.Minute))
+					_, _ = f.Purge(sendertest.Within(t, time.Minute))
 					back <- name
 				}
 			}}}

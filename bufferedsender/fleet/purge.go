@@ -14,30 +14,27 @@ import (
 // looks is how often the fleet looks whether somebody waits for room, while a breaker is open.
 const looks = time.Second
 
-// Purge gives up what waits for an index whose breaker is not closed, see [bufferedsender.BufferedSender.Purge], and
-// returns how many actions. Their keys go to Options.Hints. The error says that there is no sender of that name. It
-// waits for a callback of the sender that is running, until ctx ends: in a callback give it a context that ends, or
-// two that wait for each other do so for ever.
-func (f *Fleet) Purge(ctx context.Context, index string) (int, error) {
-	e := f.find(index)
-	if e == nil || e.get() == nil {
-		return 0, fmt.Errorf("fleet: purge: there is no sender of index %q", index)
+// Purge gives up what waits for some indexes, for all if none is named, as far as their breakers are not closed, see
+// [bufferedsender.BufferedSender.Purge], and returns how many actions. Their keys go to Options.Hints. The error names
+// an index that has no sender; then nothing is given up. It waits for a callback of a sender that is running, until
+// ctx ends: in a callback give it a context that ends, or two that wait for each other do so for ever.
+func (f *Fleet) Purge(ctx context.Context, indexes ...string) (int, error) {
+	chosen := f.sick()
+	if len(indexes) > 0 {
+		for _, index := range indexes {
+			if e := f.find(index); e == nil || e.get() == nil {
+				return 0, fmt.Errorf("fleet: purge: there is no sender of index %q", index)
+			}
+		}
+		chosen = slices.DeleteFunc(chosen, func(e *entry) bool { return !slices.Contains(indexes, e.name) })
 	}
-	if e.opened.Load() == 0 { // it may be held by the breaker of the service alone
-		return 0, nil
-	}
-	return e.get().Purge(ctx, 0), nil
-}
-
-// PurgeAll is Purge of all indexes whose breakers are not closed, at once.
-func (f *Fleet) PurgeAll(ctx context.Context) int {
 	var wait sync.WaitGroup
 	var n atomic.Int64
-	for _, e := range f.sick() {
+	for _, e := range chosen {
 		wait.Go(func() { n.Add(int64(e.get().Purge(ctx, 0))) })
 	}
 	wait.Wait()
-	return int(n.Load())
+	return int(n.Load()), nil
 }
 
 // sick returns the entries whose breakers are not closed, in the order in which they opened.

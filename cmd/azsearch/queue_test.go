@@ -179,7 +179,7 @@ func TestDirectoryInUseIsRefusedWithItsHolder(t *testing.T) {
 	q := openDirectory(t, dir)
 	defer q.Close()
 	for _, args := range [][]string{
-		{"stats", dir}, {"peek", dir}, {"release", dir, "1"}, {"pause", dir}, {"repair", dir},
+		{"release", dir, "1"}, {"pause", dir}, {"repair", dir},
 		{"drain", newDirectory(t, []string{"2"}, nil), "--to", dir},
 	} {
 		assertRefused(t, runToEnd(t, append([]string{"queue"}, args...)...), fmt.Sprintf("process %d on ", os.Getpid()))

@@ -80,7 +80,7 @@ func (m *model) do(s step) {
 		m.jobs.Go(func() { _, _ = m.fleet.Purge(context.Background(), name) })
 	case stepPurgeAll:
 		if s.n%3 == 0 {
-			m.jobs.Go(func() { m.fleet.PurgeAll(context.Background()) })
+			m.jobs.Go(func() { _, _ = m.fleet.Purge(context.Background()) })
 		}
 	case stepSlots:
 		now := m.fleet.Pool().Options()
