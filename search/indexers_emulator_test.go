@@ -1,0 +1,101 @@
+package search_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/indexers"
+	"github.com/go-azsearch/azsearch/models/knowledge"
+	"github.com/go-azsearch/azsearch/models/skills"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// Client and emulator were made of the same specification by two people: here they meet.
+func TestIndexersSkillsetsAndKnowledgeLiveInTheEmulator(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	key := azcore.NewKeyCredential(searchtest.AdminKey)
+	opts := &search.ClientOptions{APIVersion: "2026-10-01"}
+	opts.Transport = srv
+	c, err := search.NewIndexerClientWithKey(srv.URL(), key, opts)
+	require.NoError(t, err)
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), key, opts)
+	require.NoError(t, err)
+	ctx := t.Context()
+
+	type report struct {
+		ID      string   `json:"id" search:"key"`
+		Content string   `json:"content" search:"searchable"`
+		Pages   []string `json:"pages" search:"searchable"`
+	}
+	fields, err := models.FieldsOf[report]()
+	require.NoError(t, err)
+	_, err = indexes.CreateIndex(ctx, models.SearchIndex{Name: "reports", Fields: fields}, nil)
+	require.NoError(t, err)
+
+	source := indexers.DataSource{
+		Name: "reports", Type: indexers.DataSourceTypeAzureBlob,
+		Credentials: indexers.Credentials{ConnectionString: "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0;EndpointSuffix=core.windows.net"},
+		Container:   indexers.Container{Name: "reports", Query: "2026/"},
+	}
+	created, err := c.CreateDataSource(ctx, source, nil)
+	require.NoError(t, err)
+	assert.NotEmpty(t, created.ETag)
+	got, err := c.GetDataSource(ctx, "reports", nil)
+	require.NoError(t, err)
+	assert.Empty(t, got.Credentials.ConnectionString, "it is never given back")
+	got.Description = "yearly"
+	got, err = c.CreateOrUpdateDataSource(ctx, got, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "yearly", got.Description)
+
+	_, err = c.CreateSkillset(ctx, skills.Skillset{Name: "pages", Skills: []skills.Skill{
+		skills.Split{
+			MaximumPageLength: new(2000),
+			Inputs:            []skills.Input{{Name: "text", Source: "/document/content"}},
+			Outputs:           []skills.Output{{Name: "textItems", TargetName: "pages"}},
+		},
+	}}, nil)
+	require.NoError(t, err)
+
+	indexer := indexers.Indexer{
+		Name: "reports", DataSourceName: "none", SkillsetName: "pages", TargetIndexName: "reports",
+		OutputFieldMappings: []indexers.FieldMapping{{SourceFieldName: "/document/pages/*", TargetFieldName: "pages"}},
+	}
+	_, err = c.CreateIndexer(ctx, indexer, nil)
+	require.ErrorContains(t, err, "none", "there is no such data source")
+	indexer.DataSourceName = "reports"
+	_, err = c.CreateIndexer(ctx, indexer, nil)
+	require.NoError(t, err)
+	var names []string
+	for name, err := range c.ListIndexerNames(ctx, nil) {
+		require.NoError(t, err)
+		names = append(names, name)
+	}
+	assert.Equal(t, []string{"reports"}, names)
+	require.NoError(t, c.ResetIndexer(ctx, "reports", nil))
+	_, err = c.WaitForIndexer(ctx, "reports", &search.WaitForIndexerOptions{MaxPause: 100 * time.Millisecond})
+	require.Error(t, err, "the emulator runs none, and says so instead of having everybody wait")
+	_, err = c.GetIndexerStatus(ctx, "reports", nil)
+	require.NoError(t, err)
+
+	_, err = indexes.CreateKnowledgeSource(ctx, knowledge.Source{Name: "reports", Parameters: knowledge.SearchIndex{SearchIndexName: "reports"}}, nil)
+	require.NoError(t, err)
+
+	base, err := indexes.CreateKnowledgeBase(ctx, knowledge.Base{Name: "reports", Sources: []knowledge.SourceReference{{Name: "reports"}}}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "reports", base.Sources[0].Name)
+	base, err = indexes.GetKnowledgeBase(ctx, "reports", nil)
+	require.NoError(t, err)
+	assert.NotEmpty(t, base.ETag)
+
+	require.NoError(t, c.DeleteIndexer(ctx, "reports", nil))
+	require.NoError(t, c.DeleteSkillset(ctx, "pages", nil))
+	require.NoError(t, c.DeleteDataSource(ctx, "reports", nil))
+}
