@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -20,6 +21,7 @@ type Client struct {
 	telemetry *telemetry
 
 	keyField atomic.Pointer[string] // written once KeyFieldName has succeeded
+	warned   sync.Once              // that permissions may hide documents
 }
 
 // NewClient returns a client for the documents of an index that authenticates

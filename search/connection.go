@@ -40,6 +40,7 @@ type connection struct {
 	noRetries   policy.RetryOptions
 	forCheck    policy.RetryOptions
 	instruments *instruments
+	assumeWhole bool // ClientOptions.AssumeWholeView
 }
 
 // newConnection checks everything it is given, reports all that is wrong at
@@ -110,6 +111,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		noRetries:   policy.RetryOptions{MaxRetries: -1, TryTimeout: options.Retry.TryTimeout},
 		forCheck:    soon(options.Retry),
 		instruments: instruments,
+		assumeWhole: opts.AssumeWholeView,
 	}, nil
 }
 

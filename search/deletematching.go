@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -49,9 +50,13 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 			return nil, err
 		}
 	}
+	v, err := c.view(wholeindex.Require(ctx), call)
+	if err != nil {
+		return nil, err
+	}
 	gone := map[string]bool{}
 	for pause := firstLookPause; ; pause = min(pause+pause/2, longestLookPause) {
-		found, count, err := c.matching(ctx, keyField, filter)
+		found, count, err := c.matching(ctx, v, keyField, filter)
 		if err != nil {
 			return deleted, err
 		}
@@ -87,14 +92,14 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 }
 
 // matching returns the keys of the first documents that meet a filter, and how many do.
-func (c *Client) matching(ctx context.Context, keyField string, filter Filter) (found []string, count int64, err error) {
+func (c *Client) matching(ctx context.Context, v *view, keyField string, filter Filter) (found []string, count int64, err error) {
 	key, err := models.KeyFieldByName[json.RawMessage](keyField)
 	if err != nil {
 		return nil, 0, err
 	}
-	page, err := NewSearchPager[json.RawMessage](c, "", &SearchOptions{
+	page, err := v.search(ctx, c, &SearchOptions{
 		Filter: filter, Select: []string{keyField}, Top: new(mostMatching), IncludeTotalCount: true,
-	}).NextPage(ctx)
+	}, c.call("Search", readDocuments))
 	if err != nil {
 		return nil, 0, err
 	}

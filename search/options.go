@@ -79,6 +79,17 @@ type ClientOptions struct {
 	// cloud that the endpoint belongs to: public, China or US Government.
 	Audience string
 
+	// AssumeWholeView takes what this client is shown for the whole index. Permission
+	// filters hide documents from a client, with an admin key as well. So Scan, Rows,
+	// WaitVisible, DeleteMatching and the packages repair and rebuild read the definition
+	// of the index first, in api-version 2026-10-01 unless APIVersion has permission
+	// filters. If there are some they use elevated read, or return ErrPartialView. Where
+	// the definition cannot be read, Scan, ScanKeys, Rows and WaitVisible log a warning
+	// and continue; the others return ErrPartialView. Set it if the index has no
+	// permission filters and the client, with a query key for example, may not read
+	// definitions, or the service does not know that version. Defaults to false.
+	AssumeWholeView bool
+
 	// MeterProvider makes the metrics of operations on documents, which TELEMETRY.md
 	// lists. Spans are made by the embedded option TracingProvider. Defaults to the
 	// global one of OpenTelemetry, which may be set later.

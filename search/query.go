@@ -114,6 +114,9 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 	if err != nil {
 		return nil, call.wrap(err)
 	}
+	if call.elevated {
+		req.Raw().Header.Set("X-Ms-Enable-Elevated-Read", "true")
+	}
 	if err := lend(req, body); err != nil {
 		return nil, call.wrap(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -44,8 +45,9 @@ type Rows struct {
 	client  *Client
 	options RowsOptions
 
-	reading  chan struct{} // has room for one: who may read keyField, and is in there while the definition is read
+	reading  chan struct{} // has room for one: the goroutine that may use what follows, and reads the definition
 	keyField string
+	view     *view
 }
 
 // NewRows returns the rows of an index, whose key field must be filterable and sortable, or an error that names every
@@ -131,35 +133,41 @@ func (r *Rows) scan(after, through, key string) *ScanOptions {
 	}
 }
 
-// key returns the name of the key field.
-func (r *Rows) key(ctx context.Context) (string, error) {
+// key returns the name of the key field, and how to read the index.
+func (r *Rows) key(ctx context.Context) (_ string, _ *view, err error) {
 	select {
 	case r.reading <- struct{}{}:
 	case <-ctx.Done():
-		return "", r.client.call("Scan", readKeyField).wrap(ctx.Err())
+		return "", nil, r.client.call("Scan", readKeyField).wrap(ctx.Err())
 	}
 	defer func() { <-r.reading }()
+	s := &scan{client: r.client, call: r.client.call("Scan", readDocuments), view: r.view}
+	if s.view == nil || wholeindex.Required(ctx) {
+		if s.view, err = r.client.view(ctx, s.call); err != nil {
+			return "", nil, err
+		}
+		r.view = s.view
+	}
 	if r.keyField == "" {
-		s := &scan{client: r.client, call: r.client.call("Scan", readDocuments)}
 		name, err := s.scannableKey(ctx)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		r.keyField = name
 	}
-	return r.keyField, nil
+	return r.keyField, s.view, nil
 }
 
 // Scan returns the rows behind the key after, up to and with the key through, in the order of their keys: all if both
 // are "". It is Scan of the client otherwise.
 func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
 	return func(yield func(models.Row, error) bool) {
-		key, err := r.key(ctx)
+		key, v, err := r.key(ctx)
 		if err != nil {
 			yield(models.Row{}, err)
 			return
 		}
-		s, err := newScan[json.RawMessage](ctx, r.client, *r.scan(after, through, key))
+		s, err := newScan[json.RawMessage](ctx, r.client, *r.scan(after, through, key), v)
 		if err != nil {
 			yield(models.Row{}, err)
 			return
@@ -195,7 +203,7 @@ const mostKeys = 500
 // Lookup returns the rows of those of the keys that are in the index, and meet the filter, in the order of their
 // keys, each once. Any number of keys makes as many queries as it needs, of 500 keys, one after another.
 func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
-	key, err := r.key(ctx)
+	key, v, err := r.key(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +212,7 @@ func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) 
 	for part := range slices.Chunk(keys, mostKeys) {
 		options := r.scan("", "", key)
 		options.Filter = And(In(key, part...), options.Filter)
-		s, err := newScan[json.RawMessage](ctx, r.client, *options)
+		s, err := newScan[json.RawMessage](ctx, r.client, *options, v)
 		if err != nil {
 			return nil, err
 		}

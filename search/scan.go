@@ -100,7 +100,7 @@ func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T,
 	options.Select = slices.Clone(opts.Select)
 	return func(yield func(T, error) bool) {
 		var zero T
-		s, err := newScan[T](ctx, c, options)
+		s, err := newScan[T](ctx, c, options, nil)
 		if err != nil {
 			yield(zero, err)
 			return
@@ -138,7 +138,7 @@ func ScanKeys(ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[strin
 			yield("", c.call("ScanKeys", readDocuments).wrap(errors.New("nothing was sent: keys have no fields to select, use Scan")))
 			return
 		}
-		s, err := newScan[models.Document](ctx, c, options)
+		s, err := newScan[models.Document](ctx, c, options, nil)
 		if err != nil {
 			yield("", err)
 			return
@@ -157,6 +157,7 @@ type scan struct {
 	client  *Client
 	call    call
 	options ScanOptions
+	view    *view
 	key     models.KeyField[json.RawMessage]
 	last    string // the key of the last document, or ScanOptions.After
 	begun   bool
@@ -172,9 +173,9 @@ type scanned struct {
 }
 
 // newScan checks the options, all of them at once, and finds out what the key
-// is.
-func newScan[T any](ctx context.Context, c *Client, options ScanOptions) (_ *scan, err error) {
-	s := &scan{client: c, call: c.call("Scan", readDocuments), options: options, last: options.After, ahead: readAhead{most: options.ReadAhead}}
+// is, and how to read the whole index unless v says so.
+func newScan[T any](ctx context.Context, c *Client, options ScanOptions, v *view) (_ *scan, err error) {
+	s := &scan{client: c, view: v, call: c.call("Scan", readDocuments), options: options, last: options.After, ahead: readAhead{most: options.ReadAhead}}
 	if err := s.options.check(c.conn.apiVersion); err != nil {
 		return nil, s.call.wrap(err)
 	}
@@ -187,6 +188,11 @@ func newScan[T any](ctx context.Context, c *Client, options ScanOptions) (_ *sca
 			return nil, s.call.wrap(err)
 		}
 		s.options.KeyField = tagged.Name
+	}
+	if s.view == nil {
+		if s.view, err = c.view(ctx, s.call); err != nil {
+			return nil, err
+		}
 	}
 	if s.options.KeyField == "" {
 		if s.options.KeyField, err = s.scannableKey(ctx); err != nil {
@@ -223,17 +229,13 @@ func (o *ScanOptions) check(version apiversion.Version) error {
 // scannableKey returns the key field that the definition of the index names, if
 // a scan can use it.
 func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
-	c := s.client
-	ctx, end := c.conn.span(ctx, "Client.Scan")
-	defer func() { end(err) }()
-	call := c.call("Scan", readKeyField)
-	body, resp, err := c.conn.getURL(ctx, c.conn.url("/indexes"+quoted(c.indexName)), call)
-	if err != nil {
-		return "", err
-	}
-	var index models.SearchIndex
-	if err := decodeInto(&index, body); err != nil {
-		return "", call.wrap(malformed(err, resp))
+	index, call := s.view.index, s.client.call("Scan", readKeyField)
+	if index == nil {
+		ctx, end := s.client.conn.span(ctx, "Client.Scan")
+		defer func() { end(err) }()
+		if index, err = s.client.conn.ownDefinition(ctx, s.client.indexName, call); err != nil {
+			return "", err
+		}
 	}
 	isTrue := func(b *bool) bool { return b != nil && *b }
 	isFalse := func(b *bool) bool { return b != nil && !*b } // absent is true, for both
@@ -248,7 +250,7 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 		}
 		return f.Name, nil
 	}
-	return "", call.wrap(malformed(fmt.Errorf("none of the %d fields of the definition is its key", len(index.Fields)), resp))
+	return "", call.wrap(fmt.Errorf("%w: none of the %d fields of the definition is its key", models.ErrMalformedReply, len(index.Fields)))
 }
 
 // documents walks over all pages. An error is the last.
@@ -367,16 +369,7 @@ func (s *scan) checkUnique(ctx context.Context) error {
 
 // search gets the first page of a query.
 func (s *scan) search(ctx context.Context, query *SearchOptions) (*scanPage, error) {
-	c := s.client
-	body, err := query.body("", c.conn.apiVersion)
-	if err != nil {
-		return nil, s.call.wrap(err)
-	}
-	found, err := searchPage[json.RawMessage](ctx, c, c.conn.url(c.docs+"/search.post.search"), body, s.call)
-	if err != nil {
-		return nil, err
-	}
-	return &found, nil
+	return s.view.search(ctx, s.client, query, s.call)
 }
 
 // disorder is the error of keys that do not come by their characters. Going on

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/bound"
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -175,7 +176,7 @@ func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOpt
 		if _, has := models.ClassOf(ctx); !has {
 			ctx = models.WithClass(ctx, models.ClassBestEffort)
 		}
-		err = d.run(ctx)
+		err = d.run(wholeindex.Require(ctx))
 		d.settleSpent()
 	}
 	d.receipt.Ended, d.receipt.Digest = time.Now(), hex.EncodeToString(d.digest.Sum(nil))

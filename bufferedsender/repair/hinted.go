@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/hints"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 )
 
 // RunKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that
 // are known to differ, such as those of dead letters. It overwrites and deletes at most 10 000 in 24 hours, or exactly
 // Options.AllowDeletes; of the index it counts nothing, so no share is known.
 func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) {
-	began := time.Now()
+	began, ctx := time.Now(), wholeindex.Require(ctx)
 	p, err := r.newPass()
 	if err != nil {
 		return Report{}, fmt.Errorf("repair: nothing was compared: %w", err)

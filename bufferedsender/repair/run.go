@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -34,7 +35,7 @@ func (r *Repairer) Run(ctx context.Context) (Report, error) {
 
 // run is Run that leaves out ranges that another process has finished after a time.
 func (r *Repairer) run(ctx context.Context, since time.Time) (Report, error) {
-	began := time.Now()
+	began, ctx := time.Now(), wholeindex.Require(ctx)
 	p, err := r.newPass()
 	if err != nil {
 		return Report{}, fmt.Errorf("repair: nothing was compared: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
 	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -54,7 +55,7 @@ func (r *Repairer) RunTree(ctx context.Context, tree *digesttree.Tree) (Report, 
 
 // runTree is RunTree, which builds what is due if build is set.
 func (r *Repairer) runTree(ctx context.Context, tree *digesttree.Tree, build bool) (Report, error) {
-	began := time.Now()
+	began, ctx := time.Now(), wholeindex.Require(ctx)
 	p, err := r.newPass()
 	if tree == nil {
 		err = errors.Join(errors.New("the tree is nil: use that of digesttree.Open"), err)

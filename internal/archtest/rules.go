@@ -64,12 +64,12 @@ var Rules = []Rule{
 	{Folder: "retry", May: []string{backoff}, Never: []string{azure}},
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
-	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", "./internal/nilcheck", "./internal/sleep", azcore}, otelAPI...), Never: []string{stemmers}},
+	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", "./internal/nilcheck", "./internal/sleep", "./internal/wholeindex", azcore}, otelAPI...), Never: []string{stemmers}},
 	// It feeds a sender through an interface of its own, as whoever feeds one does. Its writers are
 	// in many processes, so their marks are in a database, by any driver.
 	{
 		Folder: "search/rebuild",
-		May:    []string{"./internal/bound", "./internal/nilcheck", "./search", "./models/...", "./retry", "./bufferedsender/queue", "./internal/sleep", "./internal/sqlkit", azcore},
+		May:    []string{"./internal/bound", "./internal/nilcheck", "./search", "./models/...", "./retry", "./bufferedsender/queue", "./internal/sleep", "./internal/sqlkit", "./internal/wholeindex", azcore},
 		Not:    []string{http},
 	},
 	// A store that brings a client: apart, so that whoever keeps marks in a database builds none of Redis.
@@ -119,7 +119,7 @@ var Rules = []Rule{
 	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
 	{Folder: "bufferedsender/hints", May: []string{"./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
 	// What an index, a source and a sender are it says itself, so any client and any driver will do.
-	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./internal/bound", "./internal/disk", "./internal/nilcheck", "./internal/sleep", "./bufferedsender/repair/digesttree", "./internal/sqlkit"}, otelAPI...), Not: []string{http}},
+	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./internal/bound", "./internal/disk", "./internal/nilcheck", "./internal/sleep", "./internal/wholeindex", "./bufferedsender/repair/digesttree", "./internal/sqlkit"}, otelAPI...), Not: []string{http}},
 	// What a sender has confirmed, told by its events.
 	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
 	// Senders over one pool. What a service is it says itself, so any client will do.
@@ -169,6 +169,7 @@ var Rules = []Rule{
 	// Ways to wait and to look, for whoever needs one.
 	{Folder: "internal/bound", Not: []string{http, sql}},
 	{Folder: "internal/sleep", Not: []string{http, sql}},
+	{Folder: "internal/wholeindex", Not: []string{http, sql}},
 	{Folder: "internal/nilcheck", Not: []string{http, sql}},
 	// Below the packages whose users hand over a client of Redis; it knows neither of them.
 	{Folder: "internal/rediskit", May: []string{"./internal/nilcheck", goredis}, Not: []string{http, sql}},

@@ -11,6 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/bound"
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -163,6 +164,7 @@ func (r *runner) lacks(ctx context.Context) error {
 		return nil
 	}
 	x := r.now()
+	ctx = wholeindex.Require(ctx)
 	before, err := r.count(ctx, x.Old)
 	if errors.Is(err, search.ErrIndexNotFound) { // readers lose nothing
 		return nil

@@ -1,0 +1,197 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// ErrPartialView means that permissions may hide documents of the index from this
+// client, so that nothing can be said of the index as a whole. See
+// ClientOptions.AssumeWholeView.
+var ErrPartialView = errors.New("search: permissions may hide documents of the index")
+
+const (
+	// permissionsVersion is asked for where the version of the client has no permission filters, and so does not show
+	// them in definitions.
+	permissionsVersion = "2026-10-01"
+	// elevatedRead is the permission of a reader whose results are not trimmed.
+	elevatedRead = "Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read"
+)
+
+// view is how a client reads an index as a whole.
+type view struct {
+	conn     *connection // of the client, or in permissionsVersion
+	elevated bool
+	index    *models.SearchIndex // nil if it was not read
+}
+
+// view finds out how to read the index as a whole: once for work that requires it, see
+// internal/wholeindex. Only that is refused if the definition cannot be read.
+func (c *Client) view(ctx context.Context, call call) (*view, error) {
+	if c.conn.assumeWhole {
+		return &view{conn: c.conn}, nil
+	}
+	return wholeindex.Once(ctx, c, func() (*view, error) { return c.findView(ctx, call) })
+}
+
+func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
+	ctx, end := c.conn.span(ctx, "Client."+call.operation)
+	defer func() { end(err) }()
+	conn := c.conn
+	if !conn.apiVersion.Has(apiversion.PermissionFilters) {
+		newer := *conn
+		newer.apiVersion = apiversion.Of(permissionsVersion)
+		conn = &newer
+	}
+	index, err := conn.definition(ctx, c.indexName, call)
+	switch {
+	case err == nil:
+	case !answered(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
+		return nil, err
+	case !wholeindex.Required(ctx):
+		if !errors.Is(err, ErrIndexNotFound) { // which the query says as well
+			c.warned.Do(func() {
+				slog.WarnContext(ctx, "search: definition unreadable; documents may be hidden",
+					"index", c.indexName, "error", err, "fix", "grant Search Service Contributor, or set ClientOptions.AssumeWholeView")
+			})
+		}
+		return &view{conn: c.conn}, nil
+	case errors.Is(err, ErrIndexNotFound):
+		return nil, err
+	default:
+		return nil, call.wrap(fmt.Errorf("%w: its definition cannot be read in api-version %s; grant the role %q or use an admin key, "+
+			"or set ClientOptions.AssumeWholeView if there are no permission filters: %w", ErrPartialView, conn.apiVersion, manageIndexes.role(), err))
+	}
+	if !trimmed(index) {
+		return &view{conn: c.conn, index: index}, nil
+	}
+	v := &view{conn: conn, elevated: true, index: index}
+	return v, v.prove(ctx, c, call)
+}
+
+// answered reports whether err is a reply with one of the statuses.
+func answered(err error, statuses ...int) bool {
+	var e *Error
+	return errors.As(err, &e) && slices.Contains(statuses, e.StatusCode)
+}
+
+// ownDefinition reads the definition of an index.
+func (c *connection) ownDefinition(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
+	return read[models.SearchIndex](ctx, c, "/indexes"+quoted(name), call)
+}
+
+// definition reads the definition of an index, which may be named by an alias.
+func (c *connection) definition(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
+	call.needs = manageIndexes
+	index, err := c.ownDefinition(ctx, name, call)
+	if errors.Is(err, ErrIndexNotFound) {
+		if alias, _ := read[models.Alias](ctx, c, "/aliases"+quoted(name), call); alias != nil && len(alias.Indexes) == 1 {
+			return c.ownDefinition(ctx, alias.Indexes[0], call)
+		}
+	}
+	return index, err
+}
+
+// read gets a definition.
+func read[T any](ctx context.Context, c *connection, path string, call call) (*T, error) {
+	body, resp, err := c.getURL(ctx, c.url(path), call)
+	if err != nil {
+		return nil, err
+	}
+	v := new(T)
+	if err := decodeInto(v, body); err != nil {
+		return nil, call.wrap(malformed(err, resp))
+	}
+	return v, nil
+}
+
+// trimmed reports whether results are trimmed by permissions. Fields without the option
+// count too: what the service does with them is not documented.
+func trimmed(index *models.SearchIndex) bool {
+	switch index.PermissionFilterOption {
+	case models.PermissionFilterEnabled:
+		return true
+	case models.PermissionFilterDisabled:
+		return false
+	}
+	return slices.ContainsFunc(index.Fields, func(f models.SearchField) bool { return f.PermissionFilter != "" })
+}
+
+// prove returns nil if a reply shows that reads are elevated: documents that are not open
+// to all come with the header, and do not come without. The status 200 proves nothing,
+// because a service may ignore the header; nor does $count, which may be trimmed as well.
+func (v *view) prove(ctx context.Context, c *Client, call call) error {
+	hidden := v.restricted()
+	shown, err := v.count(ctx, c, hidden, call)
+	switch {
+	case answered(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden):
+		return call.wrap(fmt.Errorf("%w, which has permission filters: elevated read was refused; use an identity of a role with the permission %s: %w", ErrPartialView, elevatedRead, err))
+	case err != nil:
+		return err
+	}
+	plain := *v
+	plain.elevated = false
+	open, err := plain.count(ctx, c, hidden, call)
+	if err != nil {
+		return err
+	}
+	if shown > 0 && open == 0 {
+		return nil
+	}
+	return call.wrap(fmt.Errorf("%w, which has permission filters: no reply shows that this client reads elevated (of restricted documents %d came with elevated read, %d without); "+
+		"use an identity of a role with the permission %s, and keep one document in the index that no user may see", ErrPartialView, shown, open, elevatedRead))
+}
+
+// restricted is the filter for documents that are not open to all.
+func (v *view) restricted() Filter {
+	var open []Filter
+	for _, f := range v.index.Fields {
+		switch {
+		case f.PermissionFilter != models.PermissionFilterUserIDs && f.PermissionFilter != models.PermissionFilterGroupIDs:
+		case strings.HasPrefix(string(f.Type), "Collection("):
+			open = append(open, Any(f.Name, "id", Eq("id", "all")))
+		default:
+			open = append(open, Eq(f.Name, "all"))
+		}
+	}
+	if open == nil {
+		return Filter{}
+	}
+	return Not(Or(open...))
+}
+
+// search gets the first page of a query.
+func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call call) (*scanPage, error) {
+	body, err := query.body("", c.conn.apiVersion)
+	if err != nil {
+		return nil, call.wrap(err)
+	}
+	call.elevated = v.elevated
+	page, err := searchPage[json.RawMessage](ctx, c, v.conn.url(c.docs+"/search.post.search"), body, call)
+	if err != nil {
+		return nil, err
+	}
+	return &page, nil
+}
+
+// count returns how many documents meet a filter.
+func (v *view) count(ctx context.Context, c *Client, filter Filter, call call) (int64, error) {
+	page, err := v.search(ctx, c, &SearchOptions{Filter: filter, IncludeTotalCount: true, Top: new(int)}, call)
+	if err != nil {
+		return 0, err
+	}
+	if page.Count == nil {
+		return 0, call.wrap(fmt.Errorf("%w: it has no count (request id %s)", models.ErrMalformedReply, page.RequestID))
+	}
+	return *page.Count, nil
+}
