@@ -45,6 +45,9 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 	if filter.IsZero() {
 		return nil, call.wrap(errors.New("nothing was sent: there is no filter, so every document would match"))
 	}
+	if _, err := (&SearchOptions{Filter: filter}).body("", c.conn.apiVersion); err != nil {
+		return nil, call.wrap(err)
+	}
 	if keyField == "" {
 		if keyField, err = c.KeyFieldName(ctx); err != nil {
 			return nil, err

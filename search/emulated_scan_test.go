@@ -239,6 +239,9 @@ func TestScanPassesOverNoKeyThatANormalizerMakesEqual(t *testing.T) {
 // withRoomForOne cuts pages as the service does where documents are large.
 func withRoomForOne(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	resp, err := next(req)
+	if req.Method == http.MethodGet { // the definition
+		return resp, err
+	}
 	var page map[string]json.RawMessage
 	var values []json.RawMessage
 	if err != nil || json.NewDecoder(resp.Body).Decode(&page) != nil || json.Unmarshal(page["value"], &values) != nil {

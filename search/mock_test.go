@@ -69,7 +69,7 @@ func response(status int, body string, headers ...string) *http.Response {
 
 // options sends to w, with retries that do not wait.
 func options(w policy.Transporter) *search.ClientOptions {
-	return &search.ClientOptions{ClientOptions: azcore.ClientOptions{
+	return &search.ClientOptions{AssumeWholeView: true, ClientOptions: azcore.ClientOptions{
 		Transport: w,
 		Retry:     policy.RetryOptions{RetryDelay: -1, MaxRetryDelay: time.Millisecond},
 	}}

@@ -1,0 +1,243 @@
+package search_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+const securedIndex = `{"name":"everything","permissionFilterOption":"enabled","fields":[
+	{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},
+	{"name":"owner","type":"Edm.String","filterable":true},
+	{"name":"users","type":"Collection(Edm.String)","filterable":true,"permissionFilter":"userIds"},
+	{"name":"team","type":"Edm.String","filterable":true,"permissionFilter":"groupIds"}]}`
+
+// secured is a service whose index has three documents of an owner that are open to all,
+// and as many restricted ones as were asked for.
+func secured(t *testing.T, restricted int) *searchtest.Server {
+	t.Helper()
+	srv := searchtest.NewServer(&searchtest.Options{Token: func(string) bool { return true }})
+	t.Cleanup(func() { assert.NoError(t, srv.Close()) })
+	_, err := search.Do(t.Context(), byKey(t, srv, searchtest.AdminKey, nil), http.MethodPost, "/indexes", json.RawMessage(securedIndex), &search.DoOptions{APIVersion: "2026-10-01"})
+	require.NoError(t, err)
+	type document struct {
+		ID    string   `json:"id"`
+		Owner string   `json:"owner"`
+		Users []string `json:"users"`
+		Team  string   `json:"team"`
+	}
+	docs := []document{{"open0", "a", []string{"all"}, ""}, {"open1", "a", nil, "all"}, {"open2", "a", []string{"alice", "all"}, "g"}}
+	for i := range restricted {
+		docs = append(docs, document{"secret" + string(rune('0'+i)), "a", []string{"alice"}, ""})
+	}
+	_, err = search.UploadDocuments(t.Context(), byKey(t, srv, searchtest.AdminKey, nil), docs, nil)
+	require.NoError(t, err)
+	return srv
+}
+
+func securedOptions(srv *searchtest.Server, opts *search.ClientOptions) *search.ClientOptions {
+	if opts == nil {
+		opts = &search.ClientOptions{}
+	}
+	opts.Transport, opts.Retry.MaxRetries = srv, -1
+	return opts
+}
+
+func byKey(t *testing.T, srv *searchtest.Server, key string, opts *search.ClientOptions) *search.Client {
+	t.Helper()
+	client, err := search.NewClientWithKey(srv.URL(), "everything", azcore.NewKeyCredential(key), securedOptions(srv, opts))
+	require.NoError(t, err)
+	return client
+}
+
+func byToken(t *testing.T, srv *searchtest.Server, opts *search.ClientOptions) *search.Client {
+	t.Helper()
+	client, err := search.NewClient(srv.URL(), "everything", &tokens{expires: time.Hour}, securedOptions(srv, opts))
+	require.NoError(t, err)
+	return client
+}
+
+// wholeReads are the calls that speak for the whole index: each returns how many of its
+// documents it has seen.
+var wholeReads = map[string]func(context.Context, *search.Client) (int, error){
+	"Scan": func(ctx context.Context, c *search.Client) (n int, _ error) {
+		for _, err := range search.ScanKeys(ctx, c, &search.ScanOptions{KeyField: "id"}) {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, nil
+	},
+	"Rows.Lookup": func(ctx context.Context, c *search.Client) (int, error) {
+		rows, err := search.NewRows(c, nil)
+		if err != nil {
+			return 0, err
+		}
+		found, err := rows.Lookup(ctx, []string{"open0", "open1", "open2", "secret0", "secret1"})
+		return len(found), err
+	},
+	"Rows.Scan": func(ctx context.Context, c *search.Client) (n int, _ error) {
+		rows, err := search.NewRows(c, &search.RowsOptions{KeyField: "id", ReadAhead: 2, PageSize: 2})
+		if err != nil {
+			return 0, err
+		}
+		for _, err := range rows.Scan(ctx, "", "") {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, nil
+	},
+	"DocumentCount": func(ctx context.Context, c *search.Client) (int, error) {
+		n, err := c.DocumentCount(ctx, nil)
+		return int(n), err
+	},
+}
+
+func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
+	const restricted, all = 2, 5
+	refused := func(words string) func(*testing.T, int, error) {
+		return func(t *testing.T, _ int, err error) {
+			require.ErrorIs(t, err, search.ErrPartialView)
+			assert.ErrorContains(t, err, words)
+		}
+	}
+	complete := func(t *testing.T, n int, err error) {
+		require.NoError(t, err)
+		assert.Equal(t, all, n)
+	}
+	ignored := func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		req.Header.Del("X-Ms-Enable-Elevated-Read")
+		return next(req)
+	}
+	old := func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		if strings.Contains(req.URL.RawQuery, "2026-10-01") {
+			return response(http.StatusBadRequest, `{"error":{"message":"Invalid or missing api-version query string parameter."}}`), nil
+		}
+		return next(req)
+	}
+	for name, test := range map[string]struct {
+		restricted int
+		client     func(*testing.T, *searchtest.Server) *search.Client
+		intercept  func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error)
+		want       func(*testing.T, int, error)
+	}{
+		"a role": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, nil, complete},
+		"a role and a version of its own": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client {
+			return byToken(t, s, &search.ClientOptions{APIVersion: "2025-11-01-preview"})
+		}, nil, complete},
+		"a key, which may not":              {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, nil, refused("elevated read was refused; use an identity of a role with the permission Microsoft.Search/")},
+		"a service that ignores the header": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, ignored, refused("no reply shows that this client reads elevated (of restricted documents 0 came with")},
+		"nothing restricted to show it":     {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, nil, refused("no reply shows")},
+		"a query key":                       {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.QueryKey, nil) }, nil, refused(`grant the role "Search Service Contributor" or use an admin key`)},
+		"a service of an older version":     {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, old, refused("cannot be read in api-version 2026-10-01")},
+	} {
+		for read, call := range wholeReads {
+			t.Run(name+" "+read, func(t *testing.T) {
+				srv := secured(t, test.restricted)
+				if test.intercept != nil {
+					srv.Intercept(test.intercept)
+				}
+				n, err := call(wholeindex.Require(t.Context()), test.client(t, srv))
+				test.want(t, n, err)
+			})
+		}
+	}
+}
+
+// TestScanGoesOnWithAWarning where the definition cannot be read, and with the caller's word.
+func TestScanGoesOnWithAWarning(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	srv := secured(t, 2)
+	client := byKey(t, srv, searchtest.QueryKey, nil)
+	for range 2 {
+		n, err := wholeReads["Scan"](t.Context(), client)
+		require.NoError(t, err)
+		assert.Equal(t, 3, n)
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), "definition unreadable; documents may be hidden"), "%s", log.String())
+	log.Reset()
+	n, err := wholeReads["Scan"](wholeindex.Require(t.Context()), byKey(t, srv, searchtest.QueryKey, &search.ClientOptions{AssumeWholeView: true}))
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+	assert.Empty(t, log.String())
+	_, err = wholeReads["Scan"](t.Context(), byKey(t, srv, searchtest.AdminKey, nil))
+	require.ErrorIs(t, err, search.ErrPartialView, "the definition is known to hide documents")
+}
+
+func TestAliasShowsTheDefinitionOfItsIndex(t *testing.T) {
+	srv := secured(t, 2)
+	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), securedOptions(srv, nil))
+	require.NoError(t, err)
+	_, err = search.Do(t.Context(), indexes, http.MethodPut, search.PathOf("aliases", "now"), map[string]any{"name": "now", "indexes": []string{"everything"}}, nil)
+	require.NoError(t, err)
+	client, err := indexes.Client("now")
+	require.NoError(t, err)
+	_, err = wholeReads["Scan"](t.Context(), client)
+	require.ErrorIs(t, err, search.ErrPartialView)
+	gone, err := indexes.Client("gone")
+	require.NoError(t, err)
+	_, err = wholeReads["Scan"](wholeindex.Require(t.Context()), gone)
+	require.ErrorIs(t, err, search.ErrIndexNotFound)
+	assert.False(t, errors.Is(err, search.ErrPartialView))
+}
+
+func TestDeleteMatchingLeavesNothingBehindPermissions(t *testing.T) {
+	srv := secured(t, 2)
+	ctx := t.Context()
+	_, err := search.DeleteMatching(ctx, byKey(t, srv, searchtest.AdminKey, nil), "id", search.Eq("owner", "a"))
+	require.ErrorIs(t, err, search.ErrPartialView)
+	assert.Len(t, srv.DocumentKeys("everything"), 5, "nothing was deleted")
+	deleted, err := search.DeleteMatching(ctx, byToken(t, srv, nil), "id", search.Eq("owner", "a"))
+	require.NoError(t, err)
+	assert.Len(t, deleted, 5)
+	assert.Empty(t, srv.DocumentKeys("everything"))
+}
+
+// TestDefinitionIsReadOnceForWorkAndNotForPages counts requests.
+func TestDefinitionIsReadOnceForWorkAndNotForPages(t *testing.T) {
+	srv, client := emulatingEverything(t, numbered(50)...)
+	rows, err := search.NewRows(client, &search.RowsOptions{KeyField: "id", PageSize: 10})
+	require.NoError(t, err)
+	definitions := func() (n int) {
+		for _, r := range srv.Requests() {
+			if r.Operation == "getIndex" {
+				n++
+			}
+		}
+		return n
+	}
+	before := definitions()
+	for i := range 2 {
+		ctx := wholeindex.Require(t.Context())
+		for range 3 {
+			for _, err := range rows.Scan(ctx, "", "") {
+				require.NoError(t, err)
+			}
+			_, err := rows.Lookup(ctx, []string{numberedID(1)})
+			require.NoError(t, err)
+		}
+		_, err := client.DocumentCount(ctx, nil)
+		require.NoError(t, err)
+		assert.Equal(t, before+i+1, definitions())
+	}
+}
