@@ -113,6 +113,7 @@ type Options struct {
 
 	// MinShare is how many documents the new index must have, as a share of what the old one has, or Run ends with
 	// ErrTooFew before anything moves: a Fill.All that is cut short without an error must not empty what readers find.
+	// Of an index with permission filters all documents are counted, or Run ends with search.ErrPartialView.
 	// Defaults to 0.95, and no more than 10 000 fewer: the guard of repair.Options.MaxShare. Negative turns it off.
 	MinShare float64
 

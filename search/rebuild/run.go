@@ -198,7 +198,7 @@ func (r *runner) catchUpWith(ctx context.Context) error {
 			return err
 		}
 		err := r.lacks(ctx)
-		if err == nil || n == countings {
+		if err == nil || n == countings || errors.Is(err, search.ErrPartialView) {
 			return err
 		}
 		if ended := sleep.For(ctx, time.Second); ended != nil {
