@@ -33,6 +33,10 @@ const (
 // is deleted: use repair.DeleteWhere, which deletes any number, bounds their share of the index and
 // gives a receipt. If so many begin to match later, it ends with that error.
 //
+// Documents that permissions hide count: on an index with permission filters it reads elevated, or
+// deletes nothing and returns ErrPartialView, as it does where the client may not read the definition.
+// See ClientOptions.AssumeWholeView.
+//
 // A document that is written again after it was found, and no longer matches, is deleted if the
 // index does not show that yet. A deleted document that is written again and matches is not deleted
 // a second time.

@@ -31,8 +31,7 @@ type RowsOptions struct {
 	DigestOf []string
 	// Filter is the condition that documents must meet. Defaults to no condition.
 	Filter Filter
-	// KeyField, PageSize, ReadAhead and SessionID are as in ScanOptions. Without KeyField the definition of the index
-	// is read once.
+	// KeyField, PageSize, ReadAhead and SessionID are as in ScanOptions.
 	KeyField  string
 	PageSize  int
 	ReadAhead int
@@ -40,7 +39,8 @@ type RowsOptions struct {
 }
 
 // Rows shows an index as the keys of its documents and what tells one state of a document from another, for
-// comparisons with what the documents are made of. It is safe for concurrent use.
+// comparisons with what the documents are made of. The definition of the index is read once, and for each pass of a
+// repair and each receipt again, see ClientOptions.AssumeWholeView. It is safe for concurrent use.
 type Rows struct {
 	client  *Client
 	options RowsOptions

@@ -34,7 +34,7 @@ type ScanOptions struct {
 	// KeyField is the name of the key field in JSON. Defaults to the field of T with
 	// the struct tag `search:"key"`, and without one to what the definition of the
 	// index says, which takes an admin key or the role "Search Service Contributor"
-	// to read, and a name that is not an alias.
+	// to read.
 	KeyField string
 	// After is the key to begin behind, for a scan that goes on where another one
 	// stopped. There need not be a document with this key. Defaults to the first
@@ -59,7 +59,7 @@ type ScanOptions struct {
 	// that only shows late (see Scan) may not show with 2 or more: where other keys
 	// equal the last one of a page, and documents change meanwhile, one may be passed
 	// over. Leave KeyField empty, and T without the tag, where the key field may have
-	// a normalizer: then the definition is read, which says so.
+	// a normalizer: then the definition says so.
 	// Defaults to 0: a page is asked for when it is needed.
 	ReadAhead int
 	// SessionID is that of SearchOptions. Replicas of an index need not be equally
@@ -80,10 +80,13 @@ type ScanOptions struct {
 // index" is what the service searches: it shows a write some seconds after it has
 // accepted it, and perhaps not on all replicas at once.
 //
+// Permissions can hide documents from a client, with an admin key as well. So the
+// definition of the index is read first, see ClientOptions.AssumeWholeView. An index
+// with permission filters is read elevated, or the error is ErrPartialView.
+//
 // Each page is a query for the keys from the last one on, so the key field must be
-// filterable and sortable, and have no normalizer. If the definition of the index
-// is read (see ScanOptions.KeyField) that is checked there, and the error is
-// ErrNotScannable. Otherwise the service checks it with the first request, which
+// filterable and sortable, and have no normalizer. Without ScanOptions.KeyField that
+// is checked in the definition, and the error is ErrNotScannable. Otherwise the service checks it with the first request, which
 // filters and sorts by the key already: it cannot turn out later. Only a normalizer
 // then shows late: the walk ends with an error before it would pass over a key that
 // is equal to another. That holds for pages that are asked for by key, not for those
@@ -233,7 +236,7 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 	if index == nil {
 		ctx, end := s.client.conn.span(ctx, "Client.Scan")
 		defer func() { end(err) }()
-		if index, err = s.client.conn.ownDefinition(ctx, s.client.indexName, call); err != nil {
+		if index, err = s.client.conn.definition(ctx, s.client.indexName, call); err != nil {
 			return "", err
 		}
 	}

@@ -53,7 +53,9 @@ func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 		newer.apiVersion = apiversion.Of(permissionsVersion)
 		conn = &newer
 	}
-	index, err := conn.definition(ctx, c.indexName, call)
+	reading := call
+	reading.needs = manageIndexes
+	index, err := conn.definition(ctx, c.indexName, reading)
 	switch {
 	case err == nil:
 	case !answered(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
@@ -85,18 +87,12 @@ func answered(err error, statuses ...int) bool {
 	return errors.As(err, &e) && slices.Contains(statuses, e.StatusCode)
 }
 
-// ownDefinition reads the definition of an index.
-func (c *connection) ownDefinition(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
-	return read[models.SearchIndex](ctx, c, "/indexes"+quoted(name), call)
-}
-
 // definition reads the definition of an index, which may be named by an alias.
 func (c *connection) definition(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
-	call.needs = manageIndexes
-	index, err := c.ownDefinition(ctx, name, call)
+	index, err := read[models.SearchIndex](ctx, c, "/indexes"+quoted(name), call)
 	if errors.Is(err, ErrIndexNotFound) {
 		if alias, _ := read[models.Alias](ctx, c, "/aliases"+quoted(name), call); alias != nil && len(alias.Indexes) == 1 {
-			return c.ownDefinition(ctx, alias.Indexes[0], call)
+			return read[models.SearchIndex](ctx, c, "/indexes"+quoted(alias.Indexes[0]), call)
 		}
 	}
 	return index, err

@@ -153,6 +153,11 @@ type Receipt struct {
 // the index only: a document of theirs that stops matching less than its refresh before the lookup, or between that
 // and the delete, is deleted. Where that matters have them stop, or let them write again.
 //
+// Permissions can hide documents from a search.Rows, with an admin key as well: then no receipt would be true. So the
+// definition of the index is read first. If it has permission filters, everything is read elevated, or nothing is
+// deleted and the error is search.ErrPartialView. It is too where the definition cannot be read, unless
+// search.ClientOptions.AssumeWholeView says that nothing is hidden.
+//
 // The class of the deletes is models.ClassBestEffort, unless ctx has another. While the sender's breaker is open, or it
 // is paused, nothing new is begun, but a batch a minute beside others that are in the sender: it may be the one that
 // the service takes. (A sender that meets nothing but refusals waits for one; here until ctx ends, so it should have a

@@ -7,7 +7,8 @@ package repair
 type Repairer struct {
 	// Source is what the index is made of: a *SQLSource, a *JSONL, a Functions. Must be given.
 	Source Source
-	// Index is the index as it is read: a *search.Rows. Must be given.
+	// Index is the index as it is read: a *search.Rows. If permissions hide documents from it, a pass ends with
+	// search.ErrPartialView before it writes; see search.ClientOptions.AssumeWholeView. Must be given.
 	Index Index
 	// Sender writes to that index: the Raw of a BufferedSender. A sender of another index would write and delete
 	// there, so one whose client names another index or service is refused, see Options.SameIndex. Must be given,
