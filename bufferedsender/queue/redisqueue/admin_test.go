@@ -12,6 +12,7 @@ import (
 )
 
 func TestDestroyDoesNotDestroyANewQueue(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	p := newProxy(t, server.Addr())
 	q := open(t, newClient(t, p.addr()), nil)

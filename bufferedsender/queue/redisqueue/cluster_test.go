@@ -90,6 +90,7 @@ func (l *load) end() {
 }
 
 func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
 	q := open(t, client, &Options{Shards: 2})
@@ -120,10 +121,14 @@ func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
 }
 
 func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
+	t.Parallel()
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
-	moves := 0
-	queuehistory.Check(t, backend(client, 4), queuehistory.Program{Seed: 1, Histories: 12, Phases: 6, Meanwhile: func(t *testing.T, h *queuetest.Harness, done <-chan struct{}) {
+	moves, histories := 0, 12
+	if testing.Short() { // as under the detector
+		histories = 4
+	}
+	queuehistory.Check(t, backend(client, 4), queuehistory.Program{Seed: 1, Histories: histories, Phases: 6, Meanwhile: func(t *testing.T, h *queuetest.Harness, done <-chan struct{}) {
 		slot := c.Slot(t, h.Queue.(*Queue).shards[0].keys[0]) // the keys of a history are all in the first shard
 		for {
 			for _, to := range c.Masters(t) {
@@ -160,6 +165,7 @@ func (c *counting) EvalSha(ctx context.Context, sha string, keys []string, args 
 }
 
 func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	c := servers.NewCluster(t)
 	q := open(t, newCluster(t, c), &Options{Shards: 4, Durability: Replicas(1), replicaTimeout: 20 * time.Second})
 	require.Contains(t, q.Survives(), "a failover to one of these loses nothing")
@@ -191,6 +197,7 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 
 // What is acknowledged by a master alone goes with it. Nothing else may.
 func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) {
+	t.Parallel()
 	c := servers.NewCluster(t)
 	client := newCluster(t, c)
 	safe := open(t, client, &Options{Shards: 1, Durability: Replicas(1), replicaTimeout: time.Minute})

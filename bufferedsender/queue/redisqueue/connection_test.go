@@ -17,6 +17,7 @@ import (
 )
 
 func TestUserWithoutChannelsIsToldTheTruth(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	server.CLI(t, "ACL", "SETUSER", "app", "on", ">pw", "~*", "+@all") // Redis 7: no channels by default
 	c := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "app", Password: "pw", ContextTimeoutEnabled: true})
@@ -30,6 +31,7 @@ func TestUserWithoutChannelsIsToldTheTruth(t *testing.T) {
 }
 
 func TestWatcherLooksAfterItsConnectionWasLost(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	a := open(t, newClient(t, server.Addr()), nil)
 	b, err := New(t.Context(), newClient(t, server.Addr()), a.name, nil)
@@ -57,6 +59,7 @@ func TestWatcherLooksAfterItsConnectionWasLost(t *testing.T) {
 }
 
 func TestCallsAreBoundedByTheirContextWhileAnotherIsClosing(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	q, err := New(t.Context(), newClient(t, server.Addr()), newName(t), nil)
 	require.NoError(t, err)
@@ -80,6 +83,7 @@ func TestCallsAreBoundedByTheirContextWhileAnotherIsClosing(t *testing.T) {
 }
 
 func TestServerThatCannotBeDialledIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	var dead atomic.Bool
 	d := &net.Dialer{}

@@ -86,6 +86,7 @@ func drainQueue(t *testing.T, q *Queue) (n int) {
 }
 
 func TestAFullQueueIsOpenedInspectedAndDrainedAndThenTakesMore(t *testing.T) {
+	t.Parallel()
 	server, cluster := servers.NewRedis(t), servers.NewCluster(t)
 	for name, place := range map[string]struct {
 		url   string
@@ -95,6 +96,7 @@ func TestAFullQueueIsOpenedInspectedAndDrainedAndThenTakesMore(t *testing.T) {
 		"a cluster": {cluster.Nodes[0].URL(), cluster.Masters(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, b := t.Context(), newBounded(t, place.nodes...)
 			q, err := Open(place.url, newName(t), nil)
 			require.NoError(t, err)
@@ -167,8 +169,10 @@ func endSixLeases(t *testing.T, q *Queue) {
 }
 
 func TestASenderThatStartsWhileItsServerIsFullDrainsTheQueue(t *testing.T) {
+	t.Parallel()
 	for name, marking := range map[string]bool{"alone": false, "while a rebuild marks what it writes": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := servers.NewRedis(t)
 			service := searchtest.NewServer(nil)
 			defer service.Close()

@@ -298,6 +298,7 @@ func fill(t *testing.T, c redis.Cmdable) {
 }
 
 func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testing.T) {
+	t.Parallel()
 	server, cluster := servers.NewRedis(t), servers.NewCluster(t)
 	for name, place := range map[string]struct {
 		client redis.UniversalClient

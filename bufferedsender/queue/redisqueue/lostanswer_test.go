@@ -31,6 +31,7 @@ func there(t *testing.T, q *Queue, key string) bool {
 }
 
 func TestFullServerDoesNotHideThatTheCallWasKept(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	q := open(t, newClient(t, server.Addr()), nil)
 	add(t, q, "warm") // the server knows the script
@@ -52,6 +53,7 @@ func TestFullServerDoesNotHideThatTheCallWasKept(t *testing.T) {
 
 // The client of Redis tries again by itself, inside of one call.
 func TestLostAnswerThenRefusalIsUnknown(t *testing.T) {
+	t.Parallel()
 	for name, refusal := range map[string]func(*servers.RedisServer) (undo func()){
 		"OOM": func(s *servers.RedisServer) func() {
 			s.CLI(t, "CONFIG", "SET", "maxmemory", "1mb")
@@ -63,6 +65,7 @@ func TestLostAnswerThenRefusalIsUnknown(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := servers.NewRedis(t)
 			p := newProxy(t, server.Addr())
 			q := open(t, newClient(t, p.addr()), nil)
@@ -153,6 +156,7 @@ func newProxy(t *testing.T, to string) *proxy {
 func (p *proxy) addr() string { return p.l.Addr().String() }
 
 func TestWaitThatIsInterruptedIsUnknown(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	q := open(t, newClient(t, server.Addr()), &Options{Durability: Replicas(1), replicaTimeout: 20 * time.Second})
 	_, _, err := q.run(t.Context(), appendScript, 0, 0, append([]any{q.clock(), q.shards[0].epoch, q.channel}, testAdder[:], calls.Add(1), 0, 0, 0, 0, 0)...)

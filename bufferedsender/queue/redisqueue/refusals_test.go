@@ -19,6 +19,7 @@ import (
 
 // A script with flags is refused before its first line, and in other words than the same command outside of a script.
 func TestRefusalsOfAServerThatMayEndAreTriedAgain(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		args   []string
 		refuse func(t *testing.T, s *servers.RedisServer)
@@ -54,6 +55,7 @@ func TestRefusalsOfAServerThatMayEndAreTriedAgain(t *testing.T) {
 		"MISCONF": {brokenSnapshots(t), failsToSave, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := servers.NewRedis(t, row.args...)
 			c := newClient(t, server.Addr())
 			q := open(t, c, nil)
@@ -107,6 +109,7 @@ func failsToSave(t *testing.T, s *servers.RedisServer) {
 }
 
 func TestAServerThatCannotSaveToItsDiskIsNamedAndKeepsNothing(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t, brokenSnapshots(t)...)
 	q := open(t, newClient(t, server.Addr()), nil)
 	add(t, q, "a")

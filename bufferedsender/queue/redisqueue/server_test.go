@@ -137,6 +137,7 @@ func TestClientThatKeepsNoQueueIsRefused(t *testing.T) {
 }
 
 func TestScriptsThatTheServerForgetsAreSentAgain(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	q := open(t, newClient(t, server.Addr()), nil)
 	for i := range 3 {
@@ -150,6 +151,7 @@ func TestScriptsThatTheServerForgetsAreSentAgain(t *testing.T) {
 }
 
 func TestServerThatKeepsLessThanAskedForIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		args     []string
 		asked    Durability
@@ -169,6 +171,7 @@ func TestServerThatKeepsLessThanAskedForIsRefused(t *testing.T) {
 		"hidden, disk":         {[]string{"--rename-command", "CONFIG", ""}, Disk, "appendfsync unknown", "is unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newClient(t, servers.NewRedis(t, row.args...).Addr())
 			_, err := New(t.Context(), c, "q", &Options{Durability: row.asked})
 			if row.refusal == "" {
@@ -184,6 +187,7 @@ func TestServerThatKeepsLessThanAskedForIsRefused(t *testing.T) {
 }
 
 func TestReplicaIsRefused(t *testing.T) {
+	t.Parallel()
 	master, replica := servers.NewRedis(t), servers.NewRedis(t)
 	host, port, _ := strings.Cut(master.Addr(), ":")
 	replica.CLI(t, "REPLICAOF", host, port)
@@ -333,6 +337,7 @@ func TestSuspectsOfAnOlderVersionAreSent(t *testing.T) {
 }
 
 func TestStoppedServerLosesNothingThatWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t, "--appendfsync", "always")
 	q := open(t, newClient(t, server.Addr()), &Options{Durability: Disk})
 	acked := map[string]bool{}
@@ -373,6 +378,7 @@ func TestStoppedServerLosesNothingThatWasAcknowledged(t *testing.T) {
 }
 
 func TestCallWhoseAnswerIsLostIsUnknownAndItsRepeatAppliesItOnce(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	q := open(t, newClient(t, server.Addr()), nil)
 	call := callOf("body", "a")
@@ -391,6 +397,7 @@ func TestCallWhoseAnswerIsLostIsUnknownAndItsRepeatAppliesItOnce(t *testing.T) {
 }
 
 func TestServerThatWasEmptiedHasLostTheQueue(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	q := open(t, newClient(t, server.Addr()), nil)
 	r, err := q.Append(t.Context(), callOf("body", "a"))

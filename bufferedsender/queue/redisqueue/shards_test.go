@@ -15,6 +15,7 @@ import (
 )
 
 func TestWrappedClusterClientWaitsForTheRightReplicas(t *testing.T) {
+	t.Parallel()
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
 	for name, cl := range map[string]redis.UniversalClient{"wrapped": client, "plain": client.ClusterClient} {

@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	q, err := Open(server.URL(), otherProcessName, nil)
 	require.NoError(t, err)
@@ -126,14 +127,17 @@ func backend(client redis.UniversalClient, shards int) queuetest.Backend {
 }
 
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	queuetest.Run(t, backend(newClient(t, servers.Redis(t).Addr()), 1))
 }
 
 func TestSuiteOnCluster(t *testing.T) {
+	t.Parallel()
 	queuetest.Run(t, backend(newCluster(t, servers.Cluster(t)), 16))
 }
 
 func TestConcurrentCallsAreLinearizable(t *testing.T) {
+	t.Parallel()
 	histories := 60
 	if testing.Short() { // as under the detector
 		histories = 16
@@ -143,8 +147,12 @@ func TestConcurrentCallsAreLinearizable(t *testing.T) {
 }
 
 func TestRandomSchedules(t *testing.T) {
-	c := newClient(t, servers.Redis(t).Addr())
-	queuelab.Check(t, backend(c, 1), queuelab.Program{Seed: 1, Schedules: 60}).AtLeast(t, 0.1)
-	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: 30})
-	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: 30, Spread: true})
+	t.Parallel()
+	c, schedules := newClient(t, servers.Redis(t).Addr()), 60
+	if testing.Short() { // as under the detector
+		schedules = 20
+	}
+	queuelab.Check(t, backend(c, 1), queuelab.Program{Seed: 1, Schedules: schedules}).AtLeast(t, 0.1)
+	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: schedules / 2})
+	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: schedules / 2, Spread: true})
 }
