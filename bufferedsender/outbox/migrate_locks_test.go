@@ -45,6 +45,7 @@ func alone(t *testing.T) string {
 }
 
 func TestMigrateThatGetsNoLockSaysSoAndChangesNothing(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		lack     string
 		opts     *SchemaOptions

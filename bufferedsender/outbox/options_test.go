@@ -236,7 +236,7 @@ func tryRelay(t testing.TB, db database, table *Table, to Sender, opts RelayOpti
 // soon waits until something holds.
 func soon(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	require.Eventually(t, holds, 12*time.Second, 3*time.Millisecond, what)
+	require.Eventually(t, holds, 20*time.Second, 3*time.Millisecond, what)
 }
 
 // emptied waits until no row of a queue is left.

@@ -74,6 +74,7 @@ func TestPartitionsAreOfferedToPostgreSQLAlone(t *testing.T) {
 }
 
 func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
+	t.Parallel()
 	db := newRotating(t)
 	require.NoError(t, Check(t.Context(), db, PostgreSQL, rotating))
 	require.NoError(t, Check(t.Context(), db, PostgreSQL, nil))
@@ -297,6 +298,7 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 }
 
 func TestPartitionsAreMadeOfAllOrNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, newPostgres(t))
 	tx := r.begin(t)
 	require.NoError(t, Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0})))

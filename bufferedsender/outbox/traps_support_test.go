@@ -11,10 +11,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// stressFor is how long tests under load take: AZSEARCH_TEST_STRESS, three seconds without it.
+// stressFor is how long tests under load take: AZSEARCH_TEST_STRESS, three seconds without it, or one with -short.
 func stressFor(t testing.TB) time.Duration {
 	t.Helper()
 	text := os.Getenv("AZSEARCH_TEST_STRESS")
+	if text == "" && testing.Short() {
+		return time.Second
+	}
 	if text == "" {
 		return 3 * time.Second
 	}
@@ -36,10 +39,10 @@ func copyDatabase(t testing.TB, server *servers.PostgresServer, from, to string)
 	}
 }
 
-// fewer is a tenth under the race detector, with which all is ten times as slow: it looks for races, and
-// the other run for what is large.
+// fewer is a tenth with -short, and under the race detector, with which all is ten times as slow: it looks for
+// races, and the other run for what is large.
 func fewer(n int) int {
-	if raceEnabled {
+	if raceEnabled || testing.Short() {
 		return n / 10
 	}
 	return n

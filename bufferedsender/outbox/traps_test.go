@@ -537,6 +537,7 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 
 // The database goes down at once and comes back, under load, twice.
 func TestADatabaseThatCrashesUnderLoadLosesNoCommittedRow(t *testing.T) {
+	t.Parallel()
 	server := servers.NewPostgres(t)
 	r := newRig(t, open(t, PostgreSQL, server.Database(t)))
 	ctx := t.Context()

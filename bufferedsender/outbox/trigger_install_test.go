@@ -77,6 +77,7 @@ func altered(t *testing.T, db database, name string) {
 }
 
 func TestEveryCommittedInsertLeavesARowWhileTriggersAreInstalledAgain(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, db database) {
 		table := db.withApp(t)
 		applied(t, db, table)
@@ -196,6 +197,7 @@ func TestATriggerThatGetsNoLockSaysSoAndTheOldOneStays(t *testing.T) {
 }
 
 func TestALockIsWaitedForTwoSecondsUnlessTheSessionSaysOtherwise(t *testing.T) {
+	t.Parallel()
 	db := newPostgres(t)
 	table := db.withApp(t)
 	tx, err := db.BeginTx(t.Context(), nil)

@@ -85,6 +85,7 @@ func TestARoleThatMayOnlyCreateTriggersCreatesOne(t *testing.T) {
 
 // The lock_timeout of PostgreSQL is for each partition, and writers wait behind the first lock.
 func TestPartitionsThatAreWrittenToStopWritersNoLongerThanOneTable(t *testing.T) {
+	t.Parallel()
 	db := newPostgres(t)
 	db.exec(t, `CREATE TABLE app (id text, v integer) PARTITION BY LIST (v)`)
 	for i := range 4 {
@@ -98,19 +99,23 @@ func TestPartitionsThatAreWrittenToStopWritersNoLongerThanOneTable(t *testing.T)
 	}
 	for i, name := range []string{"EnsureTrigger", "DropTrigger"} {
 		var writers sync.WaitGroup
+		refused := make(chan struct{})
 		for part := range 4 {
 			tx, err := db.BeginTx(t.Context(), nil)
 			require.NoError(t, err)
 			_, err = tx.ExecContext(t.Context(), fmt.Sprintf(`LOCK TABLE app_%d IN ROW EXCLUSIVE MODE`, part))
 			require.NoError(t, err)
 			writers.Go(func() {
-				_, err := tx.ExecContext(t.Context(), fmt.Sprintf(`SELECT pg_sleep(%d * 1.5)`, part+1))
-				assert.NoError(t, err)
+				select {
+				case <-time.After(time.Duration(part+1) * 1500 * time.Millisecond):
+				case <-refused:
+				}
 				assert.NoError(t, tx.Commit())
 			})
 		}
 		began := time.Now()
 		err := call[name]()
+		close(refused)
 		assert.Less(t, time.Since(began), 4*time.Second, name)
 		assert.ErrorContains(t, err, "got no lock within the lock_timeout, and changed nothing", name)
 		writers.Wait()

@@ -39,6 +39,7 @@ func (b *lockedBuffer) String() string {
 
 // Whoever has all connections of the pool keeps the relay from working: it says so, and when that is over.
 func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
+	t.Parallel()
 	db := newPostgres(t)
 	config, err := pgxpool.ParseConfig(db.url)
 	require.NoError(t, err)
@@ -140,6 +141,7 @@ func TestATriggerOnAColumnThatIsNotThereIsRefusedAndOneCanBeTakenAway(t *testing
 
 // What stands in front of the service answers for some requests, again and again: no row becomes a dead letter.
 func TestForeignRepliesMakeNoDeadLetters(t *testing.T) {
+	t.Parallel()
 	onBoth(t, func(t *testing.T, db database) {
 		sender, service := realSender(t)
 		var left atomic.Int32 // requests that something else answers

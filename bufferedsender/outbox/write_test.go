@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -395,7 +396,10 @@ func randomKeys(n int) []string {
 }
 
 func TestTheBucketOfAKeyIsTheSameWhoeverHasWrittenIt(t *testing.T) {
-	n := fewer(100_000)
+	n := fewer(20_000)
+	if os.Getenv("AZSEARCH_TEST_STRESS") != "" { // see internal/soak
+		n = 100_000
+	}
 	all := randomKeys(n)
 	onBoth(t, func(t *testing.T, db database) {
 		table := &Table{Dialect: db.dialect, Queue: "q", Key: keys.Encode, RawKey: func(doc any) (string, error) { return doc.(path).Path, nil }}
