@@ -99,6 +99,7 @@ func TestADatabaseThatIsAwayForSomeSecondsEndsNoRebuild(t *testing.T) {
 	for n := 0; !ends; n += step {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 700)
+			w.pace = 100
 			a := w.write("a", 1)
 			m, away := w.shaky(Options{Writers: []string{"a"}})
 			line, passed := "", 0
@@ -301,6 +302,7 @@ func TestOnceTheAliasHasMovedRunBearsWhatPasses(t *testing.T) {
 func TestErrorsThatDoNotEndAreToldAfterAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 20)
+		w.pace = 300
 		a := w.write("a", 1)
 		m := w.runner(Options{Writers: []string{"a"}, Settle: time.Hour})
 		broken, keys := errors.New("there is no such table"), m.r.fill.Keys

@@ -150,6 +150,7 @@ func TestAMarkThatHasWaitedForASwapGoesByTheNewRecordWhateverTheDefaultIsolation
 			"epoch":  func(x *Record) { x.Epoch = 2 },
 		} {
 			t.Run(isolation+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				ctx, address := t.Context(), servers.Postgres(t).Database(t)
 				other := openDB(t, "pgx", address)
 				u, err := url.Parse(address)

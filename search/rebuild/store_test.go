@@ -29,6 +29,7 @@ func onAll(t *testing.T, test func(t *testing.T, open func(t *testing.T) storete
 		rebuild.PostgreSQL: func(t *testing.T) (string, string) { return "pgx", servers.Postgres(t).Database(t) },
 	} {
 		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
 			test(t, func(t *testing.T) storetest.Place {
 				db, err := sql.Open(open(t))
 				require.NoError(t, err)

@@ -69,6 +69,7 @@ func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				w, over := newWorld(t, 20), make(chan struct{})
+				w.pace = 100
 				a := w.write("a", 1)
 				var asked atomic.Int64
 				m := w.runner(Options{Writers: []string{"a"}, Shown: func(ctx context.Context) (bool, error) {
@@ -99,6 +100,7 @@ func TestADatabaseThatIsAwayForAMinuteLeavesNoWriterWaiting(t *testing.T) {
 	for n := 0; !ends; n += step {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 20)
+			w.pace = 100
 			a := w.write("a", uint64(n))
 			m, away := w.shaky(Options{Writers: []string{"a"}, Settle: 3 * time.Second})
 			line, passed := "", 0
