@@ -62,6 +62,7 @@ func TestACallOfTheStoreThatHangsInOneGoroutineDoesNotKeepTheTapsClosed(t *testi
 		t.Run(line, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, 20)
+				w.pace = 100
 				a := w.write("a", 1)
 				m := w.runner(Options{Writers: []string{"a"}, Settle: time.Second})
 				m.r.store = hanging{Store: m.r.store, before: func(ctx context.Context, _ Record) bool { return ctx.Value(hangs{}) != nil }}
@@ -94,6 +95,7 @@ func TestAnAnswerOfTheStoreThatIsLostWhileTheTapsAreClosedDoesNotKeepThemClosed(
 			t.Run(fmt.Sprint(done, n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, 20)
+					w.pace = 100
 					a := w.write("a", uint64(n))
 					m := w.runner(Options{Writers: []string{"a"}, Settle: time.Second})
 					calls := 0
