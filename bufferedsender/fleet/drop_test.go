@@ -71,3 +71,26 @@ func TestCloseAfterARefusedDropLosesNothing(t *testing.T) {
 		_ = a.Close(sendertest.Within(t, time.Second))
 	})
 }
+
+func TestASenderOfAnIndexThatIsBeingDroppedIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, newService(), nil)
+		a := senderOf(t, f, "a", nil)
+		require.NoError(t, f.Pause("a"))
+		require.NoError(t, a.UploadDocuments(t.Context(), sendertest.Hotels("x", 1)...))
+		dropped := make(chan error, 1)
+		go func() { dropped <- f.Drop(sendertest.Within(t, time.Minute), "a") }()
+		synctest.Wait() // it waits, because the sender is paused
+		_, err := Sender[hotel](f, "a", nil)
+		require.ErrorIs(t, err, bufferedsender.ErrClosed)
+		require.NotErrorIs(t, err, ErrClosed)
+		_, err = f.Raw("a")
+		require.ErrorIs(t, err, bufferedsender.ErrClosed)
+		require.Error(t, <-dropped, "what was not sent")
+		_, err = Sender[hotel](f, "a", nil)
+		require.NoError(t, err)
+		require.NoError(t, f.Close(sendertest.Within(t, time.Minute)))
+		_, err = Sender[hotel](f, "a", nil)
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}

@@ -222,6 +222,8 @@ func (f *Fleet) know(index string) (*entry, error) {
 // Options.Tuning, that too. Logger and MeterProvider are the fleet's unless they are set.
 //
 // The sender is closed by Drop or Close. Closing it yourself leaves a closed sender in the fleet, until Drop.
+// While Drop runs, the error of Sender and Raw is bufferedsender.ErrClosed, as that of the sender being dropped: try
+// again when Drop has returned. After Close it is fleet.ErrClosed.
 func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
 	e, err := f.entry(index)
 	if err != nil {
@@ -252,7 +254,7 @@ func (f *Fleet) Raw(index string) (*bufferedsender.RawSender, error) {
 	return s.Raw(), nil
 }
 
-var errDropped = errors.New("the index is being dropped: try again when Drop has returned")
+var errDropped = fmt.Errorf("%w by a Drop under way: try again when that has returned", bufferedsender.ErrClosed)
 
 // whyGone says why an entry has no sender any more.
 func (f *Fleet) whyGone() error {
