@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
+	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -69,6 +70,41 @@ func TestKeysThatAreNumbersAreRefused(t *testing.T) {
 	s.Key = "CAST(id AS REAL)"
 	_, err = s.Lookup(t.Context(), []string{"3"})
 	require.ErrorContains(t, err, "the key 3 is no text (float64)")
+}
+
+// PostgreSQL compares neither with an empty text, so it refuses the query where SQLite returns rows.
+func TestKeysOfPostgreSQLThatAreNotTextAreRefused(t *testing.T) {
+	db, err := sql.Open("pgx", servers.Postgres(t).Database(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	for typ, key := range map[string]string{"bigint": "7", "uuid": "019a0000-0000-7000-8000-00000000000a"} {
+		_, err := db.ExecContext(t.Context(), "CREATE TABLE "+typ+"s (id "+typ+" PRIMARY KEY)")
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "INSERT INTO "+typ+"s VALUES ('"+key+"')")
+		require.NoError(t, err)
+		s := &SQLSource{DB: db, Table: typ + "s", Placeholder: Dollar, Load: func(context.Context, []string) ([]models.RawAction, error) { return nil, nil }}
+		scan := func(after string) (all []string, err error) {
+			for row, err := range s.Scan(t.Context(), after, "") {
+				if err != nil {
+					return all, err
+				}
+				all = append(all, row.Key)
+			}
+			return all, nil
+		}
+		for _, s.Key = range []string{"id", `id COLLATE "C"`} {
+			for _, after := range []string{"", "a"} {
+				_, err = scan(after)
+				require.ErrorContains(t, err, `the column id is not text that sorts by bytes. Use Key: "CAST(id AS TEXT) COLLATE \"C\""`, "%s behind %q", typ, after)
+			}
+			_, err = s.Lookup(t.Context(), []string{"a"})
+			require.ErrorContains(t, err, `the column id is not text that sorts by bytes.`, typ)
+		}
+		s.Key = `CAST(id AS TEXT) COLLATE "C"`
+		all, err := scan("")
+		require.NoError(t, err)
+		assert.Equal(t, []string{key}, all)
+	}
 }
 
 func TestRowsWithoutAKeyAreLeftOut(t *testing.T) {

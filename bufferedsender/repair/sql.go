@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -217,7 +218,7 @@ func (s *SQLSource) Lookup(ctx context.Context, keys []string) ([]models.Row, er
 func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all []models.Row, err error) {
 	rows, err := s.DB.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("%w (query %s)", err, query)
+		return nil, s.explain(err, query)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -237,9 +238,23 @@ func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all [
 		all = append(all, row)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("%w (query %s)", err, query)
+		return nil, s.explain(err, query)
 	}
 	return all, nil
+}
+
+// notTextStates are those of PostgreSQL about a key column of another type: an invalid text of it (22P02), a collation
+// of it (42804), and a comparison with text (42883).
+var notTextStates = []string{"22P02", "42804", "42883"}
+
+// explain says which query has failed, and what to do about a column that PostgreSQL does not compare with text.
+func (s *SQLSource) explain(err error, query string) error {
+	err = fmt.Errorf("%w (query %s)", err, query)
+	if slices.Contains(notTextStates, sqlkit.State(err)) {
+		column, _, _ := strings.Cut(s.Key, " COLLATE ")
+		return fmt.Errorf(`the column %s is not text that sorts by bytes. Use Key: "CAST(%s AS TEXT) COLLATE \"C\"": %w`, column, column, err)
+	}
+	return err
 }
 
 // keyOf reads a key that a driver has returned. Some return text as bytes, so whether bytes are text only shows when
