@@ -9,6 +9,13 @@ type FlushOptions struct {
 	// with a Queue refuses it, because others may have reserved the keys. Defaults to nil:
 	// everything; no key at all, in a slice that is not nil, is nothing to do.
 	Keys []string
+	// WholeQueue makes Flush of a sender with a Queue wait until nothing is left in the queue to be sent, whichever
+	// process has added it and when: no key waits, is delayed, or is leased by any process. A program uses it that
+	// starts again, sends what is there, and exits. It does not end while others add faster than is sent. If keys are
+	// parked the error is a *FlushError: Parked is how many there are, from whenever. While the sender is paused, as
+	// while the queue is, Flush returns ErrPaused at once; after Close it returns ErrClosed. Without a Queue it changes
+	// nothing.
+	WholeQueue bool
 }
 
 // IndexDocumentsAndWaitOptions is for future expansion. What is the same for all

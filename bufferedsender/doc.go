@@ -76,6 +76,9 @@
 //   - To checkpoint: the ActionAdded and ActionCompleted events, and events.LowWatermark,
 //     which makes of outcomes in any order the position up to which all is settled.
 //     events.Async moves slow handlers to goroutines of their own.
+//   - To send what a queue has after a restart, and exit: sender.Flush with
+//     FlushOptions{WholeQueue: true}, then Close. It waits for all that is in the queue,
+//     also what other processes have leased, and says how many keys are parked.
 //   - To find the pace of a service that is shared: [Options.Tuning] (package tuning).
 //
 // # Who waits for what

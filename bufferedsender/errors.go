@@ -216,13 +216,14 @@ type FlushError struct {
 	// DeadLetters is how many of them Options.DeadLetters has taken.
 	DeadLetters int
 	// Parked is how many keys others have set aside meanwhile, or people: they are in the
-	// queue, and not in the index. It is 0 without a queue.
+	// queue, and not in the index. With FlushOptions.WholeQueue it is how many the queue has,
+	// also of this sender. It is 0 without a queue.
 	Parked int
 	// Errors holds the first hundred.
 	Errors []*ActionError
 }
 
-// parkedToo adds what others have parked to what a Flush has found.
+// parkedToo adds parked keys to what a Flush has found.
 func parkedToo(err error, parked int) error {
 	if parked == 0 {
 		return err
@@ -240,7 +241,7 @@ func parkedToo(err error, parked int) error {
 
 func (e *FlushError) Error() string {
 	if e.Count == 0 && e.Parked > 0 {
-		return fmt.Sprintf("%d %s parked in the queue by others", e.Parked, plural(e.Parked, "key"))
+		return fmt.Sprintf("%d %s parked in the queue", e.Parked, plural(e.Parked, "key"))
 	}
 	withdrawn := ""
 	if e.Withdrawn > 0 {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
@@ -188,6 +190,40 @@ func ExampleBufferedSender_Pause() {
 	// Output:
 	// 2 waiting, 0 in the index
 	// 2 in the index
+}
+
+// A job that is started from time to time sends what its queue has, and exits.
+func ExampleFlushOptions() {
+	service, client := library()
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "queue")
+	must(err)
+	defer os.RemoveAll(dir)
+	open := func() (*filequeue.Queue, *bufferedsender.BufferedSender[Book]) {
+		queue, err := filequeue.Open(dir, nil)
+		must(err)
+		sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{Queue: queue, Logger: quiet})
+		must(err)
+		return queue, sender
+	}
+	queue, sender := open()
+	sender.Pause()
+	must(sender.UploadDocuments(ctx, Book{ID: "1", Title: "Dune"}, Book{ID: "2", Title: "Emma"}))
+	closeSoon(sender) // nothing was sent: the queue keeps it
+	must(queue.Close())
+
+	queue, sender = open()
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	err = sender.Flush(limited, &bufferedsender.FlushOptions{WholeQueue: true})
+	var failed *bufferedsender.FlushError
+	if errors.As(err, &failed) {
+		fmt.Println(failed.Count, "failed,", failed.Parked, "parked")
+	}
+	closeSoon(sender)
+	must(queue.Close())
+	fmt.Println(err, service.DocumentCount("books"))
+	// Output: <nil> 2
 }
 
 func ExampleBufferedSender_SetControl() {

@@ -96,8 +96,9 @@ func (s *sender) addError(n int, err error) *AddError {
 	return e
 }
 
-// flush waits until nothing is unsettled in the queue that was appended before.
-func (f *feed) flush(ctx context.Context) (parked int, err error) {
+// flush waits until nothing is unsettled in the queue that was appended before; with whole, until nothing waits there
+// and nothing is leased. It returns how many keys others have parked meanwhile; with whole, how many are parked.
+func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 	position, _ := f.appender.state()
 	before, err := f.queue.Stats(ctx)
 	if err != nil {
@@ -118,21 +119,23 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		changed := f.changed.wait()
 		settled, err := f.queue.Settled(ctx, position)
-		switch {
-		case errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed):
+		if errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) {
 			return 0, err
-		case err == nil && settled:
-			after, err := f.queue.Stats(ctx)
-			if err != nil {
-				return 0, err
-			}
-			f.tally.queue.Store(&after)
-			return max(0, int(after.Parked-before.Parked-(f.tally.parked.Load()-own))), nil
 		}
 		now, failed := f.queue.Stats(ctx)
 		if failed == nil {
 			seen = now
-			if err := f.stalled(&now, began); err != nil {
+			done := err == nil && settled
+			if whole {
+				done = done && now.Waiting+now.Leased == 0
+			} else {
+				now.Parked -= before.Parked + f.tally.parked.Load() - own
+			}
+			if done {
+				f.tally.queue.Store(&seen)
+				return int(max(0, now.Parked)), nil
+			}
+			if err := f.stalled(&now, began, whole); err != nil {
 				return 0, err
 			}
 		}
@@ -152,8 +155,10 @@ func (f *feed) flush(ctx context.Context) (parked int, err error) {
 }
 
 // stalled says why waiting for the queue is of no use.
-func (f *feed) stalled(s *queue.Stats, began time.Time) error {
-	switch {
+func (f *feed) stalled(s *queue.Stats, began time.Time, whole bool) error {
+	switch held := f.s.publisher.Condition().Held(); {
+	case whole && errors.Is(held, ErrPaused):
+		return held
 	case s.Paused:
 		return fmt.Errorf("%w: somebody has paused the queue: %s", ErrPaused, s.PauseReason)
 	case !f.sends && time.Since(began) > nobody && time.Since(s.LastReserved) > nobody:

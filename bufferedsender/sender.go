@@ -197,7 +197,8 @@ func (o *IndexSeqOptions) leaveOut(err error) error {
 // full batches, and returns when all of it is settled and its callbacks have
 // run. It does not wait for later additions; any number of calls may run at
 // once. nil means that all of it is in the index, but for failures that an
-// earlier Flush reported; otherwise the error is a *FlushError. opts may narrow it to some keys. If ctx ends
+// earlier Flush reported; otherwise the error is a *FlushError. opts may narrow it to some keys, or
+// extend it to all that is in the queue. If ctx ends
 // first Flush returns its cause, and the work goes on; if sending was held
 // meanwhile, ErrCircuitOpen or ErrPaused is in the chain too. After Close it
 // returns what Close returned; with a queue ErrClosed if that keeps something which was
@@ -209,7 +210,7 @@ func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 	var err error
 	switch {
 	case opts == nil || opts.Keys == nil:
-		err = s.flush(ctx)
+		err = s.flush(ctx, opts != nil && opts.WholeQueue)
 	case len(opts.Keys) > 0:
 		err = s.flushKeys(ctx, opts.Keys)
 	default:
@@ -228,12 +229,12 @@ func (s *sender) flushKeys(ctx context.Context, keys []string) error {
 	return translate(h.Failed())
 }
 
-func (s *sender) flush(ctx context.Context) error {
+func (s *sender) flush(ctx context.Context, whole bool) error {
 	if s.feed == nil || s.publisher.InsideHook(ctx) {
 		return s.translateClose(s.publisher.Flush(ctx))
 	}
 	if !s.publisher.Closing() {
-		parked, err := s.feed.flush(ctx)
+		parked, err := s.feed.flush(ctx, whole)
 		if err == nil {
 			return parkedToo(s.translateClose(s.publisher.Flush(ctx)), parked)
 		}
@@ -243,6 +244,9 @@ func (s *sender) flush(ctx context.Context) error {
 	}
 	if err := s.translateClose(s.publisher.Flush(ctx)); err != nil {
 		return err
+	}
+	if whole {
+		return ErrClosed // others may have added since
 	}
 	return s.feed.kept(ctx)
 }

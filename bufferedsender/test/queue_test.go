@@ -608,6 +608,54 @@ func TestFlushSaysThatTheQueueIsPaused(t *testing.T) {
 	})
 }
 
+func TestFlushOfTheWholeQueueSendsWhatWasThereBefore(t *testing.T) {
+	whole := &bufferedsender.FlushOptions{WholeQueue: true}
+	withQueue(t, nil, func(q *queued) {
+		before := q.sender(sendertest.Options{})
+		before.Pause()
+		require.NoError(t, before.UploadDocuments(q.within(time.Minute), hotels(20, 1)...))
+		require.NoError(t, before.Close(q.within(time.Second)))
+		require.EqualValues(t, 20, q.stats().Waiting)
+		parked, err := q.queue.Park(context.Background(), "somebody", "k-1")
+		require.NoError(t, err)
+		require.Equal(t, 1, parked)
+		dead := queue.Want{Keys: 1, Bytes: 1 << 20, For: time.Minute, Holder: queue.NewID(), Token: queue.NewID()}
+		leases, err := q.queue.Reserve(q.within(time.Minute), dead)
+		require.NoError(t, err)
+		require.Len(t, leases, 1, "a process that was killed has it")
+
+		s := q.sender(sendertest.Options{AutoFlushInterval: time.Hour})
+		s.Pause()
+		began := time.Now()
+		require.ErrorIs(t, s.Flush(q.within(time.Hour), whole), bufferedsender.ErrPaused)
+		assert.Zero(t, time.Since(began))
+		s.Resume()
+		var failed *bufferedsender.FlushError
+		require.ErrorAs(t, s.Flush(q.within(time.Hour), whole), &failed)
+		assert.Equal(t, []int{0, 1}, []int{failed.Count, failed.Parked}, failed.Error())
+		assert.Equal(t, int64(19), q.service.DocumentCount("hotels"), "also that of the process that was killed")
+		assert.Zero(t, q.stats().Waiting+q.stats().Leased)
+		_, err = q.queue.Unpark(context.Background(), "k-1")
+		require.NoError(t, err)
+		require.NoError(t, s.Flush(q.within(time.Hour), whole))
+		assert.Equal(t, int64(20), q.service.DocumentCount("hotels"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		require.ErrorIs(t, s.Flush(q.within(time.Minute), whole), bufferedsender.ErrClosed)
+		q.empty()
+	})
+}
+
+func TestFlushOfTheWholeQueueWithoutAQueueIsFlush(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s, err := bufferedsender.New(sendertest.NewClient(q, q.service), &sendertest.Options{AutoFlushInterval: time.Hour, Logger: sendertest.NoLog})
+		require.NoError(t, err)
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(3, 1)...))
+		require.NoError(t, s.Flush(q.within(time.Minute), &bufferedsender.FlushOptions{WholeQueue: true}))
+		assert.Equal(t, int64(3), q.service.DocumentCount("hotels"))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
 func TestFlushThatGivesUpSaysWhatItWaitedFor(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var silent atomic.Bool
