@@ -18,7 +18,36 @@ type triggerParts struct {
 	class                                      uint8
 }
 
-var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// sqlName is a name in a statement, plain or in quotes. Of what may be in quotes, $ and % would end or change the texts
+// in which the statements of PostgreSQL have it, and a line break the comment by which a trigger is found.
+const sqlName = `([A-Za-z_][A-Za-z0-9_]*|"(?:[^"$%\\\x00-\x1f\x7f]|"")+")`
+
+var (
+	columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	anyColumn  = regexp.MustCompile(`^` + sqlName + `$`)
+	anyTable   = regexp.MustCompile(`^(?:` + sqlName + `\.)?` + sqlName + `$`)
+	smallName  = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+)
+
+// unquoted returns a name as the catalog of PostgreSQL has it.
+func unquoted(name string) string {
+	if strings.HasPrefix(name, `"`) {
+		return strings.ReplaceAll(name[1:len(name)-1], `""`, `"`)
+	}
+	return strings.ToLower(name)
+}
+
+// spelled returns the same text for all spellings of a name.
+func (t *Table) spelled(name string) string {
+	text := unquoted(name)
+	if t.Dialect == SQLite {
+		text = strings.ToLower(text)
+	}
+	if smallName.MatchString(text) {
+		return text
+	}
+	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+}
 
 // ErrTriggerDisabled says that the trigger is there and disabled, so writes leave no rows. EnsureTrigger does not
 // enable it: what was written meanwhile has left no rows either. Enable it, then call Backfill, or repair the index.
@@ -26,9 +55,11 @@ var ErrTriggerDisabled = errors.New("the trigger is disabled")
 
 // EnsureTrigger has the database write the key of each row of a table that changes, whichever program changes it: after
 // an insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys). keyColumn is
-// the column of the raw key, which is written as text; rows in which it is NULL are left out. On PostgreSQL a type
-// whose text depends on settings of the session, such as timestamptz, date, bytea or double precision, is refused. The
-// relay needs a Loader. When EnsureTrigger has returned nil, every transaction that commits a change leaves a row.
+// the column of the raw key, which is written as text; rows in which it is NULL are left out. Names are written as in
+// SQL: those that were made in quotes, as Prisma and Entity Framework make them, in quotes, such as `"Hotel"`,
+// `public."Hotel"` and `"hotelId"`. On PostgreSQL a type whose text depends on settings of the session, such as
+// timestamptz, date, bytea or double precision, is refused. The relay needs a Loader. When EnsureTrigger has returned
+// nil, every transaction that commits a change leaves a row.
 //
 // Call it at each start, from any number of processes at once. If the trigger is there unchanged, EnsureTrigger
 // reads the catalog and does nothing: it needs no rights and takes no lock. Otherwise it makes or replaces the
@@ -85,13 +116,22 @@ func (t *Table) triggerParts(table, keyColumn string) (p triggerParts, err error
 	if err := t.ready(); err != nil {
 		return p, err
 	}
-	if !sqlkit.PlainName(table, 40) {
-		return p, fmt.Errorf("outbox: the table %q: use a plain name, perhaps behind a schema and a dot", table)
+	const nameHelp = "use a plain name, or one in double quotes without $, % and \\"
+	of := anyTable.FindStringSubmatch(table)
+	if of == nil || len(of[1]) > maxName || len(unquoted(of[2])) > 40 {
+		return p, fmt.Errorf("outbox: the table %q: %s, of at most 40 bytes, perhaps behind a schema and a dot", table, nameHelp)
 	}
-	if !columnName.MatchString(keyColumn) {
-		return p, fmt.Errorf("outbox: the column %q: use a plain name", keyColumn)
+	if !anyColumn.MatchString(keyColumn) {
+		return p, fmt.Errorf("outbox: the column %q: %s", keyColumn, nameHelp)
 	}
-	p = triggerParts{table: table, column: keyColumn, name: t.triggerName(table, keyColumn), prefix: t.prefix(), queue: t.Queue, class: t.Class}
+	schema := of[1]
+	if schema != "" {
+		schema = t.spelled(schema) + "."
+	}
+	if t.Dialect == SQLite && schema == "main." {
+		table = of[2]
+	}
+	p = triggerParts{table: table, column: keyColumn, name: t.triggerName(schema+t.spelled(of[2]), t.spelled(keyColumn)), prefix: t.prefix(), queue: t.Queue, class: t.Class}
 	if t.Notify {
 		p.notify = "\n\tPERFORM pg_catalog.pg_notify('" + t.Channel() + "', '" + t.Queue + "');"
 	}
@@ -99,17 +139,19 @@ func (t *Table) triggerParts(table, keyColumn string) (p triggerParts, err error
 }
 
 // triggerName is the beginning of the names of triggers and functions: short enough that the
-// kind behind it is not cut off, and another one for each queue, table and column.
+// kind behind it is not cut off, and another one for each queue and, as spelled
+// writes them, table and column.
 func (t *Table) triggerName(table, column string) string {
 	name := t.prefix()[strings.IndexByte(t.prefix(), '.')+1:] + "_" + plain.ReplaceAllString(strings.ToLower(t.Queue+"_"+table), "_")
-	sum := sha256.Sum256([]byte(t.prefix() + "\x00" + t.Queue + "\x00" + strings.ToLower(table+"\x00"+column)))
+	sum := sha256.Sum256([]byte(t.prefix() + "\x00" + t.Queue + "\x00" + table + "\x00" + column))
 	return fmt.Sprintf("%.40s_%x", name, sum[:4])
 }
 
 var plain = regexp.MustCompile(`[^a-z0-9_]`)
 
 func (p triggerParts) text(statement string) string {
-	return strings.NewReplacer("{table}", p.table, "{column}", p.column, "{name}", p.name, "{t}", p.prefix, "{queue}", p.queue,
+	literal := func(name string) string { return strings.ReplaceAll(name, "'", "''") }
+	return strings.NewReplacer("{table}", p.table, "{relation}", literal(p.table), "{column}", p.column, "{attribute}", literal(unquoted(p.column)), "{name}", p.name, "{t}", p.prefix, "{queue}", p.queue,
 		"{class}", fmt.Sprint(p.class), "{notify}", p.notify).Replace(statement)
 }
 

@@ -43,6 +43,70 @@ func TestTwoColumnsOfATableHaveATriggerEach(t *testing.T) {
 	})
 }
 
+func TestTriggersAreForNamesInQuotes(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		schema := "main"
+		if db.dialect == PostgreSQL {
+			schema = `"The Shop"`
+			db.exec(t, `CREATE SCHEMA "The Shop"`)
+		}
+		for _, c := range []struct{ table, column string }{
+			{`"Hotel"`, `"hotelId"`}, {schema + `."Rooms"`, `"roomId"`}, {schema + `.plain`, `"Key"`}, {`"order"`, `"group"`}, {`"O'Hare ""North"""`, `"the ""key"", it's"`}, {`mixedCase`, `"id"`},
+		} {
+			t.Run(c.table, func(t *testing.T) {
+				to := &Table{Dialect: db.dialect, Queue: "hotels", Notify: db.dialect == PostgreSQL}
+				db.exec(t, `CREATE TABLE `+c.table+` (n integer, `+c.column+` text)`)
+				ensure := func() { require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, c.table, c.column)) }
+				ensure()
+				were := triggersIn(t, db)
+				ensure()
+				require.Equal(t, were, triggersIn(t, db), "the second call does nothing")
+				db.exec(t, `INSERT INTO `+c.table+` VALUES (1, 'a')`)
+				assert.Equal(t, []string{"a"}, keysIn(t, db), "insert")
+				db.exec(t, `UPDATE `+c.table+` SET `+c.column+` = 'b'`)
+				assert.Equal(t, []string{"a", "b"}, keysIn(t, db), "update")
+				if db.dialect == PostgreSQL {
+					db.exec(t, `TRUNCATE `+c.table)
+				} else {
+					db.exec(t, `DELETE FROM `+c.table)
+				}
+				assert.Equal(t, []string{"b"}, keysIn(t, db), "all rows")
+				require.NoError(t, to.DropTrigger(t.Context(), db.DB, c.table, c.column))
+				assert.Empty(t, triggersIn(t, db))
+				err := to.EnsureTrigger(t.Context(), db.DB, c.table, `"no ""such"" one's"`)
+				require.ErrorContains(t, err, `no "such" one's`)
+				require.Error(t, to.EnsureTrigger(t.Context(), db.DB, `"Nowhere's"`, c.column))
+				assert.Empty(t, triggersIn(t, db))
+			})
+		}
+	})
+}
+
+func triggersIn(t *testing.T, db database) []string {
+	t.Helper()
+	query := `SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid`
+	if db.dialect == PostgreSQL {
+		query = `SELECT oid || tgname FROM pg_trigger WHERE NOT tgisinternal ORDER BY oid`
+	}
+	all, err := sqlkit.Texts(t.Context(), db, query)
+	require.NoError(t, err)
+	return all
+}
+
+func TestTheCaseOfNamesInQuotesIsAsInTheDatabase(t *testing.T) {
+	db := newPostgres(t)
+	to := &Table{Dialect: db.dialect, Queue: "hotels"}
+	db.exec(t, `CREATE TABLE hotel (id text, "Id" text)`, `CREATE TABLE "Hotel" (id text)`)
+	for _, c := range [][2]string{{"hotel", "id"}, {`"hotel"`, "ID"}, {"Hotel", `"id"`}, {"hotel", `"Id"`}, {`"Hotel"`, "id"}} {
+		require.NoError(t, to.EnsureTrigger(t.Context(), db.DB, c[0], c[1]))
+	}
+	assert.Len(t, triggersIn(t, db), 6, "two for each of three columns")
+	db.exec(t, `INSERT INTO hotel VALUES ('a', 'b')`, `INSERT INTO "Hotel" VALUES ('c')`)
+	rows, err := sqlkit.Texts(t.Context(), db, `SELECT key FROM azsearch_outbox ORDER BY key`)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b", "c"}, rows)
+}
+
 func TestQueuesWithSimilarNamesHaveTriggersOfTheirOwn(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		db.exec(t, `CREATE TABLE hotels (id integer PRIMARY KEY)`)

@@ -38,7 +38,7 @@ import (
 // the partition had before it was attached would write each key twice, so that one is dropped.
 var postgresEnsure = `DO $azsearch$
 DECLARE
-	rel regclass := to_regclass('{table}');
+	rel regclass := to_regclass('{relation}');
 	patience text := current_setting('lock_timeout');
 	box text; home text; other text; want record; own record; func record; more record;
 	alike boolean; changed boolean; mode text; deadline timestamptz; place regclass;
@@ -48,14 +48,14 @@ BEGIN
 		RAISE EXCEPTION 'the table {t} does not exist; call outbox.Migrate, or run what outbox.Schema returns' USING ERRCODE = '` + stateNoOutbox + `';
 	END IF;
 	IF rel IS NULL THEN
-		RAISE EXCEPTION 'the table {table} does not exist' USING ERRCODE = 'undefined_table';
+		RAISE EXCEPTION 'the table {relation} does not exist' USING ERRCODE = 'undefined_table';
 	END IF;
-	IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = lower('{column}') AND attnum > 0 AND NOT attisdropped) THEN
-		RAISE EXCEPTION 'the table {table} has no column {column}' USING ERRCODE = 'undefined_column';
+	IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = '{attribute}' AND attnum > 0 AND NOT attisdropped) THEN
+		RAISE EXCEPTION 'the table {relation} has no column {attribute}' USING ERRCODE = 'undefined_column';
 	END IF;
-	IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = lower('{column}') AND atttypid IN (
+	IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = rel AND attname = '{attribute}' AND atttypid IN (
 		'timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype, 'timetz'::regtype, 'interval'::regtype, 'bytea'::regtype, 'money'::regtype, 'real'::regtype, 'double precision'::regtype)) THEN
-		RAISE EXCEPTION 'the text of the column {column} depends on settings of the session, so one row would have several keys; use a column of text, of a whole number or of uuid' USING ERRCODE = 'datatype_mismatch';
+		RAISE EXCEPTION 'the text of the column {attribute} depends on settings of the session, so one row would have several keys; use a column of text, of a whole number or of uuid' USING ERRCODE = 'datatype_mismatch';
 	END IF;
 	FOR look IN 1..3 LOOP
 		changed := false; mode := NULL;
@@ -142,12 +142,12 @@ END$row$, box)),
 		SELECT DISTINCT truncated.{column}::pg_catalog.text COLLATE pg_catalog."C" AS k FROM %%I.%%I AS truncated) r WHERE k OPERATOR(pg_catalog.<>) ''$text$, TG_TABLE_SCHEMA, TG_TABLE_NAME);{notify}
 	RETURN NULL;
 END$truncate$, replace(box, '%', '%%')))) AS w (kind, type, moment, every, body),
-			LATERAL (SELECT format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', w.kind, lower('{column}'), box) AS mark) AS m`
+			LATERAL (SELECT format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', w.kind, '{attribute}', box) AS mark) AS m`
 
 // postgresDrop finds triggers as postgresEnsure does, and drops their functions too unless another table has them.
 var postgresDrop = `DO $azsearch$
 DECLARE
-	rel regclass := to_regclass('{table}');
+	rel regclass := to_regclass('{relation}');
 	patience text := current_setting('lock_timeout');
 	box text; home text; kind text; own record; func oid;
 	mode CONSTANT text := 'ACCESS EXCLUSIVE'; deadline timestamptz; place regclass;
@@ -157,7 +157,7 @@ BEGIN
 	FOREACH kind IN ARRAY ARRAY['row', 'truncate'] LOOP
 		func := to_regprocedure(coalesce(quote_ident(home) || '.', '') || '{name}_' || kind || '()');
 		FOR own IN SELECT g.tgname, g.tgfoid FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgrelid = rel
-			AND NOT ` + postgresInherited + ` AND (g.tgname = '{name}_' || kind OR starts_with(p.prosrc, format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', kind, lower('{column}'), box))) LOOP
+			AND NOT ` + postgresInherited + ` AND (g.tgname = '{name}_' || kind OR starts_with(p.prosrc, format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', kind, '{attribute}', box))) LOOP
 			` + postgresLock + `
 			EXECUTE format('DROP TRIGGER %I ON %s', own.tgname, rel);
 			func := own.tgfoid;

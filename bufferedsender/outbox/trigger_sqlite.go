@@ -50,7 +50,7 @@ func (p triggerParts) sqliteThere(ctx context.Context, db Queryer) (ours, foreig
 			known[[2]string{s.event, s.body}] = true
 		}
 	}
-	table := strings.TrimPrefix(strings.ToLower(p.table), "main.")
+	table := strings.ToLower(unquoted(p.table))
 	err = sqlkit.Each(ctx, db, func(rows *sql.Rows) error {
 		var s sqliteTrigger
 		var text string
@@ -78,7 +78,7 @@ func (p triggerParts) sqliteChanges(ctx context.Context, db Queryer) (all []stri
 	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT '' FROM {t} LIMIT 0`)); err != nil { // the triggers would fail, at each change
 		return nil, fmt.Errorf("%w: call outbox.Migrate, or run what outbox.Schema returns: %w", ErrSchema, err)
 	}
-	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT {column} FROM {table} LIMIT 0`)); err != nil {
+	if _, err := sqlkit.Texts(ctx, db, p.text(`SELECT t.{column} FROM {table} AS t LIMIT 0`)); err != nil { // a name in quotes alone would be a text
 		return nil, err
 	}
 	ours, foreign, err := p.sqliteThere(ctx, db)

@@ -212,7 +212,7 @@ func TestATriggerIsForATableInASchemaAndAPrefixInAnother(t *testing.T) {
 
 func TestANameThatIsNotPlainIsRefused(t *testing.T) {
 	table := &Table{Dialect: SQLite, Queue: "q"}
-	for _, name := range []string{"", "a b", `"app"`, "app;drop", "a.b.c", "1app", "app'", "é"} {
+	for _, name := range []string{"", "a b", `"app`, `app"`, `""`, `"a"b"`, `"a$b"`, `"a%b"`, `"a\b"`, "\"a\nb\"", "app;drop", "a.b.c", "1app", "app'", "é"} {
 		err := table.EnsureTrigger(t.Context(), nil, name, "id")
 		require.ErrorContains(t, err, "the table", name)
 		require.ErrorContains(t, err, "use a plain name", name)
