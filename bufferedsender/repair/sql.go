@@ -251,7 +251,7 @@ var notTextStates = []string{"22P02", "42804", "42883"}
 func (s *SQLSource) explain(err error, query string) error {
 	err = fmt.Errorf("%w (query %s)", err, query)
 	if slices.Contains(notTextStates, sqlkit.State(err)) {
-		column, _, _ := strings.Cut(s.Key, " COLLATE ")
+		column := strings.Split(s.Key, " COLLATE ")[0]
 		return fmt.Errorf(`the column %s is not text that sorts by bytes. Use Key: "CAST(%s AS TEXT) COLLATE \"C\"": %w`, column, column, err)
 	}
 	return err
