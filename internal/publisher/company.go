@@ -27,7 +27,7 @@ type company struct {
 	used     int  // attempts of the first item
 	gated    bool // there is a gate, so that no attempt is used
 	sized    bool // it had no answer for its size
-	divided  bool // it is a piece of one that was divided
+	divided  bool // it is a piece of one that was divided, and another request has passed since
 	shut     bool // and it holds everything
 }
 
@@ -38,7 +38,7 @@ func (c company) plan() plan {
 	switch {
 	case c.attempts == 1 && !c.shut:
 		return planAlone
-	case c.sized, c.divided && !c.gated:
+	case c.sized, c.divided:
 		return planPieces
 	case !c.gated && !divide && c.used == c.attempts-2:
 		return planProbe
@@ -63,11 +63,11 @@ func (l *loop[V, R]) companyOf(f *flight[V, R]) company {
 	}
 	c := company{
 		items: len(f.refs), attempts: l.p.config.MaxAttempts, used: int(l.pending.at(f.refs[0]).used),
-		gated: l.p.config.Gate != nil, shut: l.gate.shut != nil, sized: f.sized && f.reply.cut(), divided: true,
+		gated: l.p.config.Gate != nil, shut: l.gate.shut != nil, sized: f.sized && f.reply.cut(), divided: l.p.config.Gate == nil,
 	}
 	for _, r := range f.refs {
 		n := l.pending.at(r)
-		c.divided = c.divided && n.divided
+		c.divided = c.divided && n.divided && n.passed != l.budget.traffic.passed
 		if n.together == 0 {
 			continue
 		}
@@ -153,6 +153,8 @@ func (l *loop[V, R]) inPieces(refs []ref, f *flight[V, R], now instant) {
 		if t := &l.budget.traffic; t.hasPassed && f.left-t.passedAt < time.Minute && t.passedBytes < f.batch.Bytes {
 			l.pace.size.slow(f.batch.Bytes)
 		}
+	} else if l.p.config.Gate == nil { // nothing is tried twice without an end
+		pieces = slowPieces
 	} else if f.sized {
 		pieces = min(max(pieces, 1+f.batch.Bytes/max(1, l.pace.size.current)), slowPieces)
 	}

@@ -127,7 +127,7 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 	switch {
 	case f.reply.Err == nil && (progress || sound && !f.reply.Split):
 		l.pace.size.accept(f.batch.Bytes, f.cut)
-	case len(f.refs) > 1 && f.reply.cut():
+	case len(f.refs) > 1 && f.reply.cut() && l.p.config.Gate != nil:
 		l.pace.size.cut(f.batch.Bytes)
 	}
 }
