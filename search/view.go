@@ -20,17 +20,12 @@ import (
 // ClientOptions.AssumeWholeView.
 var ErrPartialView = errors.New("search: permissions may hide documents of the index")
 
-const (
-	// permissionsVersion is asked for where the version of the client has no permission filters, and so does not show
-	// them in definitions.
-	permissionsVersion = "2026-10-01"
-	// elevatedRead is the permission of a reader whose results are not trimmed.
-	elevatedRead = "Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read"
-)
+// elevatedRead is the permission of a reader whose results are not trimmed.
+const elevatedRead = "Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read"
 
 // view is how a client reads an index as a whole.
 type view struct {
-	conn     *connection // of the client, or in permissionsVersion
+	conn     *connection // of the client, or in a version with permission filters
 	elevated bool
 	index    *models.SearchIndex // nil if it was not read
 }
@@ -50,7 +45,7 @@ func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 	conn := c.conn
 	if !conn.apiVersion.Has(apiversion.PermissionFilters) {
 		newer := *conn
-		newer.apiVersion = apiversion.Of(permissionsVersion)
+		newer.apiVersion = apiversion.PermissionFilters.Stable()
 		conn = &newer
 	}
 	reading := call

@@ -155,6 +155,16 @@ type capabilities uint64
 
 func (c Capability) bit() capabilities { return 1 << c }
 
+// Stable returns the oldest stable version that has c, the zero Version if none has.
+func (c Capability) Stable() Version {
+	for i := range table {
+		if known := &table[i]; known.has&c.bit() != 0 && !preview(known.version) {
+			return Of(known.version)
+		}
+	}
+	return Version{}
+}
+
 // Versions describes the versions that have c for an error: the oldest stable and
 // the oldest preview version. Newer ones of the same kind have it as well.
 func (c Capability) Versions() string {
