@@ -88,7 +88,8 @@ type ScanOptions struct {
 // filterable and sortable, and have no normalizer. Without ScanOptions.KeyField that
 // is checked in the definition, and the error is ErrNotScannable. Otherwise the
 // service checks it with the first request, which filters and sorts by the key
-// already: it cannot turn out later. Only a normalizer then shows late: the walk ends with an error before it would pass over a key that
+// already: it cannot turn out later. Only a normalizer then shows late: the walk
+// ends with an error before it would pass over a key that
 // is equal to another. That holds for pages that are asked for by key, not for those
 // that are read ahead (see ScanOptions.ReadAhead).
 //
