@@ -64,6 +64,7 @@ type dialect struct {
 	remove, bury, tried        string // of rows in ranges that the owner still holds: see held
 	last, writers              string // for the floor, with the identity of the server; no writers: the order of numbers is that of commits
 	server                     recognized
+	path                       string // of the file, "" if there is none
 	ensureTrigger, dropTrigger func(ctx context.Context, db *sql.DB, p triggerParts) error
 	oldestTransaction          string
 	estimate                   string

@@ -18,6 +18,8 @@ type leasing struct {
 	lease                                  int64 // in milliseconds
 	renew, join, fill, acquire, give, quit string
 
+	file *databaseFile
+
 	conn  *sql.Conn // of its own on PostgreSQL, nil until it is needed
 	stuck bool      // the relay is none of those that share the ranges, as long as it holds one
 }
@@ -31,7 +33,7 @@ func newLeasing(r *Relay) *leasing {
 	free := `WITH free AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND slot < 64 AND expires <= {now} ORDER BY slot LIMIT ?4 {server: FOR UPDATE SKIP LOCKED})
 		UPDATE {t}_lease SET owner = ?2, epoch = epoch + 1, expires = {now} + ?3 WHERE queue = ?1 AND slot IN (SELECT slot FROM free) RETURNING slot, epoch`
 	return &leasing{
-		table: t, owner: r.owner, slot: r.slot, lease: r.opts.Lease.Milliseconds(),
+		table: t, file: r.file, owner: r.owner, slot: r.slot, lease: r.opts.Lease.Milliseconds(),
 		renew: t.text(mine + `,
 			(SELECT count(*) ` + of + `), (SELECT count(*) ` + of + ` AND m.slot < ?4),
 			(SELECT count(*) FROM {t}_lease m WHERE m.queue = ?1 AND m.slot < 64 AND m.expires <= {now}),
@@ -94,6 +96,9 @@ func (l *leasing) close() {
 // statement.
 func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, err error) {
 	err = l.on(ctx, db, func(c Queryer) error {
+		if err := l.file.check(); err != nil {
+			return err
+		}
 		free := 0
 		renew := func() error {
 			t.joined, t.began, t.renewed, t.acquired = false, time.Now(), make(map[int]int64), make(map[int]int64)

@@ -23,11 +23,14 @@ func (l *loop) beginRead(now time.Time) {
 	c := l.progress.begin(now, l.r.opts.fullPass)
 	mask, gens := l.holds.mask(), l.holds.gens
 	count, bytes := min(l.room(), c.most), min(maxReadBytes, l.r.opts.maxBytes-l.desk.size())
-	inHand := len(l.desk.seqs)
+	inHand, file := len(l.desk.seqs), l.r.file
 	l.desk.reads++
 	l.ask(kindRead, statement, func(ctx context.Context) func() {
 		var a answer
 		err := sqlkit.OnConn(ctx, l.r.db, func(conn *sql.Conn) (err error) {
+			if err := file.check(); err != nil {
+				return err
+			}
 			from, news, err := c.floor.rise(ctx, conn, l.read, slices.Max(c.seen[:]))
 			if err != nil || c.floor.another || !news && c.dry && !c.full {
 				return err

@@ -105,6 +105,7 @@ type Relay struct {
 	owner   string
 	slot    int64 // of the relay itself in the table of leases
 	terms   relay.Terms
+	file    *databaseFile // of the Run under way
 	running atomic.Bool
 	stats   atomic.Pointer[Stats]
 	state   atomic.Pointer[state]
@@ -255,7 +256,7 @@ func (r *Relay) Stats() Stats { return *r.stats.Load() }
 //
 // It does not end when the database is gone, nor when the service is: it goes on when they are back. The error is
 // ErrSchema if the tables are not there, ErrDialect if the database is another one, ErrRunning, or says that the
-// sender was closed, or that eight calls of the database driver have not returned although their contexts had ended
+// sender was closed, that the file of a SQLite database was replaced by another one or removed, or that eight calls of the database driver have not returned although their contexts had ended
 // (lib/pq over a connection that the network has forgotten); rows stay where they are. So end the relays first, then
 // close the sender.
 func (r *Relay) Run(ctx context.Context) error {
@@ -275,6 +276,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	defer unobserve()
 	r.trouble.Store(nil)
+	r.file, _ = bounded(ctx, func() *databaseFile { return r.table.data.fileOf(ctx, r.db) })
 	defer r.state.Store(&state{errNotRunning})
 	return newLoop(r).run(ctx)
 }

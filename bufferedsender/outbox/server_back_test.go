@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,39 @@ func TestARoleThatMustNotWriteRowsReloadsNoKeys(t *testing.T) {
 	r.empty(t, 30*time.Second)
 	r.same(t)
 	require.NoError(t, relay.Ready())
+}
+
+func TestARelayEndsWhenItsFileIsReplacedOrRemoved(t *testing.T) {
+	for name, away := range map[string]func(copied, path string) error{
+		"replaced": os.Rename,
+		"removed":  func(_, path string) error { return os.Remove(path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := newSQLite(t)
+			r := newRig(t, db)
+			relay, err := NewRelay(openPool(t, SQLite, db.url), r.table, r.sender(t).Raw(), short(RelayOptions{}))
+			require.NoError(t, err)
+			ended := make(chan error, 1)
+			go func() { ended <- relay.Run(t.Context()) }()
+			db.inTx(t, func(tx *sql.Tx) error {
+				return errors.Join(r.put(t.Context(), tx, "k", 1), Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0})))
+			})
+			r.empty(t, 20*time.Second)
+			paths, err := sqlkit.Texts(t.Context(), db, sqliteDialect.path)
+			require.NoError(t, err)
+			copied := paths[0] + ".copy"
+			db.exec(t, `VACUUM INTO '`+copied+`'`)
+			require.NoError(t, away(copied, paths[0]))
+			select {
+			case err = <-ended:
+				require.ErrorIs(t, err, errReplaced)
+				require.ErrorContains(t, err, paths[0])
+			case <-time.After(30 * time.Second):
+				t.Fatal("the relay goes on")
+			}
+		})
+	}
 }
 
 // A file that is overwritten by a copy keeps its name; the copy lacks what relays have written to it.

@@ -3,6 +3,7 @@ package outbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -57,6 +58,9 @@ func (l *loop) fails(k kind, level slog.Level, what string, err error) {
 	}
 	j.trouble = &troubled{what, err}
 	l.r.trouble.Store(j.trouble)
+	if errors.Is(err, errReplaced) {
+		l.failure = cmp.Or(l.failure, err)
+	}
 }
 
 // works notes that work of a kind has succeeded.

@@ -1,0 +1,48 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/go-azsearch/azsearch/internal/sqlkit"
+)
+
+// databaseFile is the file that a database was when a relay began. Connections that are open keep writing to it after
+// another one has taken its path, and connections that are opened then write to that one.
+type databaseFile struct {
+	path string
+	was  os.FileInfo
+}
+
+// fileOf returns the file of a database, nil if it has none or that is not known.
+func (d *dialect) fileOf(ctx context.Context, db Queryer) *databaseFile {
+	if d.path == "" {
+		return nil
+	}
+	paths, err := sqlkit.Texts(ctx, db, d.path)
+	if err != nil || len(paths) != 1 || paths[0] == "" {
+		return nil
+	}
+	info, err := os.Stat(paths[0])
+	if err != nil { // it is not one of the operating system
+		return nil
+	}
+	return &databaseFile{paths[0], info}
+}
+
+var errReplaced = errors.New("outbox: the file of the database was replaced")
+
+// check returns an error if the path has another file, or none. A file that cannot be looked at is taken for the same.
+func (f *databaseFile) check() error {
+	if f == nil {
+		return nil
+	}
+	now, err := os.Stat(f.path)
+	if err == nil && !os.SameFile(f.was, now) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w or removed: %s; open the database again, and compare index and source with repair.Repairer if the file lacks commits", errReplaced, f.path)
+	}
+	return nil
+}
