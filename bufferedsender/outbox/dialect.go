@@ -64,7 +64,6 @@ type dialect struct {
 	remove, bury, tried        string // of rows in ranges that the owner still holds: see held
 	last, writers              string // for the floor, with the identity of the server; no writers: the order of numbers is that of commits
 	server                     recognized
-	path                       string // of the file, "" if there is none
 	ensureTrigger, dropTrigger func(ctx context.Context, db *sql.DB, p triggerParts) error
 	oldestTransaction          string
 	estimate                   string
@@ -75,6 +74,7 @@ type recognized struct {
 	identity string // an expression
 	mint     string // fills one that is ""; "" where there is none
 	behind   string // says what is wrong with the sequence; "" if nothing can be
+	path     string // asks for its file; "" where there is none
 }
 
 // dialects are all there are.

@@ -138,7 +138,7 @@ DO $$ DECLARE r record; BEGIN
 	last: `SELECT ` + identity + `, CASE WHEN is_called THEN last_value ELSE 0 END FROM {t}_seq`,
 	writers: `SELECT ` + identity + `, coalesce(l.virtualtransaction, ''), l.relation IS NOT NULL AND l.pid IS NULL, l.relation IS NOT NULL FROM (SELECT) one LEFT JOIN pg_locks l ON locktype = 'relation' AND granted AND mode = 'RowExclusiveLock'
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relation = '{t}'::regclass`,
-	server: recognized{identity, `INSERT INTO {t}_nonce (nonce) VALUES (md5(random()::text || clock_timestamp()::text)) ON CONFLICT DO NOTHING`, behind},
+	server: recognized{identity, `INSERT INTO {t}_nonce (nonce) VALUES (md5(random()::text || clock_timestamp()::text)) ON CONFLICT DO NOTHING`, behind, ""},
 
 	oldestTransaction: `SELECT coalesce(max((extract(epoch FROM clock_timestamp() - began) * 1000)::bigint), 0) FROM (
 		SELECT xact_start AS began FROM pg_stat_activity WHERE datname = current_database() AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)

@@ -105,8 +105,8 @@ CREATE TABLE IF NOT EXISTS {t}_version (version INTEGER NOT NULL);
 		FROM json_each(?4) d JOIN {t} o ON o.seq = d.value ->> 1 AND o.written = d.value ->> 2 WHERE +o.queue = ?1 AND o.bucket / 16 IN (SELECT slot FROM held) RETURNING seq`,
 	tried: `UPDATE {t} SET attempts = attempts + 1 WHERE +queue = ?1 AND seq IN (SELECT value ->> 1 FROM json_each(?4)) AND bucket / 16 IN (SELECT slot FROM held)`,
 
-	server:            recognized{identity: `''`}, // a copy lacks renewals of leases; AUTOINCREMENT is not below a row
-	path:              `SELECT file FROM pragma_database_list WHERE name = 'main'`,
+	// A copy lacks renewals of leases; AUTOINCREMENT is not below a row.
+	server:            recognized{identity: `''`, path: `SELECT file FROM pragma_database_list WHERE name = 'main'`},
 	last:              `SELECT '', coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{t}'), 0)`,
 	oldestTransaction: `SELECT 0`,
 	estimate:          `SELECT coalesce((SELECT max(seq) FROM {t}) - (SELECT min(seq) FROM {t}) + 1, 0)`,

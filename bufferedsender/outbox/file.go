@@ -19,10 +19,10 @@ type databaseFile struct {
 
 // fileOf returns the file of a database, nil if it has none or that is not known.
 func (d *dialect) fileOf(ctx context.Context, db Queryer) *databaseFile {
-	if d.path == "" {
+	if d.server.path == "" {
 		return nil
 	}
-	paths, err := sqlkit.Texts(ctx, db, d.path)
+	paths, err := sqlkit.Texts(ctx, db, d.server.path)
 	if err != nil || len(paths) != 1 || paths[0] == "" {
 		return nil
 	}

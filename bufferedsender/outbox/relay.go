@@ -255,10 +255,10 @@ func (r *Relay) Stats() Stats { return *r.stats.Load() }
 // once.
 //
 // It does not end when the database is gone, nor when the service is: it goes on when they are back. The error is
-// ErrSchema if the tables are not there, ErrDialect if the database is another one, ErrRunning, or says that the
-// sender was closed, that the file of a SQLite database was replaced by another one or removed, or that eight calls of the database driver have not returned although their contexts had ended
-// (lib/pq over a connection that the network has forgotten); rows stay where they are. So end the relays first, then
-// close the sender.
+// ErrSchema if the tables are not there, ErrDialect if the database is another one, ErrRunning, or says that the sender
+// was closed, that the file of a SQLite database was replaced by another one or removed, or that eight calls of the
+// database driver have not returned although their contexts had ended (lib/pq over a connection that the network has
+// forgotten); rows stay where they are. So end the relays first, then close the sender.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.running.Swap(true) {
 		return ErrRunning

@@ -98,7 +98,7 @@ func TestARelayEndsWhenItsFileIsReplacedOrRemoved(t *testing.T) {
 				return errors.Join(r.put(t.Context(), tx, "k", 1), Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0})))
 			})
 			r.empty(t, 20*time.Second)
-			paths, err := sqlkit.Texts(t.Context(), db, sqliteDialect.path)
+			paths, err := sqlkit.Texts(t.Context(), db, sqliteDialect.server.path)
 			require.NoError(t, err)
 			copied := paths[0] + ".copy"
 			db.exec(t, `VACUUM INTO '`+copied+`'`)
