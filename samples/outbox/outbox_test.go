@@ -39,16 +39,19 @@ func play(ctx context.Context, t *testing.T, args ...string) string {
 const bothKilled = `(?m)^killed    [1-9]\d* writers, [1-9]\d* relays$`
 
 func TestIndexFollowsTheTable(t *testing.T) {
+	t.Parallel()
 	out := play(t.Context(), t, "-for", "1s")
 	assert.Contains(t, out, "in sqlite, ")
 	assert.NotContains(t, out, "killed")
 }
 
 func TestIndexFollowsTheTableWhoeverIsKilled(t *testing.T) {
+	t.Parallel()
 	assert.Regexp(t, bothKilled, play(t.Context(), t, "-kill", "-for", "3s"))
 }
 
 func TestIndexFollowsATableOfPostgreSQL(t *testing.T) {
+	t.Parallel()
 	server := servers.Postgres(t)
 	url := server.Database(t)
 	out := play(t.Context(), t, "-for", "1s", "-dsn", url)
@@ -65,6 +68,7 @@ func TestIndexFollowsATableOfPostgreSQL(t *testing.T) {
 
 // Ctrl-C ends the writing; what was written is sent and compared.
 func TestInterruptedRunIsComparedAsWell(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	began := time.Now()

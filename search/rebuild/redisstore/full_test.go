@@ -104,6 +104,7 @@ func wants(err error, got, want any) error {
 }
 
 func TestEveryScriptRunsWhileTheMemoryOfTheServerIsFull(t *testing.T) {
+	t.Parallel()
 	server, cluster := servers.NewRedis(t), servers.NewCluster(t)
 	for name, place := range map[string]struct {
 		client redis.UniversalClient

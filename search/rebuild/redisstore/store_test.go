@@ -78,6 +78,7 @@ func places(t *testing.T, test func(t *testing.T, open func(t *testing.T) storet
 		"cluster, replica": {func(t *testing.T) redis.UniversalClient { return newCluster(t, servers.Cluster(t)) }, Options{Replicas: 1, replicaTimeout: time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			client := row.client(t)
 			test(t, func(t *testing.T) storetest.Place {
 				again, other := row.opts, row.opts
@@ -135,6 +136,7 @@ func TestTheKeysOfAStoreAreInOneSlotOfACluster(t *testing.T) {
 }
 
 func TestScriptsThatTheServerForgetsAreSentAgain(t *testing.T) {
+	t.Parallel()
 	server := servers.NewRedis(t)
 	s := newStore(t, newClient(t, server), Options{})
 	for round := int64(1); round <= 3; round++ {
@@ -253,6 +255,7 @@ func TestAKeyOfAnotherTypeIsAnErrorThatSaysSo(t *testing.T) {
 }
 
 func TestCheckNamesWhatTheServerDoesNotKeep(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		args []string
 		opts Options
@@ -301,6 +304,7 @@ func confirmsAll(t *testing.T, master *servers.RedisServer) {
 }
 
 func TestAReplicaIsNotRead(t *testing.T) {
+	t.Parallel()
 	defer func(d time.Duration) { patience = d }(patience)
 	patience = 50 * time.Millisecond // a replica may become a master
 	master, replica := pair(t)
@@ -349,6 +353,7 @@ func (s said) RedisError()   {}
 // Also what the server has already is written once more: a master that was cut off and replaced does not know that it
 // is out of date.
 func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
+	t.Parallel()
 	master, replica := pair(t)
 	client, opts := newClient(t, master), Options{Name: newName()}
 	alone := newStore(t, newClient(t, master), opts) // WAIT knows what its own connection has written
@@ -393,6 +398,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 }
 
 func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	c := servers.NewCluster(t)
 	s := newStore(t, newCluster(t, c), Options{Replicas: 1, replicaTimeout: 20 * time.Second})
 	defer func(d time.Duration) { patience = d }(patience)
@@ -438,6 +444,7 @@ func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
 }
 
 func TestASlotThatMovesUnderLoadLosesNoMark(t *testing.T) {
+	t.Parallel()
 	c := servers.NewCluster(t)
 	s := newStore(t, newCluster(t, c), Options{})
 	x := marking(t, s)
