@@ -124,11 +124,8 @@ func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
 	t.Parallel()
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
-	moves, histories := 0, 12
-	if testing.Short() { // as under the detector
-		histories = 4
-	}
-	queuehistory.Check(t, backend(client, 4), queuehistory.Program{Seed: 1, Histories: histories, Phases: 6, Meanwhile: func(t *testing.T, h *queuetest.Harness, done <-chan struct{}) {
+	moves := 0
+	queuehistory.Check(t, backend(client, 4), queuehistory.Program{Seed: 1, Histories: 12, Phases: 6, Meanwhile: func(t *testing.T, h *queuetest.Harness, done <-chan struct{}) {
 		slot := c.Slot(t, h.Queue.(*Queue).shards[0].keys[0]) // the keys of a history are all in the first shard
 		for {
 			for _, to := range c.Masters(t) {
