@@ -13,7 +13,7 @@ import (
 // ./internal/soak queue" runs more of them.
 func TestProcessesThatShareAQueueLoseNothing(t *testing.T) {
 	held := map[string]int{}
-	programs := 150
+	programs := 60
 	if testing.Short() { // as under the detector
 		programs = 30
 	}

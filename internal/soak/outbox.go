@@ -7,8 +7,8 @@ import (
 )
 
 // outbox runs the model of the outbox, and the writers on a real server for longer than go test
-// does: a round is fifteen hundred schedules and ten seconds of writers. It needs PostgreSQL, see
-// internal/testkit/servers.
+// does: a round is fifteen hundred schedules, ten seconds of writers, and the buckets of a hundred
+// thousand keys. It needs PostgreSQL, see internal/testkit/servers.
 var outbox = soak{
 	name:  "outbox",
 	about: "random schedules of writers, relays, crashes and faults on SQLite, and twenty writers on PostgreSQL",
