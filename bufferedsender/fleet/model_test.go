@@ -13,7 +13,7 @@ import (
 // moment is not in the seed.
 func TestRandomFleetsKeepTheirPromises(t *testing.T) {
 	held := map[string]int{}
-	programs := 150
+	programs := 400
 	if testing.Short() { // as under the detector
 		programs = 40
 	}

@@ -650,7 +650,7 @@ func history(service *searchtest.Server, key string) (all []string) {
 // schedules is how many TestRandomSchedules runs: AZSEARCH_TEST_SCHEDULES, from the seed
 // AZSEARCH_TEST_SEED on.
 func schedules() (n int, seed uint64) {
-	if n, seed = 30, 1; raceEnabled || testing.Short() {
+	if n, seed = 100, 1; raceEnabled || testing.Short() {
 		n = 10
 	}
 	if v, err := strconv.Atoi(os.Getenv("AZSEARCH_TEST_SCHEDULES")); err == nil {
