@@ -121,7 +121,6 @@ func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
 }
 
 func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
-	t.Parallel()
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
 	moves := 0
