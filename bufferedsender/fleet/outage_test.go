@@ -59,7 +59,7 @@ func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
 		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 		s := newService(names...)
 		s.answers(sendertest.StatusError(500), names...)
-		f := newFleet(t, s, nil)
+		f := newFleet(t, s, &Options{Breaker: steady()})
 		for _, name := range names[:2] {
 			upload(t, senderOf(t, f, name, nil), 5)
 		}
