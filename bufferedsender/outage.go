@@ -38,7 +38,9 @@ func (h Hold) hold() Hold { return h }
 
 // FailSoon sends every request, whatever became of the others: when the service is gone
 // or the key is wrong, all actions fail soon, instead of waiting. That suits a program
-// that somebody watches.
+// that somebody watches. It cannot wait to see whether it is an outage or one document that
+// resets its connection: documents of one request may fail together if several of them do
+// that, or if other requests are under way.
 type FailSoon struct{}
 
 func (FailSoon) hold() Hold { return Hold{} }

@@ -53,6 +53,7 @@ const slowStart = 64 << 10
 const (
 	firstPatience = 16
 	lastPatience  = 1024
+	cutPatience   = 4 * firstPatience // at the most, if the request had no answer
 )
 
 func newSizeLimit(maximum int) sizeLimit {
@@ -97,6 +98,7 @@ func (s *sizeLimit) cut(size int) {
 	switch {
 	case s.suspect(size):
 		s.refuse(size)
+		s.patience = min(s.patience, cutPatience) // no answer is weaker evidence than a 413
 		s.cutOff = min(s.cutOff, size)
 	case size <= s.max && size > slowStart:
 		s.cutOff = size

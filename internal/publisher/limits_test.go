@@ -128,3 +128,20 @@ func TestARequestThatIsCutIsHeldToBeTooLargeOnceASmallerOneHasPassed(t *testing.
 	s.accept(1<<20, false)
 	assert.False(t, s.suspect(1<<20), "it was an outage")
 }
+
+// What was learned from cuts is tried again soon: with a service that answered single
+// items only for a while, batches were small for minutes.
+func TestALimitThatWasLearnedFromCutsIsTriedAgainSoon(t *testing.T) {
+	s := newSizeLimit(1 << 20)
+	s.cut(1 << 20)
+	for range 30 {
+		s.accept(1000, false)
+		s.cut(max(s.current, 2000))
+	}
+	requests := 0
+	for ; s.current < 1<<19; requests++ {
+		require.Less(t, requests, 2000)
+		s.accept(s.current, true)
+	}
+	assert.LessOrEqual(t, requests, 15*cutPatience)
+}
