@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
@@ -88,39 +89,50 @@ type IndexHealth struct {
 	bufferedsender.Health
 }
 
-// Healthy reports whether all senders are.
-func (h Health) Healthy() bool { return len(h.Indexes) == 0 && h.Service == nil }
+// Healthy reports whether Err is nil.
+func (h Health) Healthy() bool { return h.Err() == nil }
 
 // Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps
-// the others from sending, for a readiness probe.
+// the others from sending. It is for an alarm. For a readiness probe ask whether Service is nil: an index that is gone
+// is no reason to take the whole program off a load balancer, whose other instances cannot send to it either.
 func (h Health) Err() error {
 	var errs []error
 	if h.Service != nil {
 		errs = append(errs, h.Service)
 	}
-	for _, i := range h.Indexes {
-		if i.State != events.HealthStateThrottled && i.State != events.HealthStateWaitingForSlot {
-			errs = append(errs, fmt.Errorf("index %q: %s", i.Index, i.words()))
-		}
+	for _, i := range h.sick() {
+		errs = append(errs, fmt.Errorf("index %q: %s", i.Index, i.words()))
 	}
 	return errors.Join(errs...)
 }
 
+// sick returns the indexes to which nothing is sent. Those that wait for a slot, or are asked for less, are only busy.
+func (h Health) sick() []IndexHealth {
+	return slices.DeleteFunc(slices.Clone(h.Indexes), func(i IndexHealth) bool {
+		return i.State == events.HealthStateThrottled || i.State == events.HealthStateWaitingForSlot
+	})
+}
+
 // String says in a line how the fleet is.
 func (h Health) String() string {
-	if h.Healthy() {
-		return fmt.Sprintf("all %d senders are healthy", h.Of)
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d senders are not healthy", len(h.Indexes), h.Of)
+	sick := h.sick()
+	if len(sick) == 0 {
+		fmt.Fprintf(&b, "all %d senders are healthy", h.Of)
+	} else {
+		fmt.Fprintf(&b, "%d of %d senders are not healthy", len(sick), h.Of)
+	}
+	if busy := len(h.Indexes) - len(sick); busy > 0 {
+		fmt.Fprintf(&b, ", %d wait for a slot or are asked for less", busy)
+	}
 	if h.Service != nil {
 		fmt.Fprintf(&b, "; %v", h.Service)
 	}
 	const most = 3
-	for _, i := range h.Indexes[:min(most, len(h.Indexes))] {
+	for _, i := range sick[:min(most, len(sick))] {
 		fmt.Fprintf(&b, "; %q: %s", i.Index, i.words())
 	}
-	if n := len(h.Indexes) - most; n > 0 {
+	if n := len(sick) - most; n > 0 {
 		fmt.Fprintf(&b, "; and %d more", n)
 	}
 	return b.String()

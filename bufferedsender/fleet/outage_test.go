@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
@@ -84,5 +85,31 @@ func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, f.Flush(sendertest.Within(t, time.Hour)))
 		assert.LessOrEqual(t, time.Since(began), 31*time.Second)
+	})
+}
+
+// A fleet that has more to do than slots is busy, not sick, and one index that is gone is nobody's readiness.
+func TestHealthTellsWhatIsBusyFromWhatIsSick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"a", "b", "c", "gone"}
+		s := newService(names...)
+		s.takes = time.Minute
+		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 1, Shared: 1}})
+		for _, name := range names[:3] {
+			upload(t, senderOf(t, f, name, nil), 1)
+		}
+		time.Sleep(30 * time.Second)
+		h := f.Health()
+		require.NotEmpty(t, h.Indexes)
+		assert.True(t, h.Healthy())
+		assert.Contains(t, h.String(), "all 3 senders are healthy, 2 wait for a slot")
+
+		s.takes = 10 * time.Millisecond
+		s.answers(sendertest.StatusError(404), "gone")
+		upload(t, senderOf(t, f, "gone", nil), 1)
+		require.Error(t, f.Flush(sendertest.Within(t, 5*time.Minute)))
+		h = f.Health()
+		require.ErrorContains(t, h.Err(), `index "gone"`)
+		require.NoError(t, h.Service, "for a readiness probe")
 	})
 }
