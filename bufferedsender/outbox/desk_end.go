@@ -155,13 +155,6 @@ func (d *desk) wake(now time.Time) {
 	}
 }
 
-// hasten has the first of the keys that wait go on at a time, if it would later.
-func (d *desk) hasten(at time.Time) {
-	if len(d.aside) > 0 && d.aside[0].due.After(at) {
-		d.aside[0].due = at
-	}
-}
-
 // nextDue is when wake has something to do, zero if it has not.
 func (d *desk) nextDue() time.Time {
 	if len(d.aside) == 0 {

@@ -58,8 +58,6 @@
 //     behind it.
 //   - Each key has one relay at a time. When a relay dies the others take its keys over after [RelayOptions].Lease,
 //     15 seconds with the sender's defaults; when it ends in an orderly way, at their next renewal, within seconds.
-//     A relay that tries rows and settles none for three RequestTimeouts, because it has no Loader or its service
-//     refuses it, gives its keys to other relays until it works again; the log says when that begins and ends.
 //     A request that the network or the service holds back for longer than its time-out
 //     can still land last: no client can exclude that. Keys without documents (WriteKeys, EnsureTrigger) heal it with
 //     their next change.

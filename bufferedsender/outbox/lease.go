@@ -20,8 +20,7 @@ type leasing struct {
 
 	file *databaseFile
 
-	conn  *sql.Conn // of its own on PostgreSQL, nil until it is needed
-	stuck bool      // the relay is none of those that share the ranges, as long as it holds one
+	conn *sql.Conn // of its own on PostgreSQL, nil until it is needed
 }
 
 func newLeasing(r *Relay) *leasing {
@@ -57,7 +56,6 @@ type tally struct {
 	members, rank int
 	paused        bool
 	letters       bool  // there are dead letters
-	joined        bool  // this relay is one of the members
 	renewals      int64 // how often this relay has renewed its leases
 	server        string
 	life          uint32 // of the progress when it began
@@ -99,9 +97,9 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 		if err := l.file.check(); err != nil {
 			return err
 		}
-		free := 0
+		free, joined := 0, false
 		renew := func() error {
-			t.joined, t.began, t.renewed, t.acquired = false, time.Now(), make(map[int]int64), make(map[int]int64)
+			t.began, t.renewed, t.acquired = time.Now(), make(map[int]int64), make(map[int]int64)
 			return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 				var slot, epoch int64
 				var paused int
@@ -113,7 +111,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 					t.renewed[int(slot)] = epoch
 				}
 				if slot == l.slot {
-					t.joined, t.renewals = true, epoch
+					joined, t.renewals = true, epoch
 				}
 				return nil
 			}, l.renew, l.table.Queue, l.owner, l.lease, l.slot)
@@ -121,14 +119,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 		if err := renew(); err != nil {
 			return err
 		}
-		if l.stuck && len(t.renewed) > 0 {
-			if t.joined {
-				_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.slot)
-				return err
-			}
-			return nil
-		}
-		if !t.joined {
+		if !joined {
 			if _, err := c.ExecContext(ctx, l.fill, l.table.Queue); err != nil {
 				return err
 			}
@@ -138,7 +129,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 			if err := renew(); err != nil {
 				return err
 			}
-			if !t.joined {
+			if !joined {
 				return errors.New("the relay has joined, and is not there")
 			}
 		}

@@ -44,7 +44,6 @@ type loop struct {
 	stats  Stats
 	paused bool
 	back   back
-	stuck  stuck
 	tidying
 	ending
 }

@@ -127,9 +127,6 @@ func (l *loop) outcome(f *flight, o models.Outcome) {
 	if f.worst.Reason == models.ReasonClosed {
 		l.senderClosed()
 	}
-	if f.verdict == relay.Confirmed || f.verdict == relay.Refused {
-		l.moved(now)
-	}
 	switch f.verdict {
 	case relay.Confirmed:
 		l.stats.Folded += int64(len(f.rows) - 1)

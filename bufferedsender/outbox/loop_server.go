@@ -42,7 +42,7 @@ func (l *loop) begun(server string, now time.Time) {
 // tick that began before another one was found says nothing.
 func (l *loop) wentBack(t *tally) bool {
 	known := l.progress.floor.server
-	return t.life == l.progress.life && (known != "" && t.server != known || l.back.renewals > 0 && t.joined && t.renewals <= l.back.renewals)
+	return t.life == l.progress.life && (known != "" && t.server != known || l.back.renewals > 0 && t.renewals <= l.back.renewals)
 }
 
 // beginDoubt writes rows of keys of which the index may be ahead: the Loader reads them behind all others.

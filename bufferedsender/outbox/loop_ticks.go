@@ -96,7 +96,6 @@ func (l *loop) beginTick(now time.Time) {
 	}
 	life := l.progress.life
 	leases := l.leases
-	leases.stuck = !l.stuck.since.IsZero()
 	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
 		t, err := leases.tick(ctx, l.r.db, draining)
 		if t.life = life; ctx.Err() != nil { // it may have been abandoned, with its connection
@@ -107,14 +106,6 @@ func (l *loop) beginTick(now time.Time) {
 		l.leases = newLeasing(l.r)
 		l.tickedOff(tally{}, knew, err)
 	})
-}
-
-// drain begins to give a range away.
-func (l *loop) drain(part int) {
-	l.holds.drain(part)
-	if l.recall != nil { // it may wait for room that never comes
-		l.recall()
-	}
 }
 
 // tickedOff takes over what a tick has found.
@@ -158,13 +149,12 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	if l.closing {
 		return
 	}
-	if l.judge(&t, now); !l.stuck.since.IsZero() {
-		l.r.state.Store(new(state))
-		return
-	}
 	want := share(max(t.members, 1), t.rank)
 	for _, part := range l.holds.surplus(want) {
-		l.drain(part)
+		l.holds.drain(part)
+		if l.recall != nil { // it may wait for room that never comes
+			l.recall()
+		}
 	}
 	held, draining := l.holds.count()
 	if len(t.acquired) > 0 { // whether there are letters of the new ranges is not known yet

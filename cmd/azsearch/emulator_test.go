@@ -274,6 +274,8 @@ func TestNewerVersionsAreAnsweredUnlessVersionsAreStrict(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		assert.Equal(t, want, resp.StatusCode)
+		require.NoError(t, e.cmd.Process.Kill())
+		_ = e.cmd.Wait() // then nobody writes to stderr any more
 		assert.Equal(t, want == http.StatusOK, strings.Contains(e.stderr.String(), "azsearch: api-version newer than emulator api_version=2031-01-01 answered_as=2026-10-01"), e.stderr.String())
 	}
 }
