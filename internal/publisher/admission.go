@@ -151,7 +151,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	}
 	accepted := 0
 	if len(a.waiters) == 0 || !wait && a.waiters[0].class > items[0].Class { // first come, first served
-		accepted, _ = a.accept(items, now, false)
+		accepted = a.accept(items, now, false)
 	}
 	if accepted == len(items) {
 		a.nextTurns()
@@ -201,9 +201,8 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 }
 
 // accept takes as many of the items as there is room for. all says that they may have the
-// room, too, that is left to the most urgent class; shared, that it was those with whom
-// the room is shared who left none.
-func (a *admission[V]) accept(items []Item[V], now instant, all bool) (n int, shared bool) {
+// room, too, that is left to the most urgent class.
+func (a *admission[V]) accept(items []Item[V], now instant, all bool) int {
 	if a.inbox == nil {
 		a.inbox = a.newInbox(len(items))
 	}
@@ -215,10 +214,10 @@ func (a *admission[V]) accept(items []Item[V], now instant, all bool) (n int, sh
 			limits = a.limitsOf(items[i].Class)
 		}
 		if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > limits.Bytes {
-			return i, false // an empty buffer takes anything: SetControl can make it smaller than an item that waits
+			return i // an empty buffer takes anything: SetControl can make it smaller than an item that waits
 		}
 		if !a.take(Want{Class: items[i].Class, Bytes: size, Lend: lend}) {
-			return i, true
+			return i
 		}
 		a.inboxBytes += size
 		a.urgent = a.urgent || a.wakeSeen&(1<<items[i].Class) == 0
@@ -226,7 +225,7 @@ func (a *admission[V]) accept(items []Item[V], now instant, all bool) (n int, sh
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
 		a.store(&a.inbox[len(a.inbox)-1].item)
 	}
-	return len(items), false
+	return len(items)
 }
 
 // backlog returns how many items the loop has not seen, and how many calls wait

@@ -80,32 +80,25 @@ func (a *admission[V]) admit() {
 	if len(a.waiters) > 0 {
 		defer a.quitRoom()
 	}
-	for refused := uint64(0); len(a.waiters) > 0; {
-		i, classes := a.nextWaiter(refused)
-		if i < 0 {
-			break
-		}
+	for len(a.waiters) > 0 {
+		i, classes := a.nextWaiter()
 		call := a.waiters[i]
 		some := call.items
 		if classes != 1<<call.class {
 			some = some[:1]
 		}
-		n, shared := a.accept(some, call.now, a.waiters[0].class == 0)
+		n := a.accept(some, call.now, a.waiters[0].class == 0)
 		for _, it := range call.items[:n] {
 			a.waitingBytes -= int64(len(it.Body))
 		}
 		call.items = call.items[n:]
 		call.accepted += n
-		switch {
-		case len(call.items) == 0:
+		if len(call.items) == 0 {
 			close(call.ended)
 			a.waiters = slices.Delete(a.waiters, i, i+1)
-		case shared:
-			refused |= 1 << call.class // there may be room for others
-			continue
-		case n < len(some):
-			a.nextTurns()
-			return
+		}
+		if n < len(some) {
+			break
 		}
 		a.roomTurns.had(call.class, classes, false)
 	}
@@ -113,21 +106,15 @@ func (a *admission[V]) admit() {
 }
 
 // nextWaiter returns the place of the waiter that is to have room next, and the classes of
-// those that could, as bits: -1 if others with whom the room is shared leave none to any of
-// them. While what is accepted does not go away the most urgent one is first: what it has
-// given up to make room, see PurgeOldest, is for it.
-func (a *admission[V]) nextWaiter(refused uint64) (i int, classes uint64) {
-	first := slices.IndexFunc(a.waiters, func(w *waiter[V]) bool { return refused&(1<<w.class) == 0 })
-	if first < 0 {
-		return -1, 0
+// those that could, as bits. It is the most urgent one while what is accepted does not go
+// away: what it has given up to make room, see PurgeOldest, is for it. And so it is if the
+// room is shared, where the pool decides between classes: asked for another class each time,
+// two publishers would wake each other without an end.
+func (a *admission[V]) nextWaiter() (i int, classes uint64) {
+	if a.room != nil || !a.flows() {
+		return 0, 1 << a.waiters[0].class
 	}
-	if !a.flows() {
-		return first, 1 << a.waiters[first].class
-	}
-	if refused == 0 {
-		return a.roomTurns.pick(len(a.waiters), func(i int) uint8 { return a.waiters[i].class })
-	}
-	return first, 1<<a.waiters[first].class | refused
+	return a.roomTurns.pick(len(a.waiters), func(i int) uint8 { return a.waiters[i].class })
 }
 
 // reject refuses all waiters.
