@@ -183,10 +183,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		p.signal()
 		return accepted, p.WaitError(ctx)
 	}
-	behind := slices.IndexFunc(a.waiters, func(w *waiter[V]) bool { return w.class > call.class })
-	if behind < 0 {
-		behind = len(a.waiters)
-	}
+	behind := placeOf(call.class, a.waiters, func(w *waiter[V]) uint8 { return w.class })
 	a.waiters = slices.Insert(a.waiters, behind, call)
 	a.waitingBytes += call.size()
 	if behind == 0 || a.waiters[behind-1].class != call.class {

@@ -94,6 +94,15 @@ func (t *turns) pick(n int, class func(i int) uint8) (next int, classes uint64) 
 	return next, classes
 }
 
+// placeOf returns where a call of a class belongs among those that wait, in the order of
+// their classes and of a class in the order in which they came.
+func placeOf[T any](class uint8, calls []T, classOf func(call T) uint8) int {
+	if i := slices.IndexFunc(calls, func(c T) bool { return classOf(c) > class }); i >= 0 {
+		return i
+	}
+	return len(calls)
+}
+
 // after returns the next of some classes, as bits, behind one, around; there is one.
 func after(classes uint64, class uint8) uint8 {
 	if behind := classes &^ (1<<(class+1) - 1); behind != 0 {

@@ -55,10 +55,7 @@ func (p *Publisher[V, R]) Turn(ctx context.Context, class uint8) error {
 		return nil
 	}
 	turn := make(chan struct{})
-	behind := slices.IndexFunc(a.encoders, func(e encoder) bool { return e.class > class })
-	if behind < 0 {
-		behind = len(a.encoders)
-	}
+	behind := placeOf(class, a.encoders, func(e encoder) uint8 { return e.class })
 	a.encoders = slices.Insert(a.encoders, behind, encoder{class, turn})
 	a.nextTurns() // for the timer
 	a.mu.Unlock()
