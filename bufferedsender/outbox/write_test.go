@@ -458,9 +458,8 @@ func byHand(t *testing.T, db database, all []string) {
 	}))
 }
 
-func TestKeysAreSpreadOverTheBuckets(t *testing.T) {
-	const n = 10_000
-	rnd := rand.New(rand.NewPCG(1, 2))
+// keyKinds are keys as applications have them: the i-th of each kind.
+func keyKinds(rnd *rand.Rand) map[string]func(i int) string {
 	random := func() []byte {
 		b := make([]byte, 16)
 		for i := range b {
@@ -468,7 +467,7 @@ func TestKeysAreSpreadOverTheBuckets(t *testing.T) {
 		}
 		return b
 	}
-	kinds := map[string]func(i int) string{
+	return map[string]func(i int) string{
 		"numbers one after the other": func(i int) string { return fmt.Sprint(i + 1) },
 		"large numbers":               func(i int) string { return fmt.Sprint(int64(7_340_000_000_000_000) + int64(i)*3) },
 		"numbers with zeros in front": func(i int) string { return fmt.Sprintf("%012d", i) },
@@ -487,9 +486,13 @@ func TestKeysAreSpreadOverTheBuckets(t *testing.T) {
 		},
 		"hexadecimal numbers": func(i int) string { return fmt.Sprintf("%x", i*7) },
 	}
+}
+
+func TestKeysAreSpreadOverTheBuckets(t *testing.T) {
+	const n = 10_000
 	onBoth(t, func(t *testing.T, db database) {
 		table := &Table{Dialect: db.dialect, Queue: "q", Key: keys.Encode}
-		for name, key := range kinds {
+		for name, key := range keyKinds(rand.New(rand.NewPCG(1, 2))) { // its own: databases are tried in parallel
 			t.Run(name, func(t *testing.T) {
 				all := make([]string, n)
 				for i := range all {

@@ -45,6 +45,7 @@ type Queue struct {
 	o        Options
 	shards   []shard
 	survives string
+	patience time.Duration // patience, except in tests
 
 	calls  sync.RWMutex // held by each call, and by Close to wait for them
 	closed bool         // guarded by calls
@@ -97,7 +98,7 @@ func Open(url, name string, opts *Options) (*Queue, error) {
 // ClusterStateReloadInterval of about a second; its default makes a failover take up to a minute. Clients without
 // ContextTimeoutEnabled check a context between commands only.
 func New(ctx context.Context, client redis.UniversalClient, name string, opts *Options) (*Queue, error) {
-	q := &Queue{client: client, name: name, channel: channelOf(name), watchers: map[int]*watcher{}}
+	q := &Queue{client: client, name: name, channel: channelOf(name), watchers: map[int]*watcher{}, patience: patience}
 	if opts != nil {
 		q.o = *opts
 	}

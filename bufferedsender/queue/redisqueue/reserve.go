@@ -224,15 +224,15 @@ func pack(e *queue.End) []byte {
 // longReason is how many bytes of a reason are kept: an entry has two bytes for its length.
 const longReason = 4096
 
-// patience is how long one shard of several may keep the others waiting, in Reserve.
-var patience = 2 * time.Second // a variable for tests
+// patience is for how long one shard of several may keep the others waiting, in Reserve.
+const patience = 2 * time.Second
 
 // turn bounds what is asked of one shard of several.
 func (q *Queue) turn(ctx context.Context) (context.Context, context.CancelFunc) {
 	if len(q.shards) == 1 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, patience)
+	return context.WithTimeout(ctx, q.patience)
 }
 
 // reserve settles ends of the only shard, and reserves. It returns leases or an error, never both: who repeats the

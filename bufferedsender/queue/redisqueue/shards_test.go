@@ -89,8 +89,7 @@ func TestShardThatIsDownParksNobody(t *testing.T) {
 	q, c := fourShards(t)
 	e := error(said("CLUSTERDOWN Hash slot not served"))
 	c.err.Store(&e)
-	defer func(d time.Duration) { patience = d }(patience)
-	patience = 5 * time.Millisecond
+	q.patience = 5 * time.Millisecond
 	for range 40 { // senders that come and go during the outage; each has its process's context
 		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 		leases, _ := q.Reserve(ctx, queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 100, Bytes: 1 << 30, For: 30 * time.Millisecond})

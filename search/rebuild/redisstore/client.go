@@ -5,19 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// patience is for how long a call is tried again while the server fails over, or a slot moves.
-var patience = 10 * time.Second
-
-// run runs a script until it has an answer, patience or ctx ends. Every script may be run twice. nil is the answer nil.
+// run runs a script until it has an answer, the patience of the options or ctx ends. Every script may be run
+// twice. nil is the answer nil.
 func (s *Store) run(ctx context.Context, script *redis.Script, replicas int, args ...any) (answer any, err error) {
-	r := rediskit.Runner{Client: s.client, Patience: patience, Replicas: replicas, ReplicaTimeout: s.opts.replicaTimeout}
+	r := rediskit.Runner{Client: s.client, Patience: s.opts.patience, Replicas: replicas, ReplicaTimeout: s.opts.replicaTimeout}
 	answer, _, err = r.Run(ctx, script, s.keys, args...) // an error never says that nothing was done
 	return answer, meaning(err)
 }

@@ -26,6 +26,7 @@ const (
 	perScript      = 1000
 	rounds         = 10
 	replicaTimeout = 5 * time.Second // the default
+	patience       = 10 * time.Second
 )
 
 // Options are the options of New.
@@ -38,6 +39,7 @@ type Options struct {
 	// so have one more. Defaults to none.
 	Replicas       int
 	replicaTimeout time.Duration // how long a call waits for replicas, 0 for 5 s; tests change it
+	patience       time.Duration // how long a call is tried again while the server fails over, or a slot moves; 0 for 10 s; tests change it
 }
 
 // Store is a rebuild.Store on a Redis server or a Redis Cluster. It is safe for concurrent use, from any
@@ -74,7 +76,7 @@ func New(client redis.UniversalClient, opts Options) (*Store, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
-	opts.replicaTimeout = cmp.Or(opts.replicaTimeout, replicaTimeout)
+	opts.replicaTimeout, opts.patience = cmp.Or(opts.replicaTimeout, replicaTimeout), cmp.Or(opts.patience, patience)
 	s := &Store{client: client, opts: opts}
 	for _, kind := range []string{"record", "marks", "writers"} {
 		// What is in braces is what Redis Cluster hashes, so all are in one slot.

@@ -305,10 +305,8 @@ func confirmsAll(t *testing.T, master *servers.RedisServer) {
 
 func TestAReplicaIsNotRead(t *testing.T) {
 	t.Parallel()
-	defer func(d time.Duration) { patience = d }(patience)
-	patience = 50 * time.Millisecond // a replica may become a master
 	master, replica := pair(t)
-	opts := Options{Name: newName()}
+	opts := Options{Name: newName(), patience: 50 * time.Millisecond} // a replica may become a master
 	s := newStore(t, newClient(t, master), opts)
 	marking(t, s)
 	old := newStore(t, newClient(t, replica), opts)
@@ -400,9 +398,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
 	c := servers.NewCluster(t)
-	s := newStore(t, newCluster(t, c), Options{Replicas: 1, replicaTimeout: 20 * time.Second})
-	defer func(d time.Duration) { patience = d }(patience)
-	patience = time.Minute
+	s := newStore(t, newCluster(t, c), Options{Replicas: 1, replicaTimeout: 20 * time.Second, patience: time.Minute})
 	x := marking(t, s)
 	victim := c.Master(t, c.Slot(t, s.keys[0]))
 	var n atomic.Int64
