@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/bits"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -112,8 +113,10 @@ func (r sharedRoom) Quit() { r.room.Quit() }
 func (r sharedRoom) Floor() (items int, bytes int64) { return r.room.Floor() }
 
 // Free implements publisher.Slots.
-func (s *share) Free(class uint8, bytes int) bool {
-	return s.ask(&s.seats[class], class, bytes)
+func (s *share) Free(class uint8, bytes int) (free, trial bool) {
+	at := &s.seats[class]
+	free = s.ask(at, class, bytes)
+	return free, free && at.slot.Trial() > 0
 }
 
 // ask asks for a slot, unless there is one in hand.
@@ -173,7 +176,7 @@ func (s *share) Take(class uint8, bytes int) (publisher.Slot, bool) {
 		return nil, false
 	}
 	at.has = false
-	return &sharedSlot{given: at.slot}, true
+	return &sharedSlot{given: at.slot, trial: at.slot.Trial()}, true
 }
 
 // Quit implements publisher.Slots.
@@ -193,13 +196,17 @@ func (s *share) Err() error { return s.err }
 // Close that leaves it behind.
 type sharedSlot struct {
 	given pool.Slot
+	trial time.Duration
 	gone  atomic.Bool
 }
 
+// Trial implements publisher.Slot.
+func (s *sharedSlot) Trial() time.Duration { return s.trial }
+
 // Release implements publisher.Slot.
-func (s *sharedSlot) Release() {
+func (s *sharedSlot) Release(answered bool) {
 	if !s.gone.Swap(true) {
-		s.given.Release()
+		s.given.Release(answered)
 	}
 }
 

@@ -43,7 +43,7 @@ func freeSlot(b *testing.B) error {
 	b.ReportAllocs()
 	for b.Loop() {
 		s, _, _ := seats[0].Ask(models.ClassAssured1, 1000)
-		s.Release()
+		s.Release(true)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func handedSlot(b *testing.B) error {
 	b.ReportAllocs()
 	at := 0
 	for b.Loop() {
-		has.Release()
+		has.Release(true)
 		_, _, _ = seats[at].Ask(models.ClassAssured1, 1000) // is the last now
 		at = (at + 1) % len(seats)
 		var ok bool

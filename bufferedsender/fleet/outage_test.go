@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -93,8 +95,13 @@ func TestHealthTellsWhatIsBusyFromWhatIsSick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c", "gone"}
 		s := newService(names...)
-		s.takes = time.Minute
 		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 1, Shared: 1}})
+		other, err := f.Pool().Join("export")
+		require.NoError(t, err)
+		go func() {
+			_ = other.Do(t.Context(), models.ClassExpedited, func(context.Context) error { time.Sleep(time.Minute); return nil })
+		}()
+		synctest.Wait()
 		for _, name := range names[:3] {
 			upload(t, senderOf(t, f, name, nil), 1)
 		}
@@ -102,9 +109,8 @@ func TestHealthTellsWhatIsBusyFromWhatIsSick(t *testing.T) {
 		h := f.Health()
 		require.NotEmpty(t, h.Indexes)
 		assert.True(t, h.Healthy())
-		assert.Contains(t, h.String(), "all 3 senders are healthy, 2 wait for a slot")
+		assert.Contains(t, h.String(), "all 3 senders are healthy, 3 wait for a slot")
 
-		s.takes = 10 * time.Millisecond
 		s.answers(sendertest.StatusError(404), "gone")
 		upload(t, senderOf(t, f, "gone", nil), 1)
 		require.Error(t, f.Flush(sendertest.Within(t, 5*time.Minute)))

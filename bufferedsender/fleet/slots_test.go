@@ -61,7 +61,7 @@ func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		assert.Less(t, time.Since(began), 5*time.Second, "the interval is one second, and BestEffort has two free slots")
-		slot.Release()
+		slot.Release(true)
 	})
 }
 

@@ -36,7 +36,7 @@ func (m *Member) Do(ctx context.Context, class models.Class, work func(ctx conte
 	if err != nil {
 		return err
 	}
-	defer slot.Release()
+	defer slot.Release(true)
 	return m.pool.run(ctx, work)
 }
 

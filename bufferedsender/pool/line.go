@@ -16,7 +16,7 @@ type line struct {
 	bounded int          // of these, those that maxWaiting counts
 	tag     int64        // that of who was served last, before it was
 	joined  uint64       // numbers the arrivals of places, for those with equal tags
-	places  places       // of members that wait
+	places  places       // of members that wait and may have a slot
 }
 
 // place is a member in a line.
@@ -24,11 +24,11 @@ type place struct {
 	tag         int64 // bytes it was given, or where it came in
 	raised      uint  // how often it came in with a larger tag than it had
 	arrived     uint64
-	at          int // in places, from 1; 0: it does not wait
+	at          int // in places, from 1; 0: it is not among those that may be served
 	first, last *Seat
 }
 
-// push has a seat wait.
+// push has a seat wait, in a place that is put where it belongs then.
 func (l *line) push(s *Seat) {
 	p := &s.member.places[l.lane]
 	l.waiting++
@@ -38,15 +38,22 @@ func (l *line) push(s *Seat) {
 	} else {
 		s.prev, p.last.next, p.last = p.last, s, s
 	}
-	if p.at == 0 {
+}
+
+// put has a place among those that may be served, or takes it out.
+func (l *line) put(p *place, served bool) {
+	switch {
+	case served && p.at == 0:
 		l.joined++
 		p.arrived = l.joined
 		l.raise(p)
 		heap.Push(&l.places, p)
+	case !served && p.at > 0:
+		heap.Remove(&l.places, p.at-1)
 	}
 }
 
-// remove takes a seat out.
+// remove takes a seat out of its place, which is put where it belongs then.
 func (l *line) remove(s *Seat) {
 	p := &s.member.places[l.lane]
 	l.waiting--
@@ -62,9 +69,6 @@ func (l *line) remove(s *Seat) {
 		p.last = s.prev
 	}
 	s.prev, s.next = nil, nil
-	if p.first == nil {
-		heap.Remove(&l.places, p.at-1)
-	}
 }
 
 // pop takes out who is next, and counts its bytes.

@@ -17,6 +17,12 @@ type Member struct {
 	left    bool
 	room    *Room // the newest, or nil
 	granted *Seat // the first of the seats that were granted a slot, which is not taken yet
+
+	out      [classes]int // slots of requests that are not late, by lane
+	late     int          // requests whose slots went to others
+	proven   bool         // one was answered since the last of them did
+	trial    bool         // one is out, or granted
+	answered answers
 }
 
 // Join returns a member with a name that nobody else has.
@@ -59,10 +65,10 @@ func (m *Member) Leave() {
 				news.refuse(s, ErrLeft)
 			}
 		}
+		p.order(m)
 		for m.granted != nil {
 			s := m.granted
-			s.taken()
-			news.append(p.giveBack(m, s.lane, s.bytes, s.paid))
+			news.append(p.untake(s))
 			news.refuse(s, ErrLeft)
 		}
 	}
@@ -76,13 +82,14 @@ func (m *Member) Leave() {
 type Seat struct {
 	member  *Member
 	wake    func()
-	bounded int // 1: it counts for maxWaiting
+	bounded int // 1: it is of Do, and counts for maxWaiting
 
 	// Guarded by Pool.mu.
 	state       seatState
 	class, lane models.Class
 	bytes       int64
 	paid        paid
+	trial       bool // what was granted needs no slot
 	since       time.Time
 	waited      time.Duration // until it was granted
 	err         error
@@ -118,8 +125,15 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 	if !known {
 		class = models.ClassExpedited
 	}
+	var news told
+	defer func() { news.wake() }()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer func() {
+		if p.watch == nil {
+			news = p.look() // one more waits, or has a slot that others wait for
+		}
+	}()
 	switch s.state {
 	case seatGranted:
 		s.taken()
@@ -134,6 +148,7 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 			return Slot{}, false, nil
 		}
 		p.lines[s.lane].remove(s)
+		p.orderIn(s.member, s.lane)
 		s.state = seatIdle
 	}
 	switch {
@@ -146,17 +161,24 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 		p.fellBack++
 	}
 	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
-	if l := &p.lines[lane]; l.waiting == 0 && p.free(lane) {
-		l.charge(&s.member.places[lane], s)
+	l, m := &p.lines[lane], s.member
+	switch {
+	case s.bounded == 0 && m.suspected() && !m.trial:
+		m.trial, s.trial = true, true
+		p.waited(s, 0)
+		return s.slot(), true, nil
+	case m.places[lane].first == nil && !p.awaits(lane) && p.free(lane) && p.admits(s):
+		l.charge(&m.places[lane], s)
 		p.use(s)
 		p.waited(s, 0)
 		return s.slot(), true, nil
-	} else if s.bounded > 0 && l.bounded >= p.settings.maxWaiting {
+	case s.bounded > 0 && l.bounded >= p.settings.maxWaiting:
 		p.counts[class].refused++
 		return Slot{}, false, ErrFull
 	}
 	s.state = seatWaiting
-	p.lines[lane].push(s)
+	l.push(s)
+	p.orderIn(m, lane)
 	return Slot{}, false, nil
 }
 
@@ -185,9 +207,13 @@ func (s *Seat) taken() {
 
 func (s *Seat) tell() { s.wake() }
 
-// slot returns that of the seat.
+// slot returns that of the seat, which is out from now on. Pool.mu must be held.
 func (s *Seat) slot() Slot {
-	return Slot{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, paid: s.paid, began: time.Now()}
+	u := use{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, paid: s.paid, began: time.Now(), work: s.bounded > 0}
+	if s.trial {
+		s.trial, u.trial = false, s.member.trialFor()
+	}
+	return Slot{s.member.pool.uses.add(u)}
 }
 
 // Cancel gives up what was asked for: who waits leaves the line, and a slot that is kept for the seat goes to the
@@ -199,9 +225,9 @@ func (s *Seat) Cancel() {
 	switch s.state {
 	case seatWaiting:
 		p.lines[s.lane].remove(s)
+		p.orderIn(s.member, s.lane)
 	case seatGranted:
-		s.taken()
-		news = p.giveBack(s.member, s.lane, s.bytes, s.paid)
+		news = p.untake(s)
 	}
 	s.state, s.err = seatIdle, nil
 	p.mu.Unlock()
@@ -215,47 +241,36 @@ func (s *Seat) Decline() {
 	p.mu.Lock()
 	var news told
 	if s.state == seatGranted {
-		s.taken()
-		news = p.giveBack(s.member, s.lane, s.bytes, s.paid)
+		news = p.untake(s)
 	}
 	p.mu.Unlock()
 	news.wake()
 }
 
 // Slot is the right to one request. The zero value is none.
-type Slot struct {
-	member      *Member
-	class, lane models.Class
-	bytes       int64
-	paid        paid
-	began       time.Time
-}
+type Slot struct{ use *use }
 
-// Release ends the request: the slot goes to the next. Done again, or with the zero value, it does nothing. It is
-// for the goroutine that has the slot.
-func (s *Slot) Release() {
-	if s.member == nil {
-		return
-	}
-	p := s.member.pool
-	s.member = nil
-	took := time.Since(s.began)
-	p.mu.Lock()
-	p.counts[s.class].worked(took)
-	news := p.unuse(s.lane)
-	p.mu.Unlock()
-	news.wake()
-}
+// Trial is how long the request may take, or 0: then that is for who sends it. Requests of the member are late, and
+// this one finds out whether it is answered again. Keep it small. That it is cut when its time is up says nothing.
+func (s *Slot) Trial() time.Duration { return s.use.trial }
+
+// Release ends the request: the slot goes to the next, unless it has gone already because the request was late.
+// answered says that the service has answered, whatever it said; false, that nothing came until the time was up. Done
+// again, or with the zero value, it does nothing. It is for the goroutine that has the slot.
+func (s *Slot) Release(answered bool) { s.end(true, answered) }
 
 // GiveBack is Release for a slot that there was no use for: it counts as no turn, and in no statistics of work.
-func (s *Slot) GiveBack() {
-	if s.member == nil {
+func (s *Slot) GiveBack() { s.end(false, false) }
+
+func (s *Slot) end(used, answered bool) {
+	u := s.use
+	if u == nil {
 		return
 	}
-	m, p := s.member, s.member.pool
-	s.member = nil
+	s.use = nil
+	p := u.member.pool
 	p.mu.Lock()
-	news := p.giveBack(m, s.lane, s.bytes, s.paid)
+	news := p.end(u, used, answered)
 	p.mu.Unlock()
 	news.wake()
 }

@@ -31,7 +31,8 @@ type model struct {
 	*rapid.T
 	p       *Pool
 	members map[string]*Member
-	waiting []*asked // in their order
+	known   map[string]bool // whose requests were answered lately
+	waiting []*asked        // in their order
 	held    []*asked
 	grants  int
 	asks    int
@@ -100,8 +101,8 @@ func (m *model) check() {
 		if p.inUse[lane] < 0 {
 			m.Fatalf("%d in use in %v", p.inUse[lane], models.Class(lane))
 		}
-		if p.lines[lane].waiting > 0 && p.free(models.Class(lane)) && !p.closed {
-			m.Fatalf("%d wait in %v, and a slot is free", p.lines[lane].waiting, models.Class(lane))
+		if p.awaits(models.Class(lane)) && p.free(models.Class(lane)) && !p.closed {
+			m.Fatalf("%d wait in %v, and a slot is free", len(p.lines[lane].places), models.Class(lane))
 		}
 	}
 	if lent != p.lent || lent+p.inUse[0] != len(m.held) {
@@ -110,6 +111,13 @@ func (m *model) check() {
 	n := 0
 	for _, l := range p.lines {
 		n += l.waiting
+	}
+	for _, who := range m.members {
+		for lane := range who.places {
+			if place := &who.places[lane]; place.first != nil && place.at == 0 && who.out[lane] == 0 {
+				m.Fatalf("a member that has nothing out may not have a slot in %v", models.Class(lane))
+			}
+		}
 	}
 	if n != len(m.waiting) {
 		m.Fatalf("%d wait, and should be %d", n, len(m.waiting))
@@ -126,13 +134,16 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 		}
 		p, err := New(&o)
 		require.NoError(t, err)
-		m := &model{T: t, p: p, members: map[string]*Member{}}
+		m := &model{T: t, p: p, members: map[string]*Member{}, known: map[string]bool{}}
 		names := []string{"a", "b", "c", "d"}
 		member := func() (string, *Member) {
 			name := rapid.SampledFrom(names).Draw(t, "member")
 			if m.members[name] == nil {
 				joined, err := p.Join(name)
 				require.NoError(t, err)
+				if m.known[name] = rapid.Bool().Draw(t, "well known"); m.known[name] {
+					wellKnown(joined)
+				}
 				m.members[name] = joined
 			}
 			return name, m.members[name]
@@ -142,7 +153,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 				name, who := member()
 				a := &asked{member: name, class: models.Class(rapid.IntRange(0, classes-1).Draw(t, "class")), passed: map[string]int{}}
 				lane, _ := p.lane(a.class)
-				a.fresh = who.places[lane].first == nil && who.places[lane].tag <= p.lines[lane].tag
+				a.fresh = m.known[name] && who.places[lane].first == nil && who.places[lane].tag <= p.lines[lane].tag
 				a.seat = who.Seat(func() { a.woken = true; m.told(a) })
 				m.asks++
 				slot, ok, err := a.seat.Ask(a.class, rapid.Int64Range(1, 100).Draw(t, "bytes"))
@@ -165,7 +176,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 				if rapid.IntRange(0, 4).Draw(t, "give back") == 0 {
 					a.slot.GiveBack()
 				} else {
-					a.slot.Release()
+					a.slot.Release(rapid.IntRange(0, 4).Draw(t, "answered") > 0)
 				}
 				m.settle()
 			},
@@ -201,7 +212,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 		for len(m.held) > 0 { // all get their turn
 			a := m.held[0]
 			m.held = m.held[1:]
-			a.slot.Release()
+			a.slot.Release(true)
 			m.settle()
 		}
 		require.Empty(t, m.waiting)
@@ -223,6 +234,7 @@ func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 		p.SetLimit(1)
 		member, err := p.Join("m")
 		require.NoError(t, err)
+		wellKnown(member)
 		var slot Slot
 		var waiting, since [classes]int
 		comes := func(c models.Class) {
@@ -247,7 +259,7 @@ func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 			for range rapid.IntRange(0, 3).Draw(t, "arrivals") {
 				comes(models.Class(rapid.IntRange(0, classes-1).Draw(t, "class")))
 			}
-			slot.Release()
+			slot.Release(true)
 			for c, n := range since {
 				if n > 2*(classes-1) {
 					t.Fatalf("%v has waited for %d turns", models.Class(c), n)

@@ -32,6 +32,12 @@ type Pool struct {
 	closed   bool
 	idle     chan struct{} // closed when nothing is in use after Shutdown; nil before
 
+	uses     uses
+	answered answers     // of all members
+	late     int         // requests whose slots went to others
+	moreLate int         // of these, all but the first of each member
+	watch    *time.Timer // looks after late ones; nil while nobody waits
+
 	budget budget // has a lock of its own
 
 	stop context.Context // ends when Shutdown gives up waiting
@@ -160,9 +166,18 @@ func (p *Pool) free(lane models.Class) bool {
 // busy is how many slots are in use. mu must be held.
 func (p *Pool) busy() int { return p.inUse[models.ClassExpedited] + p.lent }
 
+// awaits reports whether somebody in a lane may have a slot. mu must be held.
+func (p *Pool) awaits(lane models.Class) bool {
+	l := &p.lines[lane]
+	for len(l.places) > 0 && !p.admits(l.places[0].first) { // what it has had answered is not of late any more
+		l.put(l.places[0], false)
+	}
+	return len(l.places) > 0
+}
+
 // next returns the lane that gets the next slot. mu must be held.
 func (p *Pool) next() (lane models.Class, ok bool) {
-	first := p.lines[models.ClassExpedited].waiting > 0 && p.free(models.ClassExpedited)
+	first := p.awaits(models.ClassExpedited) && p.free(models.ClassExpedited)
 	if first && !p.alone {
 		return models.ClassExpedited, true
 	}
@@ -182,12 +197,12 @@ func (p *Pool) nextShared() (models.Class, bool) {
 	}
 	for i := 1; i <= lanes; i++ {
 		at := (p.turns.rotation + i) % lanes
-		if lane := models.Class(at + 1); p.lines[lane].waiting > 0 && p.free(lane) && p.inUse[lane] == 0 {
+		if lane := models.Class(at + 1); p.awaits(lane) && p.free(lane) && p.inUse[lane] == 0 {
 			return lane, true
 		}
 	}
 	for lane := models.ClassAssured1; lane <= models.ClassBestEffort; lane++ {
-		if p.lines[lane].waiting > 0 && p.free(lane) {
+		if p.awaits(lane) && p.free(lane) {
 			return lane, true
 		}
 	}
@@ -199,10 +214,14 @@ func (p *Pool) dispatch() (news told) {
 	for {
 		lane, ok := p.next()
 		if !ok {
+			if p.watch == nil {
+				news.append(p.look())
+			}
 			return news
 		}
 		s := p.lines[lane].pop()
 		p.use(s)
+		p.orderIn(s.member, lane)
 		s.granted()
 		s.waited = time.Since(s.since)
 		news.add(s)
@@ -225,6 +244,9 @@ func (p *Pool) use(s *Seat) {
 		p.lent++
 	}
 	p.inUse[lane]++
+	if s.bounded == 0 {
+		s.member.out[lane]++
+	}
 }
 
 // unuse gives a slot back. mu must be held.
@@ -233,21 +255,53 @@ func (p *Pool) unuse(lane models.Class) told {
 	if lane != models.ClassExpedited {
 		p.lent--
 	}
-	if p.idle != nil && p.busy() == 0 {
-		close(p.idle)
-		p.idle = nil
-	}
+	p.noteIdle()
 	return p.dispatch()
 }
 
-// giveBack gives a slot back that there was no use for: the bytes are not counted, and it was no turn of its class
-// unless others have had theirs since. mu must be held.
-func (p *Pool) giveBack(m *Member, lane models.Class, bytes int64, paid paid) told {
+// noteIdle tells Shutdown when nothing is in use. mu must be held.
+func (p *Pool) noteIdle() {
+	if p.idle != nil && p.running() == 0 {
+		close(p.idle)
+		p.idle = nil
+	}
+}
+
+// running is how many slots are out, or kept for somebody. mu must be held.
+func (p *Pool) running() int {
+	trials := 0
+	for u := p.uses.first; u != nil; u = u.next {
+		if u.trial > 0 {
+			trials++
+		}
+	}
+	return p.busy() + p.late + trials
+}
+
+// repay undoes what a slot has cost that there was no use for: the bytes are not counted, and it was no turn of its
+// class unless others have had theirs since. mu must be held.
+func (p *Pool) repay(m *Member, lane models.Class, bytes int64, paid paid) {
 	p.lines[lane].refund(&m.places[lane], bytes, paid.raised)
 	if p.given == paid.turn {
 		p.turns = p.before
 	}
-	return p.unuse(lane)
+}
+
+// untake gives back what was granted to a seat that does not take it. mu must be held.
+func (p *Pool) untake(s *Seat) (news told) {
+	s.taken()
+	m := s.member
+	if s.trial {
+		s.trial, m.trial = false, false
+		p.noteIdle()
+		return p.offerTrial(m)
+	}
+	if s.bounded == 0 {
+		m.out[s.lane]--
+	}
+	p.repay(m, s.lane, s.bytes, s.paid)
+	p.order(m)
+	return p.unuse(s.lane)
 }
 
 // told are seats, or rooms, of whose questions something has become: one, most often, which costs no allocation.
@@ -323,15 +377,18 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 	p.closed = true
 	var news told
 	refused := 0
-	for i := range p.lines {
-		for l := &p.lines[i]; len(l.places) > 0; refused++ {
-			s := l.places[0].first
-			l.remove(s)
-			news.refuse(s, ErrShutdown)
+	for _, m := range p.members {
+		for i := range m.places {
+			for ; m.places[i].first != nil; refused++ {
+				s := m.places[i].first
+				p.lines[i].remove(s)
+				news.refuse(s, ErrShutdown)
+			}
+			p.orderIn(m, models.Class(i))
 		}
 	}
 	var idle chan struct{}
-	if p.busy() > 0 {
+	if p.running() > 0 {
 		if p.idle == nil {
 			p.idle = make(chan struct{})
 		}
@@ -344,7 +401,7 @@ func (p *Pool) Shutdown(ctx context.Context) error {
 		case <-idle:
 		case <-ctx.Done():
 			p.mu.Lock()
-			running := p.inUse[models.ClassExpedited] + p.lent
+			running := p.running()
 			p.mu.Unlock()
 			if running > 0 {
 				p.cut(ErrShutdown)

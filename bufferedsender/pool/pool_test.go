@@ -26,6 +26,15 @@ func join(t testing.TB, p *Pool, name string) *Member {
 	t.Helper()
 	m, err := p.Join(name)
 	require.NoError(t, err)
+	return wellKnown(m)
+}
+
+// wellKnown makes a member one whose many requests were answered lately.
+func wellKnown(m *Member) *Member {
+	m.answered.n = len(m.answered.at)
+	for i := range m.answered.at {
+		m.answered.at[i] = time.Now().Add(time.Hour)
+	}
 	return m
 }
 
@@ -69,11 +78,11 @@ func (q *queue) asks(m *Member, c models.Class, bytes int64) *Seat {
 
 // drain releases one slot after the other until all were granted.
 func (q *queue) drain(first *Slot) []string {
-	first.Release()
+	first.Release(true)
 	for len(q.slots) > 0 {
 		slot := q.slots[0]
 		q.slots = q.slots[1:]
-		slot.Release()
+		slot.Release(true)
 	}
 	return q.granted
 }
@@ -110,10 +119,10 @@ func TestExpeditedWaitsForNobodyElse(t *testing.T) {
 		q.asks(m, models.ClassBestEffort, 1)
 	}
 	q.asks(m, models.ClassAssured1, 1)
-	m.takes(t, models.ClassExpedited).Release()
+	m.takes(t, models.ClassExpedited).Release(true)
 	first := m.takes(t, models.ClassExpedited)
 	q.asks(m, models.ClassExpedited, 1)
-	first.Release()
+	first.Release(true)
 	assert.Equal(t, []string{"m expedited"}, q.granted, "it is the next, and no other slot is its own")
 }
 
@@ -125,15 +134,15 @@ func TestAClassWithoutASlotComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T)
 	for _, c := range []models.Class{models.ClassAssured2, models.ClassAssured1, models.ClassBestEffort, models.ClassBestEffort, models.ClassAssured1} {
 		q.asks(m, c, 1)
 	}
-	second.Release()
+	second.Release(true)
 	require.Equal(t, []string{"m best effort"}, q.granted, "behind Assured2, which was served last, and has a slot")
-	first.Release()
+	first.Release(true)
 	require.Equal(t, []string{"m best effort", "m assured1"}, q.granted, "by rotation: Assured2 has none either")
-	q.slots[1].Release() // of Assured1
+	q.slots[1].Release(true) // of Assured1
 	require.Equal(t, "m assured2", q.granted[2])
-	q.slots[0].Release() // of BestEffort
+	q.slots[0].Release(true) // of BestEffort
 	require.Equal(t, "m best effort", q.granted[3])
-	q.slots[2].Release()
+	q.slots[2].Release(true)
 	require.Equal(t, "m assured1", q.granted[4])
 }
 
@@ -166,9 +175,9 @@ func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
 	require.Equal(t, 4, p.Limit())
 	q := &queue{t: t}
 	q.asks(m, models.ClassExpedited, 1)
-	held[0].Release()
+	held[0].Release(true)
 	require.Empty(t, q.granted, "three of four are left, and it has three of the limit")
-	held[1].Release()
+	held[1].Release(true)
 	require.Len(t, q.granted, 1)
 	m.takes(t, models.ClassBestEffort)
 	p.SetLimit(0)
@@ -245,7 +254,7 @@ func TestIdlenessEarnsNothingAndSolitudeCostsNothing(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	early, late := join(t, p, "early"), join(t, p, "late")
 	for range 1000 {
-		early.takes(t, models.ClassAssured1).Release()
+		early.takes(t, models.ClassAssured1).Release(true)
 	}
 	first := early.takes(t, models.ClassAssured1)
 	q := &queue{t: t}
@@ -267,10 +276,10 @@ func TestTheOrderWithinAMember(t *testing.T) {
 		q.asks(m, models.ClassAssured1, int64(i+1))
 	}
 	var got []int64
-	first.Release()
+	first.Release(true)
 	for i := range 3 {
-		got = append(got, q.slots[i].bytes)
-		q.slots[i].Release()
+		got = append(got, q.slots[i].use.bytes)
+		q.slots[i].Release(true)
 	}
 	require.Equal(t, []int64{1, 2, 3}, got, "who came first")
 }
@@ -278,7 +287,7 @@ func TestTheOrderWithinAMember(t *testing.T) {
 func TestAClassThatThereIsNoneOfIsExpeditedAndCounted(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	slot := join(t, p, "m").takes(t, 17)
-	require.Equal(t, models.ClassExpedited, slot.class)
+	require.Equal(t, models.ClassExpedited, slot.use.class)
 	require.EqualValues(t, 1, p.Stats().Fallbacks)
 	require.Equal(t, 1, p.Stats().Classes[models.ClassExpedited].InUse)
 }
@@ -297,15 +306,15 @@ func TestASeatThatIsGivenUpCostsNothing(t *testing.T) {
 	waits.Cancel()
 	q := &queue{t: t}
 	q.asks(other, models.ClassAssured1, 1)
-	first.Release() // other is next: m has had a byte more
+	first.Release(true) // other is next: m has had a byte more
 	require.Len(t, q.granted, 1)
-	q.slots[0].Release()
+	q.slots[0].Release(true)
 	q.asks(other, models.ClassAssured1, 1)
 	granted.Cancel() // the slot was kept for it
 	require.Len(t, q.granted, 2)
 	q.slots[1].GiveBack()
 	q.slots[1].GiveBack()
-	q.slots[1].Release()
+	q.slots[1].Release(true)
 	require.Zero(t, p.Stats().Classes[models.ClassAssured1].InUse)
 	require.EqualValues(t, 2, p.Stats().Classes[models.ClassAssured1].Ended, "what was given back is no work")
 	for i := range m.places {
@@ -325,8 +334,8 @@ func TestAskedAgainInAnotherClassASeatWaitsThere(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Zero(t, p.Stats().Classes[models.ClassBestEffort].Waiting)
-	first.Release()
-	slot.Release()
+	first.Release(true)
+	slot.Release(true)
 	require.Zero(t, woken)
 }
 
@@ -370,8 +379,8 @@ func TestWhoLeavesKeepsNoSlotThatItHasNotTaken(t *testing.T) {
 	}
 	q := &queue{t: t}
 	q.asks(other, models.ClassAssured1, 1)
-	first.Release()
-	second.Release() // to m and to other, or to m both
+	first.Release(true)
+	second.Release(true) // to m and to other, or to m both
 	seats[0].Cancel()
 	m.Leave()
 	for _, seat := range seats[1:] {
@@ -380,7 +389,7 @@ func TestWhoLeavesKeepsNoSlotThatItHasNotTaken(t *testing.T) {
 		require.ErrorIs(t, err, ErrLeft)
 	}
 	require.Len(t, q.granted, 1)
-	q.slots[0].Release()
+	q.slots[0].Release(true)
 	require.Zero(t, p.Stats().Classes[models.ClassAssured1].InUse)
 	require.GreaterOrEqual(t, woken, 2)
 }
@@ -445,7 +454,7 @@ func TestCallersThatGiveUpCostNoSlot(t *testing.T) {
 		cancel(bored)
 		synctest.Wait()
 		require.Equal(t, 10, p.Stats().Classes[models.ClassBestEffort].Waiting, "they leave at once")
-		slot.Release()
+		slot.Release(true)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Equal(t, 10, done)
@@ -471,7 +480,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		_, ok, err := m.Seat(func() {}).Ask(models.ClassAssured1, 1)
 		require.NoError(t, err, "a sender has one question, which is not refused")
 		require.False(t, ok)
-		slot.Release()
+		slot.Release(true)
 		synctest.Wait()
 		require.EqualValues(t, 1, p.Stats().Classes[models.ClassAssured1].Refused)
 	})
@@ -608,9 +617,9 @@ func TestASlotCostsNoAllocation(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		slot, _, _ := seat.Ask(models.ClassAssured1, 1000)
 		_, _, _ = other.Ask(models.ClassAssured1, 1000) // waits
-		slot.Release()
+		slot.Release(true)
 		slot, _, _ = other.Ask(models.ClassAssured1, 1000)
-		slot.Release()
+		slot.Release(true)
 	}))
 }
 
@@ -620,6 +629,6 @@ func BenchmarkSlot(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		slot, _, _ := seat.Ask(models.ClassAssured1, 1000)
-		slot.Release()
+		slot.Release(true)
 	}
 }

@@ -46,7 +46,7 @@ func TestAWakeUpThatPanicsLosesNoOther(t *testing.T) {
 				}
 				<-done
 				require.Equal(t, 3, woken)
-				slot.Release()
+				slot.Release(true)
 			})
 		}
 	}
@@ -65,7 +65,7 @@ func TestHugeRequestsPassNobodyTwice(t *testing.T) {
 		}
 		for range 3 {
 			slot := ask()
-			slot.Release()
+			slot.Release(true)
 		}
 		first := ask()
 		q := &queue{t: t}
@@ -93,7 +93,7 @@ func TestWhatIsGivenBackLatePassesNobodyTwice(t *testing.T) {
 		held = append(held, ask(late, 1000))
 	}
 	for range 100 {
-		ask(other, 1000).Release()
+		ask(other, 1000).Release(true)
 	}
 	ask(other, 1000)
 	q.asks(fresh, models.ClassAssured1, 1)
@@ -121,7 +121,7 @@ func TestWhatIsGivenBackLateEarnsNoBytes(t *testing.T) {
 		held = append(held, ask(late, 1000))
 	}
 	for range 100 {
-		ask(other, 1000).Release()
+		ask(other, 1000).Release(true)
 	}
 	ask(other, 1000)
 	q := &queue{t: t}
@@ -134,7 +134,7 @@ func TestWhatIsGivenBackLateEarnsNoBytes(t *testing.T) {
 	}
 	got := map[string]int64{}
 	for i := range q.slots {
-		got[q.granted[i]] += q.slots[i].bytes
+		got[q.granted[i]] += q.slots[i].use.bytes
 	}
 	require.Len(t, q.granted, 5)
 	require.LessOrEqual(t, got["late assured1"]-got["fresh assured1"], int64(1000), "%v", q.granted)
@@ -186,7 +186,7 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 						q.asks(m, c, 1)
 					}
 				}
-				first.Release()
+				first.Release(true)
 				require.Equal(t, [3]bool{true, true, true}, gone)
 				require.Equal(t, "m "+class.String(), q.granted[0])
 			})
@@ -205,7 +205,7 @@ func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
 	for _, c := range []models.Class{models.ClassAssured1, models.ClassAssured2, models.ClassBestEffort} {
 		q.asks(m, c, 1)
 	}
-	other.Release()
+	other.Release(true)
 	require.Equal(t, []string{"m assured1"}, q.granted)
 	old.GiveBack()
 	require.Equal(t, []string{"m assured1", "m assured2"}, q.granted, "the turn of Assured1 counts")
@@ -221,7 +221,7 @@ func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
 	require.False(t, ok)
 	q.asks(m, models.ClassBestEffort, 1)
 	q.asks(m, models.ClassAssured1, 1)
-	last.Release()
+	last.Release(true)
 	require.Equal(t, []string{"m best effort"}, q.granted)
 }
 
@@ -235,7 +235,7 @@ func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, ok)
 		time.Sleep(time.Hour)
-		slot.Release()
+		slot.Release(true)
 		seat.Cancel()
 		c := p.Stats().Classes[models.ClassAssured1]
 		require.Equal(t, []int64{1, 1}, []int64{c.Granted, c.Ended}, "that of the other")

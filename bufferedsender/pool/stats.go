@@ -30,7 +30,7 @@ func (p *Pool) waited(s *Seat, d time.Duration) {
 
 // ClassStats counts what has happened in a class since the pool was made.
 type ClassStats struct {
-	// Waiting is how many wait now, InUse how many slots are in use.
+	// Waiting is how many wait now, InUse how many slots are in use, those of late requests not counted.
 	Waiting, InUse int
 	// Granted is how many slots were given and taken, Ended how many of them were released, Refused how often Do was
 	// told ErrFull.
@@ -56,6 +56,8 @@ type Stats struct {
 	Fallbacks int64
 	// Members is how many there are.
 	Members int
+	// Late is how many requests have not been answered for so long that their slots went to others.
+	Late int
 
 	// GrantedActions and GrantedBytes are the room that was granted: the floors of members, whether they use them or
 	// not, and what was lent. What is buffered is at most that; the members' own statistics say how much it is.
@@ -80,7 +82,7 @@ func (b *budget) stats(s *Stats) {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Stats{Fallbacks: p.fellBack, Members: len(p.members)}
+	s := Stats{Fallbacks: p.fellBack, Members: len(p.members), Late: p.late}
 	for c := range s.Classes {
 		s.Classes[c] = p.counts[c].public()
 		s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting

@@ -48,7 +48,10 @@ type service struct {
 	applied  map[docKey]int
 	inFlight map[docKey]int    // the version that is, for each key of a request
 	requests map[*request]bool // under way
-	most     int               // that may be
+	indexes  map[string]bool   // that there was a request for
+	// lateEnded is when the last request of an index ended that was late.
+	lateEnded map[string]time.Time
+	most      int // that may be
 	// As soon as nothing is left of what was before lower there may be next: on each side and together. Until then
 	// own and shared.
 	next        [3]int
@@ -57,7 +60,11 @@ type service struct {
 }
 
 // request is one that is under way.
-type request struct{ ctx context.Context } //nolint:containedctx // to see whether it ended
+type request struct {
+	ctx   context.Context //nolint:containedctx // to see whether it ended
+	index string
+	began time.Time
+}
 
 // slowest is how long a request takes at the most when nothing is wrong.
 const slowest = 200 * time.Millisecond
@@ -102,13 +109,37 @@ func (s *service) allow(own, shared, together int) {
 // lag is longer than all handlers take that run one after the other.
 const lag = 3 * time.Second
 
-// live returns how many requests are under way that nobody has cut off. A Close that does not wait any more gives the
-// slots back of those that it leaves behind.
+// late is how old a request may be that has to have a slot, and trial how long one takes that finds out whether an
+// index with late ones answers again.
+const (
+	late  = time.Second
+	trial = 2 * time.Second
+)
+
+// live returns how many requests are under way that have a slot for certain: those that nobody has cut off, since a
+// Close that does not wait any more gives the slots back of those that it leaves behind, and that are not late. Beside
+// late ones an index has one that finds out whether it answers again.
 func (s *service) live() (n int) {
-	for r := range s.requests {
-		if r.ctx.Err() == nil {
-			n++
+	trials := make(map[string]int)
+	for index, at := range s.lateEnded {
+		if time.Since(at) < trial {
+			trials[index] = 1
 		}
+	}
+	for r := range s.requests {
+		if r.ctx.Err() == nil && time.Since(r.began) >= late {
+			trials[r.index] = 1
+		}
+	}
+	for r := range s.requests {
+		if r.ctx.Err() != nil || time.Since(r.began) >= late {
+			continue
+		}
+		if trials[r.index] > 0 {
+			trials[r.index]--
+			continue
+		}
+		n++
 	}
 	return n
 }
@@ -141,7 +172,7 @@ func (s *service) answer(ctx context.Context, index string, body io.Reader) (mod
 	if err := json.Unmarshal(raw, &sent); err != nil {
 		return models.IndexDocumentsResult{}, err
 	}
-	r := &request{ctx}
+	r := &request{ctx, index, time.Now()}
 	takes := s.begin(r, index, sent.Value)
 	defer s.end(r, index, sent.Value)
 	select {
@@ -170,9 +201,12 @@ func (s *service) answer(ctx context.Context, index string, body io.Reader) (mod
 func (s *service) begin(r *request, index string, docs []hotel) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests[r] = true
+	s.requests[r], s.indexes[index] = true, true
 	if n := s.live(); n > s.most {
 		s.wrong("%d requests are under way, and there are %d slots", n, s.most)
+	}
+	if n, most := len(s.requests), 2*(s.most+len(s.indexes)); n > most {
+		s.wrong("%d requests are under way, late ones and all, and there are %d slots", n, s.most)
 	}
 	for _, d := range docs {
 		at := docKey{index, d.ID}
@@ -188,6 +222,9 @@ func (s *service) end(r *request, index string, docs []hotel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.requests, r)
+	if time.Since(r.began) >= late {
+		s.lateEnded[index] = time.Now()
+	}
 	for _, d := range docs {
 		delete(s.inFlight, docKey{index, d.ID})
 	}

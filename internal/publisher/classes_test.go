@@ -75,8 +75,11 @@ type onlySlots struct {
 
 func (s *onlySlots) set(class uint8) { s.class.Store(uint32(class)) }
 
-func (s *onlySlots) Free(class uint8, bytes int) bool {
-	return uint32(class) == s.class.Load() && s.slots.Free(class, bytes)
+func (s *onlySlots) Free(class uint8, bytes int) (free, trial bool) {
+	if uint32(class) != s.class.Load() {
+		return false, false
+	}
+	return s.slots.Free(class, bytes)
 }
 
 // The live update of a document that a backfill is about to write waits for the

@@ -165,8 +165,8 @@ type Want struct {
 // is refused has asked, and is woken (Wake) when there may be a slot.
 type Slots interface {
 	// Free reports whether there is a slot for a request of the class, and of about so many
-	// bytes, that is about to be made.
-	Free(class uint8, bytes int) bool
+	// bytes, that is about to be made, and whether it is for a trial, see Slot.
+	Free(class uint8, bytes int) (free, trial bool)
 	// Take takes a slot for a request that leaves now, if there is one. It does not wait.
 	Take(class uint8, bytes int) (Slot, bool)
 	// Quit gives up what was asked for in the class: nothing of it is to be sent now.
@@ -178,11 +178,16 @@ type Slots interface {
 	Err() error
 }
 
-// Slot is the place of one request. Release ends the request, GiveBack says that there was
-// none. Only the first call counts, of any goroutine.
+// Slot is the place of one request. Release ends the request, and says whether the service
+// has answered before the time was up; GiveBack says that there was no request. Only the
+// first call counts, of any goroutine.
 type Slot interface {
-	Release()
+	Release(answered bool)
 	GiveBack()
+	// Trial is how long the request may take, or 0 for as long as all: earlier ones are not
+	// answered, and this one finds out whether the service answers again. If it does not, that
+	// says nothing.
+	Trial() time.Duration
 }
 
 // Sample is a request that has ended, for a Tuner. Times are distances from the

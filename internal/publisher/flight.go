@@ -19,6 +19,7 @@ type flight[V, R any] struct {
 	probe      bool   // it was made while the gate was shut
 	permit     Permit // of the gate, or nil
 	slot       Slot   // that is shared with others, or nil
+	trial      bool   // it has little time, and that this is up is no news
 	group      *group // that its only item is of, or nil
 	fresh      bool   // nothing in it has failed before
 	quiet      bool   // all in it has, and others pass
@@ -43,7 +44,7 @@ func (f *flight[V, R]) giveBack() {
 	switch {
 	case f.slot == nil:
 	case f.started:
-		f.slot.Release()
+		f.slot.Release(false)
 	default:
 		f.slot.GiveBack()
 	}
@@ -183,6 +184,8 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 		limits.actions = 1
 		limits.probe = true
 		limits.elsewhere, limits.tried = errors.As(l.gate.shut, new(*IndexError)), l.refusals.tried
+	} else if l.trial {
+		limits.actions, limits.probe = 1, true
 	}
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.refs = l.leaving(f, now)
@@ -358,25 +361,45 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 func (l *loop[V, R]) work(f *flight[V, R]) {
 	defer l.p.workers.Done()
 	started := l.p.now()
-	slot := f.slot
+	slot, within := f.slot, l.p.config.RequestTimeout
+	answered := func() {}
+	if slot != nil {
+		answered = func() { slot.Release(true) }
+		if trial := slot.Trial(); trial > 0 && (within <= 0 || trial < within) {
+			f.trial, within = true, trial
+		}
+	}
 	defer func() {
 		if f.took == 0 {
 			f.took = l.p.now() - started
 		}
 		if slot != nil {
-			slot.Release()
+			slot.Release(!f.reply.TimedOut)
 		}
 		l.completions.add(f)
 		l.p.signal()
 	}()
-	f.reply = l.p.sendBatch(&f.batch)
+	f.reply = l.p.sendBatch(&f.batch, within, answered)
 	f.took = l.p.now() - started // without the Ping
 	f.quiet = f.quiet || f.sized && f.reply.cut()
+	if f.undecided() {
+		f.reply.undecide(len(f.refs))
+	}
 	if f.ping && f.reply.Service != ServiceSound {
 		f.pinged = l.p.ping()
 		f.quiet = f.quiet && f.pinged
 	}
 	l.p.reportEarly(f)
+}
+
+// undecided reports whether it was a trial whose time was up.
+func (f *flight[V, R]) undecided() bool { return f.trial && f.reply.TimedOut }
+
+// undecide makes of the reply of such a trial one that says nothing of the service: its n
+// items go again, and use no attempt.
+func (r *Reply[R]) undecide(n int) {
+	item := Result[R]{Err: r.Err, Unknown: true, Cut: true, Free: true}
+	*r = Reply[R]{Results: slices.Repeat([]Result[R]{item}, n), TimedOut: true, RetryAfter: -1, Err: r.Err, Status: r.Status, RequestID: r.RequestID}
 }
 
 // ping asks the service for something that has nothing to do with any item.
@@ -394,11 +417,11 @@ func (p *Publisher[V, R]) ping() (answered bool) {
 
 var errGoexit = errors.New("the client has ended its goroutine")
 
-// sendBatch runs on the worker's goroutine.
-func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
+// sendBatch runs on the worker's goroutine. within is how long it may take, if it is positive.
+func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within time.Duration, answered func()) (reply Reply[R]) {
 	ctx, cancel := p.requests, context.CancelFunc(func() {})
-	if p.config.RequestTimeout > 0 {
-		ctx, cancel = context.WithTimeout(ctx, p.config.RequestTimeout)
+	if within > 0 {
+		ctx, cancel = context.WithTimeout(ctx, within)
 	}
 	defer cancel()
 	defer func() {
@@ -407,7 +430,7 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V]) (reply Reply[R]) {
 			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1, Service: ServiceFails}
 		}
 	}()
-	return p.sendTapped(ctx, batch)
+	return p.sendTapped(ctx, batch, answered)
 }
 
 // reportEarly reports to the gate what became of a request, unless only the loop can

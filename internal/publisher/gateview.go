@@ -76,7 +76,11 @@ func (l *loop[V, R]) mayLeave() bool {
 		}
 	}
 	for class := range l.turns.order(sendable, probe) {
-		if slots == nil || slots.Free(class, l.nextBytes(class)) {
+		free := slots == nil
+		if !free {
+			free, l.trial = slots.Free(class, l.nextBytes(class))
+		}
+		if free {
 			l.class = class
 			l.turns.had(class, sendable, probe)
 			return true

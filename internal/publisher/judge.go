@@ -122,7 +122,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		case fateFree, fateHeld, fateRewritten:
 			n.Retried++
 			result.Next = Requeue
-			if becomes == fateHeld && probe && node.probes < math.MaxUint8 {
+			if (becomes == fateHeld && probe || f.undecided()) && node.probes < math.MaxUint8 {
 				node.probes++ // let another one try next time
 			}
 			if becomes == fateRewritten {

@@ -17,9 +17,11 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	carrying := l.flights.started()
 	l.flights.end(f)
 	l.noteEnd(f)
-	progress := f.reply.progress()
-	l.observe(f, now, progress)
-	paused := l.throttle(f, now, progress)
+	progress, paused := f.reply.progress(), time.Duration(0)
+	if !f.undecided() {
+		l.observe(f, now, progress)
+		paused = l.throttle(f, now, progress)
+	}
 
 	var n Counts
 	split := f.reply.Split && len(f.refs) > 1
@@ -55,7 +57,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	l.leaveHook()
 	l.report()
 
-	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() {
+	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() && !f.undecided() {
 		l.pace.tuned = tuner(Sample{
 			Now: now, Started: f.left, Items: len(f.refs), Bytes: f.batch.Bytes, Done: n.Done, Throttled: f.reply.Throttled,
 			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting() + n.Retried + l.p.admission.backlog(),

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,17 +23,18 @@ type slots struct {
 	asked []uint8 // classes of Take
 	wants uint64  // classes, as bits, in which slots are asked for
 	given int     // slots that were given back unused
+	trial time.Duration
 	err   error
 }
 
-func (s *slots) Free(class uint8, _ int) bool {
+func (s *slots) Free(class uint8, _ int) (free, trial bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left > 0 {
-		return true
+		return true, s.trial > 0
 	}
 	s.wants |= 1 << class
-	return false
+	return false, false
 }
 
 func (s *slots) Away(bool, bool) {}
@@ -93,7 +95,9 @@ func (s *slot) GiveBack() {
 	})
 }
 
-func (s *slot) Release() {
+func (s *slot) Trial() time.Duration { return s.slots.trial }
+
+func (s *slot) Release(bool) {
 	s.once.Do(func() {
 		s.slots.mu.Lock()
 		s.slots.left++
@@ -144,7 +148,7 @@ func TestAPublisherThatWaitsForASlotSaysSoAndUsesNoAttempt(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.Empty(t, s.times)
 
-		(&slot{slots: pool}).Release()
+		(&slot{slots: pool}).Release(true)
 		require.NoError(t, <-flushed)
 		assert.Equal(t, 1, e.attempts)
 		assert.Equal(t, Sending, p.Condition().State)
@@ -286,7 +290,7 @@ func TestAnAnnouncedRequestWaitsForItsSlotAndIsAnnouncedOnce(t *testing.T) {
 			p.Wake()
 			synctest.Wait()
 		}
-		(&slot{slots: pool}).Release()
+		(&slot{slots: pool}).Release(true)
 		require.NoError(t, p.Flush(t.Context()))
 		assert.Equal(t, 1, e.completed)
 		assert.Equal(t, 1, announced)
@@ -314,7 +318,7 @@ func TestARequestThatWaitsForItsSlotIsTakenBack(t *testing.T) {
 				by(t, p)
 				synctest.Wait()
 				assert.Zero(t, pool.wants, "it asks for no slot any more")
-				(&slot{slots: pool}).Release()
+				(&slot{slots: pool}).Release(true)
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				assert.Empty(t, s.times)
@@ -335,7 +339,7 @@ func TestARequestThatWaitsForItsSlotTakesTheClassOfWhatIsBehindIt(t *testing.T) 
 		p.FlushAfter(0)
 		synctest.Wait()
 		assert.EqualValues(t, 1<<0, pool.wants)
-		(&slot{slots: pool}).Release()
+		(&slot{slots: pool}).Release(true)
 		synctest.Wait()
 		assert.Equal(t, []uint8{0}, pool.classes())
 		pool.mu.Lock()
@@ -361,7 +365,7 @@ func TestAPausedPublisherAsksForNoSlot(t *testing.T) {
 		p.Resume()
 		synctest.Wait()
 		assert.EqualValues(t, 1, pool.wants)
-		(&slot{slots: pool}).Release()
+		(&slot{slots: pool}).Release(true)
 		require.NoError(t, p.Flush(t.Context()))
 	})
 }
@@ -380,5 +384,73 @@ func TestWithoutAnyMoreSlotsThePublisherSaysWhy(t *testing.T) {
 		closed := (*CloseError)(nil)
 		require.ErrorAs(t, p.Close(ctx), &closed)
 		require.ErrorIs(t, closed.Held, assert.AnError)
+	})
+}
+
+// hanging is a service that answers a request when it is told to, by default when its time is up.
+type hanging struct{ *service }
+
+func (h hanging) Send(ctx context.Context, b *Batch[int]) Reply[int] {
+	h.service.mu.Lock()
+	h.service.times, h.service.sizes = append(h.service.times, time.Since(h.service.began)), append(h.service.sizes, len(b.Items))
+	n := len(h.service.times)
+	h.service.mu.Unlock()
+	if n > 5 {
+		return h.service.answer(b)
+	}
+	<-ctx.Done()
+	return Reply[int]{Whole: true, TimedOut: true, Service: ServiceFails, Pause: true, RetryAfter: -1, Err: ctx.Err()}
+}
+
+func TestATrialWhoseTimeIsUpSaysNothingAndUsesNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pool, gate := &service{answer: applied}, &slots{left: 1, trial: 2 * time.Second}, &counting{}
+		p, e := start(t, s, func(c *Config[int, int]) {
+			c.Slots, c.Gate, c.Transport, c.MaxAttempts, c.RequestTimeout = pool, gate, hanging{s}, 1, time.Minute
+		})
+		pool.wake = p.Wake
+		add(t, p, 20)
+		require.NoError(t, p.Flush(t.Context()))
+		assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second, 6 * time.Second, 8 * time.Second}, s.times[:5], "one at a time, and at once")
+		assert.Equal(t, []int{1, 1, 1, 1, 1}, s.sizes[:5])
+		assert.Equal(t, 20, e.completed)
+		assert.Equal(t, 1, e.attempts)
+		assert.Zero(t, gate.failed.Load())
+	})
+}
+
+// counting is an open gate that counts the failures it is told of.
+type counting struct{ failed atomic.Int64 }
+
+func (g *counting) State() GateState      { return GateState{} }
+func (g *counting) Enter() (Permit, bool) { return countingPermit{g}, true }
+
+type countingPermit struct{ gate *counting }
+
+func (p countingPermit) Probe() bool { return false }
+func (p countingPermit) Answered()   {}
+func (p countingPermit) Done(s Service, _ time.Duration, _ error) {
+	if s != ServiceSound && s != ServiceUnclear {
+		p.gate.failed.Add(1)
+	}
+}
+
+func TestATapThatTakesLongToConfirmHoldsNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, pool := &service{answer: applied}, &slots{left: 1}
+		p, _ := start(t, s, func(c *Config[int, int]) {
+			c.Slots = pool
+			c.Tap = &tap{
+				before:  func([]string) error { return nil },
+				confirm: func([]string) (bool, error) { time.Sleep(time.Minute); return false, nil },
+			}
+		})
+		pool.wake = p.Wake
+		add(t, p, 1)
+		go func() { _ = p.Flush(t.Context()) }()
+		time.Sleep(time.Second)
+		assert.Len(t, s.times, 1)
+		assert.Equal(t, 1, pool.free())
+		time.Sleep(time.Hour)
 	})
 }

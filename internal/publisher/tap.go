@@ -22,8 +22,9 @@ type Tap interface {
 	Confirm(ctx context.Context, keys []string) (again bool, err error)
 }
 
-// sendTapped sends a batch with the Tap's consent.
-func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply[R] {
+// sendTapped sends a batch with the Tap's consent. answered is called before the Tap confirms
+// what was applied, which may take long.
+func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], answered func()) Reply[R] {
 	tap := p.config.Tap
 	if tap == nil {
 		return p.config.Transport.Send(ctx, batch)
@@ -49,6 +50,7 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V]) Reply
 	if len(applied) == 0 {
 		return reply
 	}
+	answered()
 	again, err := tap.Confirm(ctx, applied)
 	if !again && err == nil {
 		return reply

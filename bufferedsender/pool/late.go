@@ -1,0 +1,290 @@
+package pool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// When a slot is late: it is not used to wait for a service that does not answer, while others wait for the slot.
+// DESIGN.md says why these numbers.
+const (
+	lateAtLeast = time.Second
+	lateOfPool  = 8 // times the median of all
+	lateOfOwn   = 4 // times that of the member
+	// trialAtLeast, or trialOfOwn times the median of the member, is how long a trial may take.
+	trialAtLeast = 2 * time.Second
+	trialOfOwn   = 2
+	// lookAgain is when to look after late slots that too many are late beside.
+	lookAgain = time.Second
+)
+
+// use is a slot that is out.
+type use struct {
+	member      *Member
+	class, lane models.Class
+	bytes       int64
+	paid        paid
+	began       time.Time
+	trial       time.Duration // of a trial, which takes no slot: how long it may take; 0 otherwise
+	work        bool          // of Do, which takes as long as it takes
+	late        bool          // its slot went to others
+	prev, next  *use          // in uses
+}
+
+// uses are the slots that are out, in the order in which they were taken. Those that are not out any more are used
+// again: a slot costs no allocation.
+type uses struct {
+	first, last *use
+	spare       *use
+	count       int
+}
+
+// add returns a copy of u in the list.
+func (l *uses) add(u use) *use {
+	to := l.spare
+	if to == nil {
+		to = new(use)
+	} else {
+		l.spare = to.next
+	}
+	*to = u
+	to.prev, to.next = l.last, nil
+	if l.last != nil {
+		l.last.next = to
+	} else {
+		l.first = to
+	}
+	l.last = to
+	l.count++
+	return to
+}
+
+func (l *uses) remove(u *use) {
+	if u.prev != nil {
+		u.prev.next = u.next
+	} else {
+		l.first = u.next
+	}
+	if u.next != nil {
+		u.next.prev = u.prev
+	} else {
+		l.last = u.prev
+	}
+	l.count--
+	*u = use{next: l.spare}
+	l.spare = u
+}
+
+// answers are the last requests that were answered: when, and how long they took.
+type answers struct {
+	at     [31]time.Time
+	took   [31]time.Duration
+	n      int           // all that there were
+	middle time.Duration // the median of took
+	of     int           // n when it was
+}
+
+func (a *answers) add(now time.Time, took time.Duration) {
+	i := a.n % len(a.at)
+	a.at[i], a.took[i] = now, took
+	a.n++
+}
+
+// median of how long they took, 0 if there were none.
+func (a *answers) median() time.Duration {
+	if a.of != a.n {
+		sorted := a.took
+		known := sorted[:min(a.n, len(sorted))]
+		slices.Sort(known)
+		a.middle, a.of = known[len(known)/2], a.n
+	}
+	return a.middle
+}
+
+// since is how many there were after then; many says that there may have been more.
+func (a *answers) since(then time.Time) (n int, many bool) {
+	if a.n >= len(a.at) && a.at[a.n%len(a.at)].After(then) {
+		return len(a.at), true
+	}
+	for _, at := range a.at[:min(a.n, len(a.at))] {
+		if at.After(then) {
+			n++
+		}
+	}
+	return n, false
+}
+
+// lateAfter is how long a member's request is not late.
+func (p *Pool) lateAfter(m *Member) time.Duration {
+	return max(lateAtLeast, lateOfPool*p.answered.median(), lateOfOwn*m.answered.median())
+}
+
+// suspected reports whether requests of a member are late, and none has been answered since.
+func (m *Member) suspected() bool { return m.late > 0 && !m.proven }
+
+// admits reports whether a seat may have a slot when one is free. A member may have out, in each lane, one request
+// more than were answered lately: so an index that has stopped answering takes one slot at a time from the
+// others, and one that answers soon has as many as it can use. mu must be held.
+func (p *Pool) admits(s *Seat) bool {
+	m := s.member
+	if s.bounded > 0 || m.out[s.lane] == 0 && !m.suspected() {
+		return true // work, or what a member has for certain
+	}
+	if m.suspected() {
+		return false
+	}
+	now := time.Now()
+	if n, many := m.answered.since(now.Add(-lateAtLeast)); many || m.out[s.lane] <= n {
+		return true
+	}
+	n, many := m.answered.since(now.Add(-lateOfOwn * m.answered.median()))
+	return many || m.out[s.lane] <= n
+}
+
+// order puts the places of a member among those that may be served, or takes them out. mu must be held.
+func (p *Pool) order(m *Member) {
+	for lane := range m.places {
+		p.orderIn(m, models.Class(lane))
+	}
+}
+
+func (p *Pool) orderIn(m *Member, lane models.Class) {
+	place := &m.places[lane]
+	p.lines[lane].put(place, place.first != nil && p.admits(place.first))
+}
+
+// offerTrial has a request of a member that is suspected go without a slot, if one waits and no other trial is out:
+// nobody else could find out whether it answers again. mu must be held.
+func (p *Pool) offerTrial(m *Member) (news told) {
+	if !m.suspected() || m.trial {
+		return news
+	}
+	for lane := range m.places {
+		for s := m.places[lane].first; s != nil; s = s.next {
+			if s.bounded == 0 {
+				p.lines[lane].remove(s)
+				p.orderIn(m, models.Class(lane))
+				m.trial, s.trial, s.waited = true, true, time.Since(s.since)
+				s.granted()
+				news.add(s)
+				return news
+			}
+		}
+	}
+	return news
+}
+
+// trialFor is how long a trial of a member may take.
+func (m *Member) trialFor() time.Duration {
+	return max(trialAtLeast, trialOfOwn*m.answered.median())
+}
+
+// waited reports whether somebody waits whom a slot would help. mu must be held.
+func (p *Pool) awaited() bool {
+	for lane := range p.lines {
+		if len(p.lines[lane].places) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// look takes their slots from requests that are late, while others wait, and sees to it that it is called again. mu
+// must be held.
+func (p *Pool) look() (news told) {
+	if !p.awaited() {
+		return news
+	}
+	now, next := time.Now(), time.Duration(-1)
+	for u := p.uses.first; u != nil; u = u.next {
+		if u.late || u.trial > 0 || u.work {
+			continue
+		}
+		left := u.began.Add(p.lateAfter(u.member)).Sub(now)
+		if left <= 0 {
+			if p.mayBeLate(u.member) {
+				news.append(p.giveUp(u))
+				continue
+			}
+			left = lookAgain
+		}
+		if next < 0 || left < next {
+			next = left
+		}
+	}
+	if next >= 0 && p.watch == nil && p.awaited() {
+		p.watch = time.AfterFunc(next, p.lookLater)
+	}
+	return news
+}
+
+func (p *Pool) lookLater() {
+	p.mu.Lock()
+	p.watch = nil
+	news := p.look()
+	p.mu.Unlock()
+	news.wake()
+}
+
+// mayBeLate reports whether one more slot of a member may be late: one of each, and of all together as many more as
+// there are slots. So requests under way are bounded. mu must be held.
+func (p *Pool) mayBeLate(m *Member) bool { return m.late == 0 || p.moreLate < p.own+p.shared }
+
+// giveUp takes its slot from a request that is late. mu must be held.
+func (p *Pool) giveUp(u *use) (news told) {
+	m := u.member
+	if m.late++; m.late > 1 {
+		p.moreLate++
+	}
+	p.late++
+	u.late, m.proven = true, false
+	m.out[u.lane]--
+	p.order(m)
+	news = p.offerTrial(m)
+	news.append(p.unuse(u.lane))
+	return news
+}
+
+// end notes that a slot is not out any more: used says whether there was a request, and answered whether it had an
+// answer. mu must be held.
+func (p *Pool) end(u *use, used, answered bool) (news told) {
+	m, now := u.member, time.Now()
+	took := now.Sub(u.began)
+	if used {
+		p.counts[u.class].worked(took)
+	}
+	if answered && !u.work {
+		m.proven = true
+		if u.trial == 0 {
+			m.answered.add(now, took)
+			p.answered.add(now, took)
+		}
+	}
+	gone := *u
+	p.uses.remove(u)
+	switch {
+	case gone.trial > 0:
+		m.trial = false
+	case gone.late:
+		if m.late--; m.late > 0 {
+			p.moreLate--
+		}
+		p.late--
+	default:
+		if !gone.work {
+			m.out[gone.lane]--
+		}
+		if !used {
+			p.repay(m, gone.lane, gone.bytes, gone.paid)
+		}
+		p.order(m)
+		return p.unuse(gone.lane)
+	}
+	p.order(m)
+	news = p.offerTrial(m)
+	p.noteIdle()
+	news.append(p.dispatch())
+	return news
+}
