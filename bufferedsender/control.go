@@ -2,10 +2,13 @@ package bufferedsender
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 )
 
 // Pause holds all sending until Resume. Requests under way go on, actions are
@@ -50,6 +53,29 @@ type Health struct {
 	// Options.Queue (see queue.Faulty), or that it does not answer, whatever the State; it is nil when
 	// both are healthy.
 	Err error
+}
+
+// Ready returns nil if the program may be given traffic, and otherwise why not: the sender is closed, or its breaker
+// is open because of the service or the credentials. It is for a readiness probe; for an alarm ask for Err. An index
+// that is missing, or that refuses all documents, is no reason to take the program off a load balancer, whose other
+// instances cannot send to it either; and a breaker that is half-open is waiting for something to try with.
+func (h Health) Ready() error {
+	switch {
+	case h.State == events.HealthStateClosing, h.State == events.HealthStateClosed:
+		return ErrClosed
+	case h.State == events.HealthStateCircuitOpen && !ofIndex(h.Err):
+		return h.Err
+	}
+	return nil
+}
+
+// ofIndex reports whether the reason of an open breaker is the index, and not the service.
+func ofIndex(err error) bool {
+	if errors.As(err, new(*publisher.IndexError)) {
+		return true
+	}
+	status := statusOfError(err)
+	return status != 0 && !retry.IsForeign(err) && reasonOfStatus(status, true, false) == models.ReasonNoIndex
 }
 
 // Health returns how the sender is. It is cheap and never waits.

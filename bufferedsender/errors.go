@@ -58,10 +58,10 @@ var (
 	// ErrNobodySends says that a Flush waits for nothing: nobody reserves what is in the
 	// durable queue.
 	ErrNobodySends = errors.New("nobody sends what is in the queue")
-	// ErrNoKeyField says that the sender does not know which field of a document
-	// is its key.
-	ErrNoKeyField = errors.New("the key field is not known")
 )
+
+// errNoKeyField says that the sender does not know which field of a document is its key.
+var errNoKeyField = errors.New("the key field is not known")
 
 // AddError says that an adding call did not accept all of its documents.
 type AddError struct {

@@ -96,7 +96,7 @@ func (k *keyField) ask(ctx context.Context, fetch *keyFetch) {
 	}
 	if err != nil {
 		fetch.mine = ctx.Err() != nil
-		fetch.err = fmt.Errorf("%w: cannot read it from the index definition (set KeyField to do without): %w", ErrNoKeyField, err)
+		fetch.err = fmt.Errorf("%w: cannot read it from the index definition (set KeyField to do without): %w", errNoKeyField, err)
 		return
 	}
 	k.known.Store(&name)

@@ -55,7 +55,7 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	documents, name, err := newDocuments(opts)
 	if err == nil && name == "" && opts.Documents.Key == nil {
 		if _, asks := indexer.(models.KeyFieldNamer); !asks {
-			err = fmt.Errorf("%w for %T: tag the field with `search:\"key\"`, or set Documents.Key or Documents.KeyField", ErrNoKeyField, *new(T))
+			err = fmt.Errorf("%w for %T: tag the field with `search:\"key\"`, or set Documents.Key or Documents.KeyField", errNoKeyField, *new(T))
 		}
 	}
 	if err := errors.Join(append(errs, options.check(indexer), err)...); err != nil {

@@ -89,9 +89,6 @@ type IndexHealth struct {
 	bufferedsender.Health
 }
 
-// Healthy reports whether Err is nil.
-func (h Health) Healthy() bool { return h.Err() == nil }
-
 // Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps
 // the others from sending. It is for an alarm. For a readiness probe ask whether Service is nil: an index that is gone
 // is no reason to take the whole program off a load balancer, whose other instances cannot send to it either.

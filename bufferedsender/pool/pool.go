@@ -21,7 +21,6 @@ type Pool struct {
 	alone    bool // the limit is 1: both sides have one slot together
 	lines    [classes]line
 	inUse    [classes]int // slots by lane
-	lent     int          // of these, all but those of Expedited
 	turns    turns        // whose it is next
 	before   turns        // what they were before the last slot was given
 	given    uint64       // slots, but for Expedited's own
@@ -160,11 +159,19 @@ func (p *Pool) free(lane models.Class) bool {
 	if lane == models.ClassExpedited {
 		return p.inUse[models.ClassExpedited] < p.own
 	}
-	return p.lent < p.shared
+	return p.lent() < p.shared
 }
 
 // busy is how many slots are in use. mu must be held.
-func (p *Pool) busy() int { return p.inUse[models.ClassExpedited] + p.lent }
+func (p *Pool) busy() int { return p.inUse[models.ClassExpedited] + p.lent() }
+
+// lent is how many shared slots are in use. mu must be held.
+func (p *Pool) lent() (n int) {
+	for _, of := range p.inUse[models.ClassAssured1:] {
+		n += of
+	}
+	return n
+}
 
 // awaits reports whether somebody in a lane may have a slot. mu must be held.
 func (p *Pool) awaits(lane models.Class) bool {
@@ -192,7 +199,7 @@ func (p *Pool) next() (lane models.Class, ok bool) {
 // urgent.
 func (p *Pool) nextShared() (models.Class, bool) {
 	const lanes = classes - 1
-	if p.lent >= p.shared {
+	if p.lent() >= p.shared {
 		return 0, false
 	}
 	for i := 1; i <= lanes; i++ {
@@ -241,7 +248,6 @@ func (p *Pool) use(s *Seat) {
 		if p.inUse[lane] == 0 {
 			p.turns.rotation = int(lane) - 1
 		}
-		p.lent++
 	}
 	p.inUse[lane]++
 	if s.bounded == 0 {
@@ -252,9 +258,6 @@ func (p *Pool) use(s *Seat) {
 // unuse gives a slot back. mu must be held.
 func (p *Pool) unuse(lane models.Class) told {
 	p.inUse[lane]--
-	if lane != models.ClassExpedited {
-		p.lent--
-	}
 	p.noteIdle()
 	return p.dispatch()
 }

@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,6 +86,32 @@ func TestHealthOfEachState(t *testing.T) {
 			assert.Equal(t, events.HealthStateHealthy, r.Health().State)
 		})
 	})
+}
+
+func TestReadinessIsAboutTheServiceAndNotAboutAnIndex(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		ready  bool
+	}{{404, true}, {403, false}, {401, false}, {503, false}} {
+		t.Run(http.StatusText(c.status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
+				require.NoError(t, r.Health().Ready())
+				r.Respond(sendertest.Always(c.status, ""))
+				r.Upload(sendertest.Hotels("k", 3)...)
+				for range 100 {
+					if time.Sleep(time.Second); r.Health().State == events.HealthStateCircuitOpen {
+						break
+					}
+				}
+				require.Equal(t, events.HealthStateCircuitOpen, r.Health().State)
+				assert.Equal(t, c.ready, r.Health().Ready() == nil, "%v", r.Health().Err)
+				r.Respond(nil)
+				require.NoError(t, r.Close())
+				require.ErrorIs(t, r.Health().Ready(), bufferedsender.ErrClosed)
+			})
+		})
+	}
 }
 
 func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {

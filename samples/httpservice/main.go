@@ -139,16 +139,16 @@ func (s *service) listen(addr string) error {
 // make it a liveness probe: a process that is restarted because the search service
 // is away comes back to the same outage.
 //
-// WantsWork is true while the breaker is half-open, too: a program without work
-// would never find out that the service is back.
+// Ready is nil while the breaker is half-open, too: a program without work would
+// never find out that the service is back.
 func (s *service) healthz(w http.ResponseWriter, _ *http.Request) {
 	health := s.sender.Health()
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
 	case s.draining.Load():
 		http.Error(w, "shutting down", http.StatusServiceUnavailable)
-	case !health.State.WantsWork():
-		http.Error(w, health.State.String()+": "+health.Reason, http.StatusServiceUnavailable)
+	case health.Ready() != nil:
+		http.Error(w, health.State.String()+": "+health.Ready().Error(), http.StatusServiceUnavailable)
 	default:
 		_, _ = w.Write([]byte(health.State.String() + "\n"))
 	}
