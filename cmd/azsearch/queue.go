@@ -20,8 +20,9 @@ func newQueueCommand(stdout, stderr io.Writer) *cli.Command {
 		Description: `URL is the directory of a file queue, as a path or file:///PATH, or
 redis://HOST:PORT/0?name=QUEUE, or rediss:// with TLS; a Redis Cluster by any of its nodes.
 stats, peek and parked read a directory while its program runs, as of the moment
-of the command, and need no right to write. All other commands need the directory
-for themselves: stop the program first.`,
+of the command, and need no right to write. release, drop, pause and resume have that
+program do it, so they need its user. drain and repair need the directory for
+themselves: stop the program first.`,
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{
@@ -40,16 +41,16 @@ for themselves: stop the program first.`,
 			queueCommand(stdout, cli.Command{
 				Name: "release", Usage: "make parked KEYs wait again, to be sent at their old places", ArgsUsage: "URL KEY... | URL --all --yes",
 				Flags: allFlags(),
-			}, writing, queueRelease),
+			}, changing, queueRelease),
 			queueCommand(stdout, cli.Command{
 				Name: "drop", Usage: "remove the parked records of KEYs for good; what waits behind them is sent then", ArgsUsage: "URL KEY... | URL --all --yes",
 				Flags: allFlags(),
-			}, writing, queueDrop),
+			}, changing, queueDrop),
 			queueCommand(stdout, cli.Command{
 				Name: "pause", Usage: "let no process reserve anything until resume, also after a restart",
 				Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` for whoever wonders", Value: "azsearch queue pause"}},
-			}, writing, queuePause),
-			queueCommand(stdout, cli.Command{Name: "resume", Usage: "end a pause"}, writing, queueResume),
+			}, changing, queuePause),
+			queueCommand(stdout, cli.Command{Name: "resume", Usage: "end a pause"}, changing, queueResume),
 			queueCommand(stdout, cli.Command{
 				Name: "drain", Usage: "move everything but what is parked into another queue",
 				Description: `Each record is appended to the second queue before it is removed from the first one:
@@ -85,8 +86,8 @@ type queueCall struct {
 	*cli.Command
 	place place
 	began time.Time // what is read of a directory is as of then, or a little later
-	q     administered
-	keys  []string // arguments behind the URL
+	q     operated  // administered, unless it is for changing
+	keys  []string  // arguments behind the URL
 	out   listing.Printer
 }
 
@@ -122,7 +123,7 @@ func queueCommand(stdout io.Writer, c cli.Command, how access, action func(conte
 		if call.place, err = parsePlace(args[0], cmd.String("name")); err != nil {
 			return err
 		}
-		if call.q, err = call.place.open(how); err != nil {
+		if call.q, err = call.place.operate(ctx, how); err != nil {
 			return err
 		}
 		err = action(ctx, call)

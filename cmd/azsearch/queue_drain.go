@@ -24,7 +24,7 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 		}
 		host, _ := os.Hostname()
 		next := time.Now().Add(time.Second)
-		done, err := drain.Run(ctx, c.q, to, drain.Options{
+		done, err := drain.Run(ctx, c.q.(administered), to, drain.Options{
 			Name: fmt.Sprintf("azsearch queue drain, process %d on %s", os.Getpid(), host),
 			Progress: func(r drain.Result) {
 				if now := time.Now(); now.After(next) {

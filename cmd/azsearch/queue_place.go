@@ -1,19 +1,30 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/filequeue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/redisqueue"
+	"github.com/go-azsearch/azsearch/internal/queuecontrol"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 )
+
+// operated is the part of a queue that its owner serves to others, too.
+type operated interface {
+	queuecontrol.Queue
+	io.Closer
+}
 
 // administered is what all back ends are.
 type administered interface {
@@ -32,7 +43,8 @@ type place struct {
 type access int
 
 const (
-	reading access = iota
+	reading  access = iota
+	changing        // by its owner, if a program has it
 	writing
 	making // writing, and it is made if it does not exist
 )
@@ -99,6 +111,35 @@ func (p place) String() string {
 	return u.Redacted()
 }
 
+// askAgain is how long operate waits for an owner that takes no commands yet, or has just ended, and how often.
+const askAgain, asked = 100 * time.Millisecond, 10
+
+// operate opens a queue for a command, or reaches the program that has its directory.
+func (p place) operate(ctx context.Context, how access) (operated, error) {
+	for n := 1; ; n++ {
+		q, err := p.open(how)
+		if how != changing || !errors.Is(err, filequeue.ErrLocked) {
+			return q, err
+		}
+		owner := &queuecontrol.Client{Dir: p.dir}
+		_, asking := owner.Stats(ctx)
+		switch {
+		case asking == nil:
+			return owner, nil
+		case errors.Is(asking, fs.ErrPermission):
+			return nil, fmt.Errorf("%w; run this as the user of the program", asking)
+		case !errors.Is(asking, queuecontrol.ErrAbsent):
+			return nil, asking
+		case n == asked:
+			return nil, fmt.Errorf("%w, which takes no commands now: wait until it has opened or closed the queue; "+
+				"if it is an older version, or on Windows, stop it", err)
+		}
+		if err := sleep.For(ctx, askAgain); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // open opens a queue that exists, unless it is to be made.
 func (p place) open(how access) (administered, error) {
 	if p.redis != nil {
@@ -119,10 +160,13 @@ func (p place) open(how access) (administered, error) {
 		}
 	}
 	q, err := filequeue.Open(p.dir, &filequeue.Options{ReadOnly: how == reading})
-	if err != nil {
-		return nil, p.advise(err)
+	switch {
+	case err == nil:
+		return q, nil
+	case how == changing && errors.Is(err, filequeue.ErrLocked): // see operate
+		return nil, err
 	}
-	return q, nil
+	return nil, p.advise(err)
 }
 
 // exists refuses a directory without a queue: opening it would make one.

@@ -84,9 +84,44 @@ func TestADirectoryIsReadWhileItsProgramRuns(t *testing.T) {
 	assert.Regexp(t, `(?m)^queue .*, as of \d{4}-`, out)
 	assert.Contains(t, onQueue(t, "peek", dir), "2: 1 waiting")
 	assert.Contains(t, onQueue(t, "parked", dir), "3: 1 parked")
-	assertRefused(t, runToEnd(t, "queue", "pause", dir), "one process at a time has a directory")
 	uploads(t, q, "4")
 	require.NoError(t, q.Close())
+}
+
+func TestADirectoryIsChangedByItsProgramWhileThatRuns(t *testing.T) {
+	dir := newDirectory(t, []string{"0"}, []string{"1", "2", "3"})
+	q := openDirectory(t, dir)
+	defer q.Close()
+	assert.Contains(t, onQueue(t, "pause", dir, "--reason", "a migration"), "paused")
+	s, err := q.Stats(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "a migration", s.PauseReason)
+	assert.Regexp(t, `(?m)^paused +a migration$`, onQueue(t, "stats", dir))
+	assert.Equal(t, "resumed\n", onQueue(t, "resume", dir))
+	assert.Equal(t, "it was not paused\n", onQueue(t, "resume", dir))
+
+	got := runToEnd(t, "queue", "release", dir, "0", "1")
+	assert.Equal(t, ended{1, "released 1 key\n", "azsearch: not parked: 0\n"}, got)
+	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "2 keys are parked")
+	assert.Equal(t, `{"dropped":2}`+"\n", onQueue(t, "drop", "--json", dir, "--all", "--yes"))
+	entries, err := q.Inspect(t.Context(), queue.Inspection{})
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	assert.Equal(t, []queue.State{queue.Waiting, queue.Waiting}, []queue.State{entries[0].State, entries[1].State})
+}
+
+// A program of an older version has no socket, and one that is opening its queue has none yet.
+func TestAProgramThatTakesNoCommandsIsNamed(t *testing.T) {
+	dir := newDirectory(t, []string{"1"}, nil)
+	q := openDirectory(t, dir)
+	control := filepath.Join(dir, "control")
+	require.NoError(t, os.Rename(control, control+".gone"))
+	got := runToEnd(t, "queue", "pause", dir)
+	assertRefused(t, got, fmt.Sprintf("locked by process %d", os.Getpid()))
+	assertRefused(t, got, "takes no commands now")
+	require.NoError(t, os.Rename(control+".gone", control))
+	require.NoError(t, q.Close())
+	assert.Contains(t, onQueue(t, "pause", dir), "paused", "nobody has it")
 }
 
 func TestPeekPrintsKeysInTheOrderOfSendingAndNothingThatATerminalObeys(t *testing.T) {
@@ -179,7 +214,7 @@ func TestDirectoryInUseIsRefusedWithItsHolder(t *testing.T) {
 	q := openDirectory(t, dir)
 	defer q.Close()
 	for _, args := range [][]string{
-		{"release", dir, "1"}, {"pause", dir}, {"repair", dir},
+		{"repair", dir}, {"drain", dir, "--to", t.TempDir()},
 		{"drain", newDirectory(t, []string{"2"}, nil), "--to", dir},
 	} {
 		assertRefused(t, runToEnd(t, append([]string{"queue"}, args...)...), fmt.Sprintf("process %d on ", os.Getpid()))

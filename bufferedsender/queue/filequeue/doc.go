@@ -21,7 +21,9 @@
 // # Where it works
 //
 // One process has the directory at a time; the error of a second one names it. Options.ReadOnly shows what is in it
-// while that process runs, and so do the commands stats, peek and parked of azsearch queue. The directory must be
+// while that process runs, and so do the commands stats, peek and parked of azsearch queue; release, drop, pause and
+// resume have that process change it, on a socket in the directory that its user alone may use (not on Windows). One
+// goroutine waits there until Close, so in a bubble of testing/synctest use memqueue. The directory must be
 // on a local file system: NFS, SMB and the like are refused where they can be recognised, on Linux,
 // unless Options.AllowNetwork is set. Other processes, or machines, that add to the same index
 // need redisqueue. Linux, macOS and the BSDs are supported. On Windows it builds and keeps its

@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/queuecontrol"
 )
 
 // Open opens the queue in a directory, which no other process may have as long as it is open, and
@@ -42,7 +43,20 @@ func Open(dir string, opts *Options) (*Queue, error) {
 		return nil, errors.Join(fmt.Errorf("filequeue: %s: %w", dir, err), release())
 	}
 	q.path, q.release = dir, release
+	q.takeCommands()
 	return q, nil
+}
+
+// takeCommands makes the control socket. A queue without one, for lack of room for example, only cannot be changed by
+// an operator.
+func (q *Queue) takeCommands() {
+	stop, err := queuecontrol.Serve(q.path, q, q.options.Logger)
+	switch {
+	case err == nil:
+		q.control = stop
+	case !errors.Is(err, errors.ErrUnsupported):
+		q.options.Logger.Warn("operator commands need the program stopped", "directory", q.path, "error", err)
+	}
 }
 
 // readAttempts bounds how often openReading begins again while the log changes.
@@ -134,7 +148,7 @@ func open(dir disk.Folder, options Options) (*Queue, error) {
 	if err := r.run(); err != nil {
 		return nil, err
 	}
-	q := &Queue{options: options, release: func() error { return nil }}
+	q := &Queue{options: options, release: func() error { return nil }, control: func() error { return nil }}
 	q.quit, q.cancel = context.WithCancel(context.Background())
 	q.moved = make(chan struct{})
 	q.log = log{dir: dir, options: &q.options, id: r.id, first: r.first, begins: r.first}

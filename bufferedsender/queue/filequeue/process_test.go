@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/queuecontrol"
 	"github.com/go-azsearch/azsearch/internal/queuekill"
 )
 
@@ -35,6 +36,8 @@ func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
 		told.Kill(t, cmd)
 		q, err := Open(dir, nil)
 		require.NoError(t, err)
+		_, err = (&queuecontrol.Client{Dir: dir}).Stats(t.Context())
+		require.NoError(t, err, "the socket of the process that was killed is replaced")
 		told.Check(t, q)
 		require.NoError(t, q.Close())
 	}

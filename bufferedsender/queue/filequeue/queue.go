@@ -20,6 +20,7 @@ type Queue struct {
 	options  Options
 	path     string                // "" in tests, where log.dir is everything
 	release  func() error          // gives the directory back
+	control  func() error          // ends the control socket
 	watchers watch.Watchers        //
 	work     sync.WaitGroup        // goroutines that sync, prepare and compact; none while idle
 	quit     context.Context       //nolint:containedctx // ends with Close, for the compaction
@@ -252,6 +253,7 @@ func (q *Queue) Close() error {
 
 func (q *Queue) close() error {
 	q.cancel()
+	stopped := q.control() // before closed, so that the command under way gets its reply
 	q.mu.Lock()
 	q.closed = true
 	if q.options.ReadOnly {
@@ -273,7 +275,7 @@ func (q *Queue) close() error {
 	}
 	q.watchers.Close()
 	q.work.Wait()
-	return errors.Join(err, q.log.close(), q.release())
+	return errors.Join(err, stopped, q.log.close(), q.release())
 }
 
 // writeClose says that everything before is durable, which it has to be first. That costs a second sync, and
