@@ -26,15 +26,57 @@ func (q *Queue) Contains(ctx context.Context, keys ...string) ([]bool, error) {
 	return in, c.end()
 }
 
+// inspectedAtOnce is how many keys Inspect sees without letting others go on. Between two pieces of more it sleeps for
+// inspectPause: it would have the lock again at once, and on a busy machine it would have it while its thread waits for
+// a processor.
+const (
+	inspectedAtOnce = 20_000
+	inspectPause    = 100 * time.Microsecond
+)
+
 // Inspect is of queue.Admin.
-func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Entry, error) {
+func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) (all []queue.Entry, err error) {
 	if what.Limit == 0 {
 		what.Limit = 100
 	}
-	c, found, err := q.find(ctx, &what)
+	c, err := q.begin(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
+	if keys, _, _ := q.book.Size(); keys <= inspectedAtOnce && len(what.Keys) <= inspectedAtOnce {
+		return c.inspected(q.book.Inspect(c.now, what.States, what.Keys, what.Limit), what.Bodies)
+	}
+	q.book.Advance(c.now)
+	s := book.Search{States: what.States, Keys: what.Keys, Limit: what.Limit}
+	for more := true; more; {
+		more = q.book.See(&s)
+		if err = c.end(); err == nil {
+			s.Sort() // not with the lock
+			time.Sleep(inspectPause)
+			c, err = q.begin(ctx, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for {
+		found, more := q.book.Entries(c.now, &s)
+		entries, err := c.inspected(found, what.Bodies)
+		if all = append(all, entries...); err == nil && !more {
+			return all, nil
+		}
+		if err == nil {
+			time.Sleep(inspectPause)
+			c, err = q.begin(ctx, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// inspected ends the call and reads the records of what it has found.
+func (c *call) inspected(found []book.Entry[ref], bodies bool) ([]queue.Entry, error) {
 	entries := make([]queue.Entry, len(found))
 	for i := range found {
 		f, e := &found[i], &entries[i]
@@ -53,9 +95,9 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 			if len(recs) > 0 {
 				e.Key = recs[0].Key
 			}
-			withoutBodies(recs, what.Bodies)
+			withoutBodies(recs, bodies)
 		}
-		if e.Replaced != nil && !what.Bodies {
+		if e.Replaced != nil && !bodies {
 			e.Replaced.Body = nil
 		}
 	}
@@ -63,32 +105,6 @@ func (q *Queue) Inspect(ctx context.Context, what queue.Inspection) ([]queue.Ent
 		return nil, nil
 	}
 	return entries, nil
-}
-
-// inspectedAtOnce is how many keys Inspect sees without letting others go on.
-const inspectedAtOnce = 20_000
-
-// find finds what is inspected, and returns with the lock of the queue.
-func (q *Queue) find(ctx context.Context, what *queue.Inspection) (*call, []book.Entry[ref], error) {
-	c, err := q.begin(ctx, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if keys, _, _ := q.book.Size(); what.Keys != nil || keys <= inspectedAtOnce {
-		return c, q.book.Inspect(c.now, what.States, what.Keys, what.Limit), nil
-	}
-	s := book.Search{States: what.States, Limit: what.Limit}
-	for part := range book.Parts {
-		q.book.SearchPart(&s, part)
-		if err := c.end(); err != nil {
-			return nil, nil, err
-		}
-		if c, err = q.begin(ctx, nil); err != nil {
-			return nil, nil, err
-		}
-	}
-	q.book.Advance(c.now)
-	return c, q.book.Entries(c.now, &s), nil
 }
 
 func withoutBodies(recs []queue.Record, want bool) {

@@ -176,73 +176,107 @@ type Entry[R Ref] struct {
 
 // Inspect returns the entries of the keys, nil for all, that are in one of the states,
 // in the order of their places, parked ones last.
-func (b *Book[R]) Inspect(now time.Time, states queue.State, keys []string, limit int) []Entry[R] {
+func (b *Book[R]) Inspect(now time.Time, states queue.State, keys []string, limit int) (all []Entry[R]) {
 	b.advance(now)
-	s := Search{States: states, Limit: limit}
-	if keys != nil {
-		for _, key := range keys {
-			if n, i := b.lookup(b.hash(key)); n != nil {
-				s.look(b.foundOf(n, i))
-			}
-		}
-	} else {
-		for part := range Parts {
-			b.SearchPart(&s, part)
-		}
+	s := Search{States: states, Keys: keys, Limit: limit}
+	for b.See(&s) {
+		s.Sort()
 	}
-	return b.Entries(now, &s)
+	s.Sort()
+	for more := true; more; {
+		var some []Entry[R]
+		some, more = b.Entries(now, &s)
+		all = append(all, some...)
+	}
+	return all
 }
 
-// Search is an Inspect of all keys that sees one part of the book after the other, so that the book is not locked for
-// as long as it takes to see millions.
+// Search is an Inspect in pieces, between which the book may change: See until it returns false, with Sort behind each,
+// which needs no book, then Entries until there are no more.
 type Search struct {
 	States queue.State // 0: all
+	Keys   []string    // nil: all
 	Limit  int
-	found  []found
+
+	next, end  int  // of Keys, or of the numbers of nodes
+	moves      int  // of the slab
+	begun      bool // next, end and moves are set
+	found      []found
+	worst      found // what comes behind it is not among the first Limit, if cut is set
+	cut        bool
+	taken, out int // of found; of those, entries
 }
 
-// SearchPart sees one part of the book, 0 to Parts-1.
-func (b *Book[R]) SearchPart(s *Search, part int) {
-	for _, slot := range b.index[part].slots {
-		if slot != 0 {
-			s.look(b.foundOf(b.nodes.at(slot-1), slot-1))
+const (
+	// seenAtOnce is how many keys See sees: a tenth of a millisecond.
+	seenAtOnce = 4096
+	// takenAtOnce is how many keys Entries copies: half a millisecond.
+	takenAtOnce = 1024
+)
+
+// See sees some keys more, and reports whether there are others still. Those that came into the book since it began may
+// be missing.
+func (b *Book[R]) See(s *Search) (more bool) {
+	if !s.begun || s.Keys == nil && s.moves != b.nodes.moves { // the numbers are those of other keys now, of few
+		*s = Search{States: s.States, Keys: s.Keys, Limit: s.Limit, begun: true, moves: b.nodes.moves, end: len(b.nodes.chunks) * slabNodes}
+		if s.Keys != nil {
+			s.end = len(s.Keys)
 		}
 	}
+	for until := min(s.end, s.next+seenAtOnce); s.next < until; s.next++ {
+		if s.Keys == nil {
+			s.look(foundOf(b.nodes.at(int32(s.next)))) //nolint:gosec // see slab.take
+		} else if n := b.find(s.Keys[s.next]); n != nil {
+			s.look(foundOf(n))
+		}
+	}
+	return s.next < s.end
 }
 
 func (s *Search) look(f found, state queue.State) {
-	if s.States != 0 && state&s.States == 0 {
+	if state == 0 || s.States != 0 && state&s.States == 0 || s.cut && compareFound(f, s.worst) > 0 {
 		return
 	}
-	// No more than those that may be among the first, for a queue of millions.
-	if s.found = append(s.found, f); len(s.found)/2 > max(s.Limit, 1024) {
-		slices.SortFunc(s.found, compareFound)
+	s.found = append(s.found, f)
+}
+
+// Sort sorts what was found when all was seen, and drops what cannot be among the first Limit before that, for a queue
+// of millions.
+func (s *Search) Sort() {
+	many := len(s.found)/2 > max(s.Limit, 1024)
+	if !many && s.next < s.end {
+		return
+	}
+	slices.SortFunc(s.found, compareFound)
+	if many {
 		s.found = s.found[:s.Limit]
+		s.worst, s.cut = s.found[s.Limit-1], true
 	}
 }
 
-// Entries returns what was found, as far as it is in the book still, and as it is now. Keys that came into a state, or
-// into the book, since their part was seen are missing.
-func (b *Book[R]) Entries(now time.Time, s *Search) []Entry[R] {
-	slices.SortFunc(s.found, compareFound)
-	var entries []Entry[R]
-	for _, f := range s.found {
-		if len(entries) == s.Limit {
-			break
+// Entries returns some entries more of what was found, as far as it is in the book still, and as it is now, and reports
+// whether there are others. Keys that came into a state, or to another place, since they were seen are missing.
+func (b *Book[R]) Entries(now time.Time, s *Search) (entries []Entry[R], more bool) {
+	b.advance(now)
+	for until := min(len(s.found), s.taken+takenAtOnce); s.taken < until && s.out < s.Limit; s.taken++ {
+		f := s.found[s.taken]
+		n, _ := b.lookup(f.id)
+		if n == nil {
+			continue
 		}
-		n := b.nodes.at(f.node)
-		if is, state := b.foundOf(n, f.node); is == f && state != 0 && (s.States == 0 || state&s.States != 0) {
+		if is, state := foundOf(n); is == f && (s.States == 0 || state&s.States != 0) {
 			entries = append(entries, b.entry(now, n))
+			s.out++
 		}
 	}
-	return entries
+	return entries, s.taken < len(s.found) && s.out < s.Limit
 }
 
 // found is a key that Inspect may return, with what it is ordered by.
 type found struct {
 	parkedAt int64 // 0: it is not parked
 	place    place
-	node     int32
+	id       hash
 	parked   bool
 }
 
@@ -256,8 +290,8 @@ func compareFound(x, y found) int {
 	return cmp.Or(cmp.Compare(x.parkedAt, y.parkedAt), cmp.Compare(x.place, y.place))
 }
 
-func (b *Book[R]) foundOf(n *node[R], i int32) (f found, state queue.State) {
-	f = found{node: i, place: n.place}
+func foundOf[R Ref](n *node[R]) (f found, state queue.State) {
+	f = found{id: n.id, place: n.place}
 	if n.waits() {
 		state |= queue.Waiting
 	}

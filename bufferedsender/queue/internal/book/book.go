@@ -174,7 +174,7 @@ func New[R Ref](now time.Time) *Book[R] {
 // clear gives back the memory of everything, when there is nothing.
 func (b *Book[R]) clear() {
 	b.index = index{}
-	b.nodes = slab[R]{}
+	b.nodes = slab[R]{moves: b.nodes.moves + 1}
 	for k := range kinds {
 		*b.heapOf(k) = heap{kind: k}
 	}

@@ -11,7 +11,7 @@ func (b *Book[R]) shrink() {
 		return
 	}
 	nodes, index := b.nodes, b.index
-	b.nodes, b.index = slab[R]{}, [indexParts]indexPart{}
+	b.nodes, b.index = slab[R]{moves: nodes.moves + 1}, [indexParts]indexPart{}
 	for part := range index {
 		for _, slot := range index[part].slots {
 			if slot == 0 {

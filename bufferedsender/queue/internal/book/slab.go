@@ -9,6 +9,7 @@ type slab[R Ref] struct {
 	chunks [][]node[R]
 	spare  []int32 // numbers that are not used
 	used   int
+	moves  int // how often nodes have got other numbers
 }
 
 func (s *slab[R]) at(i int32) *node[R] { return &s.chunks[i/slabNodes][i%slabNodes] }
