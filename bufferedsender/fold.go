@@ -14,12 +14,17 @@ import (
 const largestFold = 64 << 10
 
 // folder returns what the publisher asks about two actions of one key that are
-// not settled, or nil if it is not to ask.
+// not settled, or nil if it is not to ask. Without Folding it folds only the records of a lease
+// whose holder before has died: that one may have had all of them applied, and sent one by one
+// they would show what was there before the last of them.
 func (o *settings) folder() func(older, newer *item, sent bool) (publisher.Folding, item) {
-	if o.Folding == nil {
+	if o.Folding == nil && o.Queue == nil {
 		return nil
 	}
 	return func(older, newer *item, sent bool) (publisher.Folding, item) {
+		if h := older.Value.from.holding; o.Folding == nil && (h == nil || h != newer.Value.from.holding || h.lease.Expired == 0) {
+			return publisher.Apart, item{}
+		}
 		newest := older.Value.version
 		if older.Outdated {
 			newest = older.Value.newest

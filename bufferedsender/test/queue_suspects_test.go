@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/assert"
@@ -54,6 +55,30 @@ func TestSuspectsAreMarkedBeforeTheyAreSentAndTheOthersAreNot(t *testing.T) {
 		assert.Len(t, marked, 10)
 		assert.LessOrEqual(t, calls, 7, "as many as there were parts")
 		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// The dead holder may have had both changes applied: a reader must not see the first one alone again.
+func TestADocumentDoesNotGoBackWhenTheChangesOfADeadHolderAreSentAgain(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		s := q.sender(sendertest.Options{})
+		s.Pause()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "k", Name: "first", Rooms: 1}))
+		require.NoError(t, s.MergeDocuments(q.within(time.Minute), sendertest.Hotel{ID: "k", Rooms: 2}))
+		require.NoError(t, s.MergeDocuments(q.within(time.Minute), sendertest.Hotel{ID: "k", Rooms: 3}))
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		leases, err := q.queue.Reserve(t.Context(), queue.Want{Token: queue.NewID(), Holder: queue.NewID(), Keys: 1, Bytes: 1 << 30, For: time.Second})
+		require.NoError(t, err)
+		require.Len(t, leases[0].Records, 3)
+		time.Sleep(time.Second)
+		s = q.sender(sendertest.Options{})
+		require.NoError(t, s.Flush(q.within(time.Minute), &bufferedsender.FlushOptions{WholeQueue: true}))
+		all := q.service.History("hotels", "k")
+		require.Len(t, all, 1, "one write has all of it")
+		assert.Equal(t, 3, q.rooms("k"))
+		assert.EqualValues(t, 3, s.Stats().Completed)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+		q.empty()
 	})
 }
 
