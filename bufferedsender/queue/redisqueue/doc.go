@@ -16,8 +16,9 @@
 //   - appendonly yes, appendfsync everysec: a crash of the server's process; up to a second or two of what was
 //     acknowledged is lost when the machine goes down.
 //   - appendonly yes, appendfsync always: that as well. Ask for it with Disk.
-//   - a failover to a replica loses what the replica lacks. Replicas(n) has Append wait until n of them
-//     have it.
+//   - a failover to a replica loses what the replica lacks, and no call returns an error for it: Flush may return nil.
+//     Replicas(n) has Append wait until n of them have it; without it compare index and source after a failover, with
+//     repair.Repairer.
 //
 // Power loss was not tried, only kill -9.
 //
