@@ -49,7 +49,8 @@ type desk struct {
 	left    int   // rows in the table alone, in gaps
 	bytes   int64 // of bodies of entries
 
-	settling  settling // rows of groups that have ended
+	settled   time.Time // when the service has taken or refused a group last
+	settling  settling  // rows of groups that have ended
 	confirmed confirmed
 }
 

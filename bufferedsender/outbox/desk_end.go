@@ -32,6 +32,9 @@ func (d *desk) end(f *flight, v relay.Verdict, why models.Outcome, now time.Time
 	}
 	e := f.entry
 	group := e.rows[:len(f.rows)]
+	if v == relay.Confirmed || v == relay.Refused {
+		d.settled = now
+	}
 	switch {
 	case v == relay.Refused && len(group) > 1 && f.rows[0].seq > e.apart && !loadOnly(group):
 		e.apart = f.seq // one by one: it is one of them

@@ -58,6 +58,9 @@
 //     behind it.
 //   - Each key has one relay at a time. When a relay dies the others take its keys over after [RelayOptions].Lease,
 //     15 seconds with the sender's defaults; when it ends in an orderly way, at their next renewal, within seconds.
+//     A relay that has rows and settles none for three RequestTimeouts, because it has no Loader or its service refuses
+//     it, gives its keys to the others. It tries some of them again, for ten seconds each minute, until that works; the
+//     log says when it begins and ends.
 //     A request that the network or the service holds back for longer than its time-out
 //     can still land last: no client can exclude that. Keys without documents (WriteKeys, EnsureTrigger) heal it with
 //     their next change.

@@ -35,6 +35,7 @@ type holds struct {
 	unknownWait time.Duration // 0: nothing is applied later
 	withdraw    bool          // leases were revoked of which the sender may have actions
 	gifts       []gift
+	turn        int // the range that was drained last
 }
 
 // extend notes that a lease lasts until end. One that is new gets a generation.
@@ -130,22 +131,24 @@ func (h *holds) open(part uint8, now time.Time) bool {
 	return p.lease != nil && !p.draining && h.terms.Lasts(&p.lease.Lease, now)
 }
 
-// share is how many ranges belong to the relay that is the rank-th of so many.
-func share(members, rank int) int {
-	n := ranges / members
-	if rank < ranges%members {
+// share is how many of so many ranges belong to the relay that is the rank-th of the members.
+func share(all, members, rank int) int {
+	n := all / members
+	if rank < all%members {
 		n++
 	}
 	return n
 }
 
-// surplus are the ranges to give away so that want remain, those with the highest numbers.
+// surplus are the ranges to give away so that want remain: those below the one that was given away last, so that none
+// goes to a relay that probes twice in a row.
 func (h *holds) surplus(want int) (parts []int) {
 	held, draining := h.count()
 	held -= draining
-	for i := ranges - 1; i >= 0 && held > want; i-- {
-		if p := &h.parts[i]; p.lease != nil && !p.draining {
-			parts = append(parts, i)
+	for i := 0; i < ranges && held > want; i++ {
+		h.turn = (h.turn + ranges - 1) % ranges
+		if p := &h.parts[h.turn]; p.lease != nil && !p.draining {
+			parts = append(parts, h.turn)
 			held--
 		}
 	}

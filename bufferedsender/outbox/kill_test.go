@@ -223,7 +223,7 @@ func TestTheDeleteOfALeaseThatHasEndedDeletesNothing(t *testing.T) {
 		require.NoError(t, err)
 		leases := newLeasing(relay)
 		defer leases.close()
-		got, err := leases.tick(ctx, db.DB, 0)
+		got, err := leases.tick(ctx, db.DB, sharing, 0)
 		require.NoError(t, err)
 		require.Len(t, got.acquired, ranges)
 		q := newReading(r.table)

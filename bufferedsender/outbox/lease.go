@@ -12,11 +12,11 @@ import (
 // leasing are the statements about leases. One call of tick, or of the others, is under way at a time,
 // but that give may come beside it.
 type leasing struct {
-	table                                  *Table
-	owner                                  string
-	slot                                   int64
-	lease                                  int64 // in milliseconds
-	renew, join, fill, acquire, give, quit string
+	table                                        *Table
+	owner                                        string
+	slot                                         int64
+	lease                                        int64 // in milliseconds
+	renew, join, move, fill, acquire, give, quit string
 
 	file *databaseFile
 
@@ -25,7 +25,7 @@ type leasing struct {
 
 func newLeasing(r *Relay) *leasing {
 	t := r.table
-	of := `FROM {t}_lease m WHERE m.queue = ?1 AND m.slot >= 64 AND m.expires > {now}`
+	of := `FROM {t}_lease m WHERE m.queue = ?1 AND m.expires > {now} AND m.slot `
 	// What is taken is locked first, in an order that all relays have in common.
 	mine := `WITH mine AS MATERIALIZED (SELECT slot FROM {t}_lease WHERE queue = ?1 AND owner = ?2 AND expires > {now} ORDER BY slot {server: FOR UPDATE})
 		UPDATE {t}_lease SET expires = {now} + ?3, epoch = epoch + CASE WHEN slot < 64 THEN 0 ELSE 1 END WHERE queue = ?1 AND slot IN (SELECT slot FROM mine) RETURNING slot, epoch`
@@ -34,17 +34,18 @@ func newLeasing(r *Relay) *leasing {
 	return &leasing{
 		table: t, file: r.file, owner: r.owner, slot: r.slot, lease: r.opts.Lease.Milliseconds(),
 		renew: t.text(mine + `,
-			(SELECT count(*) ` + of + `), (SELECT count(*) ` + of + ` AND m.slot < ?4),
+			(SELECT count(*) ` + of + `BETWEEN 64 AND ` + lastSlot + ` AND m.slot <> ?4), (SELECT count(*) ` + of + `>= 64 AND m.slot < ?4), (SELECT count(*) ` + of + `>= ` + probeSlots + `),
 			(SELECT count(*) FROM {t}_lease m WHERE m.queue = ?1 AND m.slot < 64 AND m.expires <= {now}),
 			(SELECT count(*) FROM {t}_queue q WHERE q.queue = ?1 AND q.paused),
 			EXISTS (SELECT 1 FROM {t}_dead d WHERE d.queue = ?1), ` + t.data.server.identity),
 		join: t.text(`INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) VALUES (?1, ?2, ?3, 0, {now} + ?4)
 			ON CONFLICT (queue, slot) DO UPDATE SET owner = excluded.owner, expires = excluded.expires`),
+		move: t.text(`UPDATE {t}_lease SET slot = ?3 WHERE queue = ?1 AND owner = ?2 AND slot >= 64 AND slot <> ?3`),
 		fill: t.text(`WITH RECURSIVE slots (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM slots WHERE n < 63)
 			INSERT INTO {t}_lease (queue, slot, owner, epoch, expires) SELECT CAST(?1 AS text), n, '', 0, 0 FROM slots WHERE TRUE ON CONFLICT (queue, slot) DO NOTHING`),
 		acquire: t.text(free),
 		give:    t.text(`UPDATE {t}_lease SET owner = '', expires = {now} + ?3 WHERE queue = ?1 AND owner = ?2 AND slot = ?4 AND epoch = ?5`),
-		quit:    t.text(`DELETE FROM {t}_lease WHERE queue = ?1 AND (slot = ?2 OR slot >= 64 AND expires < {now} - 3600000)`),
+		quit:    t.text(`DELETE FROM {t}_lease WHERE queue = ?1 AND slot >= 64 AND (owner = ?2 OR expires < {now} - 3600000)`),
 	}
 }
 
@@ -53,7 +54,8 @@ type tally struct {
 	began         time.Time
 	renewed       map[int]int64 // the epochs of the ranges that this relay had
 	acquired      map[int]int64 // and of those that it has got
-	members, rank int
+	members, rank int           // that share the ranges, with this relay
+	probing       int           // that take one each
 	paused        bool
 	letters       bool  // there are dead letters
 	renewals      int64 // how often this relay has renewed its leases
@@ -89,29 +91,29 @@ func (l *leasing) close() {
 	}
 }
 
-// tick renews the leases, joins if this relay is not known, and takes free ranges until it has
+// tick renews the leases, joins if this relay is not known, goes to a place, and takes free ranges until it has
 // its share. draining are how many it holds and gives away. A tick without anything to change is one
 // statement.
-func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, err error) {
+func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) (t tally, err error) {
 	err = l.on(ctx, db, func(c Queryer) error {
 		if err := l.file.check(); err != nil {
 			return err
 		}
-		free, joined := 0, false
+		slot, is, free := l.slot+int64(at)<<placeBits, int64(0), 0
 		renew := func() error {
 			t.began, t.renewed, t.acquired = time.Now(), make(map[int]int64), make(map[int]int64)
 			return sqlkit.Each(ctx, c, func(rows *sql.Rows) error {
 				var slot, epoch int64
 				var paused int
-				if err := rows.Scan(&slot, &epoch, &t.members, &t.rank, &free, &paused, &t.letters, &t.server); err != nil {
+				if err := rows.Scan(&slot, &epoch, &t.members, &t.rank, &t.probing, &free, &paused, &t.letters, &t.server); err != nil {
 					return err
 				}
+				t.members++
 				t.paused = paused > 0
 				if slot < ranges {
 					t.renewed[int(slot)] = epoch
-				}
-				if slot == l.slot {
-					joined, t.renewals = true, epoch
+				} else {
+					is, t.renewals = slot, epoch
 				}
 				return nil
 			}, l.renew, l.table.Queue, l.owner, l.lease, l.slot)
@@ -119,21 +121,26 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, draining int) (t tally, 
 		if err := renew(); err != nil {
 			return err
 		}
-		if !joined {
+		if is != slot {
+			if _, err := c.ExecContext(ctx, l.move, l.table.Queue, l.owner, slot); err != nil {
+				return err
+			}
+		}
+		if is == 0 {
 			if _, err := c.ExecContext(ctx, l.fill, l.table.Queue); err != nil {
 				return err
 			}
-			if _, err := c.ExecContext(ctx, l.join, l.table.Queue, l.slot, l.owner, l.lease); err != nil {
+			if _, err := c.ExecContext(ctx, l.join, l.table.Queue, slot, l.owner, l.lease); err != nil {
 				return err
 			}
 			if err := renew(); err != nil {
 				return err
 			}
-			if !joined {
+			if is == 0 {
 				return errors.New("the relay has joined, and is not there")
 			}
 		}
-		want := share(max(t.members, 1), t.rank) - (len(t.renewed) - draining)
+		want := t.share(at) - (len(t.renewed) - draining)
 		if want <= 0 || free == 0 {
 			return nil
 		}
@@ -169,7 +176,7 @@ func (l *leasing) givenAway(ctx context.Context, db *sql.DB, gifts []gift) error
 // leave says that this relay is not one of those that share the ranges any more.
 func (l *leasing) leave(ctx context.Context, db *sql.DB) error {
 	return sqlkit.OnConn(ctx, db, func(c *sql.Conn) error {
-		_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.slot)
+		_, err := c.ExecContext(ctx, l.quit, l.table.Queue, l.owner)
 		return err
 	})
 }

@@ -44,6 +44,7 @@ type loop struct {
 	stats  Stats
 	paused bool
 	back   back
+	stuck  stuck
 	tidying
 	ending
 }

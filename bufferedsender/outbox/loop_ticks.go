@@ -94,10 +94,10 @@ func (l *loop) beginTick(now time.Time) {
 			knew[i] = p.epoch
 		}
 	}
-	life := l.progress.life
+	life, at := l.progress.life, l.stuck.place
 	leases := l.leases
 	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
-		t, err := leases.tick(ctx, l.r.db, draining)
+		t, err := leases.tick(ctx, l.r.db, at, draining)
 		if t.life = life; ctx.Err() != nil { // it may have been abandoned, with its connection
 			leases.close()
 		}
@@ -149,7 +149,8 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	if l.closing {
 		return
 	}
-	want := share(max(t.members, 1), t.rank)
+	l.judge(&t, now)
+	want := t.share(l.stuck.place)
 	for _, part := range l.holds.surplus(want) {
 		l.holds.drain(part)
 		if l.recall != nil { // it may wait for room that never comes

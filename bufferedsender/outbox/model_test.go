@@ -114,6 +114,14 @@ func (s *schedule) hold(what string) {
 	s.held[what] = true
 }
 
+// Write is the log of relays and senders.
+func (s *schedule) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), "ranges given away") {
+		s.hold("stepped aside")
+	}
+	return len(line), nil
+}
+
 const modelTimeout = 2 * time.Second
 
 // start starts a process.
@@ -127,7 +135,7 @@ func (s *schedule) start(i int) {
 		s.wrong("%v", err)
 		return
 	}
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet := slog.New(slog.NewTextHandler(s, nil))
 	m.sender, err = bufferedsender.New(client, &bufferedsender.Options[entity]{
 		AutoFlushInterval: 20 * time.Millisecond, RequestTimeout: modelTimeout, UnknownWait: time.Second, Logger: quiet,
 		Retry:  retry.Options{MaxRetries: 1},
@@ -498,6 +506,10 @@ func (s *schedule) step() {
 		if err := s.goBack(); err != nil {
 			s.wrong("%v", err)
 		}
+	case what == 38: // until it ends, or until the next such step
+		if !m.denied.Swap(!m.denied.Load()) {
+			s.hold("denied")
+		}
 	}
 }
 
@@ -696,7 +708,7 @@ func TestEveryCommittedChangeArrivesInRandomSchedules(t *testing.T) {
 }
 
 // modelHolds are what schedules may hold.
-var modelHolds = []string{"dead letter", "failed", "fold", "graceful end", "kill", "load", "lost answer", "lost lease", "rollback", "stale", "stop", "went back"}
+var modelHolds = []string{"dead letter", "denied", "failed", "fold", "graceful end", "kill", "load", "lost answer", "lost lease", "rollback", "stale", "stepped aside", "stop", "went back"}
 
 // modelDatabase makes a database for many schedules, each of which has a queue of its own.
 func modelDatabase(t *testing.T) (dsn string, registered driver.Driver) {

@@ -17,6 +17,7 @@ import (
 // service. It can be killed, stopped for a while, and cut off from the database.
 type process struct {
 	dead, noDatabase atomic.Bool
+	denied           atomic.Bool // the service refuses it
 	statements       atomic.Int64
 
 	mu      sync.Mutex
@@ -203,6 +204,9 @@ func (n *network) Do(req *http.Request) (*http.Response, error) {
 	}
 	if err := req.Context().Err(); err != nil {
 		return nil, err
+	}
+	if n.process.denied.Load() {
+		req.Header.Set("Api-Key", "of nobody")
 	}
 	reply, err := n.service.Do(req)
 	if err := n.process.alive(); err != nil {

@@ -103,7 +103,7 @@ type Relay struct {
 	opts    RelayOptions
 	info    models.SenderInfo
 	owner   string
-	slot    int64 // of the relay itself in the table of leases
+	slot    int64 // of the relay itself in the table of leases, while it shares the ranges
 	terms   relay.Terms
 	file    *databaseFile // of the Run under way
 	running atomic.Bool
@@ -192,7 +192,7 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	_, _ = rand.Read(random[:]) // it never fails
 	host, _ := os.Hostname()    // a name for people: random makes it the only one
 	r.owner = fmt.Sprintf("process %d on %s %x", os.Getpid(), host, random)
-	r.slot = memberSlots
+	r.slot = int64(sharing) + 1
 	for _, b := range random[:6] {
 		r.slot = r.slot<<8 | int64(b)
 	}
@@ -200,9 +200,6 @@ func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, e
 	r.state.Store(&state{errNotRunning})
 	return r, nil
 }
-
-// memberSlots is where the slots of relays begin, shifted by 48 bits; those of ranges are below 64.
-const memberSlots = 1
 
 // state is what Ready says.
 type state struct{ err error }
