@@ -89,6 +89,7 @@ type schedule struct {
 	rolled  map[int]bool // versions that were rolled back
 	down    bool
 	lossy   bool // answers are lost
+	story   strings.Builder
 	busy    bool // documents are refused for a while
 }
 
@@ -114,11 +115,19 @@ func (s *schedule) hold(what string) {
 	s.held[what] = true
 }
 
+// tell adds a line to the story of the schedule, which a failure prints: not all that happens is the seed's choice.
+func (s *schedule) tell(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(&s.story, time.Now().Format("04:05.000 ")+format+"\n", args...)
+}
+
 // Write is the log of relays and senders.
 func (s *schedule) Write(line []byte) (int, error) {
 	if strings.Contains(string(line), "ranges given away") {
 		s.hold("stepped aside")
 	}
+	s.tell("%s", strings.TrimSpace(string(line)))
 	return len(line), nil
 }
 
@@ -126,7 +135,10 @@ const modelTimeout = 2 * time.Second
 
 // start starts a process.
 func (s *schedule) start(i int) {
-	p := &process{}
+	p := &process{rests: rand.New(rand.NewPCG(s.rnd.Uint64(), 0)), tell: func(statement string, args []driver.NamedValue) {
+		statement = strings.Join(strings.Fields(statement), " ")
+		s.tell("%d: %.60s %v", i, statement, args)
+	}}
 	m := &member{process: p, db: p.database(s.driver, s.dsn), ended: make(chan struct{})}
 	client, err := search.NewClientWithKey("https://model.search.windows.net", "entities", azcore.NewKeyCredential(searchtest.AdminKey), &search.ClientOptions{
 		ClientOptions: azcore.ClientOptions{Transport: &network{p, s.service}},
@@ -135,7 +147,7 @@ func (s *schedule) start(i int) {
 		s.wrong("%v", err)
 		return
 	}
-	quiet := slog.New(slog.NewTextHandler(s, nil))
+	quiet := slog.New(slog.NewTextHandler(s, nil)).With("process", i)
 	m.sender, err = bufferedsender.New(client, &bufferedsender.Options[entity]{
 		AutoFlushInterval: 20 * time.Millisecond, RequestTimeout: modelTimeout, UnknownWait: time.Second, Logger: quiet,
 		Retry:  retry.Options{MaxRetries: 1},
@@ -301,6 +313,7 @@ func (s *schedule) write() {
 		s.wrong("%v", err)
 		return
 	}
+	s.tell("committed %+v", changes)
 	for _, c := range changes {
 		if c.gone {
 			delete(s.truth, c.key)
@@ -343,6 +356,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 		refuse = refuse || s.refused[e.V]
 	}
 	s.mu.Unlock()
+	s.tell("request %s: down %v, lossy %v, busy %v, refuses %v", raw, down, lossy, busy, refuse)
 	if down {
 		return nil, errors.New("connection refused")
 	}
@@ -431,7 +445,9 @@ func (s *schedule) step() {
 	i := s.rnd.IntN(len(s.procs))
 	m := s.procs[i]
 	ctx := context.Background()
-	switch what := s.rnd.IntN(40); {
+	what := s.rnd.IntN(40)
+	s.tell("step %d, process %d", what, i)
+	switch {
 	case what < 18:
 		s.write()
 	case what < 22:
@@ -562,6 +578,7 @@ func (s *schedule) goBack() error {
 		return err
 	}
 	s.truth, s.purged = truth, purged
+	s.tell("went back to number %d", last)
 	for range s.rnd.IntN(8) {
 		s.write()
 	}
@@ -712,7 +729,8 @@ var modelHolds = []string{"dead letter", "denied", "failed", "fold", "graceful e
 
 // modelDatabase makes a database for many schedules, each of which has a queue of its own.
 func modelDatabase(t *testing.T) (dsn string, registered driver.Driver) {
-	dsn = "file:" + filepath.Join(t.TempDir(), "db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(OFF)&_txlock=immediate"
+	// The time-out is of the real clock: a disk that stands still for seconds is no failure.
+	dsn = "file:" + filepath.Join(t.TempDir(), "db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(60000)&_pragma=synchronous(OFF)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)
 	require.NoError(t, err)
 	require.NoError(t, Migrate(t.Context(), db, SQLite, nil))
@@ -731,7 +749,7 @@ func runSchedule(t *testing.T, registered driver.Driver, dsn string, seed uint64
 	}
 	synctest.Test(t, func(*testing.T) { s.run(20 + s.rnd.IntN(40)) })
 	if len(s.errors) > 0 {
-		t.Errorf("seed %d: AZSEARCH_TEST_SEED=%[1]d AZSEARCH_TEST_SCHEDULES=1 go test -run RandomSchedules ./bufferedsender/outbox\n%s", seed, strings.Join(s.errors, "\n"))
+		t.Errorf("%sseed %d: AZSEARCH_TEST_SEED=%[2]d AZSEARCH_TEST_SCHEDULES=1 go test -run RandomSchedules ./bufferedsender/outbox\n%s", s.story.String(), seed, strings.Join(s.errors, "\n"))
 	}
 	return s
 }

@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -22,6 +24,9 @@ type process struct {
 
 	mu      sync.Mutex
 	stopped chan struct{} // closed when it goes on; nil: it runs
+	rests   *rand.Rand    // of the time that statements take; nil: none
+
+	tell func(statement string, args []driver.NamedValue) // each statement; nil: nothing
 }
 
 var (
@@ -70,6 +75,17 @@ func (p *process) alive() error {
 	}
 }
 
+// takes lets the time of the way to the database, or back, pass.
+func (p *process) takes() {
+	if p.rests == nil {
+		return
+	}
+	p.mu.Lock()
+	d := time.Duration(p.rests.IntN(20)) * time.Millisecond
+	p.mu.Unlock()
+	time.Sleep(d)
+}
+
 // database opens a pool of this process.
 func (p *process) database(d driver.Driver, dsn string) *sql.DB {
 	return sql.OpenDB(&connector{p, d, dsn})
@@ -113,6 +129,21 @@ type connection struct {
 	driver.Conn
 	process *process
 	within  bool // of a transaction
+}
+
+// begin lets a statement begin, or says why the database cannot be asked.
+func (c *connection) begin(statement string, args []driver.NamedValue) error {
+	if !c.within {
+		c.process.takes()
+	}
+	if err := c.ask(); err != nil {
+		return err
+	}
+	c.process.statements.Add(1)
+	if c.process.tell != nil {
+		c.process.tell(statement, args)
+	}
+	return nil
 }
 
 // ask waits while the process is stopped, and says why the database cannot be asked.
@@ -163,10 +194,9 @@ func (t transaction) Commit() error {
 func (*connection) Prepare(string) (driver.Stmt, error) { return nil, errPrepared }
 
 func (c *connection) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.ask(); err != nil {
+	if err := c.begin(query, args); err != nil {
 		return nil, err
 	}
-	c.process.statements.Add(1)
 	result, err := c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -178,16 +208,16 @@ func (c *connection) ExecContext(ctx context.Context, query string, args []drive
 		c.within = false
 	}
 	if !c.within {
+		c.process.takes()
 		err = c.process.alive() // nobody is there for the answer
 	}
 	return result, err
 }
 
 func (c *connection) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if err := c.ask(); err != nil {
+	if err := c.begin(query, args); err != nil {
 		return nil, err
 	}
-	c.process.statements.Add(1)
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }
 
