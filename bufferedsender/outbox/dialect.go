@@ -47,8 +47,8 @@ type dialect struct {
 	// for its table. An error has it come again.
 	tidy      func(ctx context.Context, c *sql.Conn, text func(string) string) error
 	tidyEvery time.Duration
-	// advice says in words what of the application's settings will hurt, "" for nothing.
-	advice func(ctx context.Context, db Queryer) (string, error)
+	// advice says in words what of the settings of applications and servers will hurt, "" for nothing.
+	advice func(ctx context.Context, db Queryer, text func(string) string) (string, error)
 	// exactly are the arguments for which rows to delete: their class, number and time.
 	exactly func(rows []row) []any
 

@@ -26,6 +26,7 @@ const behind = `SELECT 'the sequence {t}_seq is at ' || at || ', and there is th
 
 var postgresDialect = dialect{
 	Dialect: &sqlkit.PostgreSQL,
+	advice:  unseen,
 	steer:   `; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off`,
 	tidy:    emptyRing, tidyEvery: 10 * time.Second,
 	ring: newRing, exactly: arraysOfPlaces,

@@ -137,7 +137,7 @@ func checkpoint(ctx context.Context, c *sql.Conn, _ func(string) string) error {
 }
 
 // settings looks for what makes a database of SQLite fail as soon as two use it.
-func settings(ctx context.Context, db Queryer) (string, error) {
+func settings(ctx context.Context, db Queryer, _ func(string) string) (string, error) {
 	var journal string
 	var patience int64
 	if err := sqlkit.One(ctx, db, &journal, `PRAGMA journal_mode`); err != nil {

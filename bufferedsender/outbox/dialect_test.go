@@ -12,7 +12,7 @@ import (
 
 // excused are the parts that a dialect does without, and why.
 var excused = map[string]map[string]string{
-	"postgresql": {"advice": "no setting of a session hurts", "insertRow": "lists of any number are as fast"},
+	"postgresql": {"insertRow": "lists of any number are as fast"},
 	"sqlite": {
 		"steer": "INDEXED BY and CROSS JOIN say what to do", "ring": "there is no vacuum to help", "faults": "AUTOINCREMENT has none",
 		"notify": "a file wakes no process", "writers": "there is one at a time",

@@ -312,11 +312,8 @@ func (r *Relay) await(ctx context.Context) error {
 
 // advise warns of settings that will hurt.
 func (r *Relay) advise(ctx context.Context) {
-	if r.table.data.advice == nil {
-		return
-	}
 	_ = sqlkit.OnConn(ctx, r.db, func(c *sql.Conn) error {
-		says, err := r.table.data.advice(ctx, c)
+		says, err := r.table.data.advice(ctx, c, r.table.text)
 		if says != "" {
 			r.opts.Logger.Warn("outbox: "+says, "queue", r.table.Queue)
 		}

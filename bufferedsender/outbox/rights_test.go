@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,4 +29,31 @@ func TestTheRightsThatAreDocumentedAreEnough(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, tombs, 1)
 	soon(t, "nothing is wrong", func() bool { return r.Ready() == nil })
+}
+
+// Triggers do not fire for these writes, so nothing but the settings shows them.
+func TestARelayNamesWritesThatLeaveNoRows(t *testing.T) {
+	db := newPostgres(t)
+	role, relay := db.as(t, `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public`, `GRANT SELECT ON SEQUENCE azsearch_outbox_seq`)
+	table := db.withApp(t)
+	require.NoError(t, table.ready())
+	says := func() string {
+		said, err := unseen(t.Context(), relay, table.text)
+		require.NoError(t, err)
+		return said
+	}
+	db.exec(t, `ALTER ROLE `+role+` SET session_replication_role = replica`)
+	require.Empty(t, says(), "there is no trigger")
+	require.NoError(t, table.EnsureTrigger(t.Context(), db.DB, "app", "id"))
+	name := table.triggerName("app", "id") + "_row"
+	require.Equal(t, "session_replication_role is replica for the role "+role+": their writes leave no rows; remove the setting, or run ALTER TABLE app ENABLE ALWAYS TRIGGER "+name, says())
+	db.exec(t, `CREATE SUBSCRIPTION copies CONNECTION '' PUBLICATION copies WITH (connect = false)`,
+		`INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate) SELECT oid, 'app'::regclass, 'r' FROM pg_subscription`)
+	require.Contains(t, says(), "logical replication writes to app, and leaves no rows; run ALTER TABLE app ENABLE ALWAYS TRIGGER "+name)
+	defer db.exec(t, `ALTER SUBSCRIPTION copies SET (slot_name = NONE)`, `DROP SUBSCRIPTION copies`) // else nothing drops the database
+	log := new(lockedBuffer)
+	tryRelay(t, relay, table, newScripted(), RelayOptions{Logger: logTo(log)})
+	soon(t, "it is logged", func() bool { return strings.Contains(log.String(), "session_replication_role is replica") })
+	db.exec(t, `ALTER TABLE app ENABLE ALWAYS TRIGGER `+name)
+	require.Empty(t, says())
 }

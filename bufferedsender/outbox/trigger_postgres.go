@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
@@ -143,6 +144,20 @@ END$row$, box)),
 	RETURN NULL;
 END$truncate$, replace(box, '%', '%%')))) AS w (kind, type, moment, every, body),
 			LATERAL (SELECT format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', w.kind, '{attribute}', box) AS mark) AS m`
+
+// postgresUnseen finds writes for which our triggers do not fire: those of sessions that begin with
+// session_replication_role = replica, and those of logical replication. A trigger that is set to ENABLE ALWAYS sees both.
+const postgresUnseen = `WITH ours AS (SELECT g.tgrelid, g.tgrelid::regclass || ' ENABLE ALWAYS TRIGGER ' || quote_ident(g.tgname) AS always FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+		WHERE g.tgenabled = 'O' AND starts_with(p.prosrc, '-- azsearch: row of the column ') AND to_regclass(substring(p.prosrc FROM 'INSERT INTO (\S+) \(queue, class, key\)')) = '{t}'::regclass)
+	SELECT 'session_replication_role is replica for ' || CASE setrole WHEN 0 THEN 'all roles' ELSE 'the role ' || pg_get_userbyid(setrole) END || ': their writes leave no rows; remove the setting, or run ALTER TABLE ' || (SELECT min(always) FROM ours)
+	FROM pg_db_role_setting WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database())) AND 'session_replication_role=replica' = ANY (setconfig) AND EXISTS (SELECT FROM ours)
+	UNION ALL SELECT 'logical replication writes to ' || tgrelid::regclass || ', and leaves no rows; run ALTER TABLE ' || always FROM ours WHERE tgrelid IN (SELECT srrelid FROM pg_subscription_rel)`
+
+// unseen names writes that leave no rows.
+func unseen(ctx context.Context, db Queryer, text func(string) string) (string, error) {
+	all, err := sqlkit.Texts(ctx, db, text(postgresUnseen))
+	return strings.Join(all, "; "), err
+}
 
 // postgresDrop finds triggers as postgresEnsure does, and drops their functions too unless another table has them.
 var postgresDrop = `DO $azsearch$
