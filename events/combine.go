@@ -10,7 +10,7 @@ import (
 //
 // A panic in one handler does not keep an event from the others: they run, and
 // it goes on to the sender, which recovers it. If several panic, the sender
-// sees the last. ActionAdded alone stops at the first error or panic, because
+// sees the last. [Track] behind it lets the action hold its mark. ActionAdded alone stops at the first error or panic, because
 // that refuses the action: the handlers after it are not called for the action, and
 // those before it have seen one that will not be accepted. Closed runs them all
 // and joins their errors.
@@ -40,10 +40,20 @@ func then[E any](a, b func(context.Context, *E)) func(context.Context, *E) {
 		return a
 	}
 	return func(ctx context.Context, e *E) {
-		defer b(ctx, e)
+		returned := false
+		defer func() {
+			if end, ok := any(e).(interface{ veto(err error) }); ok && !returned {
+				end.veto(errNotReturned)
+			}
+			b(ctx, e)
+		}()
 		a(ctx, e)
+		returned = true
 	}
 }
+
+// errNotReturned is the veto of a handler that has panicked, or ended its goroutine.
+var errNotReturned = errors.New("a handler of the event did not return")
 
 func thenAdded[T any](a, b func(context.Context, *ActionAdded[T]) error) func(context.Context, *ActionAdded[T]) error {
 	if a == nil {

@@ -45,7 +45,7 @@ func ExampleLowWatermark_Forget() {
 	var partition events.LowWatermark[int64]
 	_ = partition.Begin(7)
 	_ = partition.Begin(8)
-	fmt.Println("forgotten:", partition.Forget(8)) // its adding call has returned an AddError
+	fmt.Println("forgotten:", partition.Forget(8, 1)) // its adding call has returned an AddError
 	partition.Settle(7)
 	fmt.Println(partition.Mark())
 	fmt.Println(partition.Begin(8)) // once more

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -11,7 +12,7 @@ import (
 // Handlers are the callbacks of a sender. All fields are optional. ActionAdded
 // gets the context of the adding call, the others one that has no deadline and
 // is never cancelled. Both are marked so that the sender recognises calls from
-// inside: pass them on. Handlers of a Multi share the event: only read it.
+// inside: pass them on. Handlers of a Multi share the event: only read it, but for Veto.
 type Handlers[T any] struct {
 	// ActionAdded runs in the adding call, on its goroutine, after the document
 	// was checked and encoded and before it is accepted; many may run at once.
@@ -73,6 +74,10 @@ type ActionCompleted[T any] struct {
 	// Superseded is true if nothing of it travelled, because a newer version of
 	// the document was on its way. Folded is then true too.
 	Superseded bool
+	// Veto is for a handler that stands before Track and could not do what must be done
+	// before the mark passes: with an error here the action holds the mark. So does a panic
+	// of that handler.
+	Veto error
 }
 
 // ActionFailed says that an action was given up.
@@ -96,9 +101,13 @@ type ActionFailed[T any] struct {
 	Unsent bool
 	// DeadLetter is true if the sender's DeadLetters have taken the action.
 	DeadLetter bool
-	// Folded and Superseded are as in ActionCompleted.
+	// Folded and Superseded are as in ActionCompleted, and so is Veto.
 	Folded, Superseded bool
+	Veto               error
 }
+
+func (e *ActionCompleted[T]) veto(err error) { e.Veto = cmp.Or(e.Veto, err) }
+func (e *ActionFailed[T]) veto(err error)    { e.Veto = cmp.Or(e.Veto, err) }
 
 // Rejected reports whether the service rejected this document for its own sake: sent
 // again as it is, it would be rejected again. Such a document belongs to the dead

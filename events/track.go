@@ -46,6 +46,9 @@ type TrackOptions[T any] struct {
 // stand before Track in a Multi; and if they are in an Async, so must Track be:
 //
 //	events.NewAsync(events.Multi(audit, events.Track(of, nil)), nil)
+//
+// If one of them panics, or sets [ActionCompleted].Veto, the action holds the mark, and
+// Skip is not called.
 func Track[T any, P Position](of func(tag any) (*LowWatermark[P], P, bool), opts *TrackOptions[T]) Handlers[T] {
 	var o TrackOptions[T]
 	if opts != nil {
@@ -71,10 +74,12 @@ func Track[T any, P Position](of func(tag any) (*LowWatermark[P], P, bool), opts
 			return w.Begin(pos)
 		},
 		ActionCompleted: func(_ context.Context, e *ActionCompleted[T]) {
-			settle(e.Action.Tag)
+			if e.Veto == nil {
+				settle(e.Action.Tag)
+			}
 		},
 		ActionFailed: func(ctx context.Context, e *ActionFailed[T]) {
-			if !e.Unsent && o.Skip(ctx, e) {
+			if !e.Unsent && e.Veto == nil && o.Skip(ctx, e) {
 				settle(e.Action.Tag)
 			}
 		},

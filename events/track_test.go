@@ -120,6 +120,50 @@ func TestFailedActionHoldsTheMarkUntilSomebodyHasTakenCareOfIt(t *testing.T) {
 	}
 }
 
+// What must be done before the mark passes stands before Track. If it is not done the action
+// holds the mark.
+func TestAHandlerBeforeTrackHoldsTheMark(t *testing.T) {
+	for name, c := range map[string]struct {
+		veto   func(veto *error)
+		passes bool
+	}{
+		"it returns":            {func(*error) {}, true},
+		"it sets Veto":          {func(veto *error) { *veto = errors.New("the audit log is full") }, false},
+		"it panics":             {func(*error) { panic("the audit log is full") }, false},
+		"it ends its goroutine": {func(*error) { runtime.Goexit() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w events.LowWatermark[int64]
+			before := events.Handlers[doc]{
+				ActionCompleted: func(_ context.Context, e *events.ActionCompleted[doc]) { c.veto(&e.Veto) },
+				ActionFailed:    func(_ context.Context, e *events.ActionFailed[doc]) { c.veto(&e.Veto) },
+			}
+			silent := events.Handlers[doc]{
+				ActionCompleted: func(context.Context, *events.ActionCompleted[doc]) {},
+				ActionFailed:    func(context.Context, *events.ActionFailed[doc]) {},
+			}
+			skip := func(context.Context, *events.ActionFailed[doc]) bool { return true }
+			h := events.Multi(events.Multi(before, silent), silent, events.Track[doc](offsetOf, &events.TrackOptions[doc]{Skip: skip}))
+			raise := func(f func()) {
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() { _ = recover() }() // as the sender does
+					f()
+				}()
+				<-ended
+			}
+			for offset := range int64(2) {
+				require.NoError(t, h.ActionAdded(t.Context(), &events.ActionAdded[doc]{Action: tagged(&w, offset)}))
+			}
+			raise(func() { h.ActionCompleted(t.Context(), &events.ActionCompleted[doc]{Action: tagged(&w, 0)}) })
+			require.Equal(t, c.passes, markOf(t, &w) == 0)
+			raise(func() { h.ActionFailed(t.Context(), &events.ActionFailed[doc]{Action: tagged(&w, 1)}) })
+			require.Equal(t, c.passes, markOf(t, &w) == 1)
+		})
+	}
+}
+
 func TestPassIsGivenTheEvent(t *testing.T) {
 	var w events.LowWatermark[int64]
 	require.NoError(t, w.Begin(1))
@@ -184,7 +228,7 @@ func TestRefusedActionIsAddedAgainAfterForget(t *testing.T) {
 	require.Equal(t, 2, w.Outstanding(), "no event will ever come")
 
 	require.ErrorIs(t, sender.TryIndexDocuments(actions[3:]...), events.ErrPositionOrder, "the sender refuses what would leave a gap")
-	require.Equal(t, 2, w.Forget(actions[3].Tag.(message).offset))
+	require.Equal(t, 2, w.Forget(actions[3].Tag.(message).offset, 1))
 	require.NoError(t, sender.TryIndexDocuments(actions[3:]...))
 	require.EqualValues(t, 102, markOf(t, &w))
 	require.NoError(t, sender.Close(t.Context()))

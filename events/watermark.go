@@ -56,6 +56,9 @@ type begunPosition[P Position] struct {
 	before P
 	first  bool // there is no before
 	left   int  // calls of Settle that are missing
+	// owed says that Forget has taken back some of its actions, and not those that are
+	// left: it is the last one, and is not settled before it was begun again.
+	owed bool
 }
 
 // Begin says that an action at pos is on its way. The error says that pos is
@@ -64,13 +67,21 @@ func (w *LowWatermark[P]) Begin(pos P) error { return w.BeginN(pos, 1) }
 
 // BeginN is Begin for a position that stands for n actions, such as a message
 // with n documents: the position is settled by the n-th Settle. n may be 0, for
-// a message that was filtered out.
+// a message that was filtered out. Of a position of which Forget has taken back
+// some actions n more are on their way.
 func (w *LowWatermark[P]) BeginN(pos P, n int) error {
 	if n < 0 {
 		return fmt.Errorf("position %v cannot stand for %d actions", pos, n)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if last := w.lastBegun(); last != nil && last.owed {
+		last.owed = false // begun again, or left out
+		if pos == last.at {
+			last.left += n
+			return nil
+		}
+	}
 	if w.any && pos <= w.last {
 		return fmt.Errorf("%w: %v came after %v (add from one goroutine; call Forget before adding again what was refused)", ErrPositionOrder, pos, w.last)
 	}
@@ -98,6 +109,9 @@ func (w *LowWatermark[P]) Settle(pos P) bool {
 		return true
 	}
 	w.open--
+	if w.begun[i].owed {
+		w.cut(i)
+	}
 	for w.head < len(w.begun) && w.begun[w.head].left == 0 {
 		w.head++
 	}
@@ -106,37 +120,64 @@ func (w *LowWatermark[P]) Settle(pos P) bool {
 	return true
 }
 
-// Forget takes back the Begin of every position at or above from that is not
-// settled, and returns how many these were. They may be begun again, and must
-// be before anything above them, or the mark would pass them as a gap.
+// Forget takes back the Begin of refused actions at the position from, and of all
+// at positions above it, and returns of how many positions something was taken back.
+// They may be begun again, and must be before anything above them, or the mark would
+// pass them as a gap.
 //
 // It is for actions that were refused by the adding call after the position was
 // begun (the context ended while it waited for room, the buffer was full): no
 // event follows, so that they would hold the mark for ever. An AddError of the
 // sender says that all from Accepted on are refused; forget the position of that
-// one, then add them again. Without Forget the mark stays below them, which is
-// right if the program gives up. To pass an action on purpose, call Settle.
-func (w *LowWatermark[P]) Forget(from P) int {
+// one, with how many of its actions are refused: 1 unless several share it. Begin
+// those again, with BeginN, and add them again. The others of the position are
+// on their way, and settle what was begun for them.
+//
+// Without Forget the mark stays below them, which is right if the program gives up.
+// To pass an action on purpose, call Settle.
+func (w *LowWatermark[P]) Forget(from P, refused int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, _ := w.find(from)
-	for i < len(w.begun) && w.begun[i].left == 0 {
+	i, found := w.find(from)
+	forgotten := 0
+	if found && w.begun[i].left > refused {
+		if i++; refused > 0 {
+			forgotten = 1
+			w.begun[i-1].left -= refused
+			w.begun[i-1].owed = true
+		}
+	}
+	for forgotten == 0 && i < len(w.begun) && w.begun[i].left == 0 {
 		i++
 	}
-	if i == len(w.begun) {
-		return 0
-	}
-	forgotten := 0
 	for _, b := range w.begun[i:] {
 		if b.left > 0 {
 			forgotten++
+			w.open--
 		}
 	}
-	w.open -= forgotten
-	w.last, w.any = w.begun[i].before, !w.begun[i].first
-	w.begun = w.begun[:i]
+	if i < len(w.begun) {
+		w.cut(i)
+	}
+	if last := w.lastBegun(); last != nil && last.owed {
+		w.last, w.any = last.at, true
+	}
 	w.compact()
 	return forgotten
+}
+
+// cut removes the positions from i on, as if they had not been begun.
+func (w *LowWatermark[P]) cut(i int) {
+	w.last, w.any = w.begun[i].before, !w.begun[i].first
+	w.begun = w.begun[:i]
+}
+
+// lastBegun returns the last position that is kept, or nil.
+func (w *LowWatermark[P]) lastBegun() *begunPosition[P] {
+	if len(w.begun) == 0 {
+		return nil
+	}
+	return &w.begun[len(w.begun)-1]
 }
 
 // Mark returns the highest position of which it is true that it and all below

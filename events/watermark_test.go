@@ -18,11 +18,17 @@ import (
 type naiveMark struct {
 	begun []int64
 	left  map[int64]int
+	owes  bool // the last one has fewer than it was begun with
 	mark  int64
 	ok    bool
 }
 
 func (m *naiveMark) begin(pos int64, n int) bool {
+	owes := m.owes
+	if m.owes = false; owes && pos == m.begun[len(m.begun)-1] {
+		m.left[pos] += n
+		return true
+	}
 	if len(m.begun) > 0 && pos <= m.begun[len(m.begun)-1] {
 		return false
 	}
@@ -36,10 +42,21 @@ func (m *naiveMark) settle(pos int64) bool {
 		return false
 	}
 	m.left[pos]--
+	if last := len(m.begun) - 1; m.owes && pos == m.begun[last] && m.left[pos] == 0 {
+		delete(m.left, pos)
+		m.begun, m.owes = m.begun[:last], false
+	}
 	return true
 }
 
-func (m *naiveMark) forget(from int64) (forgotten int) {
+func (m *naiveMark) forget(from int64, refused int) (forgotten int) {
+	if n := m.left[from] - refused; n > 0 && refused == 0 {
+		return m.forget(from+1, math.MaxInt)
+	} else if n > 0 {
+		forgotten = m.forget(from, math.MaxInt)
+		m.begun, m.left[from], m.owes = append(m.begun, from), n, true
+		return forgotten
+	}
 	cut := len(m.begun)
 	for i := len(m.begun) - 1; i >= 0 && m.begun[i] >= from; i-- {
 		if m.left[m.begun[i]] > 0 {
@@ -50,6 +67,7 @@ func (m *naiveMark) forget(from int64) (forgotten int) {
 	for _, pos := range m.begun[cut:] {
 		delete(m.left, pos)
 	}
+	m.owes = m.owes && cut == len(m.begun)
 	m.begun = m.begun[:cut]
 	return forgotten
 }
@@ -89,7 +107,11 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 					continue
 				}
 				pos := rapid.SampledFrom(model.begun).Draw(t, "again")
+				if model.owes && pos == model.begun[len(model.begun)-1] {
+					continue
+				}
 				require.ErrorIs(t, w.Begin(pos), events.ErrPositionOrder)
+				model.owes = false
 			case op < 19:
 				if len(model.begun) == 0 {
 					continue
@@ -102,14 +124,20 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 				pos := rapid.SampledFrom(model.begun[max(0, last-40):]).Draw(t, "settle")
 				require.Equal(t, model.settle(pos), w.Settle(pos))
 			case op == 19:
-				require.False(t, w.Settle(next), "never begun")
+				require.Equal(t, model.settle(next), w.Settle(next), "never begun, or owed")
 			default:
 				from := next - rapid.SampledFrom([]int64{0, 1, 2, 3, 10, 100_000}).Draw(t, "from")
 				if from > next {
 					from = math.MinInt64 // it has overflowed
 				}
-				require.Equal(t, model.forget(from), w.Forget(from))
-				if n := len(model.begun); n > 0 {
+				if n := len(model.begun); n > 0 && rapid.Bool().Draw(t, "the last one") {
+					from = model.begun[n-1]
+				}
+				refused := rapid.IntRange(0, 3).Draw(t, "refused")
+				require.Equal(t, model.forget(from, refused), w.Forget(from, refused))
+				if n := len(model.begun); n > 0 && model.owes && rapid.Bool().Draw(t, "begin it again") {
+					next = model.begun[n-1]
+				} else if n > 0 {
 					next = max(model.begun[n-1]+1, from)
 				} else {
 					next = from
@@ -131,6 +159,48 @@ func TestMarkIsTheEndOfTheSettledPrefix(t *testing.T) {
 				reported, reportedOK = mark, ok
 			}
 		}
+	})
+}
+
+// Of a message with three documents two are refused. The one that was accepted is on its way,
+// and settles nothing but itself.
+func TestForgetOfAPositionThatActionsShareKeepsTheMarkBelowIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		settledBefore, again int
+	}{
+		"the two are added again": {0, 2},
+		"all three are":           {0, 3},
+		"the two, when the accepted one has settled before": {1, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w events.LowWatermark[int64]
+			require.NoError(t, w.BeginN(7, 0))
+			require.NoError(t, w.BeginN(8, 3))
+			require.NoError(t, w.BeginN(9, 1))
+			for range c.settledBefore {
+				require.True(t, w.Settle(8))
+			}
+			require.Equal(t, 2, w.Forget(8, 2))
+			require.NoError(t, w.BeginN(8, c.again))
+			for range 1 - c.settledBefore + c.again {
+				mark, _ := w.Mark()
+				require.EqualValues(t, 7, mark)
+				require.True(t, w.Settle(8))
+			}
+			mark, _ := w.Mark()
+			require.EqualValues(t, 8, mark)
+			require.False(t, w.Settle(8))
+		})
+	}
+	t.Run("nothing is added again before the accepted one has settled", func(t *testing.T) {
+		var w events.LowWatermark[int64]
+		require.NoError(t, w.BeginN(8, 3))
+		require.Equal(t, 1, w.Forget(8, 2))
+		require.True(t, w.Settle(8))
+		_, marked := w.Mark()
+		require.False(t, marked)
+		require.Zero(t, w.Outstanding())
+		require.NoError(t, w.BeginN(8, 2))
 	})
 }
 
