@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // Append is of queue.Queue. It returns when the records are synced. If ctx ends while it waits for
@@ -60,7 +61,7 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	}
 	b := e.frame(folds)
 	at, err := q.log.place(len(b), c.now)
-	if isFull(err) { // so is the next segment; see below
+	if disk.Full(err) { // so is the next segment; see below
 		return receipt, fmt.Errorf("filequeue: %w: %w", queue.ErrFull, err)
 	}
 	if err != nil {
@@ -72,7 +73,7 @@ func (c *call) append(what *queue.Call, e *encodedCall) (queue.Receipt, error) {
 	first := q.book.Globals().Seq + 1
 	e.locate(at, first)
 	if err := q.log.write(b, kindCall, c.now); err != nil {
-		if isFull(err) { // a file system that does not keep what it has allocated
+		if disk.Full(err) { // a file system that does not keep what it has allocated
 			return receipt, fmt.Errorf("filequeue: %w: %w", queue.ErrFull, err)
 		}
 		q.fail(err)

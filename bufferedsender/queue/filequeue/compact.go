@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // What a key needs in the log beside its records, about.
@@ -71,7 +73,7 @@ func (q *Queue) tidy() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.compacting = false
-		if err != nil && q.quit.Err() == nil && !isFull(err) {
+		if err != nil && q.quit.Err() == nil && !disk.Full(err) {
 			q.fail(err)
 		}
 	})

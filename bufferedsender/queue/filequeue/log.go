@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -97,14 +96,6 @@ func (l *log) write(b []byte, k kind, now time.Time) error {
 	h.used += int64(len(b))
 	l.total += int64(len(b))
 	return nil
-}
-
-// isFull reports whether an error of the disk says that there is no room.
-func isFull(err error) bool {
-	if runtime.GOOS == "windows" { // ERROR_DISK_FULL and ERROR_HANDLE_DISK_FULL, which package syscall lacks
-		return errors.Is(err, syscall.Errno(112)) || errors.Is(err, syscall.Errno(39)) || errors.Is(err, syscall.ENOSPC)
-	}
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // prepare makes the next segment. It needs no lock.

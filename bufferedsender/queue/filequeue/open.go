@@ -202,7 +202,7 @@ func (q *Queue) start(r *recovery) error {
 	c := call{q: q, now: now}
 	if !l.fits(frameHeader + 64) {
 		next, err := l.prepare(l.head().number+1, l.begins)
-		if err != nil && !isFull(err) {
+		if err != nil && !disk.Full(err) {
 			return err
 		}
 		if err == nil {
@@ -267,7 +267,7 @@ func (l *log) openFiles(r *recovery) error {
 			s.area, err = l.dir.Reopen(segmentName(n), 0)
 		default:
 			s.area, err = l.dir.Reopen(segmentName(n), int64(l.options.SegmentBytes))
-			if isFull(err) { // what waits is to be sent all the same
+			if disk.Full(err) { // what waits is to be sent all the same
 				s.area, err = l.dir.Reopen(segmentName(n), 0)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // A queue that has filled its volume can only make room by writing: commits, and then that a segment is not needed any
@@ -78,7 +79,7 @@ func (q *Queue) lacks(u use, size int) bool {
 
 // isShort reports whether an error says that there is no room for a segment.
 func isShort(err error) bool {
-	return isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+	return disk.Full(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // provide has the next segment made unless it is there, and what is kept behind it. The caller has the lock.
