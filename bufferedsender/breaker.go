@@ -35,6 +35,8 @@ type gate struct {
 	served atomic.Uint64 // those of this sender, counted before the breaker counts them
 
 	declined atomic.Bool // it is not to be tried early until the breaker of the service changes
+	early    bool        // there is something to try with although the breaker of the index is open, see Early
+	refused  bool        // and that has refused it
 
 	mu  sync.Mutex
 	out []*permit // of requests that have not ended; guarded by mu
@@ -81,7 +83,10 @@ func (g *gate) forPublisher() publisher.Gate {
 
 func (g *gate) Enter() (publisher.Permit, bool) {
 	p := &permit{gate: g}
-	if p.given = g.allow(g.breaker); p.given == nil {
+	if p.given = g.allow(g.breaker); p.given == nil && g.early && !g.refused {
+		p.given = g.tryEarly()
+	}
+	if p.given == nil {
 		return nil, false
 	}
 	if g.service != nil {
@@ -125,6 +130,20 @@ func (g *gate) allowEarly() *breaker.Permit {
 	return early
 }
 
+// Early implements publisher.Gate. A refusal is not asked about again for the same item.
+func (g *gate) Early(there bool) {
+	if g.early != there {
+		g.early, g.refused = there, false
+	}
+}
+
+func (g *gate) tryEarly() *breaker.Permit {
+	defer g.contain(aSubscriber)
+	given, ok := g.breaker.AllowEarly()
+	g.refused = !ok
+	return given
+}
+
 // untried reports whether nothing speaks against an index: it has seen no failure, and those
 // of others have not shown that the service cannot be reached at all.
 func (g *gate) untried(index, service breaker.Status) bool {
@@ -158,6 +177,9 @@ func (g *gate) State() publisher.GateState {
 	}
 	state.Blocked = index && g.status.State != breaker.HalfOpen || service && g.whole.State != breaker.HalfOpen
 	state.Ready = !state.Blocked && g.status.Probe.IsZero() && (g.service == nil || g.whole.Probe.IsZero())
+	if index && !service && g.early && !g.refused && g.status.State != breaker.Disabled {
+		state.Blocked, state.Ready = false, true
+	}
 	if service && g.untried(g.status, g.whole) && !g.declined.Load() {
 		state.Blocked, state.Ready = false, true
 	}

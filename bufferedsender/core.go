@@ -20,12 +20,13 @@ type sender struct {
 	publisher   *publisher.Publisher[payload, models.IndexingResult]
 	newLimits   atomic.Pointer[Limits] // for Options.Tuning
 	controls    controls
-	chunks      sync.Pool // of *chunk, empty ones
-	gate        *gate     // nil without a breaker
-	feed        *feed     // nil without a queue
-	share       *share    // nil without a pool
-	unsubscribe func()    // from the breaker
-	held        signal    // sent when sending is held, with Options.Waiting
+	chunks      sync.Pool                            // of *chunk, empty ones
+	gate        *gate                                // nil without a breaker
+	feed        *feed                                // nil without a queue
+	share       *share                               // nil without a pool
+	unsubscribe func()                               // from the breaker
+	held        signal                               // sent when sending is held, with Options.Waiting, and when suspect changes
+	suspect     atomic.Pointer[publisher.IndexError] // why the index is held to be the cause of refusals, or nil
 
 	closeOnce sync.Once // guards closeErr
 	closeErr  *CloseError
@@ -59,6 +60,10 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 	sending := &transport{
 		indexer: indexer, telemetry: telemetry, mergeMissing: options.OnMergeMissing,
 		contain: s.observer.contain, holds: s.gate.forPublisher() != nil && options.Retry.MaxRetries >= 0,
+	}
+	s.observer.suspect = func(why *publisher.IndexError) {
+		s.suspect.Store(why)
+		s.held.send()
 	}
 	if s.feed != nil {
 		sending.mark, sending.under = s.feed.mark, &s.feed.tally.requests

@@ -43,7 +43,7 @@ var (
 	ErrPurged = errors.New("purged to make room")
 	// ErrWithdrawn says that the program has taken an accepted action back, with
 	// Withdraw or by ending the context of IndexDocumentsAndWait.
-	ErrWithdrawn = errors.New("withdrawn")
+	ErrWithdrawn = models.ErrWithdrawn
 	// ErrNotSent is the error of an events.Batch that was not sent after all, because
 	// sending was held while its ActionSent events were reported. Its actions wait
 	// again.

@@ -36,6 +36,7 @@ type observer struct {
 	deadLetters  deadletter.Sink                 // or nil
 	onPurged     func(context.Context, []string) // of Hold, or nil
 	onHeld       func()                          // nil: nobody wants to know
+	suspect      func(why *publisher.IndexError) // see publisher.Hooks
 	feed         *feed                           // nil without a queue
 	index        string
 	panics       atomic.Int64 // recovered in handlers
@@ -73,6 +74,7 @@ func (o *observer) start(mark func(context.Context) context.Context) {
 
 func (o *observer) hooks() publisher.Hooks[payload, models.IndexingResult] {
 	return publisher.Hooks[payload, models.IndexingResult]{
+		Suspect: o.suspect,
 		Accepted: func(n int) {
 			o.guard("MeterProvider", func() { o.telemetry.accepted(n) })
 		},

@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ const (
 type waitingCall struct {
 	outstanding atomic.Int64  // actions that are not settled, or not accepted yet
 	done        chan struct{} // closed when there are none
-	back        chan struct{} // an action has come back from a request; nil: nobody wants to know
+	back        chan struct{} // an action has come back from a request
 }
 
 func (c *waitingCall) countDown(n int64) {
@@ -166,7 +167,8 @@ type WaitError struct {
 	Errors []*ActionError
 	// Err is why the call returned early or did not accept all actions: the error
 	// of the context, ErrClosed, ErrCircuitOpen or ErrPaused with
-	// Options.Waiting.FailFast, or an *AddError; nil if it did neither.
+	// Options.Waiting.FailFast, ErrCircuitOpen while the index is held to be the cause of
+	// refusals, or an *AddError; nil if it did neither.
 	Err error
 }
 
@@ -219,7 +221,9 @@ func (e *WaitError) Unwrap() []error {
 // Rejected 422; to WaitError.Unknown > 0 504; to ErrCircuitOpen, ErrPaused or ErrClosed
 // 503; to an *ActionError that is Rejected 422, and to any other 503. Twenty documents
 // in a row that the service refuses for the same reason open the breaker, whoever sent
-// them; the next one that is applied closes it.
+// them; the next one that is applied closes it, and what is added meanwhile is tried at once.
+// The call ends, with ErrCircuitOpen, when the service has refused since then all that is
+// left of it, or three single documents of it: the rest is withdrawn.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
 	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk, i int) (string, error) {
@@ -240,17 +244,11 @@ func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i 
 	if s.feed != nil && !s.feed.sends {
 		return nil, &WaitError{Err: &AddError{Err: errAdderOnly}}
 	}
-	var held <-chan struct{}
-	if s.options.Waiting.FailFast {
-		held = s.held.wait()
-	}
+	held := s.held.wait()
 	if err := s.holds(); err != nil {
 		return nil, &WaitError{Err: &AddError{Err: err}}
 	}
-	call := &waitingCall{done: make(chan struct{})}
-	if held != nil {
-		call.back = make(chan struct{}, 1)
-	}
+	call := &waitingCall{done: make(chan struct{}), back: make(chan struct{}, 1)}
 	call.outstanding.Store(int64(n))
 	waiters := make([]waiter, n)
 	for i := range waiters {
@@ -356,8 +354,8 @@ func (s *sender) addWaiting(ctx context.Context, waiters []waiter, add addOne) e
 }
 
 // await waits until the actions of a call are settled, ctx ends, sending is held
-// and the call is to fail because of that, or the sender is closed without having
-// reported them.
+// and the call is to fail because of that, the index is held to be the cause of what
+// became of them, or the sender is closed without having reported them.
 func (s *sender) await(ctx context.Context, call *waitingCall, waiters []waiter, held <-chan struct{}) error {
 	for {
 		select {
@@ -381,10 +379,40 @@ func (s *sender) await(ctx context.Context, call *waitingCall, waiters []waiter,
 				return ErrClosed
 			}
 		}
-		if err := s.holds(); err != nil && !travels(waiters) {
+		if err := cmp.Or(s.holds(), s.suspicion(waiters)); err != nil && !travels(waiters) {
 			return err
 		}
 	}
+}
+
+// proof is how many actions of a call must have been probes that the service has refused, while
+// the index is held to be the cause, for the call to end.
+const proof = 3
+
+// suspicion returns why a call ends although not all of its actions are settled: the service
+// refuses one document after the other for the same reason, and since then has refused all that
+// is left of the call, or as much of it as is a proof. A stream waits until somebody mends the
+// index. A call that somebody waits for says what is wrong, and takes back the rest.
+func (s *sender) suspicion(waiters []waiter) error {
+	why := s.suspect.Load()
+	if why == nil {
+		return nil
+	}
+	probes, untried := 0, false
+	for i := range waiters {
+		last, refused := waiters[i].lastErr.Load(), (*publisher.IndexError)(nil)
+		switch {
+		case waiters[i].state.Load() == waiterSettled:
+		case last == nil || !errors.As(*last, &refused):
+			untried = true
+		case refused.Probe:
+			probes++
+		}
+	}
+	if untried && probes < proof {
+		return nil
+	}
+	return why
 }
 
 // signal wakes all who wait for it, again and again.

@@ -2,6 +2,7 @@ package models
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 	"time"
@@ -32,6 +33,9 @@ type RawAction struct {
 	// Queue refuses it: there the queue has the leases.
 	Until func() time.Duration
 }
+
+// ErrWithdrawn says that an action was taken back before it had an outcome.
+var ErrWithdrawn = errors.New("withdrawn")
 
 // SenderInfo is what whoever feeds a buffered sender has to know of it.
 type SenderInfo struct {

@@ -38,7 +38,7 @@ func benchPublisher() *Publisher[nothing, nothing] {
 			Ending:    func([]Settlement[nothing, nothing]) bool { return false },
 			Explain:   func(*Settlement[nothing, nothing]) error { return nil },
 			Settled:   func(*Settlement[nothing, nothing], error) bool { return false },
-			Delivered: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
+			Delivered: func() {}, Suspect: func(*IndexError) {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Closed: func(context.Context) error { return nil },
 		},
 		NewID:     func() string { return "batch" },

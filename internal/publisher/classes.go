@@ -206,6 +206,23 @@ func (p *pending[V]) waiting() (n int) {
 	return n
 }
 
+// since returns the classes, as bits, in which an action waits that has never been sent, and
+// came in after one, and not after another.
+func (p *pending[V]) since(after, newest uint64) (classes uint64) {
+	for class, c := range p.classes {
+		note := func(r ref) {
+			if place := p.place(r); place > after && place <= newest {
+				classes |= 1 << class
+			}
+		}
+		c.ready.each(note)
+		for _, r := range c.freed.refs {
+			note(r)
+		}
+	}
+	return classes
+}
+
 // headOf returns the oldest of freed and ready.
 func (p *pending[V]) headOf(c *class) ref {
 	switch {

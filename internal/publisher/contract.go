@@ -110,6 +110,9 @@ type Gate interface {
 	Enter() (Permit, bool)
 	// State returns what the gate does.
 	State() GateState
+	// Early says whether there is an item that has nothing to do with why the gate is shut, and
+	// that it is to let through at once, as a probe.
+	Early(there bool)
 }
 
 // GateState is what a Gate does.
@@ -326,6 +329,9 @@ type Hooks[V, R any] struct {
 	Settled func(s *Settlement[V, R], err error) (reported bool)
 	// Delivered runs after the last Settled of a batch.
 	Delivered func()
+	// Suspect runs when the index is held to be the cause of a refusal, and with nil when it is
+	// not any more. It must not block.
+	Suspect func(why *IndexError)
 	// Paused runs when all sending is held for a time.
 	Paused func(wait time.Duration)
 	// Changed runs when the condition of the publisher has changed: its state, or

@@ -184,6 +184,8 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 		limits.actions = 1
 		limits.probe = true
 		limits.elsewhere, limits.tried = errors.As(l.gate.shut, new(*IndexError)), l.refusals.tried
+		limits.fresh = l.fresh() != 0
+		l.refusals.seen = max(l.refusals.seen, min(l.pending.newest, limits.newest))
 	} else if l.trial {
 		limits.actions, limits.probe = 1, true
 	}

@@ -16,6 +16,8 @@ type exitingGate struct {
 	exit bool
 }
 
+func (*exitingGate) Early(bool) {}
+
 func (g *exitingGate) State() GateState {
 	if g.step == 1 { // half-open since the Sent hook
 		return GateState{Shut: ErrShut, Ready: true}

@@ -41,6 +41,7 @@ func (l *loop[V, R]) refreshGate() {
 	if gate == nil {
 		return
 	}
+	gate.Early(l.gate.shut != nil && l.fresh() != 0)
 	shut, s := l.gate.shut, gate.State()
 	l.budget.traffic.passed += l.gate.see(s, l.refusals.tried > 0, l.p.now())
 	switch {
@@ -48,6 +49,7 @@ func (l *loop[V, R]) refreshGate() {
 		l.pending.dissolve()
 	case shut != nil && s.Shut == nil:
 		l.exonerate()
+		l.p.config.Hooks.Suspect(nil)
 	}
 }
 
@@ -74,6 +76,9 @@ func (l *loop[V, R]) mayLeave() bool {
 		if !stands && l.sendable(uint8(class)) { // one at a time stands
 			sendable |= 1 << class
 		}
+	}
+	if fresh := l.fresh(); probe && fresh&sendable != 0 {
+		sendable &= fresh
 	}
 	for class := range l.turns.order(sendable, probe) {
 		free := slots == nil

@@ -474,6 +474,8 @@ type openGate struct{}
 
 func (openGate) Enter() (Permit, bool) { return openPermit{}, true }
 
+func (openGate) Early(bool) {}
+
 func (openGate) State() GateState { return GateState{} }
 
 type openPermit struct{}

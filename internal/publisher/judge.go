@@ -125,6 +125,9 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			if (becomes == fateHeld && probe || f.undecided()) && node.probes < math.MaxUint8 {
 				node.probes++ // let another one try next time
 			}
+			if becomes == fateHeld && f.refusal != nil {
+				node.err = f.refusal
+			}
 			if becomes == fateRewritten {
 				l.bodies.leave(node.item.slab)
 				node.item.Body, node.item.slab = result.Body, nil

@@ -11,8 +11,8 @@ type batchLimits struct {
 	class    uint8  // of service
 	probe    bool   // one action, see takeProbe
 
-	elsewhere bool // see takeElsewhere
-	tried     int
+	elsewhere, fresh bool // see takeElsewhere
+	tried            int
 
 	// A part of a split batch keeps to these: what was learned or tuned does not
 	// cut it any smaller, it is being halved as it is.

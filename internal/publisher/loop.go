@@ -144,7 +144,7 @@ func (l *loop[V, R]) wanted() bool {
 
 // wantedOf is wanted for one class.
 func (l *loop[V, R]) wantedOf(class uint8) bool {
-	if l.pending.retryWaits(class) {
+	if l.pending.retryWaits(class) || l.gate.shut != nil && l.fresh()&(1<<class) != 0 {
 		return true
 	}
 	c := l.pending.classes[class]

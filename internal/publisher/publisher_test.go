@@ -74,7 +74,7 @@ func start(t *testing.T, s *service, change func(*Config[int, int])) (*Publisher
 				}
 				return false
 			},
-			Delivered: func() {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
+			Delivered: func() {}, Suspect: func(*IndexError) {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Closed: func(context.Context) error { return nil },
 		},
 		NewID:       func() string { return "batch" },
@@ -275,6 +275,8 @@ func (g *leavingGate) Enter() (Permit, bool) {
 	g.out.Add(1)
 	return &leavingPermit{gate: g}, true
 }
+
+func (*leavingGate) Early(bool) {}
 
 func (g *leavingGate) State() GateState {
 	if g.asked++; g.asked == g.n {

@@ -12,6 +12,7 @@ type refusals struct {
 	keys   map[string]struct{} // at most manyKeys
 	last   instant             // one was refused
 	tried  int                 // probes refused since there were many
+	seen   uint64              // what was accepted after this item came when the index was suspected, and none of it was tried
 	// loop.gate.others when the last one was refused after many.
 	othersThen uint64
 
@@ -53,6 +54,7 @@ func (r *refusals) many() bool { return len(r.keys) >= manyKeys }
 type IndexError struct {
 	Reason string
 	Err    error // of the last request, or nil
+	Probe  bool  // that request was a probe
 }
 
 func (e *IndexError) Error() string {
@@ -102,12 +104,25 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 		f.reply.Service = ServiceUnclear
 	case probe, l.refusals.many() && l.refusals.reason == reason:
 		f.reply.Service = ServiceRefuses
-		f.refusal = &IndexError{reason, f.reply.Err}
+		f.refusal = &IndexError{reason, f.reply.Err, probe}
 		l.refusals.othersThen = l.gate.others
+		if l.refusals.many() && l.gate.shut == nil {
+			l.refusals.seen = l.pending.newest
+		}
 		if probe {
 			l.refusals.tried++
 		}
 	}
+}
+
+// fresh returns the classes, as bits, in which an item waits that came in after the index was
+// suspected: it is not one of those that are refused, so it is tried at once.
+func (l *loop[V, R]) fresh() uint64 {
+	newest := l.limits().newest
+	if l.pending.newest <= l.refusals.seen || newest <= l.refusals.seen || !errors.As(l.gate.shut, new(*IndexError)) {
+		return 0
+	}
+	return l.pending.since(l.refusals.seen, newest)
 }
 
 // exonerate notes that the gate has been opened because the service has applied an

@@ -85,13 +85,13 @@ func TestProbesGoElsewhere(t *testing.T) {
 	}
 	var order []uint64
 	for tried := range n {
-		r := p.takeElsewhere(0, n, tried)
+		r := p.takeElsewhere(0, n, tried, false)
 		p.at(r).probes++
 		order = append(order, p.at(r).seq)
 		p.retry(r, 0)
 		p.promote(0)
 	}
-	assert.Equal(t, none, p.takeElsewhere(0, n, n), "all have been tried")
+	assert.Equal(t, none, p.takeElsewhere(0, n, n, false), "all have been tried")
 	assert.EqualValues(t, n, order[0], "the newest")
 	assert.EqualValues(t, n-1, order[2])
 	first := map[uint64]bool{}
@@ -104,5 +104,5 @@ func TestProbesGoElsewhere(t *testing.T) {
 		quarters[(seq-1)/25] = true
 	}
 	assert.Len(t, quarters, 4, "ten probes have been everywhere: %v", order[:10])
-	assert.Equal(t, none, newPending[int]().takeElsewhere(0, 0, 0))
+	assert.Equal(t, none, newPending[int]().takeElsewhere(0, 0, 0, false))
 }

@@ -33,6 +33,9 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	default:
 		n = l.judge(f, now, progress)
 	}
+	if f.refusal != nil {
+		l.p.config.Hooks.Suspect(f.refusal)
+	}
 	l.endSingle(f, now)
 	l.copyOut(l.bodies.take())
 	counted := l.account(func(s *Stats) {

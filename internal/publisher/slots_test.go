@@ -422,6 +422,7 @@ func TestATrialWhoseTimeIsUpSaysNothingAndUsesNoAttempt(t *testing.T) {
 // counting is an open gate that counts the failures it is told of.
 type counting struct{ failed atomic.Int64 }
 
+func (g *counting) Early(bool)            {}
 func (g *counting) State() GateState      { return GateState{} }
 func (g *counting) Enter() (Permit, bool) { return countingPermit{g}, true }
 

@@ -14,7 +14,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	if l.probe {
 		r := none
 		if l.elsewhere {
-			r = p.takeElsewhere(l.class, l.newest, l.tried)
+			r = p.takeElsewhere(l.class, l.newest, l.tried, l.fresh)
 		}
 		if r == none {
 			r = p.takeProbe(l.class, l.newest)
@@ -116,9 +116,9 @@ func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 // takeElsewhere takes an action to try with after many in a row have been refused
 // for the same reason: if only these are to be refused, any other finds it out. By
 // turns it is the newest, which nobody knows anything about, and one from anywhere,
-// because what is refused may lie close together. It returns none if all have been
-// tried.
-func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int) ref {
+// because what is refused may lie close together. fresh says that the newest has just come
+// in. It returns none if all have been tried.
+func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int, fresh bool) ref {
 	var refs []ref
 	consider := func(r ref) {
 		if n := p.at(r); n.probes == 0 && (n.sent || p.place(r) <= newest) {
@@ -150,7 +150,7 @@ func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int) ref {
 		}
 	}
 	place := 0.0
-	if c.elsewhere%2 != 0 {
+	if c.elsewhere%2 != 0 && !fresh {
 		_, place = math.Modf(float64(c.elsewhere) * math.Phi) // multiples of the golden ratio never come close together
 	}
 	c.elsewhere++

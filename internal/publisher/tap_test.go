@@ -114,6 +114,8 @@ func (g *halfOpenGate) Enter() (Permit, bool) {
 	return &halfOpenPermit{g}, true
 }
 
+func (*halfOpenGate) Early(bool) {}
+
 func (g *halfOpenGate) State() GateState { return GateState{Shut: ErrShut, Ready: !g.out.Load()} }
 
 type halfOpenPermit struct{ g *halfOpenGate }
