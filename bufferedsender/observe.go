@@ -34,10 +34,12 @@ type observer struct {
 	failures     lineLimit // and about documents that have failed
 	telemetry    *telemetry
 	deadLetters  deadletter.Sink                 // or nil
+	applied      *applied                        // or nil
 	onPurged     func(context.Context, []string) // of Hold, or nil
 	onHeld       func()                          // nil: nobody wants to know
 	suspect      func(why *publisher.IndexError) // see publisher.Hooks
 	feed         *feed                           // nil without a queue
+	endpoint     string
 	index        string
 	panics       atomic.Int64 // recovered in handlers
 	letters      atomic.Int64 // that deadLetters has taken
@@ -55,7 +57,12 @@ type observer struct {
 
 func newObserver(o *settings, d documents, t *telemetry) *observer {
 	h := d.handled()
+	var versions *applied
+	if o.versioned && o.DeadLetters != nil {
+		versions = &applied{versions: make(map[string]int64)}
+	}
 	return &observer{
+		applied:      versions,
 		handlers:     o.Handlers,
 		documents:    d,
 		handled:      h,
@@ -64,6 +71,7 @@ func newObserver(o *settings, d documents, t *telemetry) *observer {
 		telemetry:    t,
 		deadLetters:  o.DeadLetters,
 		onPurged:     o.held().OnPurged,
+		endpoint:     t.endpoint,
 		index:        t.index,
 	}
 }
@@ -260,6 +268,7 @@ func (o *observer) ending(all []settlement) (written bool) {
 		// again it does what they all did.
 		if all[i].Outcome != publisher.Completed && all[i].Outcome != publisher.Returned && all[i].Carrier != nil && !all[i].Withdrawn {
 			letters = append(letters, o.letter(&all[i]))
+			o.applied.failed(all[i].Item.Key, all[i].Carrier.Value.version)
 		}
 	}
 	if len(letters) == 0 {
@@ -295,7 +304,7 @@ func (o *observer) letter(s *settlement) deadletter.Letter {
 		requestID = "" // no reply has ended it
 	}
 	return deadletter.Letter{
-		Index: o.index, Key: s.Item.Key, Action: s.Carrier.Value.typ, Version: s.Carrier.Value.version, Document: documentOf(s.Carrier.Body),
+		Endpoint: o.endpoint, Index: o.index, Key: s.Item.Key, Action: s.Carrier.Value.typ, Version: s.Carrier.Value.version, Document: documentOf(s.Carrier.Body),
 		Status: err.Status, Message: err.Message, RequestID: requestID, Attempts: s.Item.Attempt,
 		Unknown: s.Unknown, Unsent: s.Outcome == publisher.Unsent, Error: err.Error(),
 		First: now.Add(-s.Waited), Last: now, Tag: o.tag(&s.Item.Value),
@@ -319,6 +328,7 @@ func (o *observer) settled(s *settlement, err error) (reported bool) {
 			return false // it has no end here
 		}
 	}
+	o.applied.settled(s)
 	o.guard("MeterProvider", func() {
 		o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
 	})

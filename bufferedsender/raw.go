@@ -83,7 +83,12 @@ func (s *sender) addRaw(ctx context.Context, actions []models.RawAction) error {
 func (s *sender) info() models.SenderInfo {
 	limits := s.Control().Limits
 	endpoint, index := namesOf(s.keyField.indexer)
+	var applied func(key string) int64
+	if a := s.observer.applied; a != nil {
+		applied = a.of
+	}
 	return models.SenderInfo{
+		Applied:  applied,
 		Endpoint: endpoint, IndexName: index,
 		MaxBufferedActions: limits.MaxBufferedActions, MaxBufferedBytes: limits.MaxBufferedBytes,
 		RequestTimeout: s.options.RequestTimeout, UnknownWait: s.options.UnknownWait,

@@ -57,6 +57,9 @@ type SenderInfo struct {
 	Pending int
 	// Held is why it sends nothing now: its breaker is open, or it is paused. nil if it sends.
 	Held error
+	// Applied returns the highest version that it has applied of a key since it wrote a dead
+	// letter of that, 0 if it does not know one. nil without Folding.Version.
+	Applied func(key string) int64
 }
 
 // At reports whether the sender writes to the service of that address, as far as is known: it is true if one of the

@@ -31,7 +31,8 @@ func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error)
 			break
 		}
 	}
-	return discarded, errors.Join(append(errs, p.err())...)
+	left, err := p.settle()
+	return discarded - left, errors.Join(append(errs, p.err(), err)...)
 }
 
 // discardEntry is how many letters an entry of a journal names.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -308,4 +309,93 @@ func TestALetterThatIsFoldedWithSomethingNewLosesNeither(t *testing.T) {
 		require.Empty(t, w.letters())
 		require.Error(t, sender.Close(t.Context()))
 	})
+}
+
+// Letters that are still bad are answered, however many they are: that the index may be the
+// cause is no reason to wait for it.
+func TestReplayOfLettersThatAreStillBadEndsAndSaysWhy(t *testing.T) {
+	for _, status := range []int{400, 429} {
+		for _, n := range []int{5, 200, 2500} {
+			t.Run(fmt.Sprintf("%d letters, status %d", n, status), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					var bad []deadletter.Letter
+					rule := searchtest.Fault{Operation: searchtest.OpIndexDocuments}
+					for i := range n {
+						key := fmt.Sprint("bad", i)
+						bad = append(bad, deadletter.Letter{Index: "hotels", Key: key, Action: models.ActionTypeUpload, Document: json.RawMessage(fmt.Sprintf(`{"id":%q}`, key)), Message: "first", Status: status})
+						rule.Documents = append(rule.Documents, searchtest.DocumentFault{Keys: []string{key}, Status: status, Message: "still bad"})
+					}
+					require.NoError(t, w.f.Write(t.Context(), bad))
+					w.srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{rule}})
+					sender := senderOf(w, bufferedsender.Options[models.Document]{})
+					var late time.Duration // of live writes
+					stop := make(chan struct{})
+					var live sync.WaitGroup
+					live.Go(func() {
+						for i := 0; ; i++ {
+							select {
+							case <-stop:
+								return
+							case <-time.After(20 * time.Second):
+							}
+							began := time.Now()
+							_, err := sender.IndexDocumentsAndWait(t.Context(), []models.IndexDocumentsAction[models.Document]{models.UploadAction(models.Document{"id": fmt.Sprint("live", i)})}, nil)
+							assert.NoError(t, err)
+							late = max(late, time.Since(began))
+						}
+					})
+					began := time.Now()
+					report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
+					took := time.Since(began)
+					t.Logf("%v %+v %v", took, report, err)
+					assert.LessOrEqual(t, took, time.Minute)
+					assert.Zero(t, report.Delivered)
+					if report.Failed < n {
+						require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+						assert.ErrorContains(t, err, "still bad")
+					}
+					time.Sleep(time.Minute)
+					close(stop)
+					live.Wait()
+					assert.LessOrEqual(t, late, 10*time.Second)
+					letters := w.letters()
+					require.Len(t, letters, n)
+					for _, l := range letters {
+						assert.False(t, l.Unknown)
+					}
+					w.srv.SetFaults(nil)
+					report, err = deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
+					require.NoError(t, err)
+					require.Equal(t, deadletter.Report{Sent: n, Delivered: n}, report)
+					_ = sender.Close(t.Context())
+				})
+			})
+		}
+	}
+}
+
+// What the program has written since the letter was, with a newer version, stays.
+func TestALetterIsNotPutOverANewerVersionThatTheSenderHasApplied(t *testing.T) {
+	w := newWorld(t)
+	w.addField(models.SearchField{Name: "v", Type: models.DataTypeInt64})
+	version := func(d models.Document) int64 { return int64(d["v"].(int)) }
+	sender := senderOf(w, bufferedsender.Options[models.Document]{Folding: &bufferedsender.Folding[models.Document]{Version: version}})
+	w.refuseAll()
+	require.NoError(t, sender.UploadDocuments(t.Context(), models.Document{"id": "a", "v": 5}, models.Document{"id": "b", "v": 5}))
+	require.Error(t, sender.Flush(t.Context(), nil))
+	letters := w.letters()
+	require.Len(t, letters, 2)
+	require.Equal(t, w.srv.URL(), letters[0].Endpoint)
+	w.srv.SetFaults(nil)
+	require.NoError(t, sender.UploadDocuments(t.Context(), models.Document{"id": "a", "v": 9}))
+	require.NoError(t, sender.Flush(t.Context(), nil))
+	report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
+	require.NoError(t, err)
+	require.Equal(t, deadletter.Report{Sent: 1, Delivered: 1, Outdated: 1}, report)
+	require.Empty(t, w.letters())
+	document, ok := w.srv.Document("hotels", "a")
+	require.True(t, ok)
+	require.JSONEq(t, `{"id":"a","name":null,"v":9}`, string(document))
+	require.NoError(t, sender.Close(t.Context()))
 }

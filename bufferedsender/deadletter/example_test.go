@@ -149,7 +149,7 @@ func ExampleReplay() {
 	})
 	fmt.Printf("%+v %v\n", report, err)
 	// Output:
-	// {Sent:3 Delivered:3 Failed:0 Skipped:0 OtherIndexes:0} <nil>
+	// {Sent:3 Delivered:3 Failed:0 Skipped:0 OtherIndexes:0 Outdated:0} <nil>
 }
 
 // The documents are at fault: they are mended on their way. The same function
@@ -183,7 +183,7 @@ func ExampleReplay_document() {
 	document, _ := srv.Document("hotels", "3")
 	fmt.Println(string(document))
 	// Output:
-	// {Sent:3 Delivered:3 Failed:0 Skipped:0 OtherIndexes:0} <nil>
+	// {Sent:3 Delivered:3 Failed:0 Skipped:0 OtherIndexes:0 Outdated:0} <nil>
 	// {"id":"3","rating":5}
 }
 
@@ -220,7 +220,7 @@ func ExampleRefusedError() {
 	}
 	// Output:
 	// hotel 2 status 400
-	// {Sent:3 Delivered:2 Failed:1 Skipped:0 OtherIndexes:0} <nil>
+	// {Sent:3 Delivered:2 Failed:1 Skipped:0 OtherIndexes:0 Outdated:0} <nil>
 	// 2 2 There is no such hotel. <nil>
 }
 

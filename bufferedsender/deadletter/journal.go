@@ -3,6 +3,7 @@ package deadletter
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 // entry is a line of a journal: what has become of letters of its file.
 type entry struct {
+	stamp
 	// Done are the numbers of letters that were delivered or discarded.
 	Done []int64 `json:"done,omitempty"`
 	// Again are letters that were refused again.
@@ -111,7 +113,13 @@ func readJournal(dir fs.FS, stem string) (journal, error) {
 		if l.long || json.Unmarshal(l.raw, &e) != nil {
 			continue
 		}
-		j.add(e)
+		newer := (*formatError)(nil)
+		switch err := e.check(l.raw, "{"); {
+		case errors.As(err, &newer):
+			return j, fmt.Errorf("%s%s: line %d: %w", stem, journalExt, l.number, err)
+		case err == nil:
+			j.add(e)
+		}
 	}
 	return j, nil
 }
@@ -123,6 +131,7 @@ func appendEntry(dir disk.Folder, stem string, e entry) error {
 	if err != nil {
 		return err
 	}
+	encoded = stamped(nil, "{", encoded[1:])
 	name := stem + journalExt
 	size, last, err := endOf(dir, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

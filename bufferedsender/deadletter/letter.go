@@ -11,8 +11,10 @@ import (
 // Letter is one action that a sender has given up, with everything that is known
 // about why.
 type Letter struct {
-	// Index is the name of the index that the action was for.
-	Index string `json:"index,omitempty"`
+	// Endpoint is the service, and Index the name of the index, that the action was for; ""
+	// if the sender does not know. Replay sends a letter to no other one.
+	Endpoint string `json:"endpoint,omitempty"`
+	Index    string `json:"index,omitempty"`
 	// Key is the key of the document.
 	Key string `json:"key"`
 	// Action is what was to be done with the document.

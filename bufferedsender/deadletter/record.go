@@ -13,6 +13,7 @@ type record struct {
 	// N is the letter's name within its file. It begins at 1, and is kept when
 	// the file is rewritten.
 	N int64 `json:"n"`
+	stamp
 	Letter
 }
 
@@ -20,6 +21,9 @@ type record struct {
 func parseRecord(raw []byte) (record, error) {
 	var r record
 	if err := json.Unmarshal(raw, &r); err != nil {
+		return record{}, err
+	}
+	if err := r.check(bytes.TrimSuffix(raw, []byte("\n")), recordHead(r.N)); err != nil {
 		return record{}, err
 	}
 	switch {
@@ -52,14 +56,13 @@ func encodeLetter(l Letter) ([]byte, error) {
 // appendRecord appends the line of an encoded letter. The number is put in front
 // here because it is known only under the lock, and encoding needs none.
 func appendRecord(dst []byte, n int64, encoded []byte) []byte {
-	dst = append(dst, `{"n":`...)
-	dst = strconv.AppendInt(dst, n, 10)
-	dst = append(dst, ',')
-	return append(dst, encoded[1:]...)
+	return append(stamped(dst, recordHead(n), encoded[1:len(encoded)-1]), '\n')
 }
 
+func recordHead(n int64) string { return `{"n":` + strconv.FormatInt(n, 10) + "," }
+
 // numberBytes is how much longer appendRecord makes a letter at the most.
-const numberBytes = len(`"n":9223372036854775807,`)
+const numberBytes = len(`"n":9223372036854775807,"format":9223372036854775807,"crc":"00000000",`)
 
 // redact removes what holds, or may quote, the document.
 func redact(l Letter) Letter {

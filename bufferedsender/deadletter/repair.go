@@ -23,7 +23,11 @@ func repair(dir disk.Folder, name string) (int64, error) {
 	}
 	switch {
 	case letter: // which only lacks its line feed
-		return size + 1, disk.Append(dir, name, []byte("\n"))
+		err = disk.Append(dir, name, []byte("\n"))
+		if disk.Full(err) { // it is read without
+			return size, nil
+		}
+		return size + 1, err
 	case begin == 0:
 		return 0, dir.Remove(name)
 	}

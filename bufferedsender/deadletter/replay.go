@@ -20,7 +20,9 @@ type Sender interface {
 	// Without an error all of them were applied. With one it returns the results of
 	// those that it has accepted, which are the first ones; one with Succeeded was
 	// applied. It sends the documents as they are, and keeps the order of the actions
-	// of a key that are given to it one call after another.
+	// of a key that are given to it one call after another. models.ErrWithdrawn in the
+	// chain of the error says that it has ended the call early: results without a status
+	// are then of actions that it does not send any more.
 	AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 }
 
@@ -94,13 +96,20 @@ type Report struct {
 	Failed int
 	// Skipped is how many stay without having been sent, and damaged lines.
 	Skipped int
-	// OtherIndexes is how many were passed over because they are of another index.
+	// OtherIndexes is how many were passed over because they are of another index, or of
+	// one of that name at another service.
 	OtherIndexes int
+	// Outdated is how many were not sent because the index has a document with a higher
+	// Letter.Version: another letter of the key was delivered, or the sender has applied
+	// it since it wrote a letter of the key. They are no letters any more.
+	Outdated int
 }
 
 // Replay sends the letters of an index again, as they are, oldest first, and
 // removes those that are applied. The others stay, in their place. index is
-// Letter.Index, which is the name of the sender's index. Of a
+// Letter.Index, which is the name of the sender's index; the error says so if it is
+// another one. Letters of another service stay: to move them, write them without
+// Endpoint to a File, and then discard them. Of a
 // bufferedsender.BufferedSender, whatever its type, to is what Raw returns.
 //
 // The letters of a key are sent one after the other, each when the one before
@@ -113,7 +122,9 @@ type Report struct {
 //
 // A nil error means that each letter was dealt with as the Report says. When ctx
 // ends or the File is closed, Replay returns the cause without waiting for what
-// is under way; so it does when ten letters in a row are not accepted. What was
+// is under way; so it does when ten letters in a row are not accepted, and when the
+// sender ends a call early, as it does after three probes while it holds the index to
+// be the cause of refusals: then nothing is mended yet. What was
 // not known to be applied is then still there and is sent again by the next
 // Replay: at least once, never lost. The error is ErrBusy if a Replay or Discard
 // is going on.
@@ -127,6 +138,13 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 	if nilcheck.IsNil(to) {
 		return Report{}, errors.New("deadletter: sender is nil: use the Raw of a BufferedSender")
 	}
+	var info models.SenderInfo
+	if known, ok := to.(models.InfoSender); ok {
+		info = known.Info()
+	}
+	if info.IndexName != "" && info.IndexName != index {
+		return Report{}, fmt.Errorf("deadletter: letters of index %q through a sender of %q: got two indexes, want one; use a sender of %[1]q", index, info.IndexName)
+	}
 	options := opts.withDefaults()
 	p, err := f.beginWalk(ctx)
 	if err != nil {
@@ -134,8 +152,8 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 	}
 	defer p.end()
 	r := &replay{
-		walk: p, options: options, index: index, to: to,
-		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}),
+		walk: p, options: options, index: index, to: to, info: info,
+		seed: maphash.MakeSeed(), held: make(map[uint64]struct{}), newest: make(map[string]int64),
 	}
 	var errs []error
 	for _, stem := range p.stems {
@@ -150,8 +168,12 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 		if err := p.rewrite(stem); err != nil {
 			errs = append(errs, err) // the letters are all right all the same
 		}
+		if r.holdOwed(stem); p.unsure == stem && p.owes(stem) {
+			break // which keys it is about is not known
+		}
 	}
-	return r.report, errors.Join(append(errs, r.notAccepted())...)
+	_, err = p.settle()
+	return r.report, errors.Join(append(errs, r.notAccepted(), err)...)
 }
 
 // replay is one call of Replay.
@@ -160,10 +182,15 @@ type replay struct {
 	options ReplayOptions
 	index   string
 	to      Sender
+	info    models.SenderInfo // of to, empty if it is not known
 	report  Report
 
 	seed maphash.Seed
 	held map[uint64]struct{} // hashes of the keys of letters that stay
+	// newest has the version of the newest letter of a key that was delivered, if that has one.
+	newest map[string]int64
+
+	owed []string // keys of letters of a file that were delivered, which is not recorded
 
 	refused   int   // letters that the sender did not accept
 	inARow    int   // of them, without an accepted one in between
@@ -195,7 +222,7 @@ func (r *replay) file(stem string) error {
 		if err != nil {
 			return err
 		}
-		if rec.Index != r.index {
+		if rec.Index != r.index || !r.info.At(rec.Endpoint) {
 			r.report.OtherIndexes++
 			continue
 		}
@@ -235,6 +262,17 @@ func (r *replay) take(w *window, rec record) bool {
 	return true
 }
 
+// holdOwed holds the keys of letters that were delivered, and may be sent again: what is behind
+// them would be undone.
+func (r *replay) holdOwed(stem string) {
+	if r.walk.owes(stem) {
+		for _, key := range r.owed {
+			r.held[r.hash(key)] = struct{}{}
+		}
+	}
+	r.owed = nil
+}
+
 // skip keeps a letter that was not sent.
 func (r *replay) skip(l Letter, why error) {
 	r.report.Skipped++
@@ -243,14 +281,25 @@ func (r *replay) skip(l Letter, why error) {
 
 // keep notes that a letter stays.
 func (r *replay) keep(l Letter, why error) {
-	r.held[maphash.String(r.seed, l.Key)] = struct{}{}
+	r.held[r.hash(l.Key)] = struct{}{}
 	r.options.Kept(l, why)
 }
 
 func (r *replay) isHeld(key string) bool {
-	_, held := r.held[maphash.String(r.seed, key)]
+	_, held := r.held[r.hash(key)]
 	return held
 }
+
+// outdated reports whether the index has a newer version than that of a letter.
+func (r *replay) outdated(l Letter) bool {
+	newest := r.newest[l.Key]
+	if r.info.Applied != nil {
+		newest = max(newest, r.info.Applied(l.Key))
+	}
+	return l.Version != 0 && l.Version < newest
+}
+
+func (r *replay) hash(key string) uint64 { return maphash.String(r.seed, key) }
 
 // notAccepted says that letters were not accepted by the sender.
 func (r *replay) notAccepted() error {

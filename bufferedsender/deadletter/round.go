@@ -3,6 +3,7 @@ package deadletter
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -47,13 +48,22 @@ func (w *window) round() []letter {
 func (r *replay) send(w *window) error {
 	for len(w.letters) > 0 {
 		var round []letter
+		var outdated entry
 		for _, l := range w.round() {
 			if r.isHeld(l.Key) { // since it was put into the window
 				r.skip(l.Letter, ErrHeld)
 				continue
 			}
+			if r.outdated(l.Letter) {
+				outdated.Done = append(outdated.Done, l.place.n)
+				continue
+			}
 			round = append(round, l)
 		}
+		if err := r.walk.record(w.stem, w.journal, outdated); err != nil {
+			return err
+		}
+		r.report.Outdated += len(outdated.Done)
 		for len(round) > 0 {
 			n, err := r.call(w, round)
 			if err != nil {
@@ -82,7 +92,7 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 	}
 	results, sendErr := r.to.AddAndWait(r.walk.ctx, actions)
 	results = results[:min(len(results), len(round))]
-	ended := r.walk.err()
+	ended, takenBack := r.walk.err(), errors.Is(sendErr, models.ErrWithdrawn)
 
 	var e entry
 	var failed []int // positions in round
@@ -93,8 +103,11 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 		case result.Succeeded || sendErr == nil:
 			e.Done = append(e.Done, l.place.n)
 			r.report.Delivered++
-		case ended != nil && result.StatusCode == 0 && !r.walk.recorded(l.place):
-			// Still under way. If it fails, Write is given it.
+			if l.Version != 0 {
+				r.newest[l.Key] = l.Version
+			}
+		case (ended != nil || takenBack) && result.StatusCode == 0 && !r.walk.recorded(l.place):
+			// Still under way, or not sent. If it fails, Write is given it.
 		default:
 			failed = append(failed, i)
 			r.report.Failed++
@@ -106,11 +119,19 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 	if err := r.walk.record(w.stem, w.journal, e); err != nil {
 		return 0, err
 	}
+	if r.walk.owes(w.stem) {
+		for _, l := range round {
+			r.owed = append(r.owed, l.Key)
+		}
+	}
 	for _, i := range failed {
 		r.keep(round[i].Letter, &RefusedError{Result: results[i]})
 	}
 	if ended != nil {
 		return 0, ended
+	}
+	if takenBack {
+		return 0, fmt.Errorf("the sender has ended a call early: %w", sendErr)
 	}
 	return r.accepted(round, len(results), sendErr)
 }

@@ -4,6 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
@@ -16,6 +20,9 @@ type walk struct {
 	cancel context.CancelCauseFunc
 	stems  []string
 	ended  chan struct{}
+	// owed are, by stem, the entries for which the disk has no room. Other files may make some.
+	owed   map[string]entry
+	unsure string // stem of a file of which what is owed was there when the walk began
 }
 
 // beginWalk seals what there is. The caller calls end.
@@ -32,7 +39,7 @@ func (f *File) beginWalk(ctx context.Context) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &walk{f: f, stems: stems, ended: make(chan struct{})}
+	p := &walk{f: f, stems: stems, ended: make(chan struct{}), owed: make(map[string]entry)}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	f.walk = p
 	return p, nil
@@ -59,22 +66,65 @@ func (p *walk) journal(stem string) (journal, error) {
 	j, err := readJournal(p.f.dir, stem)
 	if err == nil && !j.empty() && p.f.journals[stem] == 0 {
 		err = p.f.record(stem, entry{}) // which repeats what is there
+		if disk.Full(err) {
+			p.owed[stem], p.unsure, err = j.entry(), stem, nil
+		}
 	}
 	return j, err
 }
 
-// record makes an entry durable, and adds it to j.
+// record makes an entry durable, and adds it to j. If the disk is full the walk owes it, and
+// the file may still be rewritten, or removed.
 func (p *walk) record(stem string, j *journal, e entry) error {
 	if len(e.Done)+len(e.Again) == 0 {
 		return nil
 	}
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
-	if err := p.f.record(stem, e); err != nil {
-		return err
-	}
 	j.add(e)
-	return nil
+	return p.pay(stem, e)
+}
+
+// pay records an entry, and what is owed of its file. The caller has the lock.
+func (p *walk) pay(stem string, e entry) error {
+	before := p.owed[stem]
+	e.Done, e.Again = append(before.Done, e.Done...), append(before.Again, e.Again...)
+	if len(e.Done)+len(e.Again) == 0 {
+		delete(p.owed, stem)
+		return nil
+	}
+	err := p.f.record(stem, e)
+	if disk.Full(err) {
+		p.owed[stem] = e
+		return nil
+	}
+	if err == nil {
+		delete(p.owed, stem)
+	}
+	return err
+}
+
+// owes reports whether something of a file is not recorded.
+func (p *walk) owes(stem string) bool { _, owes := p.owed[stem]; return owes }
+
+// settle tries again what the full disk had no room for, now that files were removed, and
+// returns how many letters are still there that are done.
+func (p *walk) settle() (left int, err error) {
+	var errs []error
+	for _, stem := range slices.Sorted(maps.Keys(p.owed)) {
+		e := p.owed[stem]
+		p.f.mu.Lock()
+		err := p.pay(stem, entry{})
+		p.f.mu.Unlock()
+		if err = errors.Join(err, p.rewrite(stem)); err == nil && p.owes(stem) {
+			err = fmt.Errorf("cannot record what has become of letters: %w; make room on the disk", syscall.ENOSPC)
+		}
+		if p.owes(stem) {
+			left += len(e.Done)
+		}
+		errs = append(errs, err)
+	}
+	return left, errors.Join(errs...)
 }
 
 // rewrite leaves in a file only what its journal leaves, and then removes the
@@ -89,11 +139,20 @@ func (p *walk) rewrite(stem string) error {
 		return nil
 	}
 	j, err := readJournal(p.f.dir, stem)
+	if err == nil && p.owes(stem) {
+		j.add(p.owed[stem])
+	}
 	if err != nil || j.empty() {
 		return err
 	}
 	size, err := p.copyRest(stem, &j)
 	if errors.Is(err, errNotRewritten) {
+		return nil
+	}
+	if disk.Full(err) { // settle tries again
+		if !p.owes(stem) {
+			p.owed[stem] = entry{}
+		}
 		return nil
 	}
 	if err != nil {
@@ -118,20 +177,24 @@ func (p *walk) rewrite(stem string) error {
 	if err := p.f.dir.SyncNames(); err != nil {
 		return err
 	}
+	delete(p.owed, stem)
 	if size > 0 && p.f.journals[stem] != entries {
 		return nil // Write has appended meanwhile; the next walk sees to it
 	}
 	delete(p.f.journals, stem)
-	return p.f.dir.Remove(stem + journalExt)
+	return disk.Remove(p.f.dir, stem+journalExt)
 }
 
 // errNotRewritten says that a file holds something that cannot be copied.
 var errNotRewritten = errors.New("not rewritten")
 
 // copyRest writes what the journal leaves of a file to another one, durably, and
-// returns its size. If that is 0 there is none. Damaged lines stay as they are,
-// for somebody to look at.
+// returns its size. If that is 0 there is none, and none was written: there may be no
+// room. Damaged lines stay as they are, for somebody to look at.
 func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
+	if rest, err := p.anyRest(stem, j); err != nil || !rest {
+		return 0, err
+	}
 	name := stem + rewriteExt
 	err = disk.WriteNew(p.f.dir, name, func(w *bufio.Writer) error {
 		for l, err := range linesIn(p.f.dir, stem) {
@@ -149,10 +212,20 @@ func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
 		}
 		return nil
 	})
-	if err == nil && size == 0 {
-		err = disk.Remove(p.f.dir, name)
-	}
 	return size, err
+}
+
+// anyRest reports whether the journal leaves anything of a file.
+func (p *walk) anyRest(stem string, j *journal) (bool, error) {
+	for l, err := range linesIn(p.f.dir, stem) {
+		if err != nil {
+			return false, err
+		}
+		if kept, err := l.rest(stem, j); err != nil || len(kept) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // rest returns the line as it is by now, with its line feed, or nothing.

@@ -45,8 +45,8 @@ func TestLettersAreOneReadableLineEach(t *testing.T) {
 	require.Len(t, names, 1)
 	content, err := os.ReadFile(filepath.Join(dir, names[0]))
 	require.NoError(t, err)
-	require.Equal(t, `{"n":1,"index":"hotels","key":"7","action":"upload","document":{"id":"7","v":1},"status":400,"message":"no","requestId":"r1","attempts":1,"error":"refused: no","first":"2026-11-21T12:04:27.123456789Z","last":"2026-11-21T12:04:28.123456789Z"}
-{"n":2,"index":"hotels","key":"8","action":"upload","document":{"id":"8","v":2},"status":400,"message":"no","requestId":"r1","attempts":1,"error":"refused: no","first":"2026-11-21T12:04:27.123456789Z","last":"2026-11-21T12:04:28.123456789Z"}
+	require.Equal(t, `{"n":1,"format":2,"crc":"7455659a","index":"hotels","key":"7","action":"upload","document":{"id":"7","v":1},"status":400,"message":"no","requestId":"r1","attempts":1,"error":"refused: no","first":"2026-11-21T12:04:27.123456789Z","last":"2026-11-21T12:04:28.123456789Z"}
+{"n":2,"format":2,"crc":"3cd3f040","index":"hotels","key":"8","action":"upload","document":{"id":"8","v":2},"status":400,"message":"no","requestId":"r1","attempts":1,"error":"refused: no","first":"2026-11-21T12:04:27.123456789Z","last":"2026-11-21T12:04:28.123456789Z"}
 `, string(content))
 }
 

@@ -1,0 +1,84 @@
+package deadletter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/stretchr/testify/require"
+)
+
+// fill makes a disk full until as many files of letters have been removed.
+func fill(d *disktest.Disk, removals int) {
+	d.Fail = func(op, name string) error {
+		switch {
+		case op == "remove" && strings.HasSuffix(name, lettersExt):
+			removals--
+		case removals > 0 && !slices.Contains([]string{"remove", "rename", "cut", "sync names"}, op):
+			return fmt.Errorf("%s of %s: %w", op, name, syscall.ENOSPC)
+		}
+		return nil
+	}
+}
+
+func TestReplayAndDiscardMakeRoomOnAFullDisk(t *testing.T) {
+	walks := map[string]func(f *File) (gone int, err error){
+		"Replay": func(f *File) (int, error) {
+			service := &service{refused: map[int]bool{2: true}, message: "again"}
+			report, err := Replay(t.Context(), f, testIndex, service, nil)
+			return report.Delivered, err
+		},
+		"Discard": func(f *File) (int, error) {
+			return f.Discard(t.Context(), func(l Letter) bool { return versionOf(l) != 2 })
+		},
+	}
+	for name, walk := range walks {
+		t.Run(name, func(t *testing.T) {
+			d, f := filled(t, &FileOptions{maxFileBytes: 900}, lettersOf(1, 12)...)
+			files := len(d.Files())
+			require.Greater(t, files, 3)
+			fill(d, 2)
+			gone, err := walk(f)
+			require.NoError(t, err)
+			require.Equal(t, 11, gone)
+			require.Equal(t, []int{2}, versionsOf(readAll(t, d)))
+			d.Fail = nil
+			d.Crash(func(string, int) int { return 0 })
+			require.Equal(t, []int{2}, versionsOf(readAll(t, d)), "that is durable")
+		})
+	}
+}
+
+// What can neither be recorded nor removed is still there, and what is behind it of its key waits:
+// sent again it would be put over it.
+func TestADiskThatStaysFullRepeatsLettersInTheirOrder(t *testing.T) {
+	d, f := filled(t, &FileOptions{maxFileBytes: 900}, letterOf("a", 1), letterOf("b", 2), letterOf("c", 3), letterOf("a", 4), letterOf("d", 5))
+	require.Len(t, d.Files(), 2)
+	fill(d, 2)
+	stays := &service{refused: map[int]bool{2: true}, message: "again"}
+	k := kept{}
+	report, err := Replay(t.Context(), f, testIndex, stays, &ReplayOptions{Kept: k.note})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.ErrorIs(t, k[4], ErrHeld)
+	require.Equal(t, Report{Sent: 4, Delivered: 3, Failed: 1, Skipped: 1}, report)
+	d.Crash(func(string, int) int { return 0 })
+	d.Fail = nil
+	require.Subset(t, versionsOf(readAll(t, d)), []int{2, 4})
+
+	f = openDisk(t, d, nil)
+	again := &service{}
+	_, err = Replay(t.Context(), f, testIndex, again, nil)
+	require.NoError(t, err)
+	require.Less(t, slices.Index(again.applied, 1), slices.Index(again.applied, 4))
+	require.Empty(t, readAll(t, d))
+
+	d, f = filled(t, nil, lettersOf(1, 3)...)
+	fill(d, 1)
+	n, err := f.Discard(t.Context(), func(l Letter) bool { return versionOf(l) != 2 })
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.Zero(t, n)
+	require.Len(t, readAll(t, d), 3)
+}
