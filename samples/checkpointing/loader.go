@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +41,9 @@ import (
 //
 // So the mark on disk is never above what is settled, and a rerun that starts
 // behind it leaves no gap. What lies between it and the crash is sent twice.
+//
+// A position is one of a certain file and for a certain index. The checkpoint names
+// both, and a run with another file or index is refused: it would leave out lines.
 
 // Entry is one document: a line of the input.
 type Entry struct {
@@ -58,6 +63,7 @@ type loader struct {
 	input, checkpointFile, refusedFile string
 	saveEvery                          time.Duration
 	closeTimeout                       time.Duration
+	index                              string // where it goes, with the service
 
 	// water knows up to which byte all lines are settled. A line's position is its
 	// end; the bytes between are gaps, which mean nothing.
@@ -76,6 +82,10 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 	at, err := readCheckpoint(l.checkpointFile)
 	if err != nil {
 		return err
+	}
+	l.index = indexOf(indexer)
+	if err := at.check(l.input, l.index); err != nil {
+		return fmt.Errorf("%s: %w; to load the file from its beginning remove the checkpoint, or move it away", l.checkpointFile, err)
 	}
 	l.saved = at
 	fmt.Fprintf(progress, "starting at byte %d\n", at.Offset)
@@ -186,10 +196,14 @@ func (l *loader) settled() {
 
 func (l *loader) save() error {
 	mark, ok := l.water.Mark()
-	at := checkpoint{Offset: mark}
-	if !ok || at == l.saved {
+	if !ok || mark == l.saved.Offset {
 		return nil
 	}
+	before, err := fingerprint(l.input, mark)
+	if err != nil {
+		return err
+	}
+	at := checkpoint{Offset: mark, Index: l.index, Before: before}
 	if err := writeCheckpoint(l.checkpointFile, at); err != nil {
 		return err
 	}
@@ -209,6 +223,57 @@ func (l *loader) fail(err error) {
 // it is settled: in the index, or set aside in the file of refused lines.
 type checkpoint struct {
 	Offset int64 `json:"offset"`
+	// Index is where the lines went, with the service; Before tells the input from another file, see fingerprint.
+	Index  string `json:"index"`
+	Before string `json:"before"`
+}
+
+// check refuses to go on with another index, or with a file that is not the one that was read.
+func (c checkpoint) check(input, index string) error {
+	if c.Offset == 0 {
+		return nil
+	}
+	if c.Index != index {
+		return fmt.Errorf("it is for the index %q, not for %q", c.Index, index)
+	}
+	before, err := fingerprint(input, c.Offset)
+	if err != nil {
+		return err
+	}
+	if before != c.Before {
+		return fmt.Errorf("it does not belong to %s, which was replaced or changed before byte %d", input, c.Offset)
+	}
+	return nil
+}
+
+// indexOf names the index that an indexer writes to.
+func indexOf(indexer bufferedsender.Indexer) string {
+	name := ""
+	if service, ok := indexer.(models.EndpointNamer); ok {
+		name = strings.TrimSuffix(service.Endpoint(), "/")
+	}
+	if index, ok := indexer.(models.IndexNamer); ok {
+		name += "/" + index.IndexName()
+	}
+	return name
+}
+
+// fingerprint is a hash of the beginning of a file, and of what comes before byte at, 64 KiB each: a file that grows
+// keeps it, and one that was replaced has another.
+func fingerprint(path string, at int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	const enough = 64 << 10
+	h := sha256.New()
+	for _, from := range []int64{0, max(0, at-enough)} {
+		if _, err := io.Copy(h, io.NewSectionReader(f, from, min(enough, at))); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 // readCheckpoint returns the checkpoint in a file, the beginning if there is no
@@ -263,7 +328,7 @@ func setAside(path string, record any) error {
 }
 
 func writeSynced(path string, how int, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600) // it has what documents have
 	if err != nil {
 		return err
 	}

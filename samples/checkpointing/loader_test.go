@@ -29,7 +29,7 @@ func TestCheckpointComesBackAsItWasWritten(t *testing.T) {
 	at, err := readCheckpoint(path)
 	require.NoError(t, err, "no file is the beginning")
 	require.Zero(t, at)
-	for _, want := range []checkpoint{{17}, {4000}} {
+	for _, want := range []checkpoint{{17, "https://a/b", "c"}, {Offset: 4000}} {
 		require.NoError(t, writeCheckpoint(path, want))
 		at, err = readCheckpoint(path)
 		require.NoError(t, err)
@@ -39,8 +39,8 @@ func TestCheckpointComesBackAsItWasWritten(t *testing.T) {
 	require.NoError(t, os.WriteFile(path+".tmp", []byte(`{"of`), 0o644))
 	at, err = readCheckpoint(path)
 	require.NoError(t, err)
-	require.Equal(t, checkpoint{4000}, at)
-	require.NoError(t, writeCheckpoint(path, checkpoint{4001}))
+	require.Equal(t, checkpoint{Offset: 4000}, at)
+	require.NoError(t, writeCheckpoint(path, checkpoint{Offset: 4001}))
 }
 
 func FuzzReadCheckpoint(f *testing.F) {
@@ -246,4 +246,55 @@ func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
 	stagetest.LeavesIndexAlone(t, func(flags ...string) {
 		stagetest.Succeeds(t, program, append(flags, "-in", input))
 	})
+}
+
+// A position of another file, or for another index, would leave out lines, and say that all is well.
+func TestACheckpointIsOfOneFileAndOneIndex(t *testing.T) {
+	replace := func(t *testing.T, input, text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(input, []byte(text), 0o644))
+	}
+	for name, c := range map[string]struct {
+		change  func(t *testing.T, l *loader, other bufferedsender.Indexer) bufferedsender.Indexer
+		refused string
+	}{
+		"the same again": {func(*testing.T, *loader, bufferedsender.Indexer) bufferedsender.Indexer { return nil }, ""},
+		"the file has grown": {func(t *testing.T, l *loader, _ bufferedsender.Indexer) bufferedsender.Indexer {
+			old, err := os.ReadFile(l.input)
+			require.NoError(t, err)
+			replace(t, l.input, string(old)+"one more\n")
+			return nil
+		}, ""},
+		"the file was replaced by a longer one": {func(t *testing.T, l *loader, _ bufferedsender.Indexer) bufferedsender.Indexer {
+			replace(t, l.input, strings.Repeat("THIS IS LINE 1.\n", 20))
+			return nil
+		}, "replaced or changed"},
+		"the file was cut off": {func(t *testing.T, l *loader, _ bufferedsender.Indexer) bufferedsender.Indexer {
+			replace(t, l.input, "This is line 1.\n")
+			return nil
+		}, "replaced or changed"},
+		"another index": {func(_ *testing.T, _ *loader, other bufferedsender.Indexer) bufferedsender.Indexer { return other }, "it is for the index"},
+		"a checkpoint that names nothing": {func(t *testing.T, l *loader, _ bufferedsender.Indexer) bufferedsender.Indexer {
+			replace(t, l.checkpointFile, `{"offset":32}`)
+			return nil
+		}, "it is for the index"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := searchtest.NewServer(nil)
+			l, err := load(t, srv, 9)
+			require.NoError(t, err)
+			indexer := c.change(t, l, open(t, searchtest.NewServer(&searchtest.Options{ServiceName: "other"})))
+			if indexer == nil {
+				indexer = open(t, srv)
+			}
+			again := &loader{input: l.input, checkpointFile: l.checkpointFile, refusedFile: l.refusedFile, saveEvery: time.Hour, closeTimeout: 10 * time.Second}
+			err = again.load(t.Context(), indexer, io.Discard)
+			if c.refused == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.refused)
+			require.ErrorContains(t, err, "remove the checkpoint")
+		})
+	}
 }
