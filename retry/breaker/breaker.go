@@ -15,7 +15,7 @@ import (
 // anything but subscribers that this call has to notify of a change.
 //
 // It starts no goroutine, needs no Close, and has a timer only while it is
-// Open. One that is forgotten when open keeps its timer, and so itself, until
+// Open or its probe is under way. One that is forgotten keeps its timer, and so itself, until
 // that fires once.
 type Breaker struct {
 	random func() float64 // in [0, 1); never written after New, but by tests
@@ -93,7 +93,9 @@ func (b *Breaker) Allow() (permit *Permit, err error) {
 			if probe {
 				b.status.Probe = now
 			}
-			return &Permit{breaker: b, generation: b.generation, counted: b.counted, done: done, probe: probe}, nil
+			p := &Permit{breaker: b, generation: b.generation, counted: b.counted, done: done, probe: probe}
+			p.watch()
+			return p, nil
 		}
 		b.refused = true
 	}
@@ -154,6 +156,9 @@ func (b *Breaker) finish(p *Permit, r Result) {
 		return
 	}
 	p.ended = true
+	if p.lost != nil {
+		p.lost.Stop()
+	}
 	now := time.Now()
 	b.wake(now)
 	if p.early {

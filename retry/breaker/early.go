@@ -37,7 +37,9 @@ func (b *Breaker) AllowEarly() (permit *Permit, ok bool) {
 	}
 	b.early.out = true
 	b.status.Counts.Allowed++
-	return &Permit{breaker: b, early: true, trouble: b.status.Trouble}, true
+	permit = &Permit{breaker: b, early: true, trouble: b.status.Trouble}
+	permit.watch()
+	return permit, true
 }
 
 // endEarly takes in what became of a request of AllowEarly.

@@ -35,3 +35,31 @@ func TestAProbeThatNobodyGotIsGivenBack(t *testing.T) {
 		assert.Equal(t, Closed, b.Status().State)
 	})
 }
+
+func TestAProbeThatNeverComesBackEndsByATimeOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, err := New(&Options{Failures: 1})
+		require.NoError(t, err)
+		permit, err := b.Allow()
+		require.NoError(t, err)
+		permit.Done(Result{Outcome: Failure})
+		early, ok := b.AllowEarly()
+		require.True(t, ok)
+		time.Sleep(defaultOpenFor)
+		lost, err := b.Allow()
+		require.NoError(t, err)
+		require.True(t, lost.Probe())
+		time.Sleep(lostAfter + defaultMaxOpenFor)
+		require.Equal(t, HalfOpen, b.Status().State)
+		require.ErrorIs(t, b.Status().Err, errLost)
+		next, err := b.Allow()
+		require.NoError(t, err)
+		_, ok = b.AllowEarly()
+		require.True(t, ok, "nor does it wait for the other one")
+		lost.Done(Result{Outcome: Success})
+		early.Done(Result{Outcome: Success})
+		require.Equal(t, HalfOpen, b.Status().State, "too late")
+		next.Done(Result{Outcome: Success})
+		require.Equal(t, Closed, b.Status().State)
+	})
+}

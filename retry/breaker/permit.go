@@ -1,6 +1,9 @@
 package breaker
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Outcome is what a request says about the service.
 type Outcome uint8
@@ -56,9 +59,23 @@ type Permit struct {
 	counted    uint64 // how many failures had been counted at Allow
 	done       func(error)
 	probe      bool
-	early      bool      // of AllowEarly
-	trouble    time.Time // Status.Trouble then
-	ended      bool      // guarded by the mutex of the breaker
+	early      bool        // of AllowEarly
+	trouble    time.Time   // Status.Trouble then
+	ended      bool        // guarded by the mutex of the breaker
+	lost       *time.Timer // of a probe: it is not waited for any longer; guarded likewise
+}
+
+// lostAfter is how long a breaker waits for its probe. One that has not come back until then
+// counts as a Failure, and the next one may try.
+const lostAfter = 2 * time.Minute
+
+var errLost = fmt.Errorf("the probe has not come back within %v", lostAfter)
+
+// watch has a probe end that is never Done. The caller has the lock.
+func (p *Permit) watch() {
+	if p.Probe() {
+		p.lost = time.AfterFunc(lostAfter, func() { p.Done(Result{Outcome: Failure, Err: errLost}) })
+	}
 }
 
 // Probe reports whether this is the one request that may try, because the breaker is
@@ -69,10 +86,9 @@ func (p *Permit) Probe() bool { return p.probe || p.early }
 // the request has ended; only the first call counts. It is ignored if the
 // breaker has changed its state since Allow, or was reset.
 //
-// If Done is never called, a request of a closed breaker counts as nothing. But
-// a probe that hangs keeps the breaker half-open, with all other requests
-// refused, for as long as it hangs: the breaker cannot know that the probe is
-// lost, and a second one would not be one probe any more. So give the probe a
-// time-out, and end it as Neutral if it was not sent at all. Reset frees a
-// breaker whose probe is lost; Status.Probe shows it.
+// If Done is never called, a request of a closed breaker counts as nothing. A probe
+// keeps the breaker half-open, with all other requests refused, for two minutes: then
+// it counts as a Failure, and what Done says later is ignored. So give the probe a
+// time-out that is shorter, and end it as Neutral if it was not sent at all. Reset frees
+// a breaker at once; Status.Probe shows since when it waits.
 func (p *Permit) Done(r Result) { p.breaker.finish(p, r) }

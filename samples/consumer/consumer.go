@@ -32,6 +32,10 @@ const (
 	// addFor is how long a rebalance may have to wait for room in the buffer: less
 	// than Kafka's rebalance.timeout.ms, or the member loses its partitions.
 	addFor = 10 * time.Second
+	// requestFor is how long a request may take. A partition is handed over when the requests
+	// under way have ended, and UnknownWait later: that, too, has to be less than
+	// rebalance.timeout.ms, 60 s usually, and half of that leaves room for the rest.
+	requestFor = 20 * time.Second
 	// stopFor is how long a member that ends continues to send what it has read.
 	stopFor = 5 * time.Second
 )
@@ -79,6 +83,7 @@ func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *d
 		Limits:            bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 10 * pollLimit},
 		AutoFlushInterval: 200 * time.Millisecond, // how old a commit may be when records are few
 		Retry:             retry.Options{Delay: 100 * time.Millisecond},
+		RequestTimeout:    requestFor,
 		Handlers: events.Multi(
 			events.Track(positionOf, &events.TrackOptions[Product]{Skip: c.skip, Begun: true}),
 			events.Handlers[Product]{BatchCompleted: c.batchCompleted},

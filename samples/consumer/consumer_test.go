@@ -196,7 +196,7 @@ func TestNothingIsPolledWhileNothingCanBeSent(t *testing.T) {
 
 func TestBufferIsNeverFullForARecordThatWasPolled(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, r *rig) {
-		r.faults(searchtest.Fault{Delay: searchtest.Duration(20 * time.Second), Count: 8})
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(15 * time.Second), Count: 8})
 		r.add("p", 5000)
 		c, end := r.consumer()
 		time.Sleep(2 * addFor)

@@ -66,6 +66,25 @@ func TestNextOwnerWritesWhenNoOldRequestCanComeLast(t *testing.T) {
 	})
 }
 
+// A request that hangs must not keep a partition for longer than a rebalance may take.
+func TestRequestThatHangsDoesNotHoldUpARebalance(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, r *rig) {
+		r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Hour), Count: 4})
+		r.add("p", 3000)
+		a := r.member("a")
+		time.Sleep(time.Second)
+		began := time.Now()
+		assigned := make(chan time.Time, 1)
+		b := NewClient(r.group, ClientOptions{OnPartitionsAssigned: func(context.Context, *Client, []int32) {
+			assigned <- time.Now()
+		}})
+		assert.LessOrEqual(t, (<-assigned).Sub(began), 30*time.Second)
+		b.LeaveGroup()
+		r.consumed()
+		require.NoError(t, a.stop())
+	})
+}
+
 func TestLostPartitionIsNotWrittenAnyMore(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, r *rig) {
 		r.faults(searchtest.Fault{Status: 503, RetryAfter: searchtest.Duration(5 * time.Second), Count: 1})

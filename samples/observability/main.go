@@ -24,7 +24,6 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
@@ -98,7 +97,8 @@ func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*stage.Ser
 //
 //	{"state":"circuit open","since":"2026-02-10T12:00:00Z","reason":"…"}
 //
-// with status 200 while the sender sends, if slowly, and 503 while it does not.
+// with status 200 while it wants work, and 503 while it does not. It wants some when the
+// service may be back after an outage, too: a program without work could not find out.
 //
 // That is a readiness: whoever feeds the program should feed it less. Never make
 // it a liveness probe. A program that is restarted because the service is away
@@ -118,7 +118,7 @@ func healthHandler(health func() bufferedsender.Health) http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		if h.State != events.HealthStateHealthy && h.State != events.HealthStateThrottled {
+		if !h.State.WantsWork() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		_, _ = w.Write(append(body, '\n'))

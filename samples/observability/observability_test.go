@@ -7,15 +7,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -53,6 +57,7 @@ func TestHealthIsAReadiness(t *testing.T) {
 	}{
 		{bufferedsender.Health{State: events.HealthStateHealthy, Since: since}, 200, `{"state":"healthy","since":"2026-02-10T12:00:00Z"}`},
 		{bufferedsender.Health{State: events.HealthStateThrottled, Since: since, Reason: "slow", Err: errors.New("slow")}, 200, `{"state":"throttled","since":"2026-02-10T12:00:00Z","reason":"slow"}`},
+		{bufferedsender.Health{State: events.HealthStateHalfOpen, Since: since, Reason: "gone"}, 200, `{"state":"half-open","since":"2026-02-10T12:00:00Z","reason":"gone"}`},
 		{bufferedsender.Health{State: events.HealthStateCircuitOpen, Since: since, Reason: `"gone"`}, 503, `{"state":"circuit open","since":"2026-02-10T12:00:00Z","reason":"\"gone\""}`},
 		{bufferedsender.Health{State: events.HealthStatePaused, Since: since}, 503, `{"state":"paused","since":"2026-02-10T12:00:00Z"}`},
 		{bufferedsender.Health{State: events.HealthStateClosing, Since: since}, 503, `{"state":"closing","since":"2026-02-10T12:00:00Z"}`},
@@ -65,4 +70,27 @@ func TestHealthIsAReadiness(t *testing.T) {
 		assert.JSONEq(t, c.body, w.Body.String())
 		assert.True(t, json.Valid(w.Body.Bytes()))
 	}
+}
+
+// A program that is taken out of its load balancer during an outage gets no work that would find out that it is over.
+func TestHealthComesBackWhenNothingWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, s, err := newSender(t.Context(), sdkmetric.NewMeterProvider())
+		require.NoError(t, err)
+		defer service.Close()
+		service.Faults(searchtest.Fault{Status: http.StatusServiceUnavailable})
+		require.NoError(t, s.UploadDocuments(t.Context(), Reading{ID: "1"}))
+		time.Sleep(time.Minute)
+		health := func() int {
+			w := httptest.NewRecorder()
+			healthHandler(s.Health).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
+			return w.Code
+		}
+		require.Equal(t, http.StatusServiceUnavailable, health())
+		s.Withdraw(func(string, any) bool { return true })
+		service.Faults()
+		time.Sleep(time.Minute)
+		require.Equal(t, http.StatusOK, health())
+		require.NoError(t, s.Close(t.Context()))
+	})
 }
