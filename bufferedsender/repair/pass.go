@@ -24,6 +24,7 @@ const (
 type pass struct {
 	Options
 	what   string // is compared, for the store
+	of     sides
 	meters *meters
 	source Source
 	index  Index

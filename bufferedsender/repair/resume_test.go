@@ -315,3 +315,32 @@ func TestARangeThatCannotBeReleasedIsLogged(t *testing.T) {
 		require.Contains(t, log.String(), "the database is gone")
 	})
 }
+
+// at is an index that says where it is.
+type at struct {
+	half
+	endpoint string
+}
+
+func (a at) IndexName() string { return "hotels" }
+func (a at) Endpoint() string  { return a.endpoint }
+
+// A state of another service or source says nothing about this one, whatever the names.
+func TestAStateOfAnotherSourceOrIndexIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.fill(10)
+		time.Sleep(time.Minute)
+		store, err := NewFileStore(t.TempDir())
+		require.NoError(t, err)
+		run := func(source Source, index Index) error {
+			s := w.sender(nil)
+			_, err := repairer(source, index, s.Raw(), &Options{Store: store, Logger: quiet, SameIndex: true}).Run(t.Context())
+			return err
+		}
+		here := at{half{w, "index"}, "https://here.search.windows.net"}
+		require.NoError(t, run(half{w, "source"}, here))
+		require.NoError(t, run(half{w, "source"}, here))
+		require.ErrorContains(t, run(half{w, "source"}, at{half{w, "index"}, "https://there.search.windows.net"}), "give it another Name or Store")
+		require.NoError(t, run(half{w, "source"}, half{w, "index"}), "it does not say which it is")
+	})
+}

@@ -129,7 +129,7 @@ func (r *Repairer) newPass() (*pass, error) {
 		what += " of " + named.String()
 	}
 	return &pass{
-		Options: o, what: what, meters: m, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]rejection),
+		Options: o, what: what, of: sidesOf(source, index), meters: m, to: to, takes: make(chan struct{}, takesAtOnce), rejected: make(map[string]rejection),
 		source: guardedSource{guardedIndex{source, "source"}, source}, index: guardedIndex{index, "index"},
 	}, nil
 }
@@ -165,7 +165,7 @@ func otherIndex(index Index, to Sender, same bool) error {
 func (p *pass) section(ctx context.Context, after, through string, since time.Time) (_ *section, err error) {
 	s := &section{pass: p, after: after, through: through, name: p.nameOf(after, through)}
 	if p.DryRun { // it disturbs nobody, and knows what was rejected
-		known, err := load(ctx, p.Store, s.name)
+		known, err := load(ctx, p.Store, s.name, p.of)
 		if err != nil {
 			return nil, &rangeError{s.name, err}
 		}
@@ -180,7 +180,7 @@ func (p *pass) section(ctx context.Context, after, through string, since time.Ti
 		return nil, nil
 	}
 	s.unlock = unlock
-	if s.state, err = load(ctx, p.Store, s.name); err != nil {
+	if s.state, err = load(ctx, p.Store, s.name, p.of); err != nil {
 		return nil, errors.Join(&rangeError{s.name, err}, unlock())
 	}
 	if !s.state.Finished.IsZero() {

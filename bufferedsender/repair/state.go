@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -35,6 +36,8 @@ type Store interface {
 type state struct {
 	// Format is 1.
 	Format int `json:"format"`
+	// Of says of which source and index it is. A version before this one did not.
+	Of sides `json:"of,omitzero"`
 	// Through is the last key of the pages that were compared; Done says that all were, Finished when the pass was over.
 	Through  string    `json:"through,omitempty"`
 	Done     bool      `json:"done,omitempty"`
@@ -107,11 +110,12 @@ const (
 
 // fresh begins a new pass; what was rejected stays.
 func (s *state) fresh() {
-	*s = state{Format: 1, Rejected: s.Rejected}
+	*s = state{Format: 1, Of: s.Of, Rejected: s.Rejected}
 }
 
 // load reads the state of a range. Of a pass that was finished only what was rejected is kept.
-func load(ctx context.Context, store Store, name string) (*state, error) {
+// The state of another source or index is refused: with it keys would be left out.
+func load(ctx context.Context, store Store, name string, of sides) (*state, error) {
 	s := &state{Format: 1}
 	text, err := store.Load(ctx, name)
 	if err != nil {
@@ -125,10 +129,46 @@ func load(ctx context.Context, store Store, name string) (*state, error) {
 			return nil, fmt.Errorf("the state that was saved has format %d, and this program knows 1: remove it to begin anew", s.Format)
 		}
 	}
+	if err := s.Of.check(of); err != nil {
+		return nil, err
+	}
+	s.Of = of
 	if s.Rejected == nil {
 		s.Rejected = make(map[string]rejection)
 	}
 	return s, nil
+}
+
+// sides are a source and an index, as far as they say which they are: a table, or the service and the name.
+type sides struct {
+	Source string `json:"source,omitempty"`
+	Index  string `json:"index,omitempty"`
+}
+
+func sidesOf(source Source, index Index) sides {
+	name := func(of any) (text string) {
+		if table, ok := of.(*SQLSource); ok {
+			return "table " + table.Table
+		}
+		if named, ok := of.(models.IndexNamer); ok && named.IndexName() != "" {
+			text = fmt.Sprintf("index %q", named.IndexName())
+		}
+		if at, ok := of.(models.EndpointNamer); ok && at.Endpoint() != "" {
+			text += " at " + strings.TrimSuffix(strings.ToLower(at.Endpoint()), "/")
+		}
+		return text
+	}
+	return sides{name(source), name(index)}
+}
+
+// check refuses to take what is known of one for another.
+func (s sides) check(now sides) error {
+	for _, side := range [][2]string{{s.Source, now.Source}, {s.Index, now.Index}} {
+		if side[0] != "" && side[1] != "" && side[0] != side[1] {
+			return fmt.Errorf("the state that was saved is of %s, and this comparison of %s: give it another Name or Store, or remove the state to begin again", side[0], side[1])
+		}
+	}
+	return nil
 }
 
 func (s *state) save(ctx context.Context, store Store, name string) error {
