@@ -10,7 +10,8 @@ import (
 //
 // A panic in one handler does not keep an event from the others: they run, and
 // it goes on to the sender, which recovers it. If several panic, the sender
-// sees the last. [Track] behind it lets the action hold its mark. ActionAdded alone stops at the first error or panic, because
+// sees the last. [Track] behind it lets the action hold its mark. ActionAdded alone
+// stops at the first error or panic, because
 // that refuses the action: the handlers after it are not called for the action, and
 // those before it have seen one that will not be accepted. Closed runs them all
 // and joins their errors.
@@ -42,7 +43,7 @@ func then[E any](a, b func(context.Context, *E)) func(context.Context, *E) {
 	return func(ctx context.Context, e *E) {
 		returned := false
 		defer func() {
-			if end, ok := any(e).(interface{ veto(err error) }); ok && !returned {
+			if end, ok := any(e).(vetoed); ok && !returned {
 				end.veto(errNotReturned)
 			}
 			b(ctx, e)
@@ -51,6 +52,9 @@ func then[E any](a, b func(context.Context, *E)) func(context.Context, *E) {
 		returned = true
 	}
 }
+
+// vetoed is an event of the end of an action, which may hold a mark.
+type vetoed interface{ veto(err error) }
 
 // errNotReturned is the veto of a handler that has panicked, or ended its goroutine.
 var errNotReturned = errors.New("a handler of the event did not return")
