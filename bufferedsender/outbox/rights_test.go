@@ -50,7 +50,7 @@ func TestARelayNamesWritesThatLeaveNoRows(t *testing.T) {
 	db.exec(t, `CREATE SUBSCRIPTION copies CONNECTION '' PUBLICATION copies WITH (connect = false)`,
 		`INSERT INTO pg_subscription_rel (srsubid, srrelid, srsubstate) SELECT oid, 'app'::regclass, 'r' FROM pg_subscription`)
 	require.Contains(t, says(), "logical replication writes to app, and leaves no rows; run ALTER TABLE app ENABLE ALWAYS TRIGGER "+name)
-	defer db.exec(t, `ALTER SUBSCRIPTION copies SET (slot_name = NONE)`, `DROP SUBSCRIPTION copies`) // else nothing drops the database
+	defer db.exec(t, `ALTER SUBSCRIPTION copies SET (slot_name = NONE)`, `DROP SUBSCRIPTION copies`)
 	log := new(lockedBuffer)
 	tryRelay(t, relay, table, newScripted(), RelayOptions{Logger: logTo(log)})
 	soon(t, "it is logged", func() bool { return strings.Contains(log.String(), "session_replication_role is replica") })

@@ -50,8 +50,8 @@ func (s *stuck) hand(rows bool, settled, now time.Time) {
 	s.works = s.place != sharing && settled.After(s.left)
 }
 
-// move decides at which place the relay is, and reports whether it is another one. alone: no other relay shares the ranges. patience is how long a
-// relay shares them that settles nothing, held how many it has, failed Stats.Failed.
+// move decides at which place the relay is, and reports whether it is another one. alone: no other relay shares the
+// ranges. patience is how long a relay shares them that settles nothing, held how many it has, failed Stats.Failed.
 func (s *stuck) move(now time.Time, alone bool, patience time.Duration, held int, failed int64) (changed bool) {
 	was := s.place
 	switch {

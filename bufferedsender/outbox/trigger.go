@@ -78,8 +78,8 @@ var ErrTriggerDisabled = errors.New("the trigger is disabled")
 // Not seen are, on PostgreSQL: rows that logical replication applies, or a session with session_replication_role =
 // replica writes (unless the trigger is set to ENABLE ALWAYS; a relay logs at its start where the settings of roles or
 // subscriptions cause these); a TRUNCATE of one partition, and partitions that are attached, detached or dropped (call
-// Backfill with their keys); rows of a table that inherits from this one and is not a partition, which needs a trigger of
-// its own. On SQLite: the row that INSERT OR REPLACE deletes because it has another key (unless PRAGMA
+// Backfill with their keys); rows of a table that inherits from this one and is not a partition, which needs a trigger
+// of its own. On SQLite: the row that INSERT OR REPLACE deletes because it has another key (unless PRAGMA
 // recursive_triggers is on); use ON CONFLICT DO UPDATE.
 func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)

@@ -146,7 +146,8 @@ END$truncate$, replace(box, '%', '%%')))) AS w (kind, type, moment, every, body)
 			LATERAL (SELECT format(E'-- azsearch: %s of the column %s to the queue {queue} in %s\n', w.kind, '{attribute}', box) AS mark) AS m`
 
 // postgresUnseen finds writes for which our triggers do not fire: those of sessions that begin with
-// session_replication_role = replica, and those of logical replication. A trigger that is set to ENABLE ALWAYS sees both.
+// session_replication_role = replica, and those of logical replication. A trigger that is set to ENABLE ALWAYS sees
+// both.
 const postgresUnseen = `WITH ours AS (SELECT g.tgrelid, g.tgrelid::regclass || ' ENABLE ALWAYS TRIGGER ' || quote_ident(g.tgname) AS always FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
 		WHERE g.tgenabled = 'O' AND starts_with(p.prosrc, '-- azsearch: row of the column ') AND to_regclass(substring(p.prosrc FROM 'INSERT INTO (\S+) \(queue, class, key\)')) = '{t}'::regclass)
 	SELECT 'session_replication_role is replica for ' || CASE setrole WHEN 0 THEN 'all roles' ELSE 'the role ' || pg_get_userbyid(setrole) END || ': their writes leave no rows; remove the setting, or run ALTER TABLE ' || (SELECT min(always) FROM ours)
