@@ -16,20 +16,3 @@ type Alias struct {
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
-
-// MarshalJSON implements json.Marshaler.
-func (x Alias) MarshalJSON() ([]byte, error) {
-	if x.Indexes == nil {
-		x.Indexes = []string{} // what is missing is said better about an empty list
-	}
-	return encodeObject(x)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *Alias) UnmarshalJSON(b []byte) error {
-	if err := decodeObject(b, x); err != nil {
-		return err
-	}
-	x.AdditionalProperties = withoutContext(x.AdditionalProperties)
-	return nil
-}

@@ -73,30 +73,6 @@ type StopAnalyzer struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (x CustomAnalyzer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *CustomAnalyzer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-// MarshalJSON implements json.Marshaler.
-func (x PatternAnalyzer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *PatternAnalyzer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-// MarshalJSON implements json.Marshaler.
-func (x StandardAnalyzer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *StandardAnalyzer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-// MarshalJSON implements json.Marshaler.
-func (x StopAnalyzer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *StopAnalyzer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
 func (CustomAnalyzer) analyzer()   {}
 func (PatternAnalyzer) analyzer()  {}
 func (StandardAnalyzer) analyzer() {}

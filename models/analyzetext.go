@@ -45,27 +45,3 @@ type AnalyzedToken struct {
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
-
-// MarshalJSON implements json.Marshaler.
-func (x AnalyzeTextRequest) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *AnalyzeTextRequest) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-// MarshalJSON implements json.Marshaler.
-func (x AnalyzeTextResult) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *AnalyzeTextResult) UnmarshalJSON(b []byte) error {
-	if err := decodeObject(b, x); err != nil {
-		return err
-	}
-	x.AdditionalProperties = withoutContext(x.AdditionalProperties)
-	return nil
-}
-
-// MarshalJSON implements json.Marshaler.
-func (x AnalyzedToken) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *AnalyzedToken) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }

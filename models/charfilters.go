@@ -36,18 +36,6 @@ type PatternReplaceCharFilter struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (x MappingCharFilter) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *MappingCharFilter) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
-// MarshalJSON implements json.Marshaler.
-func (x PatternReplaceCharFilter) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *PatternReplaceCharFilter) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
 func (MappingCharFilter) charFilter() {}
 
 func (PatternReplaceCharFilter) charFilter() {}

@@ -39,12 +39,6 @@ type FacetResult struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (f FacetResult) MarshalJSON() ([]byte, error) { return encodeObject(f) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *FacetResult) UnmarshalJSON(b []byte) error { return decodeObject(b, f) }
-
 // FacetType is a Go type that the values of a facet can have.
 type FacetType interface {
 	string | bool | int64 | float64 | time.Time

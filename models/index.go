@@ -96,27 +96,6 @@ func (x SearchIndex) KeyField() (SearchField, bool) {
 	return SearchField{}, false
 }
 
-// encode writes no fields as an empty list: the service refuses a null, and
-// says what is missing from an empty one.
-func (x SearchIndex) encode() ([]byte, error) {
-	if x.Fields == nil {
-		x.Fields = []SearchField{}
-	}
-	return encodeObject(x)
-}
-
-// decode drops "@odata.context", which is about the answer it came in.
-func (x *SearchIndex) decode(b []byte) error {
-	if err := decodeObject(b, x); err != nil {
-		return err
-	}
-	delete(x.AdditionalProperties, "@odata.context")
-	if len(x.AdditionalProperties) == 0 {
-		x.AdditionalProperties = nil
-	}
-	return nil
-}
-
 // CORSOptions lets scripts of other origins query an index.
 type CORSOptions struct {
 	// AllowedOrigins are origins such as "https://example.com:8080", or "*" alone.
@@ -136,20 +115,13 @@ type Suggester struct {
 	// Name is what requests refer to it by: 1 to 128 letters, digits, underscores.
 	Name string `json:"name"`
 	// SearchMode is AnalyzingInfixMatching, which is also what "" is written as.
-	SearchMode string `json:"searchMode"`
+	SearchMode string `json:"searchMode" empty:"\"analyzingInfixMatching\""`
 	// SourceFields are paths of searchable strings with a standard or language
 	// analyzer: "hotelName", "address/city". A suggester added to an existing index
 	// may only use fields added with it.
 	SourceFields []string `json:"sourceFields"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
-}
-
-func (x Suggester) encode() ([]byte, error) {
-	if x.SearchMode == "" {
-		x.SearchMode = AnalyzingInfixMatching
-	}
-	return encodeObject(x)
 }
 
 // EncryptionKey is a key in Azure Key Vault.

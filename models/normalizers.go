@@ -24,12 +24,6 @@ type CustomNormalizer struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (x CustomNormalizer) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *CustomNormalizer) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
 func (CustomNormalizer) normalizer() {}
 
 var normalizerTypes = []object.Type{

@@ -1,21 +1,12 @@
 package models
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-// The objects of definitions and replies are written and read by package object.
-
-func encodeObject(x any) ([]byte, error) { return object.Encode(x) }
-
-func decodeObject(b []byte, x any) error { return object.Decode(b, x) }
-
-func withoutContext(more map[string]json.RawMessage) map[string]json.RawMessage {
-	return object.WithoutContext(more)
-}
+//go:generate go run ./internal/object/methods
 
 const odataType = "@odata.type"
 

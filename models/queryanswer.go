@@ -29,15 +29,3 @@ type QueryCaption struct {
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
-
-// MarshalJSON implements json.Marshaler.
-func (a QueryAnswer) MarshalJSON() ([]byte, error) { return encodeObject(a) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (a *QueryAnswer) UnmarshalJSON(b []byte) error { return decodeObject(b, a) }
-
-// MarshalJSON implements json.Marshaler.
-func (c QueryCaption) MarshalJSON() ([]byte, error) { return encodeObject(c) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *QueryCaption) UnmarshalJSON(b []byte) error { return decodeObject(b, c) }

@@ -53,33 +53,3 @@ type VectorSubscore struct {
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
-
-// MarshalJSON implements json.Marshaler.
-func (d DocumentDebugInfo) MarshalJSON() ([]byte, error) { return encodeObject(d) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *DocumentDebugInfo) UnmarshalJSON(b []byte) error { return decodeObject(b, d) }
-
-// MarshalJSON implements json.Marshaler.
-func (v VectorsDebugInfo) MarshalJSON() ([]byte, error) { return encodeObject(v) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *VectorsDebugInfo) UnmarshalJSON(b []byte) error { return decodeObject(b, v) }
-
-// MarshalJSON implements json.Marshaler.
-func (s QueryResultDocumentSubscores) MarshalJSON() ([]byte, error) { return encodeObject(s) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *QueryResultDocumentSubscores) UnmarshalJSON(b []byte) error { return decodeObject(b, s) }
-
-// MarshalJSON implements json.Marshaler.
-func (s TextSubscore) MarshalJSON() ([]byte, error) { return encodeObject(s) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *TextSubscore) UnmarshalJSON(b []byte) error { return decodeObject(b, s) }
-
-// MarshalJSON implements json.Marshaler.
-func (s VectorSubscore) MarshalJSON() ([]byte, error) { return encodeObject(s) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *VectorSubscore) UnmarshalJSON(b []byte) error { return decodeObject(b, s) }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/go-azsearch/azsearch/internal/wire"
+	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
 // SuggestDocumentsResult is the reply to a request for suggestions.
@@ -131,7 +132,7 @@ type AutocompleteItem struct {
 // MarshalJSON implements json.Marshaler.
 func (r AutocompleteResult) MarshalJSON() ([]byte, error) {
 	r.Results = notNil(r.Results)
-	return encodeObject(r)
+	return object.Encode(r)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. A reply without a list of
@@ -140,7 +141,7 @@ func (r *AutocompleteResult) UnmarshalJSON(b []byte) error {
 	if isNull(b) {
 		return nil
 	}
-	if err := decodeObject(b, r); err != nil {
+	if err := object.Decode(b, r); err != nil {
 		return malformedReply(err)
 	}
 	if r.Results == nil {
@@ -148,9 +149,3 @@ func (r *AutocompleteResult) UnmarshalJSON(b []byte) error {
 	}
 	return nil
 }
-
-// MarshalJSON implements json.Marshaler.
-func (i AutocompleteItem) MarshalJSON() ([]byte, error) { return encodeObject(i) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (i *AutocompleteItem) UnmarshalJSON(b []byte) error { return decodeObject(b, i) }

@@ -15,7 +15,7 @@ type SynonymMap struct {
 	// Name is what fields refer to it by.
 	Name string `json:"name"`
 	// Format is SynonymFormatSolr, which is also what "" is written as.
-	Format string `json:"format"`
+	Format string `json:"format" empty:"\"solr\""`
 	// Synonyms are the rules:
 	//
 	//	USA, United States      all mean the same
@@ -54,22 +54,5 @@ func (r *SynonymRules) UnmarshalJSON(b []byte) error {
 			*r = append(*r, line)
 		}
 	}
-	return nil
-}
-
-// MarshalJSON implements json.Marshaler.
-func (x SynonymMap) MarshalJSON() ([]byte, error) {
-	if x.Format == "" {
-		x.Format = SynonymFormatSolr
-	}
-	return encodeObject(x)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *SynonymMap) UnmarshalJSON(b []byte) error {
-	if err := decodeObject(b, x); err != nil {
-		return err
-	}
-	x.AdditionalProperties = withoutContext(x.AdditionalProperties)
 	return nil
 }

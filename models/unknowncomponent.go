@@ -13,12 +13,6 @@ type UnknownComponent struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (x UnknownComponent) MarshalJSON() ([]byte, error) { return encodeObject(x) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *UnknownComponent) UnmarshalJSON(b []byte) error { return decodeObject(b, x) }
-
 func (UnknownComponent) analyzer() {}
 
 func (UnknownComponent) tokenizer() {}

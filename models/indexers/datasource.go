@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
 // DataSource says where an indexer reads from. It is printed without its secrets.
@@ -61,7 +60,7 @@ type Credentials struct {
 	// ConnectionString is the connection string, or "ResourceId=…;" for a managed identity. The service
 	// never returns it. Empty it is written as null; CreateOrUpdateDataSource of the client writes
 	// Unchanged instead, so that the service keeps the stored one.
-	ConnectionString string `json:"connectionString,omitzero"`
+	ConnectionString string `json:"connectionString" empty:"null"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
@@ -136,12 +135,3 @@ type UnknownPolicy struct {
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
-
-// MarshalJSON implements json.Marshaler. An empty connection string is null.
-func (x Credentials) MarshalJSON() ([]byte, error) {
-	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "connectionString", x.ConnectionString)
-	return object.Encode(x)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *Credentials) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }

@@ -4,6 +4,8 @@ import "github.com/go-azsearch/azsearch/models/internal/object"
 
 // The types of each union, by the values that the service distinguishes them by.
 
+//go:generate go run ../internal/object/methods
+
 func init() {
 	object.Register[ChangeDetectionPolicy, UnknownPolicy]("@odata.type",
 		object.Of[HighWaterMark]("#Microsoft.Azure.Search.HighWaterMarkChangeDetectionPolicy"),
@@ -14,11 +16,3 @@ func init() {
 		object.Of[NativeBlobSoftDelete]("#Microsoft.Azure.Search.NativeBlobSoftDeleteDeletionDetectionPolicy"),
 	)
 }
-
-func (HighWaterMark) changeDetection()     {}
-func (SQLChangeTracking) changeDetection() {}
-func (UnknownPolicy) changeDetection()     {}
-
-func (SoftDeleteColumn) deletionDetection()     {}
-func (NativeBlobSoftDelete) deletionDetection() {}
-func (UnknownPolicy) deletionDetection()        {}

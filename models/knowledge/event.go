@@ -99,24 +99,24 @@ func DecodeEvent(name, data string) (event Event, last bool, err error) {
 	b := []byte(data)
 	switch name {
 	case "retrieval.started":
-		event, err = decode[Started](b)
+		event, err = object.Read[Started](b)
 	case "activity.started":
-		event, err = decode[ActivityStarted](b)
+		event, err = object.Read[ActivityStarted](b)
 	case "activity.completed":
 		var activity Activity
-		activity, err = object.DecodeUnion[Activity](b)
+		activity, err = object.Read[Activity](b)
 		event = ActivityCompleted{activity}
 	case "answer.completed":
-		event, err = decode[AnswerCompleted](b)
+		event, err = object.Read[AnswerCompleted](b)
 	case "references.completed":
-		var list references
-		list, err = decode[references](b)
+		var list []Reference
+		list, err = object.Read[[]Reference](b)
 		event = ReferencesCompleted{list}
 	case "response.completed":
-		event, err = decode[Completed](b)
+		event, err = object.Read[Completed](b)
 		last = true
 	case "error":
-		event, err = decode[Failed](b)
+		event, err = object.Read[Failed](b)
 		last = true
 	default:
 		event = UnknownEvent{name, data}
@@ -125,27 +125,4 @@ func DecodeEvent(name, data string) (event Event, last bool, err error) {
 		return nil, last, fmt.Errorf("event %q: %w", name, err)
 	}
 	return event, last, nil
-}
-
-func decode[T any](b []byte) (x T, err error) {
-	err = json.Unmarshal(b, &x)
-	return x, err
-}
-
-// references is a list that no object holds.
-type references []Reference
-
-func (x *references) UnmarshalJSON(b []byte) error {
-	var list []json.RawMessage
-	if err := json.Unmarshal(b, &list); err != nil {
-		return err
-	}
-	*x = make(references, len(list))
-	for i, r := range list {
-		var err error
-		if (*x)[i], err = object.DecodeUnion[Reference](r); err != nil {
-			return err
-		}
-	}
-	return nil
 }

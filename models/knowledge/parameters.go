@@ -52,7 +52,7 @@ type FieldReference struct {
 // AzureBlob reads a container of blobs.
 type AzureBlob struct {
 	// ConnectionString opens the account, or names it as "ResourceId=…;".
-	ConnectionString string `json:"connectionString,omitzero"`
+	ConnectionString string `json:"connectionString" empty:"null"`
 	// ContainerName is the container.
 	ContainerName string `json:"containerName"`
 	// FolderPath is the folder to read. Defaults to all.
@@ -115,7 +115,7 @@ type WebDomain struct {
 // SharePoint reads libraries of SharePoint. It needs api-version 2026-10-01 or a preview that has it.
 type SharePoint struct {
 	// ConnectionString opens the site.
-	ConnectionString string `json:"connectionString,omitzero"`
+	ConnectionString string `json:"connectionString" empty:"null"`
 	// ContainerName is the part of the site to read.
 	ContainerName SharePointContainer `json:"containerName"`
 	// Query selects, for SharePointContainerUseQuery.
@@ -144,7 +144,7 @@ const (
 // SQL reads a table or view of Azure SQL. It needs api-version 2026-10-01 or a preview that has it.
 type SQL struct {
 	// ConnectionString opens the database, or names it as "ResourceId=…;".
-	ConnectionString string `json:"connectionString,omitzero"`
+	ConnectionString string `json:"connectionString" empty:"null"`
 	// TableOrView is the table or view to read.
 	TableOrView string `json:"tableOrView"`
 	// HighWaterMarkColumnName finds changed rows of a view.

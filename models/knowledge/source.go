@@ -3,7 +3,6 @@ package knowledge
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"reflect"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -87,13 +86,7 @@ func (x *Source) UnmarshalJSON(b []byte) error {
 	}
 	*x = Source{
 		Name: in.Name, Description: in.Description, Parameters: parameters, CORSOptions: in.CORSOptions, EncryptionKey: in.EncryptionKey, ETag: in.ETag,
-		AdditionalProperties: object.WithoutContext(in.AdditionalProperties),
+		AdditionalProperties: in.AdditionalProperties,
 	}
 	return nil
 }
-
-// Format prints the value as JSON with *** in place of secrets, whatever the verb.
-func (x Source) Format(s fmt.State, _ rune) { object.Format(s, x) }
-
-// LogValue implements slog.LogValuer. Secrets are ***.
-func (x Source) LogValue() slog.Value { return object.LogValue(x) }

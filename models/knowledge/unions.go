@@ -4,6 +4,8 @@ import "github.com/go-azsearch/azsearch/models/internal/object"
 
 // The types of each union, by the values that the service distinguishes them by.
 
+//go:generate go run ../internal/object/methods
+
 func init() {
 	object.Register[Model, UnknownModel]("kind",
 		object.Of[AzureOpenAI]("azureOpenAI"),
@@ -38,13 +40,3 @@ func init() {
 		object.Of[FileReference]("file"),
 	)
 }
-
-func (AzureOpenAI) model()  {}
-func (UnknownModel) model() {}
-
-func (SemanticIntent) intent() {}
-func (UnknownIntent) intent()  {}
-
-func (TextContent) content()    {}
-func (ImageContent) content()   {}
-func (UnknownContent) content() {}

@@ -71,7 +71,7 @@ type CognitiveServicesKey struct {
 	// Description is for people.
 	Description string `json:"description,omitzero"`
 	// Key is a key of the resource.
-	Key string `json:"key,omitzero"`
+	Key string `json:"key" empty:"null"`
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
@@ -82,7 +82,7 @@ type AIServicesKey struct {
 	// Description is for people.
 	Description string `json:"description,omitzero"`
 	// Key is a key of the resource.
-	Key string `json:"key,omitzero"`
+	Key string `json:"key" empty:"null"`
 	// SubdomainURL is the address of the resource.
 	SubdomainURL string `json:"subdomainUrl"`
 	// AdditionalProperties are the members this library does not know.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
 // IndexProjections write parts of an enriched document to indexes of their own.
@@ -53,7 +52,7 @@ const (
 type KnowledgeStore struct {
 	// StorageConnectionString opens the account, or names it as "ResourceId=…;". The service does not
 	// return it; empty it is written as null, which keeps the stored one in an update.
-	StorageConnectionString string `json:"storageConnectionString,omitzero"`
+	StorageConnectionString string `json:"storageConnectionString" empty:"null"`
 	// Projections say what is kept.
 	Projections []Projection `json:"projections"`
 	// Identity is the managed identity that opens the account. Defaults to the system-assigned one. It
@@ -128,12 +127,3 @@ type FileProjection struct {
 	// AdditionalProperties are the members this library does not know.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
-
-// MarshalJSON implements json.Marshaler. An empty connection string is null.
-func (x KnowledgeStore) MarshalJSON() ([]byte, error) {
-	x.AdditionalProperties = object.NullIfEmpty(x.AdditionalProperties, "storageConnectionString", x.StorageConnectionString)
-	return object.Encode(x)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (x *KnowledgeStore) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }

@@ -4,6 +4,8 @@ import "github.com/go-azsearch/azsearch/models/internal/object"
 
 // The types of each union, by the values that the service distinguishes them by.
 
+//go:generate go run ../internal/object/methods
+
 func init() {
 	object.Register[Account, UnknownAccount]("@odata.type",
 		object.Of[DefaultAccount]("#Microsoft.Azure.Search.DefaultCognitiveServices"),
@@ -34,31 +36,3 @@ func init() {
 		object.Of[WebAPI]("#Microsoft.Skills.Custom.WebApiSkill"),
 	)
 }
-
-func (DefaultAccount) account()       {}
-func (CognitiveServicesKey) account() {}
-func (AIServicesKey) account()        {}
-func (AIServicesIdentity) account()   {}
-func (UnknownAccount) account()       {}
-
-func (AzureOpenAIEmbedding) skill()       {}
-func (ChatCompletion) skill()             {}
-func (Conditional) skill()                {}
-func (ContentUnderstanding) skill()       {}
-func (CustomEntityLookup) skill()         {}
-func (DocumentExtraction) skill()         {}
-func (DocumentIntelligenceLayout) skill() {}
-func (EntityLinking) skill()              {}
-func (EntityRecognition) skill()          {}
-func (ImageAnalysis) skill()              {}
-func (KeyPhraseExtraction) skill()        {}
-func (LanguageDetection) skill()          {}
-func (Merge) skill()                      {}
-func (OCR) skill()                        {}
-func (PIIDetection) skill()               {}
-func (Sentiment) skill()                  {}
-func (Shaper) skill()                     {}
-func (Split) skill()                      {}
-func (Translation) skill()                {}
-func (WebAPI) skill()                     {}
-func (UnknownSkill) skill()               {}

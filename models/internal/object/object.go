@@ -13,11 +13,17 @@
 //     what is in AdditionalProperties is written after the fields, in the order
 //     of the names. A field that is written wins over a member of its name, so
 //     AdditionalProperties can also force an explicit null;
+//   - the tag `empty:"…"` has the JSON that a zero value is written as;
 //   - names are compared exactly, unlike encoding/json does;
+//   - "@odata.context", which is about the answer that an object came in, is dropped;
 //   - the discriminator of a type of a union comes first and from its Go type.
 //
 // null and absent mean the same to the service in a definition, and a null of a
-// known member is not written back.
+// known member is not written back. Secrets are an exception, by `empty:"null"`: the service
+// returns none, and an update takes null as unchanged, and "" as a new one.
+//
+// The methods of a package's objects are generated: go generate in its folder runs methods, which
+// writes those that the package does not have for each struct with AdditionalProperties.
 package object
 
 import (
@@ -27,27 +33,70 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
+	"sync"
 
-	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
 const additionalProperties = "AdditionalProperties"
 
+// own are the types whose methods are those of this package, so that what holds them need not call
+// their methods. It is written by Own, in the initialization of the packages of models.
+var own = map[reflect.Type]bool{}
+
+// Own says that the UnmarshalJSON of the type of each value is Decode.
+func Own(values ...any) {
+	for _, v := range values {
+		own[reflect.TypeOf(v)] = true
+	}
+}
+
+// plan is how the objects of a type are read and written.
+type plan struct {
+	discriminator
+	fields []field
+	index  map[string]int // of fields, by name
+	more   []int          // the place of AdditionalProperties
+}
+
+type field struct {
+	encode.Field
+	empty  string // the JSON of a zero value
+	decode decoder
+}
+
+var plans sync.Map // reflect.Type → *plan
+
+func planOf(t reflect.Type) *plan {
+	if known, ok := plans.Load(t); ok {
+		return known.(*plan)
+	}
+	p := &plan{discriminator: discriminators[t], index: map[string]int{}}
+	for i, f := range encode.FieldsOf(t) {
+		p.index[f.Name] = i
+		p.fields = append(p.fields, field{f, t.FieldByIndex(f.Index).Tag.Get("empty"), decoderOf(f.Type)})
+	}
+	if more, has := t.FieldByName(additionalProperties); has {
+		p.more = more.Index
+	}
+	known, _ := plans.LoadOrStore(t, p)
+	return known.(*plan)
+}
+
 // Encode returns the JSON of x, a struct whose MarshalJSON this is.
 func Encode(x any) ([]byte, error) {
 	v := reflect.ValueOf(x)
+	p := planOf(v.Type())
 	out := []byte{'{'}
 	written := map[string]bool{}
-	if own, is := discriminators[v.Type()]; is {
-		written[own.member] = true
+	if p.member != "" {
+		written[p.member] = true
 		var err error
-		if out, err = appendMember(out, own.member, own.value); err != nil {
+		if out, err = appendMember(out, p.member, p.value); err != nil {
 			return nil, err
 		}
 	}
-	for _, f := range encode.FieldsOf(v.Type()) {
+	for _, f := range p.fields {
 		fv := f.Value(v)
 		if f.OmitZero && fv.IsZero() {
 			continue
@@ -55,13 +104,17 @@ func Encode(x any) ([]byte, error) {
 		if fv.Kind() == reflect.Slice && fv.IsNil() {
 			fv = reflect.MakeSlice(fv.Type(), 0, 0)
 		}
+		value := fv.Interface()
+		if f.empty != "" && fv.IsZero() {
+			value = json.RawMessage(f.empty)
+		}
 		var err error
-		if out, err = appendMember(out, f.Name, fv.Interface()); err != nil {
+		if out, err = appendMember(out, f.Name, value); err != nil {
 			return nil, err
 		}
 		written[f.Name] = true
 	}
-	more, _ := v.FieldByName(additionalProperties).Interface().(map[string]json.RawMessage)
+	more, _ := v.FieldByIndex(p.more).Interface().(map[string]json.RawMessage)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if written[name] {
 			continue
@@ -97,87 +150,6 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// Decode reads a JSON object into x, a pointer to the struct whose UnmarshalJSON
-// this is. The former content of x is gone, unless b is null.
-func Decode(b []byte, x any) error {
-	v := reflect.ValueOf(x).Elem()
-	if string(bytes.TrimSpace(b)) == "null" {
-		return nil
-	}
-	v.SetZero()
-	fields := encode.FieldsOf(v.Type())
-	own, typed := discriminators[v.Type()]
-	more := map[string]json.RawMessage{}
-	var failed error
-	err := wire.EachMember(b, func(quoted, value []byte) bool {
-		name, ok := wire.Unquote(quoted)
-		if !ok {
-			failed = wire.ErrNotJSON
-			return false
-		}
-		if typed && name == own.member {
-			if !wire.Quotes(value, own.value) {
-				failed = fmt.Errorf("%s is %s, not %q", name, value, own.value)
-			}
-			return failed == nil
-		}
-		i := slices.IndexFunc(fields, func(f encode.Field) bool { return f.Name == name })
-		if i < 0 {
-			more[name] = bytes.Clone(value)
-			return true
-		}
-		if err := decodeMember(value, fields[i].Value(v)); err != nil {
-			failed = fmt.Errorf("member %q: %w", name, err)
-		}
-		return failed == nil
-	})
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", strings.TrimPrefix(v.Type().String(), "models."), err)
-	}
-	if len(more) > 0 {
-		v.FieldByName(additionalProperties).Set(reflect.ValueOf(more))
-	}
-	return nil
-}
-
-// decodeMember reads value into a field: of a union, of a list of one, or of any
-// other type.
-func decodeMember(value []byte, field reflect.Value) error {
-	if u, is := unions[field.Type()]; is {
-		return u.decode(value, field)
-	}
-	if field.Kind() == reflect.Slice {
-		if u, is := unions[field.Type().Elem()]; is {
-			var raw []json.RawMessage
-			if err := json.Unmarshal(value, &raw); err != nil || raw == nil {
-				return err
-			}
-			list := reflect.MakeSlice(field.Type(), len(raw), len(raw))
-			for i, r := range raw {
-				if err := u.decode(r, list.Index(i)); err != nil {
-					return err
-				}
-			}
-			field.Set(list)
-			return nil
-		}
-	}
-	return json.Unmarshal(value, field.Addr().Interface())
-}
-
-// WithoutContext drops "@odata.context", which is about the answer that an
-// object came in.
-func WithoutContext(more map[string]json.RawMessage) map[string]json.RawMessage {
-	delete(more, "@odata.context")
-	if len(more) == 0 {
-		return nil
-	}
-	return more
-}
-
 // With returns a copy of more with a further member.
 func With(more map[string]json.RawMessage, name string, value json.RawMessage) map[string]json.RawMessage {
 	more = maps.Clone(more)
@@ -186,13 +158,4 @@ func With(more map[string]json.RawMessage, name string, value json.RawMessage) m
 	}
 	more[name] = value
 	return more
-}
-
-// NullIfEmpty returns more with a null for a secret that is empty, as it is in what the
-// service returns: written back, a null keeps the stored one, and "" would replace it.
-func NullIfEmpty(more map[string]json.RawMessage, name, secret string) map[string]json.RawMessage {
-	if secret != "" {
-		return more
-	}
-	return With(more, name, json.RawMessage("null"))
 }

@@ -45,11 +45,6 @@ func Register[I, Unknown any](member string, types ...Type) {
 	unions[reflect.TypeFor[I]()] = u
 }
 
-// DecodeUnion reads one value of the union I.
-func DecodeUnion[I any](b []byte) (x I, err error) {
-	return x, unions[reflect.TypeFor[I]()].decode(b, reflect.ValueOf(&x).Elem())
-}
-
 // decode reads one value into field. null leaves it nil.
 func (u *union) decode(value []byte, field reflect.Value) error {
 	if string(value) == "null" {
@@ -71,7 +66,7 @@ func (u *union) decode(value []byte, field reflect.Value) error {
 		t = u.unknown
 	}
 	x := reflect.New(t)
-	if err := json.Unmarshal(value, x.Interface()); err != nil {
+	if err := decoderOf(t)(value, x.Elem()); err != nil {
 		return err
 	}
 	field.Set(x.Elem())
