@@ -8,7 +8,7 @@ type call struct {
 	index     string // "" if it is about the service
 	other     definitionName
 	needs     right
-	elevated  bool         // of a query: permissions do not trim its results
+	reader    reader       // of a query or lookup
 	measured  *measurement // nil if nobody wants to know, or it is not measured
 }
 

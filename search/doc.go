@@ -83,7 +83,8 @@
 // azcore's ways of saying something about one call work with every method:
 // policy.WithRetryOptions, policy.WithHTTPHeader and policy.WithCaptureResponse
 // from azcore/policy, and models.WithClientRequestID for the id under
-// which the service logs the request.
+// which the service logs the request. WithUserToken and WithElevatedRead say for whom
+// permission filters trim the results.
 //
 // # Metrics
 //

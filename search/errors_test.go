@@ -99,7 +99,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 		"400 with details": {update, 400, `{"error":{"code":"OperationNotAllowed","message":"The request is invalid.","details":[{"code":"CannotChangeExistingField","message":"Existing field 'x' cannot be changed.","target":"x"},{"code":"Same","message":"The request is invalid."},7]}}`,
 			`The request is invalid. Existing field 'x' cannot be changed. (CreateOrUpdateIndex of index "hotels": HTTP 400 OperationNotAllowed` + id, nil},
 		"400 for the version": {statistics, 400, `{"error":{"message":"The version indicated by the api-version query string parameter does not exist."}}`,
-			`The version indicated by the api-version query string parameter does not exist. (GetServiceStatistics: HTTP 400` + id + `: this client asked for api-version 2026-04-01: see ClientOptions.APIVersion`, nil},
+			`The version indicated by the api-version query string parameter does not exist. (GetServiceStatistics: HTTP 400` + id + `: this client asked for api-version 2026-04-01; set ClientOptions.APIVersion to one that the service has`, nil},
 		"old OData wrapping": {statistics, 400, `{"odata.error":{"code":"X","message":{"lang":"en","value":"Old."}}}`,
 			`Old. (GetServiceStatistics: HTTP 400 X` + id, nil},
 		"message of an API gateway": {statistics, 400, `{"statusCode":400,"message":"Bad subscription."}`,

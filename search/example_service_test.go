@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/knowledge"
 	"github.com/go-azsearch/azsearch/models/skills"
 	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // standIn returns the address of a service that gives back what it is sent, and answers
@@ -24,6 +25,11 @@ func standIn(answers map[string]string) (address string, closeIt func()) {
 		switch answer, known := answers[r.Method+" "+r.URL.Path]; {
 		case known:
 			_, _ = io.WriteString(w, answer)
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusNoContent)
+		case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/files"):
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, `{"fileId":"f1"}`)
 		case r.Method == http.MethodPost && strings.Contains(r.URL.Path, "search."):
 			w.WriteHeader(http.StatusAccepted)
 		case r.Method == http.MethodPost:
@@ -38,37 +44,36 @@ func standIn(answers map[string]string) (address string, closeIt func()) {
 
 // Blobs are read, cut into pages, and indexed every hour.
 func ExampleIndexerClient() {
-	endpoint, closeIt := standIn(nil)
-	defer closeIt()
+	srv, opts := emulated()
+	defer srv.Close()
 	ctx := context.Background()
-	client, err := search.NewIndexerClientWithKey(endpoint, azcore.NewKeyCredential("0123456789ABCDEF"), nil)
+	client, err := search.NewIndexerClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
 	if err != nil {
 		panic(err)
 	}
-	source, err := client.CreateOrUpdateDataSource(ctx, indexers.DataSource{
+	reports := indexers.DataSource{
 		Name: "reports", Type: indexers.DataSourceTypeAzureBlob,
-		Credentials:       indexers.Credentials{ConnectionString: "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=secret"},
+		Credentials:       indexers.Credentials{ConnectionString: "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0"},
 		Container:         indexers.Container{Name: "reports", Query: "2026/"},
 		DeletionDetection: indexers.NativeBlobSoftDelete{},
-	}, nil)
-	if err != nil {
+	}
+	fmt.Println(reports)
+	if _, err := client.CreateDataSource(ctx, reports, nil); err != nil {
 		panic(err)
 	}
-	fmt.Println(source)
-	_, err = client.CreateOrUpdateSkillset(ctx, skills.Skillset{Name: "pages", Skills: []skills.Skill{
+	if _, err := client.CreateSkillset(ctx, skills.Skillset{Name: "pages", Skills: []skills.Skill{
 		skills.Split{
 			MaximumPageLength: new(2000),
 			Inputs:            []skills.Input{{Name: "text", Source: "/document/content"}},
 			Outputs:           []skills.Output{{Name: "textItems", TargetName: "pages"}},
 		},
-	}}, nil)
-	if err != nil {
+	}}, nil); err != nil {
 		panic(err)
 	}
-	indexer, err := client.CreateOrUpdateIndexer(ctx, indexers.Indexer{
-		Name: "reports", DataSourceName: "reports", SkillsetName: "pages", TargetIndexName: "reports",
+	indexer, err := client.CreateIndexer(ctx, indexers.Indexer{
+		Name: "reports", DataSourceName: "reports", SkillsetName: "pages", TargetIndexName: "hotels",
 		Schedule:            &indexers.Schedule{Interval: "PT1H"},
-		OutputFieldMappings: []indexers.FieldMapping{{SourceFieldName: "/document/pages/*", TargetFieldName: "pages"}},
+		OutputFieldMappings: []indexers.FieldMapping{{SourceFieldName: "/document/pages/*", TargetFieldName: "tags"}},
 	}, nil)
 	fmt.Println(indexer.Name, indexer.Schedule.Interval, err)
 	// Output:
@@ -109,7 +114,7 @@ data: {"statusCode":200,"response":{"response":[]}}
 
 `})
 	defer closeIt()
-	client, err := search.NewKnowledgeBaseClientWithKey(endpoint, "travel", azcore.NewKeyCredential("0123456789ABCDEF"), &search.ClientOptions{APIVersion: "2026-10-01"})
+	client, err := search.NewKnowledgeBaseClientWithKey(endpoint, "travel", azcore.NewKeyCredential("0123456789ABCDEF"), nil)
 	if err != nil {
 		panic(err)
 	}

@@ -47,7 +47,10 @@ func TestMissingDefinitionsHaveErrorsOfTheirOwn(t *testing.T) {
 
 func TestWhatAVersionLacksIsNotSent(t *testing.T) {
 	w := reply(200, `{"value":[]}`)
-	client := newIndexerClient(t, w)
+	opts := options(w)
+	opts.APIVersion = "2026-04-01"
+	client, err := search.NewIndexerClientWithKey(testEndpoint, credential, opts)
+	require.NoError(t, err)
 	require.ErrorContains(t, client.ResetDocuments(t.Context(), "x", nil, nil), "2020-06-30-preview or a newer preview")
 	require.ErrorContains(t, client.ResyncIndexer(t.Context(), "x", nil, nil), "2026-10-01 or newer")
 	for _, err := range client.ListIndexers(t.Context(), &search.ListIndexersOptions{Prefix: "a"}) {

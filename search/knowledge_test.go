@@ -38,10 +38,10 @@ func TestRetrieveReturnsTypedActivitiesAndReferences(t *testing.T) {
 			{"type":"agenticReasoning","id":1,"reasoningTokens":7,"retrievalReasoningEffort":{"kind":"minimal"}},{"type":"telepathy","id":2,"error":{"code":"c","message":"m"}}],
 		"references":[{"type":"searchIndex","id":"0","activitySource":0,"docKey":"k","rerankerScore":2.5,"sourceData":{"a":1}},{"type":"dream","id":"1","activitySource":2}]}`
 	w := reply(206, answer)
-	got, err := newBaseClient(t, w).Retrieve(t.Context(), knowledge.Request{
+	got, err := newBaseClient(t, w).Retrieve(search.WithUserToken(t.Context(), "user"), knowledge.Request{
 		Intents: []knowledge.Intent{knowledge.SemanticIntent{Search: "wifi"}},
 		Sources: []knowledge.SourceOptions{{KnowledgeSourceName: "s", Kind: knowledge.SourceKindSearchIndex, FilterAddOn: "a eq 1"}},
-	}, &search.RetrieveOptions{UserToken: "user"})
+	}, nil)
 	require.NoError(t, err)
 	assert.True(t, got.Partial)
 	assert.JSONEq(t, `{"intents":[{"type":"semantic","search":"wifi"}],"knowledgeSourceParams":[{"knowledgeSourceName":"s","kind":"searchIndex","filterAddOn":"a eq 1"}]}`, w.bodies[0])
@@ -58,7 +58,7 @@ func TestRetrieveReturnsTypedActivitiesAndReferences(t *testing.T) {
 }
 
 func TestErrorsKeepTheTokenOfTheUser(t *testing.T) {
-	_, err := newBaseClient(t, reply(403, `{"error":{"code":"","message":"no"}}`)).Retrieve(t.Context(), knowledge.Request{}, &search.RetrieveOptions{UserToken: "S3CRET"})
+	_, err := newBaseClient(t, reply(403, `{"error":{"code":"","message":"no"}}`)).Retrieve(search.WithUserToken(t.Context(), "S3CRET"), knowledge.Request{}, nil)
 	var response *azcore.ResponseError
 	require.ErrorAs(t, err, &response)
 	assert.Equal(t, "REDACTED", response.RawResponse.Request.Header.Get("X-Ms-Query-Source-Authorization"))
@@ -199,7 +199,9 @@ func TestAFileIsSentWithItsMetadata(t *testing.T) {
 	b, err := io.ReadAll(content)
 	require.NoError(t, err)
 	assert.Equal(t, "text", string(b))
-	old := newIndexClient(t, w)
+	opts.APIVersion = "2026-04-01"
+	old, err := search.NewIndexClientWithKey(testEndpoint, azcore.NewKeyCredential(testKey), opts)
+	require.NoError(t, err)
 	_, err = old.UploadKnowledgeSourceFile(t.Context(), "src", knowledge.FileMetadata{}, strings.NewReader(""), nil)
 	require.ErrorContains(t, err, "2026-10-01 or newer")
 	require.ErrorContains(t, client.DeleteKnowledgeSourceFile(t.Context(), "src", "", nil), "the id of the file is empty")

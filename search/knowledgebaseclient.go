@@ -41,6 +41,7 @@ func newKnowledgeBaseClient(endpoint, name string, auth authentication, opts *Cl
 	conn, err := newConnection(endpoint, auth, opts)
 	err = errors.Join(err, knowledgeBaseKind.check(name))
 	if err == nil {
+		conn = conn.in(knowledgeBaseKind.prefers)
 		err = knowledgeBaseKind.allowed(conn)
 	}
 	if err != nil {
@@ -54,13 +55,8 @@ func (c *KnowledgeBaseClient) Endpoint() string { return c.conn.root }
 
 func (c *KnowledgeBaseClient) connection() *connection { return c.conn }
 
-// RetrieveOptions are the options of Retrieve and RetrieveStream. nil and the zero
-// value are ready to use.
-type RetrieveOptions struct {
-	// UserToken is the token of the user who asks, for sources that show a user only
-	// what is permitted. It is never logged. Defaults to none.
-	UserToken string
-}
+// RetrieveOptions are the options of Retrieve and RetrieveStream, so far none.
+type RetrieveOptions struct{}
 
 // userTokenHeader carries the token of a user.
 const userTokenHeader = "X-Ms-Query-Source-Authorization"
@@ -76,12 +72,12 @@ type Retrieved struct {
 // Retrieve asks the base and waits for the whole answer. If a source failed the answer
 // is Partial, and the error nil. If there is no such base the error is
 // ErrKnowledgeBaseNotFound.
-func (c *KnowledgeBaseClient) Retrieve(ctx context.Context, request knowledge.Request, opts *RetrieveOptions) (_ Retrieved, err error) {
+func (c *KnowledgeBaseClient) Retrieve(ctx context.Context, request knowledge.Request, _ *RetrieveOptions) (_ Retrieved, err error) {
 	const operation = "Retrieve"
 	ctx, end := c.conn.span(ctx, "KnowledgeBaseClient."+operation)
 	defer func() { end(err) }()
 	call := c.call(operation)
-	req, err := c.request(ctx, request, opts, acceptMinimal)
+	req, err := c.request(ctx, request, acceptMinimal)
 	if err != nil {
 		return Retrieved{}, call.wrap(err)
 	}
@@ -107,7 +103,7 @@ func (c *KnowledgeBaseClient) Retrieve(ctx context.Context, request knowledge.Re
 // it, otherwise with nil. A stream that ends without its last event is an error with
 // models.ErrMalformedReply, or that of ctx, in its chain. It takes api-version
 // 2026-10-01, or 2026-08-01-preview.
-func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowledge.Request, opts *RetrieveOptions) iter.Seq2[knowledge.Event, error] {
+func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowledge.Request, _ *RetrieveOptions) iter.Seq2[knowledge.Event, error] {
 	const operation = "RetrieveStream"
 	return func(yield func(knowledge.Event, error) bool) {
 		var err error
@@ -119,7 +115,7 @@ func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowle
 			yield(nil, err)
 			return
 		}
-		req, err := c.request(ctx, request, opts, "text/event-stream")
+		req, err := c.request(ctx, request, "text/event-stream")
 		if err != nil {
 			err = call.wrap(err)
 			yield(nil, err)
@@ -166,7 +162,7 @@ func (c *KnowledgeBaseClient) events(ctx context.Context, call call, resp *http.
 }
 
 // request returns the request that asks the base.
-func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Request, opts *RetrieveOptions, accept string) (*policy.Request, error) {
+func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Request, accept string) (*policy.Request, error) {
 	body, err := encodeBody(request)
 	if err != nil {
 		return nil, err
@@ -175,9 +171,9 @@ func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Req
 	if err != nil {
 		return nil, err
 	}
-	if opts != nil && opts.UserToken != "" {
-		req.Raw().Header.Set(userTokenHeader, opts.UserToken)
-	}
+	user, _ := ctx.Value(readerKey{}).(reader)
+	user.elevated = false
+	user.header(req.Raw().Header)
 	return req, lend(req, body)
 }
 

@@ -34,7 +34,7 @@ type UploadKnowledgeSourceFileOptions struct{}
 // content is read into memory, so that a request can be repeated. Files take api-version
 // 2026-10-01, or 2026-08-01-preview.
 func (c *IndexClient) UploadKnowledgeSourceFile(ctx context.Context, source string, file knowledge.FileMetadata, content io.Reader, _ *UploadKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
-	return c.sendFile(ctx, "UploadKnowledgeSourceFile", http.MethodPost, source, "", file, content, http.StatusCreated)
+	return knowledgeSourceKind.in(c.manager, nil).sendFile(ctx, "UploadKnowledgeSourceFile", http.MethodPost, source, "", file, content, http.StatusCreated)
 }
 
 // UpdateKnowledgeSourceFileOptions are the options of
@@ -47,7 +47,7 @@ func (c *IndexClient) UpdateKnowledgeSourceFile(ctx context.Context, source, fil
 	if fileID == "" {
 		return knowledge.SourceFile{}, knowledgeSourceKind.call("UpdateKnowledgeSourceFile", source).wrap(errNoFile)
 	}
-	return c.sendFile(ctx, "UpdateKnowledgeSourceFile", http.MethodPut, source, quoted(fileID), file, content, http.StatusOK)
+	return knowledgeSourceKind.in(c.manager, nil).sendFile(ctx, "UpdateKnowledgeSourceFile", http.MethodPut, source, quoted(fileID), file, content, http.StatusOK)
 }
 
 var errNoFile = errors.New("the id of the file is empty")
@@ -75,7 +75,8 @@ func (c *IndexClient) ListKnowledgeSourceFiles(ctx context.Context, source strin
 	}
 	call := knowledgeSourceKind.call("ListKnowledgeSourceFiles", source)
 	id := func(f *knowledge.SourceFile) string { return f.FileID }
-	return listPages(ctx, c.manager, knowledgeSourceKind.path+quoted(source)+"/files", call, listing{opts.Prefix, opts.PageSize}, c.files(source), id, query...)
+	m := knowledgeSourceKind.in(c.manager, nil)
+	return listPages(ctx, m, knowledgeSourceKind.path+quoted(source)+"/files", call, listing{opts.Prefix, opts.PageSize}, m.files(source), id, query...)
 }
 
 // DeleteKnowledgeSourceFileOptions are the options of
@@ -88,32 +89,33 @@ func (c *IndexClient) DeleteKnowledgeSourceFile(ctx context.Context, source, fil
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	call := knowledgeSourceKind.call(operation, source)
-	invalid := c.files(source)
+	m := knowledgeSourceKind.in(c.manager, nil)
+	invalid := m.files(source)
 	if fileID == "" {
 		invalid = errors.Join(invalid, errNoFile)
 	}
 	if invalid != nil {
 		return call.wrap(invalid)
 	}
-	req, err := c.conn.newRequest(ctx, http.MethodDelete, c.fileURL(source, quoted(fileID)), acceptMinimal)
+	req, err := m.conn.newRequest(ctx, http.MethodDelete, m.fileURL(source, quoted(fileID)), acceptMinimal)
 	if err != nil {
 		return call.wrap(err)
 	}
-	_, err = c.conn.send(req, call, http.StatusNoContent)
+	_, err = m.conn.send(req, call, http.StatusNoContent)
 	return err
 }
 
 // files checks that files of a source can be asked for.
-func (c *IndexClient) files(source string) error {
+func (c manager) files(source string) error {
 	return errors.Join(knowledgeSourceKind.check(source), missing(c.conn.apiVersion, apiversion.KnowledgeFiles))
 }
 
-func (c *IndexClient) fileURL(source, file string) string {
+func (c manager) fileURL(source, file string) string {
 	return c.conn.url(knowledgeSourceKind.path + quoted(source) + "/files" + file)
 }
 
 // sendFile sends a file: metadata as JSON first, then the content.
-func (c *IndexClient) sendFile(ctx context.Context, operation, method, source, path string, file knowledge.FileMetadata, content io.Reader, status int) (sent knowledge.SourceFile, err error) {
+func (c manager) sendFile(ctx context.Context, operation, method, source, path string, file knowledge.FileMetadata, content io.Reader, status int) (sent knowledge.SourceFile, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	var none knowledge.SourceFile

@@ -196,10 +196,10 @@ var specified = map[string]func(context.Context, clients){
 	"POST /skillsets('{}')/search.resetskills":     func(ctx context.Context, c clients) { _ = c.indexer.ResetSkills(ctx, "x", []string{"#1"}, nil) },
 	"POST /knowledgesources('{}')/files multipart": uploadFile,
 	"POST /knowledgebases('{}')/retrieve": func(ctx context.Context, c clients) {
-		_, _ = c.base.Retrieve(ctx, knowledge.Request{}, &search.RetrieveOptions{UserToken: "token"})
+		_, _ = c.base.Retrieve(search.WithUserToken(ctx, "token"), knowledge.Request{}, nil)
 	},
 	"POST /knowledgebases('{}')/retrieve stream": func(ctx context.Context, c clients) {
-		drain(c.base.RetrieveStream(ctx, knowledge.Request{}, &search.RetrieveOptions{UserToken: "token"}))
+		drain(c.base.RetrieveStream(search.WithUserToken(ctx, "token"), knowledge.Request{}, nil))
 	},
 
 	"POST /indexes('{}')/search.analyze": func(ctx context.Context, c clients) {
@@ -207,14 +207,14 @@ var specified = map[string]func(context.Context, clients){
 	},
 	"POST /indexes('{}')/docs/search.index": func(ctx context.Context, c clients) { _, _ = c.docs.IndexDocumentsRaw(ctx, newBody(emptyOK)) },
 	"POST /indexes('{}')/docs/search.post.search": func(ctx context.Context, c clients) {
-		drain(search.Search[models.Document](ctx, c.docs, "", &search.SearchOptions{MoreLikeThis: "1"}))
+		drain(search.Search[models.Document](search.WithUserToken(ctx, "token"), c.docs, "", &search.SearchOptions{MoreLikeThis: "1"}))
 	},
 	"POST /indexes('{}')/docs/search.post.suggest": func(ctx context.Context, c clients) {
 		_, _ = search.Suggest[models.Document](ctx, c.docs, "t", "s", nil)
 	},
 	"POST /indexes('{}')/docs/search.post.autocomplete": func(ctx context.Context, c clients) { _, _ = c.docs.Autocomplete(ctx, "t", "s", nil) },
 	"GET /indexes('{}')/docs('{}')": func(ctx context.Context, c clients) {
-		_, _ = search.GetDocument[models.Document](ctx, c.docs, "k", &search.GetDocumentOptions{Select: []string{"a"}})
+		_, _ = search.GetDocument[models.Document](search.WithUserToken(ctx, "token"), c.docs, "k", &search.GetDocumentOptions{Select: []string{"a"}})
 	},
 	"GET /indexes('{}')/docs/$count": func(ctx context.Context, c clients) { _, _ = c.docs.DocumentCount(ctx, nil) },
 }
@@ -231,14 +231,12 @@ var (
 // unsent are operations and parameters of stable versions that no function sends, with
 // the reason.
 var unsent = map[string]string{
-	"DELETE If-None-Match":                                                        "a delete on the condition that something else is there has no use",
-	"GET /indexes('{}')/docs":                                                     "queries are sent as POST",
-	"GET /indexes('{}')/docs/search.suggest":                                      "queries are sent as POST",
-	"GET /indexes('{}')/docs/search.autocomplete":                                 "queries are sent as POST",
-	"POST /indexes('{}')/docs/search.post.search x-ms-enable-elevated-read":       "not yet: policy.WithHTTPHeader sends it",
-	"POST /indexes('{}')/docs/search.post.search x-ms-query-source-authorization": "not yet: policy.WithHTTPHeader sends it",
-	"GET /indexes('{}')/docs('{}') x-ms-enable-elevated-read":                     "not yet: policy.WithHTTPHeader sends it",
-	"GET /indexes('{}')/docs('{}') x-ms-query-source-authorization":               "not yet: policy.WithHTTPHeader sends it",
+	"DELETE If-None-Match":                                                  "a delete on the condition that something else is there has no use",
+	"GET /indexes('{}')/docs":                                               "queries are sent as POST",
+	"GET /indexes('{}')/docs/search.suggest":                                "queries are sent as POST",
+	"GET /indexes('{}')/docs/search.autocomplete":                           "queries are sent as POST",
+	"POST /indexes('{}')/docs/search.post.search x-ms-enable-elevated-read": "WithElevatedRead sends it, which excludes the token of a user",
+	"GET /indexes('{}')/docs('{}') x-ms-enable-elevated-read":               "WithElevatedRead sends it, which excludes the token of a user",
 }
 
 var name = regexp.MustCompile(`\('[^']*'\)`)

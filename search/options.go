@@ -68,9 +68,9 @@ const ServiceName cloud.ServiceName = "azsearch"
 type ClientOptions struct {
 	azcore.ClientOptions
 
-	// APIVersion is the version of the REST API to ask for. It hides the member
-	// of the same name of the embedded options, which works as well. Defaults
-	// to DefaultAPIVersion.
+	// APIVersion is the version of the REST API to ask for, in every request. It hides the
+	// member of the same name of the embedded options, which works as well. Defaults to
+	// DefaultAPIVersion, and to the version that its documentation names for what that lacks.
 	APIVersion string
 
 	// Audience is the resource that Entra ID tokens are requested for, for

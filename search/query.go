@@ -36,9 +36,10 @@ import (
 // opts and what it refers to is read before Search returns. ctx bounds each
 // iteration. The iterator may be used by many goroutines at once.
 func Search[T any](ctx context.Context, c *Client, text string, opts *SearchOptions) iter.Seq2[models.SearchResult[T], error] {
-	body, err := opts.body(text, c.conn.apiVersion)
+	conn := opts.in(c.conn)
+	body, err := opts.body(text, conn.apiVersion)
 	return func(yield func(models.SearchResult[T], error) bool) {
-		pager := newSearchPager[T](c, body, err)
+		pager := newSearchPager[T](c, conn, body, err)
 		for pager.More() {
 			page, err := pager.NextPage(ctx)
 			if err != nil {
@@ -64,16 +65,17 @@ func Search[T any](ctx context.Context, c *Client, text string, opts *SearchOpti
 // error there are no more pages. A pager is for one goroutine. For everything
 // else see Search.
 func NewSearchPager[T any](c *Client, text string, opts *SearchOptions) *runtime.Pager[models.SearchDocumentsResult[T]] {
-	body, err := opts.body(text, c.conn.apiVersion)
-	return newSearchPager[T](c, body, err)
+	conn := opts.in(c.conn)
+	body, err := opts.body(text, conn.apiVersion)
+	return newSearchPager[T](c, conn, body, err)
 }
 
 // newSearchPager returns the pager for a request that has been made, or for the
 // error that came of trying.
-func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager[models.SearchDocumentsResult[T]] {
+func newSearchPager[T any](c *Client, conn *connection, body []byte, invalid error) *runtime.Pager[models.SearchDocumentsResult[T]] {
 	const operation = "Search"
 	call := c.call(operation, readDocuments)
-	walk := newPageWalk(c, body)
+	walk := &pageWalk{body: body}
 	return runtime.NewPager(runtime.PagingHandler[models.SearchDocumentsResult[T]]{
 		More: func(page models.SearchDocumentsResult[T]) bool {
 			return continues(page.NextLink, page.NextPageParameters)
@@ -89,7 +91,13 @@ func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager
 					return page, call.wrap(fmt.Errorf("%w (request id %s)", err, last.RequestID))
 				}
 			}
-			return searchPage[T](ctx, c, walk.url, walk.body, call)
+			conn, reader, err := conn.reading(ctx)
+			if err != nil {
+				return page, call.wrap(err)
+			}
+			call := call
+			call.reader = reader
+			return searchPage[T](ctx, c, conn.url(c.docs+"/search.post.search"), walk.body, call)
 		},
 	})
 }
@@ -114,9 +122,7 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 	if err != nil {
 		return nil, call.wrap(err)
 	}
-	if call.elevated {
-		req.Raw().Header.Set("X-Ms-Enable-Elevated-Read", "true")
-	}
+	call.reader.header(req.Raw().Header)
 	if err := lend(req, body); err != nil {
 		return nil, call.wrap(err)
 	}

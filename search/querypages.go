@@ -12,14 +12,8 @@ import (
 // pageWalk goes from one page of a query to the next, the way the service says,
 // and only as long as that leads somewhere.
 type pageWalk struct {
-	client *Client
-	url    string
-	body   []byte
-	seen   map[[sha256.Size]byte]bool // the requests so far, what they ask for
-}
-
-func newPageWalk(c *Client, body []byte) *pageWalk {
-	return &pageWalk{client: c, url: c.conn.url(c.docs + "/search.post.search"), body: body}
+	body []byte
+	seen map[[sha256.Size]byte]bool // the requests so far, what they ask for
 }
 
 // continues reports whether a page with this continuation is not the last.

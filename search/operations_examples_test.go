@@ -1,0 +1,74 @@
+package search_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestEveryOperationHasAnExample: each function that the table specified calls is called by an
+// example, which runs against the emulator, or a stand-in for what that answers with 501.
+func TestEveryOperationHasAnExample(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	shown, called := map[string]bool{}, map[string]string{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				switch {
+				case strings.HasPrefix(d.Name.Name, "Example"):
+					for name := range calls(d) {
+						shown[name] = true
+					}
+				case d.Name.Name == "uploadFile":
+					for name := range calls(d) {
+						called[name] = "POST /knowledgesources('{}')/files multipart"
+					}
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if v, is := s.(*ast.ValueSpec); is && v.Names[0].Name == "specified" {
+						for _, e := range v.Values[0].(*ast.CompositeLit).Elts {
+							for name := range calls(e) {
+								called[name] = e.(*ast.KeyValueExpr).Key.(*ast.BasicLit).Value
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, len(called), 60)
+	for name, route := range called {
+		assert.True(t, shown[name], "no example calls %s (%s)", name, route)
+	}
+}
+
+// calls returns the exported names that are called in n.
+func calls(n ast.Node) map[string]bool {
+	names := map[string]bool{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		call, is := n.(*ast.CallExpr)
+		if !is {
+			return true
+		}
+		fun := call.Fun
+		if generic, is := fun.(*ast.IndexExpr); is {
+			fun = generic.X
+		}
+		if s, is := fun.(*ast.SelectorExpr); is && s.Sel.IsExported() && s.Sel.Name != "NewReader" {
+			names[s.Sel.Name] = true
+		}
+		return true
+	})
+	return names
+}

@@ -1,0 +1,122 @@
+package search_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/indexers"
+	"github.com/go-azsearch/azsearch/models/knowledge"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// asked makes a call by clients without an api-version of their own, and returns its request.
+func asked(t *testing.T, version string, do func(context.Context, clients)) *http.Request {
+	t.Helper()
+	c := newClients(t, version)
+	do(t.Context(), c)
+	require.Len(t, c.requests, 1)
+	return c.requests[0]
+}
+
+func TestAReaderIsNamedInQueriesAndLookupsAlone(t *testing.T) {
+	query := func(ctx context.Context, c clients) { drain(search.Search[models.Document](ctx, c.docs, "", nil)) }
+	lookup := func(ctx context.Context, c clients) {
+		_, _ = search.GetDocument[models.Document](ctx, c.docs, "1", nil)
+	}
+	for name, test := range map[string]struct {
+		do              func(context.Context, clients)
+		with            func(context.Context) context.Context
+		token, elevated string
+	}{
+		"query of a user":            {query, user, "T", ""},
+		"lookup of a user":           {lookup, user, "T", ""},
+		"elevated query":             {query, search.WithElevatedRead, "", "true"},
+		"elevated lookup":            {lookup, search.WithElevatedRead, "", "true"},
+		"elevated instead of a user": {query, func(ctx context.Context) context.Context { return search.WithElevatedRead(user(ctx)) }, "", "true"},
+		"a user instead of elevated": {query, func(ctx context.Context) context.Context { return user(search.WithElevatedRead(ctx)) }, "T", ""},
+		"count":                      {func(ctx context.Context, c clients) { _, _ = c.docs.DocumentCount(ctx, nil) }, user, "", ""},
+		"suggestions": {func(ctx context.Context, c clients) {
+			_, _ = search.Suggest[models.Document](ctx, c.docs, "t", "s", nil)
+		}, user, "", ""},
+		"retrieval is never elevated":   {func(ctx context.Context, c clients) { _, _ = c.base.Retrieve(ctx, knowledge.Request{}, nil) }, search.WithElevatedRead, "", ""},
+		"batches":                       {func(ctx context.Context, c clients) { _, _ = c.docs.IndexDocumentsRaw(ctx, newBody(emptyOK)) }, user, "", ""},
+		"a token that the user has not": {query, func(ctx context.Context) context.Context { return search.WithUserToken(ctx, "") }, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := asked(t, "", func(ctx context.Context, c clients) { test.do(test.with(ctx), c) })
+			assert.Equal(t, test.token, req.Header.Get("X-Ms-Query-Source-Authorization"))
+			assert.Equal(t, test.elevated, req.Header.Get("X-Ms-Enable-Elevated-Read"))
+		})
+	}
+	c := newClients(t, "2026-04-01")
+	_, err := search.GetDocument[models.Document](user(t.Context()), c.docs, "1", nil)
+	require.ErrorContains(t, err, "api-version 2026-04-01 does not have it; set ClientOptions.APIVersion to 2026-10-01 or newer")
+	assert.Empty(t, c.requests)
+}
+
+func user(ctx context.Context) context.Context { return search.WithUserToken(ctx, "T") }
+
+// TestAScanIsNeverThatOfAUser: what a user may see is not the whole index.
+func TestAScanIsNeverThatOfAUser(t *testing.T) {
+	c := newClients(t, "")
+	drain(search.Scan[models.Document](user(t.Context()), c.docs, nil))
+	require.NotEmpty(t, c.requests)
+	for _, req := range c.requests {
+		assert.Empty(t, req.Header.Get("X-Ms-Query-Source-Authorization"))
+	}
+}
+
+func TestTheDefaultVersionIsNewerForWhatNeedsIt(t *testing.T) {
+	const usual, newer = "2026-04-01", "2026-10-01"
+	for name, test := range map[string]struct {
+		want string
+		do   func(context.Context, clients)
+	}{
+		"a query": {usual, func(ctx context.Context, c clients) { drain(search.Search[models.Document](ctx, c.docs, "x", nil)) }},
+		"more like this": {newer, func(ctx context.Context, c clients) {
+			drain(search.Search[models.Document](ctx, c.docs, "", &search.SearchOptions{MoreLikeThis: "1"}))
+		}},
+		"a query of a user": {newer, func(ctx context.Context, c clients) {
+			drain(search.Search[models.Document](user(ctx), c.docs, "", nil))
+		}},
+		"an index": {usual, func(ctx context.Context, c clients) {
+			_, _ = c.index.CreateIndex(ctx, models.SearchIndex{Name: "x1"}, nil)
+		}},
+		"an index with permission filters": {newer, func(ctx context.Context, c clients) {
+			_, _ = c.index.CreateOrUpdateIndex(ctx, models.SearchIndex{Name: "x1", PermissionFilterOption: models.PermissionFilterEnabled}, nil)
+		}},
+		"a data source": {usual, func(ctx context.Context, c clients) {
+			_, _ = c.indexer.CreateDataSource(ctx, indexers.DataSource{Name: "x"}, nil)
+		}},
+		"a data source with permissions": {newer, func(ctx context.Context, c clients) {
+			_, _ = c.indexer.CreateDataSource(ctx, indexers.DataSource{Name: "x", PermissionOptions: []indexers.PermissionOption{"userIds"}}, nil)
+		}},
+		"a list": {usual, func(ctx context.Context, c clients) { drain(c.indexer.ListSkillsets(ctx, nil)) }},
+		"a list by prefix": {newer, func(ctx context.Context, c clients) {
+			drain(c.indexer.ListSkillsets(ctx, &search.ListSkillsetsOptions{Prefix: "p"}))
+		}},
+		"statistics of all indexes": {newer, func(ctx context.Context, c clients) { drain(c.index.ListIndexStatistics(ctx, nil)) }},
+		"permissions read again": {newer, func(ctx context.Context, c clients) {
+			_ = c.indexer.ResyncIndexer(ctx, "x", []string{search.ResyncPermissions}, nil)
+		}},
+		"an indexer run":     {usual, func(ctx context.Context, c clients) { _ = c.indexer.RunIndexer(ctx, "x", nil) }},
+		"a knowledge source": {newer, func(ctx context.Context, c clients) { _, _ = c.index.GetKnowledgeSource(ctx, "x", nil) }},
+		"knowledge bases":    {newer, func(ctx context.Context, c clients) { drain(c.index.ListKnowledgeBases(ctx, nil)) }},
+		"a file":             {newer, uploadFile},
+		"a retrieval":        {newer, func(ctx context.Context, c clients) { _, _ = c.base.Retrieve(ctx, knowledge.Request{}, nil) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, test.want, asked(t, "", test.do).URL.Query().Get("api-version"))
+			c := newClients(t, usual)
+			test.do(t.Context(), c)
+			for _, req := range c.requests {
+				assert.Equal(t, usual, req.URL.Query().Get("api-version"), "the caller's choice is kept")
+			}
+		})
+	}
+}
