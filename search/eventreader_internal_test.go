@@ -2,6 +2,8 @@ package search
 
 import (
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -85,5 +87,27 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		require.Equal(t, naiveEvents(text), list)
+	})
+}
+
+// FuzzRetrieveStream: whatever comes, a stream ends with a Completed or an error, and with one of
+// them alone.
+func FuzzRetrieveStream(f *testing.F) {
+	const completed, failed = "event: response.completed\ndata: {\"response\":[]}\n\n", "event: error\ndata: {\"error\":{\"message\":\"m\"}}\n\n"
+	for _, text := range []string{"", "data: {}\n\n", completed, failed, completed + completed, "event: error\ndata: null\n\n", "event: response.completed\ndata: null\n\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c := &KnowledgeBaseClient{name: "x"}
+		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: httptest.NewRequest(http.MethodPost, "/", nil)}
+		ends := 0
+		_ = c.events(t.Context(), c.call("RetrieveStream"), resp, func(event knowledge.Event, err error) bool {
+			require.Zero(t, ends, "it goes on after its end")
+			if _, completed := event.(knowledge.Completed); completed || err != nil {
+				ends++
+			}
+			return true
+		})
+		require.Equal(t, 1, ends)
 	})
 }

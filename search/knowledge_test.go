@@ -248,26 +248,3 @@ func TestSourcesOfAllKindsComeBackEqual(t *testing.T) {
 		assert.Equal(t, prunedReply(t, []byte(source)), prunedReply(t, b))
 	}
 }
-
-// FuzzRetrieveStream: whatever comes, a stream ends with a Completed or an error, and with one of
-// them alone.
-func FuzzRetrieveStream(f *testing.F) {
-	for _, text := range []string{"", events, events + completed, events + failed, completed + completed, "event: error\ndata: null\n\n", "event: response.completed\ndata: null\n\n"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		w := &wire{answer: func(int, *http.Request) (*http.Response, error) {
-			return response(200, text, "Content-Type", "text/event-stream"), nil
-		}}
-		ends := 0
-		var last knowledge.Event
-		for event, err := range newBaseClient(t, w).RetrieveStream(t.Context(), knowledge.Request{}, nil) {
-			require.Zero(t, ends, "it goes on after its end")
-			last = event
-			if _, completed := event.(knowledge.Completed); completed || err != nil {
-				ends++
-			}
-		}
-		require.Equal(t, 1, ends, "the last event is %v", last)
-	})
-}

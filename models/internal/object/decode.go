@@ -151,4 +151,9 @@ func decodeBool(b []byte, v reflect.Value) error {
 	return nil
 }
 
-func decodeAny(b []byte, v reflect.Value) error { return json.Unmarshal(b, v.Addr().Interface()) }
+// decodeAny leaves a value to encoding/json. What has no type keeps the digits of its numbers.
+func decodeAny(b []byte, v reflect.Value) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	return d.Decode(v.Addr().Interface())
+}
