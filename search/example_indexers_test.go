@@ -119,15 +119,11 @@ func ExampleIndexerClient_ResetIndexer() {
 	// Output: reset <nil>
 }
 
-// The emulator runs no indexer, so the reply is a recorded one.
+// A run begins; WaitForIndexer waits for its end.
 func ExampleIndexerClient_RunIndexer() {
-	endpoint, closeIt := standIn(nil)
-	defer closeIt()
-	client, err := search.NewIndexerClientWithKey(endpoint, azcore.NewKeyCredential("0123456789ABCDEF"), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(client.RunIndexer(context.Background(), "hotels", nil)) // it has begun; WaitForIndexer waits for its end
+	srv, client := emulatedIndexers("")
+	defer srv.Close()
+	fmt.Println(client.RunIndexer(context.Background(), "hotels", nil))
 	// Output: <nil>
 }
 

@@ -65,6 +65,11 @@ var jsScenarios = []string{
 	"go on from a continuation token",
 	"read statistics",
 	"create, use, change and delete an alias",
+	"create, get, list and update a data source",
+	"create, get and list a skillset",
+	"create, get, list and reset an indexer",
+	"delete an indexer and what it needs",
+	"create, get, list, update and delete a knowledge source and base",
 	"refuse a bad query",
 	"refuse a bad document",
 	"refuse a bad index",
@@ -75,7 +80,7 @@ var jsScenarios = []string{
 
 // jsWithout is what a version of the SDK has no method for.
 var jsWithout = map[string][]string{
-	"search-documents-12": {"create, use, change and delete an alias"},
+	"search-documents-12": {"create, use, change and delete an alias", "create, get, list, update and delete a knowledge source and base"},
 	"search-documents-13": nil,
 }
 

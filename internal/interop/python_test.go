@@ -74,6 +74,11 @@ var pythonScenarios = []string{
 	"go on from a continuation token",
 	"read statistics",
 	"create, use, change and delete an alias",
+	"create, get, list and update a data source",
+	"create, get and list a skillset",
+	"create, get, list and reset an indexer",
+	"delete an indexer and what it needs",
+	"create, get, list, update and delete a knowledge source and base",
 	"refuse a bad query",
 	"refuse a bad document",
 	"refuse a document that is too large",
@@ -104,8 +109,10 @@ var pythonVersions = []struct {
 		"upload documents to a service that takes less at once",
 		"send documents through the buffered sender to a service that takes less at once",
 		"create, use, change and delete an alias",
+		"create, get, list, update and delete a knowledge source and base",
 	}},
 	{name: "sdk-12"},
+	{name: "sdk-12-preview"}, // whose default version is a preview
 }
 
 // TestPythonSDKDrivesTheEmulator needs Python with venv and pip, and a registry

@@ -1,7 +1,10 @@
 // quirks are the faults of each version of the SDK that the scenarios have to get
 // around. They are the SDK's own: no reply that the service gives makes up for them.
 const quirks = {
-  "search-documents-12": {},
+  "search-documents-12": {
+    // The description of a data source is read from its name.
+    descriptionIsName: true,
+  },
   "search-documents-13": {
     // The entity tag of an index is read into eTag and looked for in etag, so
     // that onlyIfUnchanged sends no condition.
@@ -16,6 +19,11 @@ const quirks = {
     // A reply without a body, as the service gives to the lookup of a document
     // that is missing, is read for an error all the same.
     missingDocumentIsTypeError: true,
+    // Lists of names ask for nothing but names, and are read as whole definitions.
+    namesAreWhole: true,
+    // The limits of an indexer that has been reset and has not run are null, as they were
+    // recorded of the service, and are read all the same.
+    resetHasNoStatus: true,
   },
 };
 

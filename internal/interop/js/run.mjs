@@ -3,6 +3,7 @@
 import { aliases, analysis, deletion, indexes, statistics, synonyms } from "./definitions.mjs";
 import { buffered, changes, lookups, uploads } from "./documents.mjs";
 import { refusals } from "./errors.mjs";
+import { indexers, knowledge } from "./indexers.mjs";
 import { pages } from "./paging.mjs";
 import { queries } from "./queries.mjs";
 import { quirksOf } from "./quirks.mjs";
@@ -20,6 +21,7 @@ const service = {
   quirks: quirksOf(name),
   queryKey,
   indexClient: new sdk.SearchIndexClient(endpoint, credential, options),
+  indexerClient: new sdk.SearchIndexerClient(endpoint, credential, options),
   searchClient: (index, otherKey) =>
     new sdk.SearchClient(endpoint, index, otherKey ? new sdk.AzureKeyCredential(otherKey) : credential, options),
 };
@@ -40,5 +42,7 @@ await statistics(service);
 if (service.indexClient.createAlias) {
   await aliases(service);
 }
+await indexers(service);
+await knowledge(service);
 await refusals(service);
 await deletion(service);

@@ -13,6 +13,7 @@ import asynchronous
 import definitions
 import documents
 import errors
+import indexers
 import paging
 import queries
 import sender
@@ -41,6 +42,8 @@ SUBJECTS = [
     paging.pages,
     definitions.statistics,
     definitions.aliases,
+    indexers.filling,
+    indexers.knowing,
     errors.refusals,
     errors.raw,
     asynchronous.everything,

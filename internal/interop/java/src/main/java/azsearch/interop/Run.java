@@ -38,6 +38,7 @@ public final class Run {
         definitions.statistics();
         new Asynchronous(service).run();
         new BufferedAsync(service).run();
+        new Indexers(service).run();
         new Refusals(service).run();
         definitions.deletion();
 

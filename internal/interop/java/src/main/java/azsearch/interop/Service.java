@@ -12,6 +12,8 @@ import com.azure.search.documents.SearchServiceVersion;
 import com.azure.search.documents.indexes.SearchIndexAsyncClient;
 import com.azure.search.documents.indexes.SearchIndexClient;
 import com.azure.search.documents.indexes.SearchIndexClientBuilder;
+import com.azure.search.documents.indexes.SearchIndexerClient;
+import com.azure.search.documents.indexes.SearchIndexerClientBuilder;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,6 +43,16 @@ record Service(String endpoint, String adminKey, String queryKey, SearchServiceV
 
     SearchIndexClient indexes() {
         return indexClient().buildClient();
+    }
+
+    SearchIndexerClient indexers() {
+        return new SearchIndexerClientBuilder()
+            .endpoint(endpoint)
+            .credential(new AzureKeyCredential(adminKey))
+            .serviceVersion(version)
+            .httpClient(http)
+            .retryOptions(retries(0))
+            .buildClient();
     }
 
     SearchIndexAsyncClient indexesAsync() {
