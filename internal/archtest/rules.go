@@ -210,6 +210,8 @@ var Rules = []Rule{
 	{Folder: "internal/queuefiles", May: []string{"./models", "./bufferedsender/queue", "./internal/queuelab", "./bufferedsender/queue/filequeue"}},
 	// A program that is made of tests: each soak may use the harness of what it tries.
 	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/fleetmodel", "./internal/queuekill", "./internal/queuefiles"}},
+	// A program for whoever has a service: the client, and what hides secrets in a recording.
+	{Folder: "internal/live", May: []string{"./search", "./models/...", "./internal/wire", azcore}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
 	{Folder: "internal/commits"},
