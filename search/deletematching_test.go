@@ -105,7 +105,7 @@ func TestDeleteMatchingRefusesTooMany(t *testing.T) {
 	deleted, err = search.DeleteMatching(t.Context(), client, "id", search.In[string]("source"))
 	require.NoError(t, err)
 	assert.Empty(t, deleted)
-	assert.Len(t, srv.Requests(), before+4, "two definitions, two searches")
+	assert.Len(t, srv.Requests(), before+5, "three definitions, two searches")
 }
 
 func TestDeleteMatchingReturnsWhatWasDeletedBesideAnError(t *testing.T) {

@@ -1,13 +1,13 @@
 package search
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -23,6 +23,9 @@ const (
 	// ChangeInPlaceWithDowntime is a change that CreateOrUpdateIndex makes with
 	// AllowIndexDowntime, while the index is offline for some seconds.
 	ChangeInPlaceWithDowntime
+	// ChangeNeedsReset is a change that is made in place, and that documents that were
+	// indexed before show only when the indexer has been reset and has run.
+	ChangeNeedsReset
 	// ChangeNeedsRebuild is a change that the service refuses or ignores: it takes
 	// a new index, into which all documents are written again, and an alias or a
 	// deletion of the old one.
@@ -38,13 +41,15 @@ func (k ChangeKind) String() string {
 		return "in place"
 	case ChangeInPlaceWithDowntime:
 		return "in place with downtime"
+	case ChangeNeedsReset:
+		return "needs a reset"
 	case ChangeNeedsRebuild:
 		return "needs a rebuild"
 	}
 	return fmt.Sprintf("ChangeKind(%d)", int(k))
 }
 
-// IndexChange is a difference between two definitions of an index.
+// IndexChange is a difference between two definitions of an index, or of what DiffDefinition compares.
 type IndexChange struct {
 	// Path is what differs: "fields/Address/City.analyzer", "similarity.k1",
 	// "scoringProfiles/geo.text.weights.HotelName". A slash is before the name of
@@ -53,7 +58,7 @@ type IndexChange struct {
 	// Kind is what the change costs.
 	Kind ChangeKind
 	// Old and New are the values in JSON, with the defaults of the service, nil
-	// where there is none. Secrets are "<redacted>".
+	// where there is none. Secrets are "***".
 	Old, New json.RawMessage
 	// Reason says why the change is of this kind.
 	Reason string
@@ -278,7 +283,7 @@ func sameMember(name string, a, b any) bool {
 // is a secret where it is a string; of fields it is a boolean.
 func isSecret(name string, value any) bool {
 	_, text := value.(string)
-	return text && (name == "applicationSecret" || name == "apiKey" || name == "key")
+	return text && wire.Secret(name)
 }
 
 // shownJSON returns the value at path as JSON without secrets, nil for nil.
@@ -286,43 +291,19 @@ func shownJSON(path string, value any) json.RawMessage {
 	if value == nil {
 		return nil
 	}
-	if strings.Contains(path, "."+httpHeaders+".") {
-		value = redacted
-	}
 	name := path[strings.LastIndexByte(path, '.')+1:]
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(redact(name, value)); err != nil {
+	if strings.Contains(path, "."+httpHeaders+".") {
+		name = "key" // any secret
+	}
+	b, err := encodeBody(jsonObject{name: value})
+	if err != nil {
 		return nil // the value was read from JSON
 	}
-	return bytes.TrimSpace(b.Bytes())
+	var shown json.RawMessage
+	_ = wire.EachMember(wire.Redact(b), func(_, value []byte) bool { shown = value; return true })
+	return shown
 }
 
 // httpHeaders is the member that holds the headers of requests, credentials
 // among them.
 const httpHeaders = "httpHeaders"
-
-// redact returns value, the member of that name, without secrets.
-func redact(name string, value any) any {
-	switch v := value.(type) {
-	case jsonObject:
-		out := make(jsonObject, len(v))
-		for member, inner := range v {
-			if out[member] = redact(member, inner); name == httpHeaders {
-				out[member] = redacted
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = redact("", inner)
-		}
-		return out
-	}
-	if isSecret(name, value) {
-		return redacted
-	}
-	return value
-}

@@ -171,7 +171,7 @@ func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Req
 	if err != nil {
 		return nil, err
 	}
-	user, _ := ctx.Value(readerKey{}).(reader)
+	user := readerOf(ctx)
 	user.elevated = false
 	user.header(req.Raw().Header)
 	return req, lend(req, body)

@@ -22,19 +22,27 @@ type readerKey struct{}
 // index. It needs api-version 2026-10-01 or a preview that has permission filters, and replaces
 // WithElevatedRead.
 func WithUserToken(ctx context.Context, token string) context.Context {
-	return context.WithValue(ctx, readerKey{}, reader{token: token})
+	return context.WithValue(ctx, readerKey{}, &reader{token: token})
 }
 
 // WithElevatedRead returns a context whose queries and lookups are not trimmed by permissions. The
-// client needs a role with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read.
-// It needs the api-versions of WithUserToken, which it replaces; retrievals are never elevated.
+// client needs a role with the permission
+// Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. It needs the api-versions of WithUserToken, which it replaces; retrievals are never elevated.
 func WithElevatedRead(ctx context.Context) context.Context {
-	return context.WithValue(ctx, readerKey{}, reader{elevated: true})
+	return context.WithValue(ctx, readerKey{}, &reader{elevated: true})
+}
+
+// readerOf returns the reader of a context, which holds a pointer: %#v prints what a context holds.
+func readerOf(ctx context.Context) reader {
+	if r, is := ctx.Value(readerKey{}).(*reader); is {
+		return *r
+	}
+	return reader{}
 }
 
 // reading returns the reader of a request, and the connection in a version for it.
 func (c *connection) reading(ctx context.Context) (*connection, reader, error) {
-	r, _ := ctx.Value(readerKey{}).(reader)
+	r := readerOf(ctx)
 	if r == (reader{}) {
 		return c, r, nil
 	}

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -57,6 +58,13 @@ func TestAReaderIsNamedInQueriesAndLookupsAlone(t *testing.T) {
 	_, err := search.GetDocument[models.Document](user(t.Context()), c.docs, "1", nil)
 	require.ErrorContains(t, err, "api-version 2026-04-01 does not have it; set ClientOptions.APIVersion to 2026-10-01 or newer")
 	assert.Empty(t, c.requests)
+}
+
+func TestAContextDoesNotPrintTheTokenOfItsUser(t *testing.T) {
+	ctx := search.WithUserToken(context.Background(), "S3CRET")
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		assert.NotContains(t, fmt.Sprintf(verb, ctx), "S3CRET", verb)
+	}
 }
 
 func user(ctx context.Context) context.Context { return search.WithUserToken(ctx, "T") }

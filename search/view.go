@@ -39,6 +39,10 @@ func (c *Client) view(ctx context.Context, call call) (*view, error) {
 	return wholeindex.Once(ctx, c, func() (*view, error) { return c.findView(ctx, call) })
 }
 
+// Lasts implements wholeindex.Lasting: an elevated view stays one, and cannot be proved once the
+// documents that proved it are deleted. An index without permission filters may get some.
+func (v *view) Lasts() bool { return v.elevated }
+
 func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 	ctx, end := c.conn.span(ctx, "Client."+call.operation)
 	defer func() { end(err) }()

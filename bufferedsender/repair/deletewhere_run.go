@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
 )
 
 // deletion is one DeleteWhere. digest and receipt belong to the goroutine that called it; what else there is does not
@@ -90,6 +91,7 @@ func (d *deletion) verdict() error {
 
 // last scans until nothing is found, some times.
 func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) error {
+	ctx = wholeindex.Again(ctx) // permission filters may have come since the definition was read
 	r := &d.receipt
 	pause := d.options.Pause
 	for range checksAtMost {

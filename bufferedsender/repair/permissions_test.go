@@ -2,9 +2,11 @@ package repair_test
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,4 +152,53 @@ func TestRepairIsOfTheWholeIndexOrThereIsNone(t *testing.T) {
 		assert.Zero(t, report.Repaired, name)
 	}
 	assert.Len(t, r.service.Changes("guarded"), written, "nothing was written again")
+}
+
+// between calls meanwhile before the first query goes out.
+type between struct {
+	next      policy.Transporter
+	meanwhile func()
+}
+
+func (b *between) Do(req *http.Request) (*http.Response, error) {
+	if b.meanwhile != nil && strings.HasSuffix(req.URL.Path, "search.post.search") {
+		meanwhile := b.meanwhile
+		b.meanwhile = nil
+		meanwhile()
+	}
+	return b.next.Do(req)
+}
+
+// TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt: the definition has none when it is read,
+// and the first page is trimmed.
+func TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt(t *testing.T) {
+	for name, remove := range map[string]func(context.Context, *permissionRig, *search.Client) error{
+		"DeleteWhere": func(ctx context.Context, r *permissionRig, client *search.Client) error {
+			_, err := repair.DeleteWhere(ctx, r.rows(t, client), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: 3, SameIndex: true})
+			return err
+		},
+		"DeleteMatching": func(ctx context.Context, _ *permissionRig, client *search.Client) error {
+			_, err := search.DeleteMatching(ctx, client, "id", search.Eq("owner", "c"))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newPermissionRig(t)
+			option := func(value string) {
+				index, err := search.Do(t.Context(), r.key, http.MethodGet, "/indexes/guarded", nil, &search.DoOptions{APIVersion: "2026-10-01"})
+				require.NoError(t, err)
+				var definition models.SearchIndex
+				require.NoError(t, json.NewDecoder(index.Body).Decode(&definition))
+				definition.PermissionFilterOption = value
+				_, err = search.Do(t.Context(), r.key, http.MethodPut, "/indexes/guarded", definition, &search.DoOptions{APIVersion: "2026-10-01"})
+				require.NoError(t, err)
+			}
+			option(models.PermissionFilterDisabled)
+			opts := &search.ClientOptions{}
+			opts.Transport = &between{next: r.service, meanwhile: func() { option(models.PermissionFilterEnabled) }}
+			client, err := search.NewClientWithKey(r.service.URL(), "guarded", azcore.NewKeyCredential(searchtest.AdminKey), opts)
+			require.NoError(t, err)
+			require.ErrorIs(t, remove(t.Context(), r, client), search.ErrPartialView)
+		})
+	}
 }

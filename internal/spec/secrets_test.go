@@ -57,7 +57,7 @@ var secrets = map[string][]any{
 
 var (
 	encrypted = &models.EncryptionKey{AccessCredentials: &models.ApplicationCredentials{ApplicationSecret: hidden}}
-	unknown   = map[string]json.RawMessage{"cache": json.RawMessage(`{"storageConnectionString": "` + hidden + `"}`), "mcp": json.RawMessage(`[{"headers":{"a":"` + hidden + `"}}]`)}
+	unknown   = map[string]json.RawMessage{"cache": json.RawMessage(`{"storageConnectionString": "` + hidden + `"}`), "sharePoint": json.RawMessage(`{"clientSecret":"` + hidden + `"}`), "mcp": json.RawMessage(`[{"headers":{"a":"` + hidden + `"}}]`)}
 )
 
 func skillset(s skills.Skill) skills.Skillset { return skills.Skillset{Skills: []skills.Skill{s}} }

@@ -18,6 +18,31 @@ func Require(ctx context.Context) context.Context {
 	return context.WithValue(ctx, markKey{}, &mark{asking: make(chan struct{}, 1), known: map[any]any{}})
 }
 
+// Lasting is an answer that may hold for all of some work: Again keeps it if Lasts is true.
+type Lasting interface{ Lasts() bool }
+
+// Again returns a context for the end of the work of ctx, for which is asked once more what may have
+// changed since.
+func Again(ctx context.Context) context.Context {
+	again := Require(ctx)
+	m := of(ctx)
+	if m == nil {
+		return again
+	}
+	select {
+	case m.asking <- struct{}{}:
+		defer func() { <-m.asking }()
+	case <-ctx.Done():
+		return again
+	}
+	for about, answer := range m.known {
+		if l, is := answer.(Lasting); is && l.Lasts() {
+			of(again).known[about] = answer
+		}
+	}
+	return again
+}
+
 // Required reports whether the work of ctx needs the whole index.
 func Required(ctx context.Context) bool { return of(ctx) != nil }
 

@@ -10,15 +10,21 @@ import (
 // Hidden stands for a secret in what is printed or logged.
 const Hidden = "***"
 
-// secretNames are the members whose strings are secrets, in definitions of any
-// api-version. "key" is a boolean in fields.
-var secretNames = []string{"apiKey", "applicationSecret", "connectionString", "entitiesDefinitionUri", "key", "storageConnectionString"}
+// secretNames are the members whose strings are secrets, in definitions of any api-version, and
+// secretEnds how further ones end, which a preview may have. "key" is a boolean in fields.
+var (
+	secretNames = []string{"entitiesDefinitionUri", "key"}
+	secretEnds  = []string{"apikey", "accountkey", "accesskey", "secret", "connectionstring", "password", "sastoken"}
+)
 
 // secretObjects are the members whose members are: the headers of requests.
 var secretObjects = []string{"headers", "httpHeaders"}
 
 // Secret reports whether a string member of that name is a secret.
-func Secret(name string) bool { return slices.Contains(secretNames, name) }
+func Secret(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.Contains(secretNames, name) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(lower, end) })
+}
 
 // Redact returns JSON with Hidden in place of its secrets. Of an address that may
 // have a key in its path or query, "uri", the host stays.

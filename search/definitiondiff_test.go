@@ -1,0 +1,60 @@
+package search_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models/indexers"
+	"github.com/go-azsearch/azsearch/models/knowledge"
+	"github.com/go-azsearch/azsearch/models/skills"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// changed returns the paths and kinds of the changes that change makes.
+func changed[T indexers.DataSource | indexers.Indexer | skills.Skillset | knowledge.Source | knowledge.Base](t *testing.T, definition T, change func(*T)) (lines []string) {
+	t.Helper()
+	after := definition
+	change(&after)
+	changes, err := search.DiffDefinition(definition, after)
+	require.NoError(t, err)
+	for _, c := range changes {
+		lines = append(lines, fmt.Sprintf("%s: %s", c.Path, c.Kind))
+		assert.NotContains(t, c.String(), "S3CRET")
+	}
+	return lines
+}
+
+func TestChangesOfDefinitionsSayWhatTheyCost(t *testing.T) {
+	source := indexers.DataSource{Name: "s", Type: "azureblob", Credentials: indexers.Credentials{ConnectionString: "S3CRET"}, Container: indexers.Container{Name: "c"}, ETag: "1"}
+	assert.Empty(t, changed(t, source, func(x *indexers.DataSource) { x.ETag, x.Credentials.ConnectionString = "2", "" }), "the service returns no secret")
+	assert.Equal(t, []string{"credentials.connectionString: in place"}, changed(t, source, func(x *indexers.DataSource) { x.Credentials.ConnectionString = "S3CRET2" }))
+	assert.Equal(t, []string{"container.query: needs a reset", "type: needs a rebuild"}, changed(t, source, func(x *indexers.DataSource) { x.Container.Query, x.Type = "a/", "adlsgen2" }))
+
+	indexer := indexers.Indexer{Name: "i", DataSourceName: "s", TargetIndexName: "x", Parameters: &indexers.Parameters{Configuration: &indexers.Configuration{ParsingMode: "json"}}}
+	assert.Equal(t, []string{"description: in place", "schedule: in place", "skillsetName: needs a reset"}, changed(t, indexer, func(x *indexers.Indexer) {
+		x.Description, x.Schedule, x.SkillsetName = "d", &indexers.Schedule{Interval: "PT1H"}, "k"
+	}))
+	assert.Equal(t, []string{"parameters.batchSize: in place", "parameters.configuration.failOnUnsupportedContentType: in place", "parameters.configuration.parsingMode: needs a reset"},
+		changed(t, indexer, func(x *indexers.Indexer) {
+			x.Parameters = &indexers.Parameters{BatchSize: new(5), Configuration: &indexers.Configuration{ParsingMode: "text", FailOnUnsupportedContentType: new(true)}}
+		}))
+
+	skillset := skills.Skillset{Name: "k", Skills: []skills.Skill{skills.WebAPI{Name: "w", URI: "https://h/?code=S3CRET", HTTPHeaders: map[string]string{"x": "S3CRET"}}}}
+	assert.Equal(t, []string{"description: in place", "skills/w.httpHeaders.x: needs a reset", "skills/w.uri: needs a reset"}, changed(t, skillset, func(x *skills.Skillset) {
+		x.Description = "d"
+		x.Skills = []skills.Skill{skills.WebAPI{Name: "w", URI: "https://h/?code=S3CRET2", HTTPHeaders: map[string]string{"x": "S3CRET2"}}}
+	}))
+
+	blobs := knowledge.Source{Name: "b", Parameters: knowledge.AzureBlob{ConnectionString: "S3CRET", ContainerName: "c"}}
+	assert.Equal(t, []string{"azureBlobParameters.containerName: needs a rebuild"}, changed(t, blobs, func(x *knowledge.Source) {
+		x.Parameters = knowledge.AzureBlob{ContainerName: "d", CreatedResources: map[string]string{"index": "i"}}
+	}))
+	assert.Equal(t, []string{"azureBlobParameters: needs a rebuild", "kind: needs a rebuild", "webParameters: in place"}, changed(t, blobs, func(x *knowledge.Source) {
+		x.Parameters = knowledge.Web{Domains: &knowledge.WebDomains{}}
+	}))
+	base := knowledge.Base{Name: "a", Sources: []knowledge.SourceReference{{Name: "b"}}}
+	assert.Equal(t, []string{"name: needs a rebuild", "outputMode: in place"}, changed(t, base, func(x *knowledge.Base) { x.Name, x.OutputMode = "z", "answerSynthesis" }))
+}
