@@ -27,7 +27,8 @@ func WithUserToken(ctx context.Context, token string) context.Context {
 
 // WithElevatedRead returns a context whose queries and lookups are not trimmed by permissions. The
 // client needs a role with the permission
-// Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. It needs the api-versions of WithUserToken, which it replaces; retrievals are never elevated.
+// Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. It needs the
+// api-versions of WithUserToken, which it replaces; retrievals are never elevated.
 func WithElevatedRead(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readerKey{}, &reader{elevated: true})
 }
