@@ -204,7 +204,7 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		errs = append(errs, save(srv, e.save)) // after the last request
 	}
 	if err := errors.Join(errs...); err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	return nil
 }

@@ -35,7 +35,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,12 +43,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v3"
-)
 
-// The exit codes, beside 0.
-const (
-	exitFailed = 1 // it started and then something went wrong
-	exitUsage  = 2 // it could not start: flags, a file, a port
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 )
 
 func main() {
@@ -71,28 +66,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	// Several problems arrive as several lines.
 	fmt.Fprintf(stderr, "azsearch: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
-	if failed := (*failure)(nil); errors.As(err, &failed) {
-		return exitFailed
-	}
-	return exitUsage
+	return exit.Code(err)
 }
 
-// failure is an error of something that had started.
-type failure struct{ err error }
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
+// failed is an error of something that had started.
+func failed(err error) error { return exit.With(exit.Incomplete, err) }
 
 func newCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
-		Name:      "azsearch",
-		Usage:     "tools for Azure AI Search",
+		Name:  "azsearch",
+		Usage: "tools for Azure AI Search",
+		Description: `azsearch completion bash, zsh or fish prints a completion script.
+Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130 interrupted.`,
 		Writer:    stdout,
 		ErrWriter: stderr,
 		// Errors are printed by run, once, and nothing but main ends the process.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError:   usageError,
 		Action:         refuseArguments(cli.ShowAppHelp),
+		// azsearch completion bash, zsh or fish prints the script.
+		EnableShellCompletion: true,
 		Commands: []*cli.Command{
 			newEmulatorCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),

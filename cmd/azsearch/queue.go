@@ -128,7 +128,7 @@ func queueCommand(stdout io.Writer, c cli.Command, how access, action func(conte
 		}
 		err = action(ctx, call)
 		if closeErr := call.q.Close(); err == nil && closeErr != nil {
-			err = &failure{closeErr}
+			err = failed(closeErr)
 		}
 		return err
 	}

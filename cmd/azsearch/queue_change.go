@@ -26,7 +26,7 @@ func queueDrop(ctx context.Context, c *queueCall) error {
 func (c *queueCall) changeParked(ctx context.Context, done string, do func(context.Context, ...string) (int, error)) error {
 	parked, err := c.parked(ctx)
 	if err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	if c.Bool("all") && !c.Bool("yes") && len(parked) > 0 {
 		return fmt.Errorf("%d keys are parked, and would be %s: add -yes if that is meant", len(parked), done)
@@ -36,11 +36,11 @@ func (c *queueCall) changeParked(ctx context.Context, done string, do func(conte
 		some, err := do(ctx, keys...)
 		n += some
 		if err != nil {
-			return &failure{fmt.Errorf("%s %d of %d keys, then: %w", done, n, len(parked), err)}
+			return failed(fmt.Errorf("%s %d of %d keys, then: %w", done, n, len(parked), err))
 		}
 	}
 	if err := c.out.Done(map[string]int{done: n}, fmt.Sprintf("%s %s", done, keyCount(n))); err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	var others []string
 	for _, key := range c.keys {
@@ -49,7 +49,7 @@ func (c *queueCall) changeParked(ctx context.Context, done string, do func(conte
 		}
 	}
 	if len(others) > 0 {
-		return &failure{fmt.Errorf("not parked: %s", strings.Join(others, ", "))}
+		return failed(fmt.Errorf("not parked: %s", strings.Join(others, ", ")))
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func queuePause(ctx context.Context, c *queueCall) error {
 		return errors.New("-reason must not be empty: others will wonder")
 	}
 	if err := c.q.Pause(ctx, reason); err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	return c.said(map[string]bool{"paused": true}, "paused; azsearch queue resume ends it")
 }
@@ -97,7 +97,7 @@ func queueResume(ctx context.Context, c *queueCall) error {
 		err = c.q.Resume(ctx)
 	}
 	if err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	if !before.Paused {
 		return c.said(map[string]bool{"paused": false}, "it was not paused")
@@ -107,7 +107,7 @@ func queueResume(ctx context.Context, c *queueCall) error {
 
 func (c *queueCall) said(v any, sentence string) error {
 	if err := c.out.Done(v, sentence); err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	return nil
 }

@@ -36,14 +36,14 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 		err = errors.Join(err, to.Close())
 		switch {
 		case errors.Is(err, drain.ErrSame):
-			return &failure{fmt.Errorf("-to: %s and %s are the same queue", c.place, where)}
+			return failed(fmt.Errorf("-to: %s and %s are the same queue", c.place, where))
 		case errors.Is(err, drain.ErrPaused):
 			err = fmt.Errorf("%w: stop its senders, then azsearch queue resume it", err)
 		case ctx.Err() != nil:
 			err = errors.New("interrupted")
 		}
 		if err != nil {
-			return &failure{fmt.Errorf("moved %d records, then: %w; run it again to go on", done.Records, err)}
+			return failed(fmt.Errorf("moved %d records, then: %w; run it again to go on", done.Records, err))
 		}
 		said := fmt.Sprintf("moved %d records", done.Records)
 		switch {

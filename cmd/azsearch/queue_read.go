@@ -11,7 +11,7 @@ import (
 func queueStats(ctx context.Context, c *queueCall) error {
 	s, err := c.q.Stats(ctx)
 	if err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	survives := ""
 	if says, ok := c.q.(queue.Survivor); ok {
@@ -22,7 +22,7 @@ func queueStats(ctx context.Context, c *queueCall) error {
 		name += ", as of " + c.began.Format(time.RFC3339)
 	}
 	if err := c.out.Stats(name, &s, survives); err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	return nil
 }
@@ -56,11 +56,11 @@ func (c *queueCall) list(ctx context.Context, states queue.State) error {
 	}
 	entries, err := c.q.Inspect(ctx, what)
 	if err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	for i := range entries[:min(limit, len(entries))] {
 		if err := c.out.Entry(&entries[i], what.Bodies); err != nil {
-			return &failure{err}
+			return failed(err)
 		}
 	}
 	switch {
@@ -70,7 +70,7 @@ func (c *queueCall) list(ctx context.Context, states queue.State) error {
 		err = c.out.More("nothing")
 	}
 	if err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	return nil
 }

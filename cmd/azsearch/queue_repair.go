@@ -49,7 +49,7 @@ func repairDirectory(where place, out listing.Printer) error {
 		return where.advise(err)
 	}
 	if err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	said := "nothing had to be repaired"
 	if report.Broken > 0 || len(report.Damaged)+len(report.Missing) > 0 {
@@ -82,7 +82,7 @@ func repairRedis(ctx context.Context, where place, most int, out listing.Printer
 	defer q.Close()
 	report, err := q.(*redisqueue.Queue).Repair(ctx, most)
 	if err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	return done(out, struct {
 		Keys int64 `json:"keys"`
@@ -92,7 +92,7 @@ func repairRedis(ctx context.Context, where place, most int, out listing.Printer
 
 func done(out listing.Printer, v any, sentence string) error {
 	if err := out.Done(v, sentence); err != nil {
-		return &failure{err}
+		return failed(err)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ const (
 	goredis  = "github.com/redis/go-redis/v9"
 	pgx      = "github.com/jackc/pgx/v5/..."
 	modernc  = "modernc.org/sqlite/..."
+	isatty   = "github.com/mattn/go-isatty"
 )
 
 // otelAPI is what a library may import of OpenTelemetry: not the SDK, which is
@@ -161,6 +162,10 @@ var Rules = []Rule{
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, "./cmd/azsearch/internal/...", "./internal/queuecontrol", "./internal/sleep"}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion"}},
+	// What all commands have in common: exit codes, terminals, and the one way to a service.
+	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/terminal", May: []string{isatty}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./cmd/azsearch/internal/exit"}, Not: []string{sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},

@@ -1,0 +1,103 @@
+// Package connect is for every command of azsearch that talks to a service: the flags and variables that name it, the
+// credential, and the emulator that a command can bring along.
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// The variables. A key is read from the environment alone: the flags of a process are visible to all users.
+const (
+	EndpointVariable = "AZURE_SEARCH_ENDPOINT"
+	KeyVariable      = "AZURE_SEARCH_API_KEY"
+
+	emulated = "emulator"
+)
+
+// Flags are those of every command that talks to a service.
+func Flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "endpoint", Sources: cli.EnvVars(EndpointVariable), HideDefault: true,
+			Usage: "`URL` of the service, or \"emulator\" for one that lives as long as the command; sign in with the key in " + KeyVariable + ", or without one with Entra ID (az login, a managed identity, the variables of azidentity)",
+		},
+	}
+}
+
+// Service is a service that a command talks to.
+type Service struct {
+	*search.IndexClient
+
+	emulator *searchtest.Server // or nil
+}
+
+// Open returns the service that the flags and variables name. It makes no request.
+func Open(c *cli.Command) (*Service, error) {
+	return open(c.String("endpoint"), os.Getenv(KeyVariable))
+}
+
+func open(endpoint, key string) (*Service, error) {
+	opts := &search.ClientOptions{}
+	switch endpoint {
+	case "":
+		return nil, fmt.Errorf("no service is named: set %s or use -endpoint URL; -endpoint emulator tries a command without a service", EndpointVariable)
+	case emulated:
+		server := searchtest.NewServer(&searchtest.Options{KeepRequests: -1, KeepChanges: -1})
+		opts.Transport = &http.Client{Transport: server.Transport()}
+		indexes, err := search.NewIndexClientWithKey(server.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
+		return &Service{indexes, server}, err
+	}
+	if key != "" {
+		indexes, err := search.NewIndexClientWithKey(endpoint, azcore.NewKeyCredential(key), opts)
+		if err != nil {
+			return nil, fmt.Errorf("%w (endpoint from -endpoint or %s, key from %s)", err, EndpointVariable, KeyVariable)
+		}
+		return &Service{IndexClient: indexes}, nil
+	}
+	cred, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, fmt.Errorf("no credential: %w; set %s to an admin key, or sign in with az login", err, KeyVariable)
+	}
+	indexes, err := search.NewIndexClient(endpoint, cred, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%w (endpoint from -endpoint or %s)", err, EndpointVariable)
+	}
+	return &Service{IndexClient: indexes}, nil
+}
+
+// Close ends an emulator, with what it holds.
+func (s *Service) Close() error {
+	if s.emulator == nil {
+		return nil
+	}
+	return s.emulator.Close()
+}
+
+// Failed gives an error of a request its exit code, and says what to do about it.
+func Failed(err error) error {
+	var said *search.Error
+	var signIn *azidentity.AuthenticationFailedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
+		err = fmt.Errorf("%w; set %s to an admin key, or give the identity a role of the service", err, KeyVariable)
+	case errors.As(err, &said):
+	case errors.As(err, &signIn):
+		err = fmt.Errorf("%w; set %s, or sign in with az login", err, KeyVariable)
+	default:
+		err = fmt.Errorf("%w; check the endpoint and the network", err)
+	}
+	return exit.With(exit.Service, err)
+}

@@ -1,0 +1,37 @@
+// Package terminal is for commands that show more to a person than to a file: it says where colours and lines that
+// are redrawn belong.
+package terminal
+
+import (
+	"io"
+	"os"
+
+	"github.com/mattn/go-isatty"
+)
+
+// Terminal is a stream, and what it can show.
+type Terminal struct {
+	io.Writer
+	Live   bool // lines can be redrawn
+	Colour bool
+}
+
+// Of returns what a stream can show: nothing but lines unless it is a terminal. NO_COLOR, with any value, turns
+// colours off (https://no-color.org), and TERM=dumb both.
+func Of(w io.Writer) Terminal {
+	f, ok := w.(*os.File)
+	live := ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+	return Terminal{Writer: w, Live: live, Colour: live && os.Getenv("NO_COLOR") == ""}
+}
+
+// Red, Green and Dim return s in that colour, or as it is.
+func (t Terminal) Red(s string) string   { return t.paint("31", s) }
+func (t Terminal) Green(s string) string { return t.paint("32", s) }
+func (t Terminal) Dim(s string) string   { return t.paint("2", s) }
+
+func (t Terminal) paint(code, s string) string {
+	if !t.Colour || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
