@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/faults"
 	"github.com/go-azsearch/azsearch/bench/fleet"
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
+	"github.com/go-azsearch/azsearch/bench/load"
 	"github.com/go-azsearch/azsearch/bench/outbox"
 	"github.com/go-azsearch/azsearch/bench/queue"
 	"github.com/go-azsearch/azsearch/bench/repair"
@@ -33,6 +34,7 @@ func main() {
 		outbox.Command,
 		fleet.Command,
 		repair.Command,
+		load.Command,
 		sink.Command,
 	)
 }

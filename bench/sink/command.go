@@ -9,6 +9,7 @@ package sink
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,9 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
+	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Command is what the others start.
@@ -39,6 +42,13 @@ func run(ctx context.Context, args []string, std cli.Streams) error {
 	set.IntVar(&c.ItemStatus, "item", http.StatusTooManyRequests, "`status` of refused documents")
 	set.Float64Var(&c.ItemRate, "item-rate", 0, "refuse this `share` of the documents once each, 0 to 1")
 	if err := cli.Parse(set, args, c.Validate); err != nil {
+		return err
+	}
+	fields, err := models.FieldsOf[corpus.Hotel]()
+	if err != nil {
+		return err
+	}
+	if c.Definition, err = json.Marshal(models.SearchIndex{Name: corpus.IndexName, Fields: fields}); err != nil {
 		return err
 	}
 	s, err := server.New(c)

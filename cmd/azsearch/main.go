@@ -88,6 +88,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 		EnableShellCompletion: true,
 		Commands: []*cli.Command{
 			newEmulatorCommand(stdout, stderr),
+			newLoadCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
 			{
 				Name:         "version",

@@ -35,6 +35,8 @@ type Config struct {
 	// is refused when they come for the first time.
 	ItemStatus int
 	ItemRate   float64
+	// Definition is that of every index, in JSON, for clients that read it first.
+	Definition []byte
 }
 
 // Validate names every problem at once.
@@ -92,6 +94,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == StatsPath:
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(s.Counts())
+	case !write && strings.HasPrefix(path, "/indexes") && s.config.Definition != nil:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(s.config.Definition)
 	case path == "/" && !write:
 		w.Header().Set("X-Elastic-Product", "Elasticsearch")
 		w.Header().Set("Content-Type", "application/json")

@@ -1,0 +1,34 @@
+package convert
+
+import (
+	"net/http"
+	"time"
+)
+
+// spellings are those of ISO 8601 and what programs write in its place. Without an offset a time is UTC. What could be
+// read in two ways, such as 01/02/2024, is none of them.
+var spellings = []string{
+	"2006-01-02", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04",
+	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999-0700", "2006-01-02 15:04:05.999999999-0700",
+	"2006-01-02 15:04:05.999999999 -0700", "2006-01-02 15:04:05.999999999 UTC", "2006-01-02 15:04:05.999999999 -0700 MST",
+	"2006-01-02 15:04:05.999999999-07", "2006-01-02T15:04Z07:00", "20060102T150405Z", http.TimeFormat,
+}
+
+const mostFraction = 7 // digits that .NET keeps
+
+// appendDate appends a time: as it is written if that is the form that the service takes, otherwise in UTC.
+func appendDate(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
+	if len(s) < 100 {
+		t, err := time.Parse(time.RFC3339Nano, string(s))
+		if err == nil && t.Nanosecond()%100 == 0 && t.Year() > 0 && len(s) <= len("2006-01-02T15:04:05.+07:00")+mostFraction {
+			return append(append(append(dst, '"'), s...), '"'), nil
+		}
+		for i := 0; err != nil && i < len(spellings); i++ {
+			t, err = time.Parse(spellings[i], string(s))
+		}
+		if err == nil && t.Year() > 0 && t.UTC().Year() < 10_000 {
+			return append(t.UTC().Truncate(100).AppendFormat(append(dst, '"'), time.RFC3339Nano), '"'), nil
+		}
+	}
+	return dst, f.misfit(s, at)
+}

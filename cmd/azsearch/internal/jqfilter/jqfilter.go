@@ -1,0 +1,92 @@
+// Package jqfilter is for commands that change records before they become documents, by an expression of jq.
+package jqfilter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+
+	"github.com/itchyny/gojq"
+)
+
+// Filter is a compiled expression. It is safe for concurrent use.
+type Filter struct{ code *gojq.Code }
+
+// New compiles an expression. It sees the record alone: no environment, no files, no modules.
+func New(expression string) (*Filter, error) {
+	query, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, fmt.Errorf("-jq: %w", err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("-jq: %w", err)
+	}
+	return &Filter{code}, nil
+}
+
+// JSON calls yield with each result for a record that is JSON. Whole numbers stay exact.
+func (f *Filter) JSON(ctx context.Context, record []byte, yield func(result []byte) error) error {
+	d := json.NewDecoder(bytes.NewReader(record))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("not JSON: text behind the value")
+	}
+	return f.Value(ctx, numbers(v), yield)
+}
+
+// Value is JSON for a record of maps, slices, strings, numbers, booleans and nil.
+func (f *Filter) Value(ctx context.Context, record any, yield func(result []byte) error) error {
+	results := f.code.RunWithContext(ctx, record)
+	for {
+		v, ok := results.Next()
+		if !ok {
+			return nil
+		}
+		if err, failed := v.(error); failed {
+			if halt, stopped := err.(*gojq.HaltError); stopped && halt.Value() == nil { //nolint:errorlint // as the documentation of gojq does
+				return nil
+			}
+			return err
+		}
+		result, err := gojq.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if err := yield(result); err != nil {
+			return err
+		}
+	}
+}
+
+// numbers replaces the numbers in v by those of gojq.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.Atoi(v.String()); err == nil {
+			return n
+		}
+		if n, ok := new(big.Int).SetString(v.String(), 10); ok {
+			return n
+		}
+		x, _ := v.Float64() // too large is infinite, which the type of a field refuses
+		return x
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = numbers(v[name])
+		}
+	}
+	return v
+}

@@ -1,0 +1,214 @@
+package load
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+	"github.com/go-azsearch/azsearch/internal/disk"
+)
+
+// place is a position in the files together.
+type place struct {
+	File int `json:"file"`
+	source.Position
+}
+
+// state is what a checkpoint says: everything before the place is in the index, or in the file of rejects.
+type state struct {
+	Version  int        `json:"version"`
+	Endpoint string     `json:"endpoint"`
+	Index    string     `json:"index"`
+	ETag     string     `json:"etag"`    // of the definition
+	Options  string     `json:"options"` // what else decides what a record becomes
+	Files    []identity `json:"files"`
+	Next     place      `json:"next"`
+	Done     bool       `json:"done"`
+	Rejected int64      `json:"rejected"`
+}
+
+const stateVersion = 1
+
+// identity tells a file from another of its name.
+type identity struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	Digest string `json:"digest"` // of its first and last 64 KiB
+}
+
+// Destination is where documents go, and what they are made by: a checkpoint is of one.
+type Destination struct{ Endpoint, Index, ETag, Options string }
+
+// Checkpoint is the file of -resume.
+type Checkpoint struct {
+	path    string
+	state   state // on the disk
+	resumed bool
+}
+
+// OpenCheckpoint reads the checkpoint at a path, if there is one, and refuses one of other files, another index or
+// other options.
+func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, error) {
+	c := &Checkpoint{path: path, state: state{Version: stateVersion, Endpoint: to.Endpoint, Index: to.Index, ETag: to.ETag, Options: to.Options}}
+	for _, name := range files {
+		if name == source.Stdin {
+			return nil, errors.New("-resume: the standard input cannot be read again from a position; name a file")
+		}
+		id, err := identify(name)
+		if err != nil {
+			return nil, err
+		}
+		c.state.Files = append(c.state.Files, id)
+	}
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("-resume %s: there is no directory %s", path, filepath.Dir(path))
+		}
+		return c, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-resume: %w", err)
+	}
+	var old state
+	if err := json.Unmarshal(content, &old); err != nil || old.Version != stateVersion {
+		return nil, fmt.Errorf("-resume %s: not a checkpoint of this version; name another file", path)
+	}
+	differs := func(what string, was, is any) error {
+		return fmt.Errorf("-resume %s: the checkpoint is of %s %v, not %v; name another file, or remove this one to begin again", path, what, was, is)
+	}
+	switch {
+	case old.Endpoint != to.Endpoint:
+		return nil, differs("service", old.Endpoint, to.Endpoint)
+	case old.Index != to.Index:
+		return nil, differs("index", old.Index, to.Index)
+	case old.ETag != to.ETag:
+		return nil, fmt.Errorf("-resume %s: index %s was changed or made again since; remove \"etag\" from the file if it has kept its documents, or the file to begin again",
+			path, to.Index)
+	case old.Options != to.Options:
+		return nil, differs("the options", old.Options, to.Options)
+	case len(old.Files) != len(c.state.Files):
+		return nil, differs("files", len(old.Files), len(c.state.Files))
+	}
+	for i, was := range old.Files {
+		if is := c.state.Files[i]; was.Size != is.Size || was.Digest != is.Digest {
+			return nil, differs("a file", fmt.Sprintf("%s of %d bytes", was.Name, was.Size), fmt.Sprintf("%s of %d bytes as it is now", is.Name, is.Size))
+		}
+	}
+	c.state, c.resumed = old, true
+	return c, nil
+}
+
+func identify(name string) (identity, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return identity{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return identity{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return identity{}, fmt.Errorf("-resume: %s is not a file that can be read again", name)
+	}
+	const part = 64 << 10
+	h := sha256.New()
+	_, err = io.Copy(h, io.NewSectionReader(f, 0, part))
+	_, err2 := io.Copy(h, io.NewSectionReader(f, max(0, info.Size()-part), part))
+	return identity{name, info.Size(), hex.EncodeToString(h.Sum(nil)[:16])}, errors.Join(err, err2)
+}
+
+// Done reports whether the run that is resumed had come to the end of all files.
+func (c *Checkpoint) Done() bool { return c.resumed && c.state.Done }
+
+// before reports whether a reject is of a record that is not read again.
+func (c *Checkpoint) before(x *Reject) bool {
+	i := slices.IndexFunc(c.state.Files, func(f identity) bool { return f.Name == x.File })
+	next := c.state.Next
+	return c.state.Done || i >= 0 && (i < next.File || i == next.File && x.Offset < next.Offset)
+}
+
+// write replaces the file. When it returns the new one survives a power cut.
+func (c *Checkpoint) write(next place, done bool, rejected int64) error {
+	s := c.state
+	s.Next, s.Done, s.Rejected = next, done, rejected
+	content, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replace(c.path, append(content, '\n')); err != nil {
+		return exit.With(exit.Incomplete, fmt.Errorf("-resume: the checkpoint cannot be written: %w", err))
+	}
+	c.state = s
+	return nil
+}
+
+func replace(path string, content []byte) error {
+	folder, err := disk.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(path)
+	return disk.Replace(folder, name+".tmp", name, func(w *bufio.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// resume takes up where a checkpoint is.
+func (r *run) resume(c *Checkpoint) {
+	r.first = c.state.Next
+	r.rejected.Store(c.state.Rejected)
+	if c.resumed {
+		r.rejected.Store(r.Rejects.kept)
+	}
+	r.earlier = r.rejected.Load()
+	r.saved = c.state.Next
+	for i := range min(r.first.File, len(c.state.Files)) {
+		r.before.Add(c.state.Files[i].Size)
+	}
+}
+
+// save writes the rejects, and then the checkpoint. Its place is that of the mark before: whatever is behind it may be
+// read again.
+func (r *run) save(done bool) error {
+	mark, ok := r.water.Mark()
+	if err := r.Rejects.Sync(); err != nil {
+		return exit.With(exit.Incomplete, err)
+	}
+	if r.Checkpoint == nil {
+		return nil
+	}
+	next := r.saved
+	r.mu.Lock()
+	if ok {
+		if at, known := r.places[mark]; known {
+			next = at
+		}
+		for number := range r.places {
+			if number < mark {
+				delete(r.places, number)
+			}
+		}
+	}
+	r.mu.Unlock()
+	if next == r.saved && !done {
+		return nil
+	}
+	if err := r.Checkpoint.write(next, done, r.rejected.Load()); err != nil {
+		return err
+	}
+	r.saved = next
+	return nil
+}

@@ -1,0 +1,265 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// job is a block on its way.
+type job struct {
+	number  int64
+	block   *source.Block
+	records []record
+	actions []models.RawAction // to be added
+	rejects []Reject
+	buffer  []byte        // the documents; nil when they are with the sender
+	failed  error         // it cannot be converted at all
+	done    chan struct{} // closed when it is converted
+	left    atomic.Int64  // records that are not settled, and one for the adder
+}
+
+// record is one record of a block: what a reject needs to know.
+type record struct {
+	job     *job
+	text    []byte
+	at      source.Position
+	origin  *Reject // of a record that was rejected before
+	deletes bool
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func newJob(b *source.Block) *job {
+	j := &job{block: b, done: make(chan struct{}), buffer: *buffers.Get().(*[]byte)}
+	j.left.Store(1)
+	return j
+}
+
+// sent gives the memory of the documents back: the sender has copied them.
+func (j *job) sent() {
+	if b := j.buffer[:0]; cap(b) > 0 && cap(b) <= 2<<20 {
+		buffers.Put(&b)
+	}
+	j.buffer, j.actions = nil, nil
+}
+
+// worker converts blocks. One goroutine has it.
+type worker struct {
+	*run
+	converter *convert.Converter
+	columns   map[string]*convert.Columns // by the header
+	free      []byte                      // for documents, of the block
+	cells     []csvtext.Cell
+	scratch   []byte
+}
+
+func newWorker(r *run) *worker {
+	return &worker{run: r, converter: convert.NewConverter(r.Plan), columns: map[string]*convert.Columns{}}
+}
+
+// convert makes the actions and rejects of a block.
+func (w *worker) convert(j *job) {
+	b := j.block
+	w.free = j.buffer[:0]
+	if cap(w.free) < len(b.Data) {
+		w.free = make([]byte, 0, len(b.Data)*5/4+4<<10)
+	}
+	j.buffer = w.free
+	if b.TooLong {
+		j.records = make([]record, 1)
+		j.records[0] = record{job: j, text: b.Data, at: b.Start}
+		w.fail(j, &j.records[0], &convert.Problem{Kind: KindTooLarge, Message: "the record has more than 32 MiB; only its beginning is kept here"})
+	} else if err := w.each(j); err != nil {
+		j.failed = err
+	}
+	w.run.records.Add(int64(len(j.records)))
+	j.left.Store(int64(len(j.actions)+len(j.rejects)) + 1)
+}
+
+// each converts the records of a block.
+func (w *worker) each(j *job) error {
+	f, at := j.block.File, j.block.Start
+	cut := splitterOf(f)
+	count := max(8, bytes.Count(j.block.Data, []byte("\n"))+1)
+	j.records = make([]record, 0, count)
+	j.actions = make([]models.RawAction, 0, count)
+	for rest := j.block.Data; len(rest) > 0; {
+		n := cut.Next(rest, true)
+		text, skipped := rest[:n], 0
+		here := at
+		if f.Kind == source.JSON {
+			text, skipped = jsontext.Trim(text)
+			here.Line += int64(bytes.Count(rest[:skipped], []byte("\n")))
+			here.Offset += int64(skipped)
+		} else {
+			text = bytes.TrimRight(text, "\r\n")
+		}
+		if f.Kind == source.Parquet {
+			at.Offset++
+			at.Line++
+		} else {
+			at.Offset += int64(n)
+			at.Line += int64(bytes.Count(rest[:n], []byte("\n")))
+		}
+		rest = rest[n:]
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		if len(j.records) == cap(j.records) { // records are pointed at
+			j.records = append(make([]record, 0, len(j.records)), record{})[:0]
+		}
+		j.records = append(j.records, record{job: j, text: text, at: here})
+		if err := w.record(j, &j.records[len(j.records)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func splitterOf(f *source.File) interface{ Next([]byte, bool) int } {
+	switch f.Kind {
+	case source.CSV:
+		return f.Format
+	case source.JSON:
+		return jsontext.Values{}
+	}
+	return jsontext.Lines{}
+}
+
+// record converts one record. An error ends the run.
+func (w *worker) record(j *job, r *record) error {
+	f := j.block.File
+	switch f.Kind {
+	case source.CSV:
+		return w.row(j, r, f.Columns, f.Format, r.text)
+	case source.Rejects:
+		origin, text, err := parseReject(r.text)
+		if err != nil {
+			w.fail(j, r, &convert.Problem{Kind: convert.KindSyntax, Message: err.Error()})
+			return nil
+		}
+		r.origin = origin
+		if origin.Columns != nil {
+			return w.row(j, r, origin.Columns, origin.Format, text)
+		}
+		w.object(j, r, text)
+		return nil
+	}
+	w.object(j, r, r.text)
+	return nil
+}
+
+// object converts a record that is JSON.
+func (w *worker) object(j *job, r *record, text []byte) {
+	if w.Filter == nil {
+		doc, problem := w.converter.JSON(w.room(len(text)), text)
+		w.result(j, r, doc, problem)
+		return
+	}
+	w.filtered1(j, r, func(yield func([]byte) error) error { return w.Filter.JSON(w.ctx, text, yield) })
+}
+
+// row converts a row of separated values.
+func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, text []byte) (err error) {
+	w.cells, w.scratch, err = format.Cells(w.cells[:0], w.scratch[:0], text)
+	if err != nil {
+		w.fail(j, r, &convert.Problem{Kind: convert.KindSyntax, Message: err.Error()})
+		return nil
+	}
+	if w.Filter != nil {
+		if len(w.cells) != len(names) {
+			w.fail(j, r, &convert.Problem{Kind: convert.KindColumns, Message: "not as many cells as the header has"})
+			return nil
+		}
+		object := make(map[string]any, len(names))
+		for i, c := range w.cells {
+			if object[names[i]] = string(c.Text); len(c.Text) == 0 && !c.Quoted {
+				object[names[i]] = nil
+			}
+		}
+		w.filtered1(j, r, func(yield func([]byte) error) error { return w.Filter.Value(w.ctx, object, yield) })
+		return nil
+	}
+	columns, err := w.columnsOf(names)
+	if err != nil {
+		return exit.With(exit.Usage, fmt.Errorf("%s: %w", j.block.File.Name, err))
+	}
+	doc, problem := w.converter.Cells(w.room(len(text)), columns, w.cells)
+	w.result(j, r, doc, problem)
+	return nil
+}
+
+func (w *worker) columnsOf(names []string) (*convert.Columns, error) {
+	header, _ := json.Marshal(names) // strings
+	if c := w.columns[string(header)]; c != nil {
+		return c, nil
+	}
+	c, err := w.converter.Columns(names)
+	if err == nil {
+		w.columns[string(header)] = c
+	}
+	return c, err
+}
+
+// filtered1 converts what the filter makes of one record: none, one or several documents, all of them or none.
+func (w *worker) filtered1(j *job, r *record, results func(yield func([]byte) error) error) {
+	before := len(j.actions)
+	err := results(func(result []byte) error {
+		doc, problem := w.converter.JSON(w.room(len(result)), result)
+		if problem != nil {
+			return problem
+		}
+		w.accept(j, r, doc)
+		return nil
+	})
+	if err != nil {
+		j.actions = j.actions[:before]
+		problem := &convert.Problem{Kind: KindFilter, Message: err.Error()}
+		if made := (*convert.Problem)(nil); errors.As(err, &made) {
+			problem = made
+			problem.At = 0 // of the result
+		}
+		w.fail(j, r, problem)
+	} else if len(j.actions) == before {
+		w.run.filtered.Add(1)
+	}
+}
+
+// room returns memory for a document that is about as long as its record.
+func (w *worker) room(record int) []byte {
+	if need := record + record/4 + 256; cap(w.free) < need {
+		w.free = make([]byte, 0, max(64<<10, need))
+	}
+	return w.free
+}
+
+func (w *worker) result(j *job, r *record, doc convert.Document, problem *convert.Problem) {
+	if problem != nil {
+		w.fail(j, r, problem)
+		return
+	}
+	w.accept(j, r, doc)
+}
+
+func (w *worker) accept(j *job, r *record, doc convert.Document) {
+	w.free = doc.JSON[len(doc.JSON):]
+	r.deletes = doc.Action == models.ActionTypeDelete
+	w.documents.Add(1)
+	w.bytes.Add(int64(len(doc.JSON)))
+	j.actions = append(j.actions, models.RawAction{Key: doc.Key, Type: doc.Action, Document: doc.JSON, Tag: r, OnOutcome: w.outcome})
+}
+
+func (w *worker) fail(j *job, r *record, p *convert.Problem) {
+	j.rejects = append(j.rejects, r.reject(p))
+}

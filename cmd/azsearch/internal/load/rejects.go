@@ -1,0 +1,208 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
+)
+
+// Kinds of rejects besides those of convert.
+const (
+	KindTooLarge  = "too-large"
+	KindFilter    = "jq"
+	KindService   = "service"   // see status and message
+	KindElsewhere = "elsewhere" // another process has taken it from the queue
+)
+
+// Reject is a line of a file of rejects, which is an input of a later load.
+type Reject struct {
+	Azsearch string `json:"azsearch"` // "reject"
+	File     string `json:"file"`
+	Line     int64  `json:"line"`   // from 1 on; of Parquet, the row
+	Offset   int64  `json:"offset"` // of the record, in bytes; of Parquet, the row from 0 on
+	At       int    `json:"at,omitzero"`
+	convert.Problem
+	Status   int            `json:"status,omitzero"` // of the service
+	Key      string         `json:"key,omitempty"`
+	Original *string        `json:"original,omitempty"`
+	Bytes    []byte         `json:"originalBase64,omitempty"` // in its place if it is not UTF-8
+	Columns  []string       `json:"columns,omitempty"`
+	Format   csvtext.Format `json:"format,omitzero"`
+}
+
+// String is the reject in a line.
+func (x *Reject) String() string {
+	at := fmt.Sprintf("%s:%d: ", x.File, x.Line)
+	if x.Status != 0 {
+		return at + fmt.Sprintf("document %s: status %d: %s", x.Key, x.Status, x.Message)
+	}
+	return at + x.Error()
+}
+
+// reject says why a record is not in the index.
+func (r *record) reject(p *convert.Problem) Reject {
+	x := Reject{}
+	f := r.job.block.File
+	if r.origin != nil {
+		x = *r.origin
+	} else {
+		x = Reject{Azsearch: "reject", File: f.Name, Line: r.at.Line + 1, Offset: r.at.Offset}
+		if f.Kind == source.CSV {
+			x.Columns, x.Format = f.Columns, f.Format
+		}
+		if text := string(r.text); utf8.ValidString(text) {
+			x.Original = &text
+		} else {
+			x.Bytes = bytes.Clone(r.text)
+		}
+	}
+	x.Problem, x.At, x.Status = *p, p.At, 0
+	return x
+}
+
+// parseReject reads a line of a file of rejects, and the record in it.
+func parseReject(line []byte) (*Reject, []byte, error) {
+	x := &Reject{}
+	if err := json.Unmarshal(line, x); err != nil || x.Azsearch != "reject" {
+		return nil, nil, fmt.Errorf("not a line of a file of rejects: %w", err)
+	}
+	if x.Original != nil {
+		return x, []byte(*x.Original), nil
+	}
+	return x, x.Bytes, nil
+}
+
+// Rejects is a file of rejects. It is made with the first one. It is safe for concurrent use.
+type Rejects struct {
+	path string
+
+	mu     sync.Mutex // guards the following
+	file   *os.File
+	w      *bufio.Writer
+	failed error
+	kept   int64 // of the run that is resumed
+	first  []string
+	wrote  bool
+}
+
+// OpenRejects returns the file at a path. One that an earlier run has left is an error, unless that is resumed: then
+// the rejects of records before the place stay.
+func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
+	r := &Rejects{path: path}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("-rejects %s: there is no directory %s", path, filepath.Dir(path))
+		}
+		if at != nil && at.state.Rejected > 0 {
+			return nil, fmt.Errorf("-rejects %s: missing, and the run to resume had written %d rejects there; name that file", path, at.state.Rejected)
+		}
+		return r, nil
+	case err != nil:
+		return nil, fmt.Errorf("-rejects: %w", err)
+	case at != nil && at.resumed && info.Mode().IsRegular():
+		return r, r.keep(at)
+	case info.Mode().IsRegular() && info.Size() > 0:
+		return nil, fmt.Errorf("-rejects %s: the file has rejects of an earlier run; load them from it, remove it, or name another file", path)
+	}
+	return r, nil
+}
+
+// keep writes the file again without what the resumed run reads again.
+func (r *Rejects) keep(at *Checkpoint) error {
+	content, err := os.ReadFile(r.path)
+	if err != nil {
+		return err
+	}
+	var kept bytes.Buffer
+	for line := range bytes.Lines(content) {
+		x, _, err := parseReject(line)
+		if err == nil && at.before(x) {
+			kept.Write(line)
+			r.kept++
+		}
+	}
+	return replace(r.path, kept.Bytes())
+}
+
+// Write adds a line. After an error nothing is written any more.
+func (r *Rejects) Write(x *Reject) error {
+	line, err := json.Marshal(x)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil {
+		return r.failed
+	}
+	if err == nil && r.file == nil {
+		if r.file, err = os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err == nil {
+			r.w = bufio.NewWriter(r.file)
+		}
+	}
+	if err == nil {
+		_, err = r.w.Write(append(line, '\n'))
+	}
+	if err != nil {
+		r.failed = fmt.Errorf("a record was rejected, and cannot be written to %s: %w", r.path, err)
+	}
+	if r.wrote = true; len(r.first) < 5 {
+		r.first = append(r.first, x.String())
+	}
+	return r.failed
+}
+
+// Sync returns when everything is on the disk.
+func (r *Rejects) Sync() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil || r.failed != nil {
+		return r.failed
+	}
+	err := r.w.Flush()
+	if info, statErr := r.file.Stat(); err == nil && (statErr != nil || info.Mode().IsRegular()) { // a pipe cannot be synced
+		err = r.file.Sync()
+	}
+	if err != nil {
+		r.failed = fmt.Errorf("the rejects cannot be written to %s: %w", r.path, err)
+	}
+	return r.failed
+}
+
+// Close writes the rest.
+func (r *Rejects) Close() error {
+	err := r.Sync()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		return err
+	}
+	return errors.Join(err, r.file.Close())
+}
+
+// First returns the first rejects, in words.
+func (r *Rejects) First() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first
+}
+
+// Name returns the path, "" if nothing was rejected.
+func (r *Rejects) Name() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.kept == 0 && !r.wrote {
+		return ""
+	}
+	return r.path
+}

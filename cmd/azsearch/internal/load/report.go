@@ -1,0 +1,170 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+)
+
+// Report says what a load has done.
+type Report struct {
+	Files        int              `json:"files"`
+	Records      int64            `json:"records"` // read
+	Completed    int64            `json:"completed"`
+	Deleted      int64            `json:"deleted,omitzero"` // of these
+	Rejected     int64            `json:"rejected"`
+	Kinds        map[string]int64 `json:"rejectedByKind,omitempty"`
+	Rejects      string           `json:"rejects,omitempty"`  // the file
+	Examples     []string         `json:"examples,omitempty"` // of rejects, in words
+	Filtered     int64            `json:"filtered,omitzero"`  // records that became no document
+	Unsent       int64            `json:"unsent"`
+	Unknown      int64            `json:"unknown"` // of these, those that may be in the index
+	Retries      int64            `json:"retries"`
+	Requests     int64            `json:"requests"`
+	Bytes        int64            `json:"bytes"` // of the documents
+	Seconds      float64          `json:"seconds"`
+	PerSecond    float64          `json:"documentsPerSecond"`
+	DryRun       bool             `json:"dryRun,omitzero"`
+	Error        string           `json:"error,omitempty"`
+	Exit         int              `json:"exit"`
+	LastKey      string           `json:"-"` // a document that is in the index now
+	LastDeletion string           `json:"-"`
+}
+
+func (r *run) report(err error) (Report, error) {
+	p := Report{
+		Files: len(r.Files), Records: r.records.Load(), Completed: r.completed.Load(), Deleted: r.deleted.Load(), Rejected: r.rejected.Load(),
+		Kinds: r.kindsNow(), Rejects: r.Rejects.Name(), Examples: r.Rejects.First(), Filtered: r.filtered.Load(), Unsent: r.unsent.Load(), Unknown: r.unknown.Load(),
+		Bytes: r.bytes.Load(), Seconds: time.Since(r.began).Seconds(), DryRun: r.sender == nil, LastKey: r.lastKey, LastDeletion: r.lastDelete,
+	}
+	if r.earlier > 0 {
+		p.Kinds["of earlier runs"] = r.earlier
+	}
+	p.PerSecond = float64(p.Completed) / max(p.Seconds, 1e-3)
+	if r.sender != nil {
+		s := r.sender.Stats()
+		p.Retries, p.Requests = s.Retries, s.Requests
+	} else {
+		p.Requests = (p.Completed + bufferedsender.DefaultMaxBatchActions - 1) / bufferedsender.DefaultMaxBatchActions
+	}
+	again := "run it again"
+	if r.Checkpoint != nil {
+		again = "run it again with the same -resume"
+	}
+	switch {
+	case errors.Is(err, errInterrupted):
+		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %s documents are in the index, the rest of the records are not; %s to continue", humanize.Comma(p.Completed), again))
+	case err != nil && exit.Code(err) == exit.Service:
+		err = exit.With(exit.Service, fmt.Errorf("%w; %s documents were completed before, so %s when the service is back", err, humanize.Comma(p.Completed), again))
+	case err == nil && p.Rejected > 0:
+		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records are not in the index (%s); see %s, and load that file when the cause is repaired",
+			humanize.Comma(p.Rejected), humanize.Comma(p.Records+r.earlier), kindList(p.Kinds), p.Rejects))
+	}
+	p.Exit = exit.Code(err)
+	if err != nil {
+		p.Error = err.Error()
+	}
+	return p, err
+}
+
+// String is the report in a line.
+func (p Report) String() string {
+	what := "loaded"
+	if p.DryRun {
+		what = "would load"
+	}
+	s := fmt.Sprintf("%s %s documents of %s records", what, humanize.Comma(p.Completed-p.Deleted), humanize.Comma(p.Records))
+	if p.Deleted > 0 {
+		s += fmt.Sprintf(", deleted %s", humanize.Comma(p.Deleted))
+	}
+	if p.Filtered > 0 {
+		s += fmt.Sprintf(", %s left out by -jq", humanize.Comma(p.Filtered))
+	}
+	if p.DryRun {
+		return s + fmt.Sprintf(": %s in about %s requests; nothing was sent", humanize.Bytes(uint64(p.Bytes)), humanize.Comma(p.Requests))
+	}
+	return s + fmt.Sprintf(" in %s (%s documents/s, %s/s, %s retries)", time.Duration(p.Seconds*float64(time.Second)).Round(10*time.Millisecond),
+		humanize.Comma(int64(p.PerSecond)), humanize.Bytes(uint64(float64(p.Bytes)/max(p.Seconds, 1e-3))), humanize.Comma(p.Retries))
+}
+
+func kindList(kinds map[string]int64) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		parts = append(parts, fmt.Sprintf("%s %s", humanize.Comma(kinds[kind]), kind))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Progress is how far a load is.
+type Progress struct {
+	Read, Total int64 // bytes of the files, compressed as they are; Total 0: not known
+	Completed   int64
+	Rejected    int64
+	Kinds       map[string]int64
+	Bytes       int64 // of the documents
+	InFlight    int
+	Retries     int64
+	Held        error // why nothing is sent
+	Elapsed     time.Duration
+}
+
+// Progress may be called at any time while Run does.
+func (r *run) Progress() Progress {
+	p := Progress{
+		Read: r.before.Load(), Total: r.total.Load(), Completed: r.completed.Load(), Rejected: r.rejected.Load(), Kinds: r.kindsNow(),
+		Bytes: r.bytes.Load(), Elapsed: time.Since(r.began),
+	}
+	r.mu.Lock()
+	if r.file != nil {
+		p.Read += r.file.Read()
+	}
+	r.mu.Unlock()
+	if r.sender != nil {
+		s := r.sender.Stats()
+		p.InFlight, p.Retries, p.Held = s.InFlight, s.Retries, r.raw().Info().Held
+	}
+	return p
+}
+
+// String is the progress in a line.
+func (p Progress) String() string {
+	s := humanize.Comma(p.Completed) + " documents"
+	seconds := max(p.Elapsed.Seconds(), 1e-3)
+	s += fmt.Sprintf("  %s/s  %s/s", humanize.Comma(int64(float64(p.Completed)/seconds)), humanize.Bytes(uint64(float64(p.Bytes)/seconds)))
+	if p.Total > 0 && p.Read > 0 {
+		share := min(float64(p.Read)/float64(p.Total), 1)
+		left := time.Duration((1 - share) / share * float64(p.Elapsed)).Round(time.Second)
+		s = fmt.Sprintf("%3.0f%%  %s  ETA %s", 100*share, s, left)
+	} else {
+		s = humanize.Bytes(uint64(p.Read)) + "  " + s
+	}
+	s += fmt.Sprintf("  in flight %d", p.InFlight)
+	if p.Retries > 0 {
+		s += "  retries " + humanize.Comma(p.Retries)
+	}
+	if p.Rejected > 0 {
+		s += fmt.Sprintf("  rejected %s (%s)", humanize.Comma(p.Rejected), kindList(p.Kinds))
+	}
+	if p.Held != nil {
+		s += "  waiting: " + p.Held.Error()
+	}
+	return s
+}
+
+// sizeOf is the size of a file, 0 if it has none.
+func sizeOf(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return info.Size()
+}

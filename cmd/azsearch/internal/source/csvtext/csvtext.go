@@ -1,0 +1,151 @@
+// Package csvtext is for reading files of separated values as people have them: it finds out how they are separated,
+// where a row ends, and what is in its cells.
+//
+// A cell that begins with a quote ends at the next quote that is not doubled; line ends and separators inside it are
+// its text. A quote elsewhere is text. A quote that is never closed is an error of its line alone, not of the rest of
+// the file.
+package csvtext
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Format says how cells are separated.
+type Format struct {
+	Comma byte `json:"comma"` // or semicolon, tab, bar
+	Quote byte `json:"quote"`
+}
+
+// Detect returns the format of a file that begins with head: the separator that its first line has most often outside
+// of quotes, a comma in doubt, and ' for the quote if the line begins with one.
+func Detect(head []byte) Format {
+	f := Format{Comma: ',', Quote: '"'}
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	if len(line) > 0 && line[0] == '\'' {
+		f.Quote = '\''
+	}
+	most, quoted := 0, false
+	var counts [256]int
+	for _, c := range line {
+		if c == f.Quote {
+			quoted = !quoted
+		} else if !quoted {
+			counts[c]++
+		}
+	}
+	for _, c := range []byte(",;\t|") {
+		if counts[c] > most {
+			f.Comma, most = c, counts[c]
+		}
+	}
+	return f
+}
+
+// Next returns the length of the first row of b with its line end, or 0 if more bytes are needed; final says that
+// there are none.
+func (f Format) Next(b []byte, final bool) int {
+	line := bytes.IndexByte(b, '\n') + 1
+	if line == 0 {
+		if !final {
+			return 0
+		}
+		line = len(b)
+	}
+	if bytes.IndexByte(b[:line], f.Quote) < 0 {
+		return line
+	}
+	for i := 0; ; {
+		if i < len(b) && b[i] == f.Quote {
+			end, closed := f.closing(b, i+1)
+			if !closed && final {
+				return line // the quote is of this line alone
+			}
+			if !closed {
+				return 0
+			}
+			i = end
+		}
+		for i < len(b) && b[i] != f.Comma && b[i] != '\n' {
+			i++
+		}
+		switch {
+		case i < len(b) && b[i] == '\n':
+			return i + 1
+		case i < len(b):
+			i++
+		case final:
+			return i
+		default:
+			return 0
+		}
+	}
+}
+
+// closing returns the place behind the quote that closes what begins at i. Where b ends with a quote, more may come.
+func (f Format) closing(b []byte, i int) (end int, closed bool) {
+	for {
+		n := bytes.IndexByte(b[i:], f.Quote)
+		if n < 0 {
+			return len(b), false
+		}
+		i += n + 1
+		if i == len(b) || b[i] != f.Quote {
+			return i, true
+		}
+		i++
+	}
+}
+
+// Cell is a cell of a row.
+type Cell struct {
+	Text   []byte
+	Quoted bool
+	At     int // of its first byte in the row
+}
+
+var errOpen = errors.New("quote is not closed; double the quotes inside of a cell, and close it")
+
+// Cells appends the cells of a row, with or without its line end. Their texts are part of the row, or of scratch
+// where quotes were doubled; both are returned for the next call.
+func (f Format) Cells(cells []Cell, scratch, row []byte) ([]Cell, []byte, error) {
+	row = bytes.TrimSuffix(row, []byte("\n"))
+	row = bytes.TrimSuffix(row, []byte("\r"))
+	for i := 0; ; i++ {
+		if i >= len(row) || row[i] != f.Quote {
+			n := bytes.IndexByte(row[i:], f.Comma)
+			if n < 0 {
+				return append(cells, Cell{Text: row[i:], At: i}), scratch, nil
+			}
+			cells = append(cells, Cell{Text: row[i : i+n], At: i})
+			i += n
+			continue
+		}
+		end, closed := f.closing(row, i+1)
+		if !closed {
+			return cells, scratch, fmt.Errorf("cell %d: %w", len(cells)+1, errOpen)
+		}
+		text := row[i+1 : end-1]
+		if bytes.IndexByte(text, f.Quote) >= 0 {
+			from := len(scratch)
+			for len(text) > 0 {
+				n := bytes.IndexByte(text, f.Quote)
+				if n < 0 {
+					n = len(text) - 1
+				}
+				scratch = append(scratch, text[:n+1]...)
+				text = text[min(n+2, len(text)):]
+			}
+			text = scratch[from:len(scratch):len(scratch)]
+		}
+		cells = append(cells, Cell{Text: text, Quoted: true, At: i})
+		if end == len(row) {
+			return cells, scratch, nil
+		}
+		if row[end] != f.Comma {
+			return cells, scratch, fmt.Errorf("cell %d: text behind the closing quote; double the quotes inside of a cell", len(cells))
+		}
+		i = end
+	}
+}

@@ -1,0 +1,326 @@
+// Package source is for commands that read files of documents, of any size, format and compression: it turns them
+// into blocks of whole records, each of which knows where it stands.
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/compressed"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/parquetrows"
+)
+
+// Kind is a format of files.
+type Kind string
+
+// The kinds. Lines of Parquet files are rows, which are read as JSON Lines.
+const (
+	JSONLines Kind = "jsonl"
+	JSON      Kind = "json" // an array, or values one after the other
+	CSV       Kind = "csv"  // with any separator
+	Parquet   Kind = "parquet"
+	Rejects   Kind = "rejects" // what a load has rejected
+)
+
+// Kinds are those that Options.Kind can name.
+var Kinds = []string{string(JSONLines), string(JSON), string(CSV), "tsv", string(Parquet), string(Rejects)}
+
+const (
+	blockBytes = 256 << 10
+	// MaxRecord is the size of a record at most, in bytes: twice what the service takes.
+	MaxRecord = 32 << 20
+	headBytes = 64 << 10
+	// Stdin is the name of the standard input.
+	Stdin = "-"
+)
+
+// RejectMark begins each line of a file of rejects.
+const RejectMark = `{"azsearch":"reject"`
+
+// Position is a place in a file.
+type Position struct {
+	Offset int64 `json:"offset"` // in bytes, decompressed; of Parquet, in rows
+	Line   int64 `json:"line"`   // how many lines, or rows, are before it
+}
+
+// Block is some whole records of a file. Free it when its Data is no longer used.
+type Block struct {
+	File       *File
+	Start, End Position
+	Data       []byte
+	TooLong    bool // it is the beginning of one record, which has more than MaxRecord bytes
+}
+
+var blocks = sync.Pool{New: func() any { return new(Block) }}
+
+func newBlock(f *File, start Position) *Block {
+	b := blocks.Get().(*Block)
+	*b = Block{File: f, Start: start, Data: b.Data[:0]}
+	return b
+}
+
+// Free gives the memory of b back.
+func (b *Block) Free() {
+	if cap(b.Data) <= 4*blockBytes {
+		blocks.Put(b)
+	}
+}
+
+// Options say how a file is read.
+type Options struct {
+	Kind  string // one of Kinds; "" finds out
+	Stdin io.Reader
+}
+
+// File is a file that is being read, by one goroutine.
+type File struct {
+	Name    string
+	Kind    Kind
+	Format  csvtext.Format // of CSV
+	Columns []string       // the header of CSV
+	Packed  bool
+	Size    int64 // of the file, compressed as it is; 0: not known
+
+	raw     *counter
+	closers []io.Closer
+	text    *text
+	rows    *parquetrows.Rows
+	at      Position
+}
+
+// Open opens a file and finds out what it holds.
+func Open(name string, o Options) (_ *File, err error) {
+	f := &File{Name: name}
+	defer func() {
+		if err != nil {
+			f.Close()
+			err = fmt.Errorf("%s: %w", name, plain(err))
+		}
+	}()
+	in := o.Stdin
+	if name != Stdin {
+		opened, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		f.closers = append(f.closers, opened)
+		in = opened
+		info, err := opened.Stat()
+		switch {
+		case err != nil:
+			return nil, err
+		case info.IsDir():
+			return nil, fmt.Errorf("is a directory; name its files, for example %s", filepath.Join(name, "*.jsonl"))
+		case info.Mode().IsRegular():
+			f.Size = info.Size()
+		}
+	}
+	f.raw = &counter{r: in}
+	unpacked, packed, err := compressed.NewReader(f.raw)
+	if err != nil {
+		return nil, err
+	}
+	f.Packed = packed
+	f.closers = append(f.closers, unpacked)
+	f.text = &text{r: unpacked}
+	head, err := f.text.peek(headBytes)
+	if err != nil {
+		return nil, err
+	}
+	if f.Kind, err = kindOf(name, o.Kind, head); err != nil {
+		return nil, err
+	}
+	return f, f.begin(head)
+}
+
+// plain takes the path out of an error that has it, because Open names it.
+func plain(err error) error {
+	if p, ok := err.(*os.PathError); ok { //nolint:errorlint // what wraps one says more
+		return p.Err
+	}
+	return err
+}
+
+// begin reads what stands before the first record.
+func (f *File) begin(head []byte) error {
+	for _, bom := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(head, []byte(bom)) {
+			return errors.New("the text is UTF-16; convert it, for example by iconv -f UTF-16 -t UTF-8")
+		}
+	}
+	if bytes.HasPrefix(head, []byte("\ufeff")) {
+		f.text.skip(3)
+		f.at.Offset, head = 3, head[3:]
+	}
+	switch f.Kind {
+	case Parquet:
+		file, ok := f.closers[0].(*os.File)
+		if !ok || f.Packed || f.Size == 0 {
+			return errors.New("Parquet is read from files only, which are compressed inside; save it as a file")
+		}
+		rows, err := parquetrows.Open(file, f.Size)
+		f.rows = rows
+		return err
+	case CSV:
+		f.Format = csvtext.Detect(head)
+		f.text.cut = f.Format
+		return f.header()
+	case JSON:
+		f.text.cut = jsontext.Values{}
+		f.text.array = bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("["))
+	default:
+		f.text.cut = jsontext.Lines{}
+	}
+	return nil
+}
+
+// kindOf says what a file is, by its name unless its content contradicts that.
+func kindOf(name, given string, head []byte) (Kind, error) {
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	switch {
+	case given == "tsv":
+		return CSV, nil
+	case given != "" && !slices.Contains(Kinds, given):
+		return "", fmt.Errorf("format %q is unknown; use one of %s", given, strings.Join(Kinds, ", "))
+	case given != "":
+		return Kind(given), nil
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return Parquet, nil
+	case bytes.HasPrefix(trimmed, []byte(RejectMark)):
+		return Rejects, nil
+	}
+	name = strings.ToLower(name)
+	for _, packed := range []string{".gz", ".zst", ".zstd"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	switch filepath.Ext(name) {
+	case ".csv", ".tsv", ".psv":
+		return CSV, nil
+	case ".jsonl", ".ndjson":
+		if !bytes.HasPrefix(trimmed, []byte("[")) {
+			return JSONLines, nil
+		}
+	case ".parquet":
+		if len(head) > 0 {
+			return "", errors.New("it does not begin as a Parquet file does; use -format to say what it is")
+		}
+	}
+	switch {
+	case bytes.HasPrefix(trimmed, []byte("[")):
+		return JSON, nil
+	case bytes.HasPrefix(trimmed, []byte("{")):
+		if line, _, _ := bytes.Cut(trimmed, []byte("\n")); len(line) < headBytes/2 && !json.Valid(line) && filepath.Ext(name) == ".json" {
+			return JSON, nil // a value of several lines
+		}
+		return JSONLines, nil
+	case filepath.Ext(name) == ".json", len(trimmed) == 0:
+		return JSONLines, nil
+	}
+	return CSV, nil
+}
+
+// header reads the names of the columns.
+func (f *File) header() error {
+	row, err := f.text.next(true, nil)
+	if errors.Is(err, io.EOF) {
+		return nil // an empty file has no records
+	}
+	if err != nil {
+		return err
+	}
+	f.at = f.at.behind(row)
+	cells, _, err := f.Format.Cells(nil, nil, row)
+	if err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	for i, c := range cells {
+		name := strings.TrimSpace(string(c.Text))
+		if name == "" && i == len(cells)-1 {
+			return fmt.Errorf("header: column %d has no name; the line ends with a separator", i+1)
+		}
+		if before := slices.Index(f.Columns, name); before >= 0 {
+			return fmt.Errorf("header: columns %d and %d are both named %q; rename one", before+1, i+1, name)
+		}
+		f.Columns = append(f.Columns, name)
+	}
+	return nil
+}
+
+// Seek goes to a position that End of a block had, before the first Next.
+func (f *File) Seek(to Position) (err error) {
+	if to.Offset <= f.at.Offset {
+		return nil
+	}
+	switch {
+	case f.rows != nil:
+		err = f.rows.SkipTo(to.Offset)
+	case f.Packed || f.Size == 0:
+		err = f.text.discard(to.Offset - f.at.Offset)
+	default:
+		file := f.closers[0].(*os.File)
+		if _, err = file.Seek(to.Offset, io.SeekStart); err == nil {
+			f.raw.n.Store(to.Offset)
+			f.text.restart(f.raw)
+		}
+	}
+	f.at = to
+	return err
+}
+
+// Next returns the next block. The error is io.EOF at the end.
+func (f *File) Next() (*Block, error) {
+	b := newBlock(f, f.at)
+	var err error
+	if f.rows != nil {
+		var n int64
+		b.Data, n, err = f.rows.Append(b.Data, blockBytes)
+		f.at = Position{f.at.Offset + n, f.at.Line + n}
+	} else {
+		b.Data, err = f.text.next(false, b.Data)
+		b.TooLong = f.text.tooLong
+		f.at = f.at.behind(b.Data)
+		f.at.Offset += f.text.skipped
+		f.at.Line += min(f.text.skipped, 1) // with its line end
+	}
+	b.End = f.at
+	if err != nil {
+		b.Free()
+		if !errors.Is(err, io.EOF) {
+			err = fmt.Errorf("%s: after line %d: %w", f.Name, f.at.Line, plain(err))
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+// Read is how many bytes of the file have been read, compressed as they are. Any goroutine may ask.
+func (f *File) Read() int64 {
+	if f.rows != nil {
+		return f.rows.Share(f.Size)
+	}
+	return f.raw.n.Load()
+}
+
+// Close closes what Open has opened. Nothing that was read depends on it, so it has no error.
+func (f *File) Close() {
+	if f.rows != nil {
+		_ = f.rows.Close()
+	}
+	for _, c := range slices.Backward(f.closers) {
+		_ = c.Close()
+	}
+}
+
+func (p Position) behind(data []byte) Position {
+	return Position{p.Offset + int64(len(data)), p.Line + int64(bytes.Count(data, []byte("\n")))}
+}

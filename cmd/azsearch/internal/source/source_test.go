@@ -1,0 +1,196 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// all reads a file to its end, and checks that the blocks follow one another.
+func all(t *testing.T, f *File) (content string, err error) {
+	t.Helper()
+	defer f.Close()
+	at := f.at
+	for {
+		b, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			return content, nil
+		}
+		if err != nil {
+			return content, err
+		}
+		assert.Equal(t, at, b.Start)
+		at = b.End
+		content += string(b.Data)
+		b.Free()
+	}
+}
+
+func packed(t *testing.T, text string, zip bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser = gzip.NewWriter(&b)
+	if !zip {
+		z, err := zstd.NewWriter(&b)
+		require.NoError(t, err)
+		w = z
+	}
+	_, err := io.WriteString(w, text)
+	require.NoError(t, errors.Join(err, w.Close()))
+	return b.String()
+}
+
+func TestKindIsFoundOut(t *testing.T) {
+	const lines, array, csv = "{\"id\":\"1\"}\n", "[{\"id\":\"1\"}]", "id,name\n1,a\n"
+	for _, c := range []struct {
+		name, content string
+		kind          Kind
+	}{
+		{"a.jsonl", lines, JSONLines}, {"a.ndjson", lines, JSONLines}, {"a.json", lines, JSONLines}, {"a", lines, JSONLines},
+		{"a.jsonl.gz", packed(t, lines, true), JSONLines}, {"a.zst", packed(t, lines, false), JSONLines}, {"gzip without its name", packed(t, csv, true), CSV},
+		{"a.json", array, JSON}, {"a.jsonl", " \n" + array, JSON}, {"a.json", "{\n\"id\":\"1\"\n}\n{\n\"id\":\"2\"}", JSON},
+		{"a.csv", csv, CSV}, {"a.TSV", "id\tname\n", CSV}, {"a", csv, CSV}, {"a.csv.gz", packed(t, csv, true), CSV}, {"a.csv", "\ufeffid\n1\n", CSV},
+		{"a.jsonl", RejectMark + ",\"file\":\"x\"}\n", Rejects}, {"empty.json", "", JSONLines}, {"empty.csv", "", CSV}, {"empty", "", JSONLines},
+	} {
+		f, err := Open(file(t, c.name, c.content), Options{})
+		require.NoError(t, err, c.name)
+		assert.Equal(t, c.kind, f.Kind, c.name)
+		_, err = all(t, f)
+		assert.NoError(t, err)
+	}
+}
+
+func TestFileThatCannotBeReadSaysWhatToDo(t *testing.T) {
+	for _, c := range []struct{ name, content, kind, says string }{
+		{"a.csv", "id,id\n1,2\n", "", "columns 1 and 2 are both named \"id\""},
+		{"a.csv", "id,\n1,2\n", "", "ends with a separator"},
+		{"a.csv", "\"id\nx", "", "quote is not closed"},
+		{"a.csv", "\xff\xfei\x00d\x00", "", "iconv"},
+		{"a.parquet", "no", "", "-format"},
+		{"a.parquet", "PAR1", "", "not a Parquet file"},
+		{"a.gz", "\x1f\x8bno", "", "a.gz"},
+		{"a", "x", "xml", "jsonl"},
+	} {
+		_, err := Open(file(t, c.name, c.content), Options{Kind: c.kind})
+		assert.ErrorContains(t, err, c.says, c.name)
+	}
+	_, err := Open(t.TempDir(), Options{})
+	assert.ErrorContains(t, err, "*.jsonl")
+	_, err = Open(Stdin, Options{Stdin: strings.NewReader("PAR1")})
+	assert.ErrorContains(t, err, "save it as a file")
+	_, err = Open(Stdin, Options{Stdin: iotest.ErrReader(errors.New("gone"))})
+	assert.ErrorContains(t, err, "gone")
+}
+
+func TestFileThatIsCutOffIsAnErrorAndItsWholeRecordsAreRead(t *testing.T) {
+	lines := strings.Repeat("{\"id\":\"1\"}\n", 100_000)
+	zipped := packed(t, lines, true)
+	for name, c := range map[string]struct{ content, says string }{
+		"a.json":     {"[" + strings.Repeat("{\"id\":\"1\"},\n", 100_000), "the array does not end"},
+		"a.jsonl.gz": {zipped[:len(zipped)/2], "unexpected EOF"},
+	} {
+		f, err := Open(file(t, name, c.content), Options{})
+		require.NoError(t, err)
+		content, err := all(t, f)
+		assert.ErrorContains(t, err, c.says)
+		assert.NotEmpty(t, content)
+		assert.Equal(t, byte('\n'), content[len(content)-1])
+	}
+}
+
+func TestReadingContinuesAtAPosition(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("id,text\n")
+	for i := range 40_000 {
+		fmt.Fprintf(&text, "%d,\"line\nof %d\"\n", i, i)
+	}
+	for name, content := range map[string]string{"a.csv": text.String(), "a.csv.gz": packed(t, text.String(), true), "a.csv.zst": packed(t, text.String(), false), "bom.csv": "\ufeff" + text.String()} {
+		path := file(t, name, content)
+		f, err := Open(path, Options{})
+		require.NoError(t, err)
+		b, err := f.Next()
+		require.NoError(t, err)
+		to := b.End
+		rest, err := all(t, f)
+		require.NoError(t, err)
+		assert.NotEmpty(t, rest)
+
+		again, err := Open(path, Options{})
+		require.NoError(t, err)
+		require.NoError(t, again.Seek(to))
+		got, err := all(t, again)
+		require.NoError(t, err)
+		assert.Equal(t, rest, got, name)
+		assert.Equal(t, int64(len(content)), again.Read(), name)
+	}
+}
+
+func TestRecordThatIsTooLongIsPassedOver(t *testing.T) {
+	text := &text{r: strings.NewReader("short\n" + strings.Repeat("x", 2_000_000) + "\nlast\n"), cut: jsontextLines{}, mostRecord: 1 << 20}
+	data, err := text.next(false, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "short\n", string(data))
+	data, err = text.next(false, nil)
+	require.NoError(t, err)
+	assert.True(t, text.tooLong)
+	assert.Equal(t, int64(2_000_001), int64(len(data))+text.skipped)
+	data, err = text.next(false, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "last\n", string(data))
+	_, err = text.next(false, nil)
+	assert.ErrorIs(t, err, io.EOF)
+}
+
+func TestLineOfTenMegabytesIsARecord(t *testing.T) {
+	long := "{\"id\":\"" + strings.Repeat("x", 10<<20) + "\"}\n"
+	f, err := Open(file(t, "a.jsonl", "{}\n"+long+"{}\n"), Options{})
+	require.NoError(t, err)
+	content, err := all(t, f)
+	require.NoError(t, err)
+	assert.Equal(t, "{}\n"+long+"{}\n", content)
+}
+
+func TestEmptyReadsEndAtLast(t *testing.T) {
+	_, err := Open(Stdin, Options{Stdin: emptyReader{}})
+	assert.ErrorIs(t, err, io.ErrNoProgress)
+	f, err := Open(Stdin, Options{Stdin: iotest.OneByteReader(strings.NewReader("{}\n{}"))})
+	require.NoError(t, err)
+	content, err := all(t, f)
+	require.NoError(t, err)
+	assert.Equal(t, "{}\n{}", content)
+}
+
+type emptyReader struct{}
+
+func (emptyReader) Read([]byte) (int, error) { return 0, nil }
+
+type jsontextLines struct{}
+
+func (jsontextLines) Next(b []byte, final bool) int {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 || !final {
+		return i + 1
+	}
+	return len(b)
+}

@@ -1,0 +1,167 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync/atomic"
+)
+
+// counter counts what is read through it.
+type counter struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// splitter finds the first record of b: its length, with its end, or 0 if more bytes are needed.
+type splitter interface {
+	Next(b []byte, final bool) int
+}
+
+// text reads text in whole records.
+type text struct {
+	r     io.Reader
+	cut   splitter
+	array bool // it must end with a bracket
+
+	buf        []byte // buf[from:to] is read and not handed out
+	from, to   int
+	ended      error // what the reader returned last; io.EOF
+	last       byte  // that was handed out and is not white space
+	tooLong    bool  // what next has returned is the beginning of a record
+	skipped    int64 // and so many bytes behind it were passed over
+	mostRecord int   // MaxRecord unless a test says otherwise
+}
+
+var errArray = errors.New("the array does not end: the file is cut off, or still being written")
+
+// fill reads until there are n bytes, or no more.
+func (t *text) fill(n int) {
+	if t.from > 0 && t.from+n > len(t.buf) {
+		t.to = copy(t.buf, t.buf[t.from:t.to])
+		t.from = 0
+	}
+	if n > len(t.buf) {
+		t.buf = append(t.buf[:t.to], make([]byte, n-t.to)...)
+	}
+	empty := 0
+	for t.to-t.from < n && t.ended == nil {
+		read, err := t.r.Read(t.buf[t.to:])
+		t.to += read
+		t.ended = err
+		if empty++; read > 0 {
+			empty = 0
+		} else if empty > 100 {
+			t.ended = io.ErrNoProgress
+		}
+	}
+}
+
+// peek returns the first n bytes, or fewer if there are no more.
+func (t *text) peek(n int) ([]byte, error) {
+	t.fill(n)
+	if t.ended != nil && !errors.Is(t.ended, io.EOF) {
+		return nil, t.ended
+	}
+	return t.buf[t.from:min(t.from+n, t.to)], nil
+}
+
+func (t *text) skip(n int) { t.from += n }
+
+// discard passes n bytes over.
+func (t *text) discard(n int64) error {
+	for n > 0 {
+		t.fill(1)
+		if t.from == t.to {
+			return errors.Join(errors.New("the file is shorter than the position to resume from"), t.ended)
+		}
+		step := int(min(n, int64(t.to-t.from)))
+		t.from += step
+		n -= int64(step)
+	}
+	return nil
+}
+
+// restart reads from r, which stands elsewhere.
+func (t *text) restart(r io.Reader) { t.r, t.from, t.to, t.ended = r, 0, 0, nil }
+
+// next appends whole records to data: one, or about as many as fit into a block.
+func (t *text) next(one bool, data []byte) ([]byte, error) {
+	t.tooLong, t.skipped = false, 0
+	most := t.mostRecord
+	if most == 0 {
+		most = MaxRecord
+	}
+	for want := blockBytes; ; want = min(2*want, most) {
+		t.fill(want)
+		b := t.buf[t.from:t.to]
+		n := t.records(b, one)
+		switch {
+		case n > 0:
+		case t.ended != nil && !errors.Is(t.ended, io.EOF):
+			return data, t.ended // of a record that is cut off nothing is handed out
+		case len(b) == 0 && t.array && t.last != ']':
+			return data, errArray
+		case len(b) == 0:
+			return data, io.EOF
+		case len(b) < most:
+			continue
+		default: // the record may be one that is never closed
+			if n = t.cut.Next(b, true); n >= most {
+				return t.overlong(data, b)
+			}
+		}
+		if end := bytes.TrimRight(b[:n], " \t\r\n"); len(end) > 0 {
+			t.last = end[len(end)-1]
+		}
+		t.from += n
+		return append(data, b[:n]...), nil
+	}
+}
+
+// records returns the length of the whole records in b that make a block.
+func (t *text) records(b []byte, one bool) int {
+	final := errors.Is(t.ended, io.EOF)
+	if one {
+		return t.cut.Next(b, final)
+	}
+	total := 0
+	for total < min(len(b), blockBytes) {
+		n := t.cut.Next(b[total:], final)
+		if n == 0 {
+			break
+		}
+		total += n
+	}
+	return total
+}
+
+// overlong returns the beginning of a record that is too long, and passes over the rest of its line.
+func (t *text) overlong(data, b []byte) ([]byte, error) {
+	const shown = 1 << 10
+	t.tooLong = true
+	data = append(data, bytes.ReplaceAll(b[:shown], []byte("\n"), []byte(" "))...)
+	t.from += shown
+	for {
+		t.fill(1)
+		b := t.buf[t.from:t.to]
+		n := bytes.IndexByte(b, '\n') + 1
+		if n == 0 {
+			n = len(b)
+		}
+		t.from += n
+		t.skipped += int64(n)
+		if len(b) == 0 || b[n-1] == '\n' {
+			if t.ended != nil && !errors.Is(t.ended, io.EOF) {
+				return data, t.ended
+			}
+			return data, nil
+		}
+	}
+}

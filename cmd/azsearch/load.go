@@ -1,0 +1,378 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newLoadCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:      "load",
+		Usage:     "load files into an index; exit code 0 means that every record is in it",
+		ArgsUsage: "FILE...",
+		Description: `FILE is JSON Lines, a JSON array, CSV or TSV, Parquet, or the rejects of an earlier load,
+compressed by gzip or zstd or not; a pattern such as 'data/*.csv.gz'; or - for the standard
+input. Values become what the definition of the index says. A record that does not fit, or
+that the service rejects, is a line in the file of rejects, which can be loaded again.
+
+   azsearch load -index hotels hotels.jsonl
+   azsearch load -index hotels -create hotels.json -map city=town -split 'tags=;' 'export/*.csv.gz'
+   azsearch load -index hotels -resume state.json -rejects bad.jsonl huge.parquet
+
+Exit codes: 0 every record is in the index; 1 some are rejected, or a file cannot be read; 2 usage;
+3 the service; 130 interrupted: Ctrl-C ends with what is on its way, twice ends at once.`,
+		OnUsageError:              usageError,
+		DisableSliceFlagSeparator: true, // -split 'tags=,'
+		Flags: append(connect.Flags(),
+			&cli.StringFlag{Name: "index", Usage: "load into the index `NAME`; with -create by default the one of the definition"},
+			&cli.StringFlag{Name: "create", Usage: "create the index by the definition in `FILE` if it does not exist (azsearch infer makes one)"},
+			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default name and content decide"},
+			&cli.StringSliceFlag{Name: "map", Usage: "`COLUMN=FIELD` takes a field from a column of another name; COLUMN= leaves the column out"},
+			&cli.StringSliceFlag{Name: "split", Usage: "`FIELD=SEPARATOR` divides text into the elements of a collection"},
+			&cli.StringFlag{Name: "key", Usage: "make the key of `COLUMN`, encoded where it is not a legal key"},
+			&cli.StringFlag{Name: "action", Usage: "`ACTION` of records that do not say: upload, merge, mergeOrUpload or delete", Value: string(models.ActionTypeUpload)},
+			&cli.StringFlag{Name: "action-column", Usage: "take the action of each record from `COLUMN`; by default from @search.action, where a record has it"},
+			&cli.StringFlag{Name: "unknown", Usage: "`WHAT` happens to columns without a field: reject or drop", Value: "reject"},
+			&cli.StringFlag{Name: "jq", Usage: "replace each record by the results of the jq `EXPRESSION`"},
+			&cli.StringFlag{Name: "rejects", Usage: "write records that are not in the index to `FILE`; by default rejects.jsonl, of a dry run dry-run-rejects.jsonl"},
+			&cli.StringFlag{Name: "resume", Usage: "keep the position in `FILE`, and continue there after an interruption or a crash"},
+			&cli.StringFlag{Name: "queue", Usage: "send through the durable queue at `DIR` or redis://HOST:PORT/0?name=QUEUE"},
+			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests at once", Value: 4},
+			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
+			&cli.BoolFlag{Name: "until-visible", Usage: "wait until queries find the last document"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "convert everything and send nothing; with -create also without a service"},
+			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
+			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
+		),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			l := &loading{Command: c, stdout: stdout, stderr: terminal.Of(stderr)}
+			return l.run(ctx)
+		},
+	}
+}
+
+// loading is the command at work.
+type loading struct {
+	*cli.Command
+	stdout io.Writer
+	stderr terminal.Terminal
+
+	service    *connect.Service // nil if none is needed
+	definition models.SearchIndex
+}
+
+func (l *loading) run(ctx context.Context) (err error) {
+	o, convertOptions, err := l.options()
+	if err != nil {
+		return err
+	}
+	if err := l.connect(ctx); err != nil {
+		return err
+	}
+	if l.service != nil {
+		defer func() { err = errors.Join(err, l.service.Close()) }()
+	}
+	if o.Plan, err = convert.NewPlan(&l.definition, convertOptions); err != nil {
+		return err
+	}
+	if !l.Bool("dry-run") {
+		client, err := l.service.Client(l.definition.Name)
+		if err != nil {
+			return err
+		}
+		o.Indexer = client
+	}
+	if path := l.String("resume"); path != "" {
+		options, _ := json.Marshal([]any{convertOptions, l.String("jq"), l.String("format")}) // strings
+		to := load.Destination{Endpoint: l.service.Endpoint(), Index: l.definition.Name, ETag: l.definition.ETag, Options: string(options)}
+		if o.Checkpoint, err = load.OpenCheckpoint(path, o.Files, to); err != nil {
+			return err
+		}
+	}
+	if o.Rejects, err = l.rejects(o.Checkpoint); err != nil {
+		return err
+	}
+	if where := l.String("queue"); where != "" {
+		q, err := l.openQueue(where)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, q.Close()) }()
+		o.Queue = q
+	}
+	report, err := load.Run(ctx, o)
+	if closeErr := o.Rejects.Close(); err == nil && closeErr != nil {
+		err = failed(closeErr)
+	}
+	if err == nil && l.Bool("until-visible") {
+		err = l.visible(ctx, report)
+	}
+	return errors.Join(l.print(report), err)
+}
+
+// options reads the flags. The error names every problem.
+func (l *loading) options() (load.Options, convert.Options, error) {
+	o := load.Options{
+		Source:   source.Options{Kind: l.String("format"), Stdin: os.Stdin},
+		InFlight: l.Int("in-flight"), Patience: l.Duration("patience"),
+	}
+	c := convert.Options{
+		Key: l.String("key"), ActionColumn: l.String("action-column"), DropUnknown: l.String("unknown") == "drop",
+	}
+	var errs []error
+	var err error
+	note := func(err error) { errs = append(errs, err) }
+	o.Files, err = filesOf(l.Args().Slice())
+	note(err)
+	c.Map, err = pairs("map", l.StringSlice("map"), true)
+	note(err)
+	c.Split, err = pairs("split", l.StringSlice("split"), false)
+	note(err)
+	if c.Action, err = convert.Action(l.String("action")); err != nil {
+		note(fmt.Errorf("-action: %w", err))
+	}
+	if what := l.String("unknown"); what != "drop" && what != "reject" {
+		note(fmt.Errorf("-unknown %q: use reject or drop", what))
+	}
+	if expression := l.String("jq"); expression != "" {
+		o.Filter, err = jqfilter.New(expression)
+		note(err)
+	}
+	if o.InFlight < 1 || o.InFlight > 1000 {
+		note(fmt.Errorf("-in-flight %d: use 1 to 1000", o.InFlight))
+	}
+	if o.Patience <= 0 {
+		note(fmt.Errorf("-patience %v: use a duration such as 10m", o.Patience))
+	}
+	if kind := o.Source.Kind; kind != "" && !slices.Contains(source.Kinds, kind) {
+		note(fmt.Errorf("-format %q: use one of %s", kind, strings.Join(source.Kinds, ", ")))
+	}
+	if l.String("index") == "" && l.String("create") == "" {
+		note(errors.New("no index is named: use -index NAME, or -create DEFINITION for a new one"))
+	}
+	if l.Bool("dry-run") {
+		for _, flag := range []string{"resume", "queue", "until-visible"} {
+			if l.IsSet(flag) {
+				note(fmt.Errorf("-dry-run sends nothing, so -%s has no effect: leave one out", flag))
+			}
+		}
+	}
+	if l.String("resume") != "" && l.String("endpoint") == "emulator" {
+		note(errors.New("-resume: -endpoint emulator ends with the command, so there is nothing to continue"))
+	}
+	if !l.Bool("quiet") {
+		o.Watch = l.watch
+	}
+	return o, c, errors.Join(errs...)
+}
+
+// filesOf expands patterns, and refuses files that are not there.
+func filesOf(args []string) (files []string, err error) {
+	if len(args) == 0 {
+		return nil, errors.New("no file is named: name files, patterns in quotes, or - for the standard input")
+	}
+	var errs []error
+	for _, arg := range args {
+		if arg == source.Stdin {
+			files = append(files, arg)
+			continue
+		}
+		if _, err = os.Stat(arg); err == nil {
+			files = append(files, arg)
+			continue
+		}
+		found, globErr := filepath.Glob(arg)
+		if globErr != nil || len(found) == 0 {
+			errs = append(errs, err)
+		}
+		files = append(files, found...)
+	}
+	for i, name := range files {
+		if slices.Contains(files[:i], name) {
+			errs = append(errs, fmt.Errorf("%s is named twice", name))
+		}
+	}
+	return files, errors.Join(errs...)
+}
+
+// pairs reads the values of a flag that are NAME=VALUE.
+func pairs(flag string, values []string, empty bool) (map[string]string, error) {
+	m := map[string]string{}
+	for _, v := range values {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" || value == "" && !empty {
+			return nil, fmt.Errorf("-%s %q: use NAME=VALUE", flag, v)
+		}
+		if _, twice := m[name]; twice {
+			return nil, fmt.Errorf("-%s: %q is given twice", flag, name)
+		}
+		m[name] = value
+	}
+	return m, nil
+}
+
+// connect gets the definition of the index: the live one, or that of a file where it is to be created.
+func (l *loading) connect(ctx context.Context) (err error) {
+	var given *models.SearchIndex
+	if path := l.String("create"); path != "" {
+		if given, err = readDefinition(path, l.String("index")); err != nil {
+			return err
+		}
+		if l.definition = *given; l.Bool("dry-run") && l.String("endpoint") == "" {
+			return nil
+		}
+	}
+	if l.service, err = connect.Open(l.Command); err != nil {
+		return err
+	}
+	name := l.String("index")
+	if given != nil {
+		name = given.Name
+	}
+	live, err := l.service.GetIndex(ctx, name, nil)
+	var said *search.Error
+	missing := errors.As(err, &said) && said.StatusCode == http.StatusNotFound
+	switch {
+	case missing && given == nil:
+		return connect.Failed(fmt.Errorf("there is no index %q at %s; -create DEFINITION creates it: %w", name, l.service.Endpoint(), err))
+	case missing && l.Bool("dry-run"):
+		return nil
+	case missing:
+		live, err = l.service.CreateIndex(ctx, *given, nil)
+	}
+	l.definition = live
+	return connect.Failed(err)
+}
+
+// readDefinition reads the definition of an index, and gives it a name.
+func readDefinition(path, name string) (*models.SearchIndex, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("-create: %w", err)
+	}
+	d := &models.SearchIndex{}
+	if err := json.Unmarshal(content, d); err != nil {
+		return nil, fmt.Errorf("-create %s: %w", path, err)
+	}
+	if name != "" {
+		d.Name = name
+	}
+	if d.Name == "" {
+		return nil, fmt.Errorf("-create %s: the definition has no name; use -index NAME", path)
+	}
+	return d, nil
+}
+
+// rejects opens the file of rejects. That of a dry run replaces the one before.
+func (l *loading) rejects(at *load.Checkpoint) (*load.Rejects, error) {
+	path := l.String("rejects")
+	switch {
+	case path == "" && l.Bool("dry-run"):
+		path = "dry-run-rejects.jsonl"
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	case path == "":
+		path = "rejects.jsonl"
+	}
+	return load.OpenRejects(path, at)
+}
+
+func (l *loading) openQueue(where string) (queue.Queue, error) {
+	place, err := parsePlace(where, "")
+	if err != nil {
+		return nil, fmt.Errorf("-queue: %w", err)
+	}
+	q, err := place.open(making)
+	if err != nil {
+		return nil, fmt.Errorf("-queue: %w", err)
+	}
+	return q, nil
+}
+
+// watch shows the progress: on a terminal in a line that is redrawn, otherwise in a line now and then.
+func (l *loading) watch(ctx context.Context, now func() load.Progress) {
+	every := 10 * time.Second
+	if l.stderr.Live {
+		every = 200 * time.Millisecond
+		defer fmt.Fprint(l.stderr, "\r\x1b[K")
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		p := now()
+		line := p.String()
+		switch {
+		case l.stderr.Live && p.Held != nil:
+			fmt.Fprint(l.stderr, "\r\x1b[K"+l.stderr.Red(line))
+		case l.stderr.Live:
+			fmt.Fprint(l.stderr, "\r\x1b[K"+line)
+		default:
+			fmt.Fprintln(l.stderr, "azsearch: "+line)
+		}
+	}
+}
+
+// visible waits until the index shows the last document, and not the last one that was deleted.
+func (l *loading) visible(ctx context.Context, r load.Report) error {
+	client, err := l.service.Client(l.definition.Name)
+	if err != nil {
+		return err
+	}
+	rows, err := search.NewRows(client, nil)
+	if err != nil {
+		return failed(fmt.Errorf("everything is loaded, but -until-visible cannot wait: %w", err))
+	}
+	if r.LastKey != "" {
+		err = search.WaitVisible(ctx, rows, r.LastKey, nil)
+	}
+	if err == nil && r.LastDeletion != "" && r.LastDeletion != r.LastKey {
+		err = search.WaitVisible(ctx, rows, r.LastDeletion, &search.VisibleOptions{Gone: true})
+	}
+	return connect.Failed(err)
+}
+
+func (l *loading) print(r load.Report) error {
+	if l.Bool("json") {
+		content, err := json.Marshal(r)
+		if err == nil {
+			_, err = fmt.Fprintln(l.stdout, string(content))
+		}
+		return err
+	}
+	if l.Bool("quiet") {
+		return nil
+	}
+	for _, example := range r.Examples {
+		fmt.Fprintln(l.stderr, l.stderr.Red("azsearch: rejected "+example))
+	}
+	_, err := fmt.Fprintln(l.stderr, "azsearch: "+r.String())
+	return err
+}
