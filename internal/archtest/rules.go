@@ -171,13 +171,13 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./cmd/azsearch/internal/exit"}, Not: []string{sql}},
 	// Readers of files, each of one format; jq and the compressions stay where they are used.
 	{Folder: "cmd/azsearch/internal/source", May: []string{"./cmd/azsearch/internal/source/...", compress}, Not: []string{http, sql}}, // compress for its tests
-	{Folder: "cmd/azsearch/internal/source/jsontext", Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/source/jsontext", May: []string{"./internal/wire"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/source/csvtext", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/source/compressed", May: []string{compress}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/source/parquetrows", May: []string{parquet, uuid}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/source/parquetrows", May: []string{parquet, uuid, "./cmd/azsearch/internal/source/jsontext"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/jqfilter", May: []string{gojq}, Not: []string{http, sql}},
 	// Records and the definition of an index; what sends them is load.
-	{Folder: "cmd/azsearch/internal/convert", May: []string{"./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext"}, Not: []string{sql}},
+	{Folder: "cmd/azsearch/internal/convert", May: []string{"./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/load", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/queue", "./internal/disk", "./cmd/azsearch/internal/...", humanize}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},

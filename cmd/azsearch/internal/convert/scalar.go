@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -39,7 +40,7 @@ var hints = map[kind]string{
 // text appends the value that text spells, in a cell or a JSON string. Text of nothing but space is null.
 func (c *Converter) text(dst []byte, f *field, value []byte, at int) ([]byte, *Problem) {
 	if f.kind == text {
-		return appendQuoted(dst, value), nil
+		return jsontext.AppendString(dst, value), nil
 	}
 	trimmed := bytes.TrimSpace(value)
 	if len(trimmed) == 0 {
@@ -134,7 +135,7 @@ func appendNumber(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
 	case double:
 		return appendDouble(dst, f, s, at)
 	case text:
-		return appendQuoted(dst, s), nil
+		return jsontext.AppendString(dst, s), nil
 	}
 	return dst, f.misfit(s, at)
 }
@@ -185,7 +186,7 @@ func appendDouble(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
 	switch string(s) {
 	case "NaN", "INF", "-INF":
 		if f.typ == models.DataTypeDouble {
-			return appendQuoted(dst, s), nil
+			return jsontext.AppendString(dst, s), nil
 		}
 		return dst, f.misfit(s, at)
 	}
@@ -233,30 +234,4 @@ func appendPoint(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
 
 func onEarth(longitude, latitude float64) bool {
 	return math.Abs(longitude) <= 180 && math.Abs(latitude) <= 90
-}
-
-// appendQuoted appends text, which is UTF-8, as a JSON string.
-func appendQuoted(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i, c := range s {
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-		}
-	}
-	return append(append(dst, s[start:]...), '"')
 }

@@ -2,9 +2,9 @@ package load
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,9 +21,10 @@ type job struct {
 	number  int64
 	block   *source.Block
 	records []record
-	actions []models.RawAction // to be added
+	actions []models.RawAction
+	toAdd   []models.RawAction // those that are left
 	rejects []Reject
-	buffer  []byte        // the documents; nil when they are with the sender
+	buffer  []byte        // the documents
 	failed  error         // it cannot be converted at all
 	done    chan struct{} // closed when it is converted
 	left    atomic.Int64  // records that are not settled, and one for the adder
@@ -38,34 +39,43 @@ type record struct {
 	deletes bool
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+var jobs = sync.Pool{New: func() any { return new(job) }}
 
 func newJob(b *source.Block) *job {
-	j := &job{block: b, done: make(chan struct{}), buffer: *buffers.Get().(*[]byte)}
+	j := jobs.Get().(*job)
+	j.block, j.done = b, make(chan struct{})
 	j.left.Store(1)
 	return j
 }
 
-// sent gives the memory of the documents back: the sender has copied them.
+// free gives the memory of a job back that is settled.
+func (j *job) free() {
+	j.block.Free()
+	clear(j.records[:cap(j.records)])
+	jobs.Put(j)
+}
+
+// sent forgets the documents, which the sender has copied.
 func (j *job) sent() {
-	if b := j.buffer[:0]; cap(b) > 0 && cap(b) <= 2<<20 {
-		buffers.Put(&b)
+	clear(j.actions[:cap(j.actions)])
+	j.actions, j.toAdd = j.actions[:0], nil
+	if cap(j.buffer) > 2<<20 {
+		j.buffer = nil
 	}
-	j.buffer, j.actions = nil, nil
 }
 
 // worker converts blocks. One goroutine has it.
 type worker struct {
 	*run
 	converter *convert.Converter
-	columns   map[string]*convert.Columns // by the header
-	free      []byte                      // for documents, of the block
+	columns   *convert.Columns // of the last row
+	free      []byte           // for documents, of the block
 	cells     []csvtext.Cell
 	scratch   []byte
 }
 
 func newWorker(r *run) *worker {
-	return &worker{run: r, converter: convert.NewConverter(r.Plan), columns: map[string]*convert.Columns{}}
+	return &worker{run: r, converter: convert.NewConverter(r.Plan)}
 }
 
 // convert makes the actions and rejects of a block.
@@ -84,40 +94,35 @@ func (w *worker) convert(j *job) {
 		j.failed = err
 	}
 	w.run.records.Add(int64(len(j.records)))
+	j.toAdd = j.actions
 	j.left.Store(int64(len(j.actions)+len(j.rejects)) + 1)
 }
 
 // each converts the records of a block.
 func (w *worker) each(j *job) error {
-	f, at := j.block.File, j.block.Start
-	cut := splitterOf(f)
-	count := max(8, bytes.Count(j.block.Data, []byte("\n"))+1)
-	j.records = make([]record, 0, count)
-	j.actions = make([]models.RawAction, 0, count)
-	for rest := j.block.Data; len(rest) > 0; {
-		n := cut.Next(rest, true)
-		text, skipped := rest[:n], 0
-		here := at
-		if f.Kind == source.JSON {
-			text, skipped = jsontext.Trim(text)
-			here.Line += int64(bytes.Count(rest[:skipped], []byte("\n")))
-			here.Offset += int64(skipped)
-		} else {
-			text = bytes.TrimRight(text, "\r\n")
+	b, at := j.block, j.block.Start
+	j.records = slices.Grow(j.records[:0], len(b.Ends)) // they are pointed at, so they do not move
+	j.actions = slices.Grow(j.actions[:0], len(b.Ends))
+	from := 0
+	for _, end := range b.Ends {
+		text, here := b.Data[from:end], at
+		from = end
+		switch b.File.Kind {
+		case source.Parquet:
+			at = source.Position{Offset: at.Offset + 1, Line: at.Line + 1}
+		default:
+			at = at.Behind(text)
 		}
-		if f.Kind == source.Parquet {
-			at.Offset++
-			at.Line++
-		} else {
-			at.Offset += int64(n)
-			at.Line += int64(bytes.Count(rest[:n], []byte("\n")))
+		if b.File.Kind == source.JSON {
+			value, skipped := jsontext.Trim(text)
+			here = here.Behind(text[:skipped])
+			text = value
 		}
-		rest = rest[n:]
+		for len(text) > 0 && (text[len(text)-1] == '\n' || text[len(text)-1] == '\r') {
+			text = text[:len(text)-1]
+		}
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
-		}
-		if len(j.records) == cap(j.records) { // records are pointed at
-			j.records = append(make([]record, 0, len(j.records)), record{})[:0]
 		}
 		j.records = append(j.records, record{job: j, text: text, at: here})
 		if err := w.record(j, &j.records[len(j.records)-1]); err != nil {
@@ -125,16 +130,6 @@ func (w *worker) each(j *job) error {
 		}
 	}
 	return nil
-}
-
-func splitterOf(f *source.File) interface{ Next([]byte, bool) int } {
-	switch f.Kind {
-	case source.CSV:
-		return f.Format
-	case source.JSON:
-		return jsontext.Values{}
-	}
-	return jsontext.Lines{}
 }
 
 // record converts one record. An error ends the run.
@@ -201,15 +196,14 @@ func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, t
 }
 
 func (w *worker) columnsOf(names []string) (*convert.Columns, error) {
-	header, _ := json.Marshal(names) // strings
-	if c := w.columns[string(header)]; c != nil {
-		return c, nil
+	if w.columns == nil || !slices.Equal(w.columns.Names, names) { // as a rule one file follows another of its kind
+		c, err := w.converter.Columns(names)
+		if err != nil {
+			return nil, err
+		}
+		w.columns = c
 	}
-	c, err := w.converter.Columns(names)
-	if err == nil {
-		w.columns[string(header)] = c
-	}
-	return c, err
+	return w.columns, nil
 }
 
 // filtered1 converts what the filter makes of one record: none, one or several documents, all of them or none.

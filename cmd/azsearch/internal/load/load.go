@@ -274,20 +274,21 @@ func (r *run) add(j *job) error {
 			return err
 		}
 	}
-	j.rejects = nil
+	clear(j.rejects)
+	j.rejects = j.rejects[:0]
 	if j.failed != nil {
 		return j.failed
 	}
 	if r.sender == nil {
-		r.completed.Add(int64(len(j.actions)))
-		for range j.actions {
+		r.completed.Add(int64(len(j.toAdd)))
+		for range j.toAdd {
 			r.release(j)
 		}
-		j.actions = nil
+		j.toAdd = nil
 	}
 	raw := r.raw()
-	for len(j.actions) > 0 {
-		err := raw.Add(r.ctx, j.actions...)
+	for len(j.toAdd) > 0 {
+		err := raw.Add(r.ctx, j.toAdd...)
 		if err == nil {
 			break
 		}
@@ -295,7 +296,7 @@ func (r *run) add(j *job) error {
 		if !errors.As(err, &refused) || !refused.Rejected() {
 			return err
 		}
-		a := &j.actions[refused.Accepted]
+		a := &j.toAdd[refused.Accepted]
 		kind := convert.KindValue
 		if errors.Is(err, bufferedsender.ErrDocumentTooLarge) {
 			kind = KindTooLarge
@@ -304,7 +305,7 @@ func (r *run) add(j *job) error {
 		if err := r.reject(&reject, j); err != nil {
 			return err
 		}
-		j.actions = j.actions[refused.Accepted+1:]
+		j.toAdd = j.toAdd[refused.Accepted+1:]
 	}
 	j.sent()
 	r.release(j)
@@ -335,7 +336,7 @@ func (r *run) reject(reject *Reject, j *job) error {
 func (r *run) release(j *job) {
 	if j.left.Add(-1) == 0 {
 		r.water.Settle(j.number)
-		j.block.Free()
+		j.free()
 	}
 }
 

@@ -58,14 +58,15 @@ type Block struct {
 	File       *File
 	Start, End Position
 	Data       []byte
-	TooLong    bool // it is the beginning of one record, which has more than MaxRecord bytes
+	Ends       []int // of the records in Data
+	TooLong    bool  // it is the beginning of one record, which has more than MaxRecord bytes
 }
 
 var blocks = sync.Pool{New: func() any { return new(Block) }}
 
 func newBlock(f *File, start Position) *Block {
 	b := blocks.Get().(*Block)
-	*b = Block{File: f, Start: start, Data: b.Data[:0]}
+	*b = Block{File: f, Start: start, Data: b.Data[:0], Ends: b.Ends[:0]}
 	return b
 }
 
@@ -238,7 +239,7 @@ func (f *File) header() error {
 	if err != nil {
 		return err
 	}
-	f.at = f.at.behind(row)
+	f.at = f.at.Behind(row)
 	cells, _, err := f.Format.Cells(nil, nil, row)
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
@@ -282,13 +283,15 @@ func (f *File) Next() (*Block, error) {
 	b := newBlock(f, f.at)
 	var err error
 	if f.rows != nil {
-		var n int64
-		b.Data, n, err = f.rows.Append(b.Data, blockBytes)
+		b.Data, b.Ends, err = f.rows.Append(b.Data, b.Ends, blockBytes)
+		n := int64(len(b.Ends))
 		f.at = Position{f.at.Offset + n, f.at.Line + n}
 	} else {
+		f.text.ends = b.Ends
 		b.Data, err = f.text.next(false, b.Data)
+		b.Ends = f.text.ends
 		b.TooLong = f.text.tooLong
-		f.at = f.at.behind(b.Data)
+		f.at = f.at.Behind(b.Data)
 		f.at.Offset += f.text.skipped
 		f.at.Line += min(f.text.skipped, 1) // with its line end
 	}
@@ -321,6 +324,7 @@ func (f *File) Close() {
 	}
 }
 
-func (p Position) behind(data []byte) Position {
+// Behind is the position behind data that stands at p.
+func (p Position) Behind(data []byte) Position {
 	return Position{p.Offset + int64(len(data)), p.Line + int64(bytes.Count(data, []byte("\n")))}
 }

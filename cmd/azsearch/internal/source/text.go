@@ -33,6 +33,7 @@ type text struct {
 	buf        []byte // buf[from:to] is read and not handed out
 	from, to   int
 	ended      error // what the reader returned last; io.EOF
+	ends       []int // of the records that next has returned, in a block
 	last       byte  // that was handed out and is not white space
 	tooLong    bool  // what next has returned is the beginning of a record
 	skipped    int64 // and so many bytes behind it were passed over
@@ -116,6 +117,7 @@ func (t *text) next(one bool, data []byte) ([]byte, error) {
 			if n = t.cut.Next(b, true); n >= most {
 				return t.overlong(data, b)
 			}
+			t.ends = append(t.ends, n)
 		}
 		if end := bytes.TrimRight(b[:n], " \t\r\n"); len(end) > 0 {
 			t.last = end[len(end)-1]
@@ -138,6 +140,7 @@ func (t *text) records(b []byte, one bool) int {
 			break
 		}
 		total += n
+		t.ends = append(t.ends, total)
 	}
 	return total
 }

@@ -1,7 +1,11 @@
 // Package jsontext is for reading files of JSON documents: it says where one ends, and checks nothing inside it.
 package jsontext
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
+)
 
 // Lines is JSON Lines: one document a line.
 type Lines struct{}
@@ -132,4 +136,38 @@ func stringEnd(b []byte, i int) (end int, ok bool) {
 			return i, true
 		}
 	}
+}
+
+// AppendString appends text, which is UTF-8, as a JSON string. Most text needs no escapes, which is found out at the
+// speed of wire.
+func AppendString(dst, s []byte) []byte {
+	before := len(dst)
+	dst = append(append(append(dst, '"'), s...), '"')
+	if bytes.IndexByte(s, '\\') < 0 {
+		if end, ok := wire.StringEnd(dst, before+1); ok && end == len(dst) {
+			return dst
+		}
+	}
+	dst = append(dst[:before], '"')
+	start := 0
+	for i, c := range s {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+		}
+	}
+	return append(append(dst, s[start:]...), '"')
 }

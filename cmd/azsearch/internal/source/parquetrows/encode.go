@@ -13,6 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 )
 
 // encoder writes the rows of a schema as JSON.
@@ -289,24 +291,10 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 
 // appendString appends text, and bytes that are none in base64.
 func appendString(b, s []byte) []byte {
-	b = append(b, '"')
 	if !utf8.Valid(s) {
-		return append(base64.StdEncoding.AppendEncode(b, s), '"')
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), s), '"')
 	}
-	start := 0
-	for i, c := range s {
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, s[start:i]...)
-		start = i + 1
-		if c < ' ' {
-			b = append(b, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-			continue
-		}
-		b = append(b, '\\', c)
-	}
-	return append(append(b, s[start:]...), '"')
+	return jsontext.AppendString(b, s)
 }
 
 func appendDecimal(b []byte, v *parquet.Value, scale int) []byte {

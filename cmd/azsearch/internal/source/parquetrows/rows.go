@@ -35,9 +35,10 @@ func Open(r io.ReaderAt, size int64) (*Rows, error) {
 	return &Rows{file: file, groups: file.RowGroups(), encoder: newEncoder(file.Root()), buffer: make([]parquet.Row, atOnce)}, nil
 }
 
-// Append appends rows to data, each as a line of JSON, until there are about size bytes, and returns how many. The
-// error is io.EOF if there are no more. Types that JSON lacks are written as what comes nearest.
-func (r *Rows) Append(data []byte, size int) (_ []byte, n int64, err error) {
+// Append appends rows to data, each as a line of JSON whose end it appends to ends, until there are about size bytes.
+// The error is io.EOF if there are no more. Types that JSON lacks are written as what comes nearest.
+func (r *Rows) Append(data []byte, ends []int, size int) (_ []byte, _ []int, err error) {
+	before := len(ends)
 	defer func() {
 		if v := recover(); v != nil { // the decoder panics on some files that are corrupt
 			err = fmt.Errorf("corrupt page: %v", v)
@@ -46,20 +47,20 @@ func (r *Rows) Append(data []byte, size int) (_ []byte, n int64, err error) {
 	for len(data) < size {
 		if len(r.ready) == 0 {
 			if err := r.fill(); err != nil {
-				if n > 0 && errors.Is(err, io.EOF) {
+				if len(ends) > before && errors.Is(err, io.EOF) {
 					break
 				}
-				return data, n, err
+				return data, ends, err
 			}
 		}
 		for len(r.ready) > 0 && len(data) < size {
 			data = append(r.encoder.row(data, r.ready[0]), '\n')
 			r.ready = r.ready[1:]
-			n++
+			ends = append(ends, len(data))
 		}
 	}
-	r.read.Add(n)
-	return data, n, nil
+	r.read.Add(int64(len(ends) - before))
+	return data, ends, nil
 }
 
 // fill decodes the next rows.
