@@ -166,18 +166,22 @@ func replace(path string, content []byte) error {
 	})
 }
 
-// resume takes up where a checkpoint is.
-func (r *run) resume(c *Checkpoint) {
-	r.first = c.state.Next
-	r.rejected.Store(c.state.Rejected)
-	if c.resumed {
-		r.rejected.Store(r.Rejects.kept)
+// resume takes up where a checkpoint is. One that is new is written before the first reject, whose file is this run's
+// from then on.
+func (r *run) resume(c *Checkpoint) error {
+	if !c.resumed {
+		if err := c.write(place{}, false, 0); err != nil {
+			return err
+		}
 	}
+	r.first = c.state.Next
+	r.rejected.Store(r.Rejects.kept)
 	r.earlier = r.rejected.Load()
 	r.saved = c.state.Next
 	for i := range min(r.first.File, len(c.state.Files)) {
 		r.before.Add(c.state.Files[i].Size)
 	}
+	return nil
 }
 
 // save writes the rejects, and then the checkpoint. Its place is that of the mark before: whatever is behind it may be

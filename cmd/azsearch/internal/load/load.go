@@ -70,7 +70,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	defer context.AfterFunc(ctx, func() { r.stop(errInterrupted) })()
 	r.outcome = r.settled
 	if o.Checkpoint != nil {
-		r.resume(o.Checkpoint)
+		if err := r.resume(o.Checkpoint); err != nil {
+			return Report{}, err
+		}
 	}
 	if o.Indexer != nil {
 		if err := r.open(); err != nil {
