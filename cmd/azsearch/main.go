@@ -89,6 +89,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 		Commands: []*cli.Command{
 			newEmulatorCommand(stdout, stderr),
 			newLoadCommand(stdout, stderr),
+			newInferCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
 			{
 				Name:         "version",

@@ -179,6 +179,7 @@ var Rules = []Rule{
 	// Records and the definition of an index; what sends them is load.
 	{Folder: "cmd/azsearch/internal/convert", May: []string{"./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/load", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/queue", "./internal/disk", "./cmd/azsearch/internal/...", humanize}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/infer", May: []string{"./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/infer"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+)
+
+func newInferCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:      "infer",
+		Usage:     "print the definition of an index into which all records of files fit",
+		ArgsUsage: "FILE...",
+		Description: `Files are read to their ends, in the formats of azsearch load. What a person should
+look at is said on stderr. Read the definition before you create an index by it: types
+cannot be changed later.
+
+   azsearch infer hotels.jsonl > hotels.json
+   azsearch infer -index hotels 'export/*.csv.gz' > hotels.json
+   azsearch infer huge.parquet | jq .fields`,
+		OnUsageError: usageError,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "index", Usage: "`NAME` of the index; by default that of the first file"},
+			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default name and content decide"},
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			files, err := filesOf(c.Args().Slice())
+			if err != nil {
+				return err
+			}
+			name := c.String("index")
+			if name == "" {
+				name = indexName(files[0])
+			}
+			definition, notes, err := infer.Files(files, source.Options{Kind: c.String("format"), Stdin: os.Stdin}, name)
+			if err != nil {
+				return failed(err)
+			}
+			for _, note := range notes {
+				fmt.Fprintln(stderr, "azsearch: "+note)
+			}
+			e := json.NewEncoder(stdout)
+			e.SetIndent("", "  ")
+			return e.Encode(definition)
+		},
+	}
+}
+
+// indexName makes the name of an index of that of a file.
+func indexName(file string) string {
+	name, _, _ := strings.Cut(strings.ToLower(filepath.Base(file)), ".")
+	name = strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name, "-"), "-")
+	if len(name) < 2 {
+		return "documents"
+	}
+	return name
+}

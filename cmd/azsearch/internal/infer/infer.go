@@ -1,0 +1,377 @@
+// Package infer is for azsearch infer: it reads files to their ends, and makes a definition of an index into which
+// all of their records fit.
+package infer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/keys"
+)
+
+// mostKeys is how many values of a field are compared at most; a field with more is taken for distinct.
+const mostKeys = 20_000_000
+
+// Files reads files and returns the definition of an index with a name. notes says what a person should look at.
+func Files(names []string, o source.Options, index string) (_ models.SearchIndex, notes []string, err error) {
+	i := &inference{seed: maphash.MakeSeed()}
+	for _, name := range names {
+		if err := i.file(name, o); err != nil {
+			return models.SearchIndex{}, nil, err
+		}
+	}
+	if i.records == 0 {
+		return models.SearchIndex{}, nil, errors.New("the files have no records, so nothing can be said about their fields")
+	}
+	if i.broken > 0 {
+		i.notes = append(i.notes, fmt.Sprintf("%d records cannot be read; a load rejects them", i.broken))
+	}
+	definition := models.SearchIndex{Name: index, Fields: i.top.fields(&i.notes, "")}
+	name := i.key()
+	key := slices.IndexFunc(definition.Fields, func(f models.SearchField) bool { return f.Name == name })
+	if key < 0 {
+		i.notes = append(i.notes, "no field has a legal, distinct value in each record: \"id\" was added; load with -key COLUMN to make keys of a column")
+		definition.Fields = slices.Insert(definition.Fields, 0, models.SearchField{Name: "id", Type: models.DataTypeString})
+		key = 0
+	}
+	f := &definition.Fields[key]
+	f.Type, f.Key, f.Filterable, f.Sortable, f.Searchable, f.Facetable = models.DataTypeString, new(true), new(true), new(true), nil, nil
+	for n := range definition.Fields {
+		if f := &definition.Fields[n]; f.Type.IsVector() && definition.VectorSearch == nil {
+			definition.VectorSearch = &models.VectorSearch{
+				Profiles:   []models.VectorSearchProfile{{Name: "vectors", Algorithm: "hnsw"}},
+				Algorithms: []models.VectorSearchAlgorithm{{Name: "hnsw", Kind: "hnsw"}},
+			}
+		}
+	}
+	return definition, i.notes, nil
+}
+
+// inference is what is known so far.
+type inference struct {
+	top     shape
+	records int64
+	broken  int64
+	notes   []string
+	seed    maphash.Seed
+}
+
+func (i *inference) file(name string, o source.Options) error {
+	f, err := source.Open(name, o)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		b, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		from := 0
+		for _, end := range b.Ends {
+			text := b.Data[from:end]
+			from = end
+			if f.Kind == source.JSON {
+				text, _ = jsontext.Trim(text)
+			}
+			if len(bytes.TrimSpace(text)) > 0 {
+				i.record(f, text)
+			}
+		}
+		b.Free()
+	}
+}
+
+// record learns from a record. One that is broken will be rejected by a load as well.
+func (i *inference) record(f *source.File, text []byte) {
+	members := map[string]any{}
+	if f.Kind == source.CSV {
+		cells, _, err := f.Format.Cells(nil, nil, text)
+		if err != nil || len(cells) != len(f.Columns) {
+			i.broken++
+			return
+		}
+		i.top.order(f.Columns)
+		for n, c := range cells {
+			members[f.Columns[n]] = cell(c)
+		}
+	} else {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&members) != nil {
+			i.broken++
+			return
+		}
+		i.top.orderOf(text)
+	}
+	i.records++
+	i.top.learn(members, i)
+}
+
+func cell(c csvtext.Cell) any {
+	if len(c.Text) == 0 && !c.Quoted {
+		return nil
+	}
+	return spelled(c.Text)
+}
+
+// spelled is text of a cell, which can be any type.
+type spelled string
+
+// shape is what is known about the members of objects.
+type shape struct {
+	names  []string
+	values map[string]*value
+	seen   int64
+}
+
+// value is what is known about a field.
+type value struct {
+	count                                        int64 // with a value that is not null
+	text, number, whole32, whole64, flag, moment int64 // values that can be that
+	points, objects, lists, elements             int64
+	inner                                        shape  // of objects, in lists or not
+	element                                      *value // of lists
+	length                                       int    // of all lists, -1 if they differ
+	legal                                        bool   // each could be a key
+	distinct                                     map[uint64]struct{}
+}
+
+func (s *shape) at(name string) *value {
+	if s.values == nil {
+		s.values = map[string]*value{}
+	}
+	v := s.values[name]
+	if v == nil {
+		v = &value{legal: true, length: -2, distinct: map[uint64]struct{}{}}
+		s.values[name] = v
+		s.names = append(s.names, name)
+	}
+	return v
+}
+
+func (s *shape) order(names []string) {
+	for _, name := range names {
+		s.at(name)
+	}
+}
+
+// orderOf takes the names in the order of the first record that has them.
+func (s *shape) orderOf(text []byte) {
+	if s.seen > 0 {
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, _ = d.Token()
+	for d.More() {
+		token, err := d.Token()
+		name, ok := token.(string)
+		var skipped json.RawMessage
+		if err != nil || !ok || d.Decode(&skipped) != nil {
+			return
+		}
+		if !strings.HasPrefix(name, "@") {
+			s.at(name)
+		}
+	}
+}
+
+func (s *shape) learn(members map[string]any, i *inference) {
+	s.seen++
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !strings.HasPrefix(name, "@") {
+			s.at(name).learn(members[name], i)
+		}
+	}
+}
+
+var date = regexp.MustCompile(`^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$`)
+
+func (v *value) learn(x any, i *inference) {
+	if x == nil {
+		return
+	}
+	v.count++
+	switch x := x.(type) {
+	case bool:
+		v.flag++
+		v.legal = false
+	case json.Number:
+		v.numeric(x.String())
+		v.key(x.String(), i)
+	case string:
+		v.text++
+		if len(x) < 40 && date.MatchString(x) {
+			v.moment++
+		}
+		v.key(x, i)
+	case spelled:
+		v.spelled(string(x))
+		v.key(string(x), i)
+	case []any:
+		v.lists++
+		v.legal = false
+		if v.element == nil {
+			v.element, v.length = &value{length: -2}, len(x)
+		}
+		if v.length != len(x) {
+			v.length = -1
+		}
+		for _, e := range x {
+			v.element.learn(e, i)
+		}
+	case map[string]any:
+		v.legal = false
+		if x["type"] == "Point" && x["coordinates"] != nil {
+			v.points++
+			return
+		}
+		v.objects++
+		v.inner.learn(x, i)
+	}
+}
+
+// numeric learns a number.
+func (v *value) numeric(s string) {
+	v.number++
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		v.whole64++
+		if n == int64(int32(n)) {
+			v.whole32++
+		}
+	}
+}
+
+// spelled learns text that may be of any type. Zeros in front are those of a code, not of a number.
+func (v *value) spelled(s string) {
+	digits := strings.TrimPrefix(s, "-")
+	switch _, err := strconv.ParseFloat(s, 64); {
+	case err == nil && strings.Trim(s, "0123456789.-+eE") == "" && (len(digits) < 2 || digits[0] != '0' || digits[1] == '.'):
+		v.numeric(s)
+	case strings.EqualFold(s, "true"), strings.EqualFold(s, "false"):
+		v.flag++
+	case date.MatchString(s):
+		v.text++
+		v.moment++
+	default:
+		v.text++
+	}
+}
+
+func (v *value) key(s string, i *inference) {
+	if v.distinct == nil || !v.legal {
+		return
+	}
+	h := maphash.String(i.seed, s)
+	_, twice := v.distinct[h]
+	if twice || keys.Validate(s) != nil {
+		v.legal, v.distinct = false, nil
+	} else if len(v.distinct) < mostKeys {
+		v.distinct[h] = struct{}{}
+	}
+}
+
+// fields returns the fields of a shape.
+func (s *shape) fields(notes *[]string, path string) (fields []models.SearchField) {
+	for _, name := range s.names {
+		f := s.values[name].field(name, notes, path)
+		if f.Name != "" {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+var legalName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,127}$`)
+
+func (v *value) field(name string, notes *[]string, path string) models.SearchField {
+	note := func(format string, args ...any) {
+		*notes = append(*notes, fmt.Sprintf("%s%s: ", path, name)+fmt.Sprintf(format, args...))
+	}
+	f := models.SearchField{Name: name}
+	if !legalName.MatchString(name) {
+		f.Name = "f" + regexp.MustCompile(`[^A-Za-z0-9_]+`).ReplaceAllString(name, "_")
+		note("not a legal name of a field; load with -map %s=%s", name, f.Name)
+	}
+	f.Type = v.scalar()
+	switch {
+	case v.count == 0:
+		note("no record has a value; taken for text")
+	case v.lists > 0 && v.lists < v.count, v.objects > 0 && v.objects < v.count:
+		note("lists, objects and single values are mixed; the field was left out")
+		return models.SearchField{}
+	case v.objects > 0 && len(v.inner.names) > 0:
+		f.Type, f.Fields = models.DataTypeComplex, v.inner.fields(notes, path+name+"/")
+	case v.lists > 0 && v.element.objects > 0 && len(v.element.inner.names) > 0:
+		f.Type, f.Fields = models.Collection(models.DataTypeComplex), v.element.inner.fields(notes, path+name+"/")
+	case v.objects > 0, v.lists > 0 && v.element.objects > 0:
+		note("objects without members; the field was left out")
+		return models.SearchField{}
+	case v.lists > 0 && v.element.lists > 0:
+		note("lists of lists cannot be indexed; the field was left out")
+		return models.SearchField{}
+	case v.lists > 0 && v.length >= 32 && v.element.number == v.element.count && path == "":
+		f.Type, f.Dimensions, f.VectorSearchProfile, f.Searchable = models.Collection(models.DataTypeSingle), new(v.length), "vectors", new(true)
+	case v.lists > 0:
+		f.Type = models.Collection(v.element.scalar())
+	}
+	return f
+}
+
+// scalar returns the narrowest type that holds every value.
+func (v *value) scalar() models.DataType {
+	switch v.count {
+	case 0:
+		return models.DataTypeString
+	case v.whole32:
+		return models.DataTypeInt32
+	case v.whole64:
+		return models.DataTypeInt64
+	case v.number:
+		return models.DataTypeDouble
+	case v.flag:
+		return models.DataTypeBoolean
+	case v.moment:
+		return models.DataTypeDateTimeOffset
+	case v.points:
+		return models.DataTypeGeographyPoint
+	}
+	return models.DataTypeString
+}
+
+// key returns the name of the field that can be the key: one that is named like one, or the first; "" if none can.
+func (i *inference) key() (best string) {
+	rank := 4
+	for _, name := range i.top.names {
+		v := i.top.values[name]
+		r := 3
+		switch lower := strings.ToLower(name); {
+		case lower == "id" || lower == "key":
+			r = 0
+		case strings.HasSuffix(lower, "id"), strings.HasSuffix(lower, "key"):
+			r = 1
+		case v.text == v.count:
+			r = 2
+		}
+		if v.legal && v.count == i.records && r < rank && v.moment == 0 && v.number == v.whole64 {
+			best, rank = name, r
+		}
+	}
+	return best
+}

@@ -1,0 +1,81 @@
+package infer
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest/clienttest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func inferred(t *testing.T, name, content string) (models.SearchIndex, []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	definition, notes, err := Files([]string{path}, source.Options{}, "hotels")
+	require.NoError(t, err)
+	clienttest.NewClient(t, definition, nil) // it can be created
+	return definition, notes
+}
+
+func types(fields []models.SearchField) string {
+	var s []string
+	for _, f := range fields {
+		text := f.Name + " " + strings.ReplaceAll(string(f.Type), "Edm.", "")
+		if f.Key != nil {
+			text += "*"
+		}
+		if f.Fields != nil {
+			text += "{" + types(f.Fields) + "}"
+		}
+		s = append(s, text)
+	}
+	return strings.Join(s, " ")
+}
+
+func TestTypesHoldEveryValueOfTheFile(t *testing.T) {
+	vector := strings.TrimSuffix(strings.Repeat("0.5,", 64), ",")
+	for _, c := range []struct{ name, content, fields, note string }{
+		{"a.jsonl", `{"name":"a","hotelId":1,"n":1,"big":3000000000,"x":1.5,"on":true,"at":"2024-01-31","p":{"type":"Point","coordinates":[1,2]}}` + "\n" +
+			`{"name":"a","hotelId":2,"n":2147483648,"big":1,"x":2,"on":null,"at":"2024-01-31T08:00:00Z"}`,
+			"name String hotelId String* n Int64 big Int64 x Double on Boolean at DateTimeOffset p GeographyPoint", ""},
+		{"a.jsonl", `{"id":"1","a":{"b":1,"c":["x"]},"l":[{"d":1},{"d":2.5}],"v":[` + vector + `],"m":1,"e":[]}` + "\n" + `{"id":"2","m":"text"}`,
+			"id String* a ComplexType{b Int32 c Collection(String)} l Collection(ComplexType){d Double} v Collection(Single) m String e Collection(String)", ""},
+		{"a.csv", "zip,id,n,on,when,x\n01234,a,5,TRUE,2024-01-31 08:00,1.5\n12345,b,,false,,2\n", "zip String id String* n Int32 on Boolean when DateTimeOffset x Double", ""},
+		{"a.csv", "path,n\n/a b,1\n/c d,1\n", "id String* path String n Int32", "-key COLUMN"},
+		{"a.jsonl", `{"id":"1","first name":"x","mixed":[1]}` + "\n" + `{"id":"2","mixed":1}`, "id String* ffirst_name String", "mixed: lists"},
+	} {
+		definition, notes := inferred(t, c.name, c.content)
+		assert.Equal(t, c.fields, types(definition.Fields), c.content)
+		assert.Contains(t, strings.Join(notes, "\n"), c.note)
+	}
+}
+
+func TestEveryRecordFitsItsDefinition(t *testing.T) {
+	content := `{"id":1,"a":true,"b":["x",1],"c":{"d":"2024-01-31"},"e":9999999999}` + "\n" + `{"id":"2","a":"yes","b":[],"c":{"d":7},"e":1e400}`
+	definition, _ := inferred(t, "a.jsonl", content)
+	plan, err := convert.NewPlan(&definition, convert.Options{})
+	require.NoError(t, err)
+	for line := range strings.Lines(content) {
+		doc, problem := convert.NewConverter(plan).JSON(nil, []byte(line))
+		if strings.Contains(line, "1e400") {
+			assert.NotNil(t, problem, "no type holds it")
+			continue
+		}
+		require.Nil(t, problem, line)
+		assert.True(t, json.Valid(doc.JSON))
+	}
+	_, _, err = Files([]string{os.DevNull}, source.Options{}, "x")
+	assert.ErrorContains(t, err, "no records")
+}

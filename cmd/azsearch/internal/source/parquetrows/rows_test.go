@@ -1,0 +1,134 @@
+package parquetrows
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type address struct {
+	City  string  `parquet:"city" json:"city"`
+	Floor *int32  `parquet:"floor,optional" json:"floor"`
+	Tags  []int64 `parquet:"tags,list" json:"tags"`
+}
+
+type hotel struct {
+	ID      string            `parquet:"id" json:"id"`
+	Name    *string           `parquet:"name,optional" json:"name"`
+	Stars   int32             `parquet:"stars" json:"stars"`
+	Rating  float64           `parquet:"rating" json:"rating"`
+	Open    bool              `parquet:"open" json:"open"`
+	When    time.Time         `parquet:"when,timestamp" json:"when"`
+	Tags    []string          `parquet:"tags,list" json:"tags"`
+	Raw     []float64         `parquet:"raw" json:"raw"`
+	Address *address          `parquet:"address,optional" json:"address"`
+	Rooms   []address         `parquet:"rooms,list" json:"rooms"`
+	Labels  map[string]string `parquet:"labels" json:"labels"`
+	Price   int64             `parquet:"price,decimal(2:18)" json:"-"`
+}
+
+func hotels(n int) (all []hotel) {
+	when := time.Date(2024, 1, 31, 8, 0, 0, 0, time.UTC)
+	for i := range n {
+		h := hotel{ID: strconv.Itoa(i), Stars: int32(i), Rating: float64(i) / 4, Open: i%2 == 0, When: when.Add(time.Duration(i) * time.Second), Price: int64(i) - 5,
+			Tags: []string{}, Raw: []float64{}, Rooms: []address{}, Labels: map[string]string{}}
+		switch i % 3 {
+		case 1:
+			h.Name, h.Tags, h.Raw = new("a \"quoted\"\n\tname\\"), []string{"x", "ü"}, []float64{1, 2.5}
+			h.Address = &address{City: "Paris", Floor: new(int32(3)), Tags: []int64{1}}
+		case 2:
+			h.Address = &address{Tags: []int64{}}
+			h.Rooms = []address{{City: "a", Tags: []int64{1, 2}}, {City: "b", Floor: new(int32(1)), Tags: []int64{}}}
+			h.Labels = map[string]string{"k": "v"}
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+func file(t *testing.T, all []hotel) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[hotel](&b, parquet.MaxRowsPerRowGroup(100), parquet.PageBufferSize(1000), parquet.Compression(&parquet.Zstd))
+	_, err := w.Write(all)
+	require.NoError(t, errors.Join(err, w.Close()))
+	return b.Bytes()
+}
+
+func read(t *testing.T, r *Rows) (lines []string) {
+	t.Helper()
+	for {
+		data, ends, err := r.Append(nil, nil, 1000)
+		if errors.Is(err, io.EOF) {
+			return lines
+		}
+		require.NoError(t, err)
+		from := 0
+		for _, end := range ends {
+			lines = append(lines, string(data[from:end]))
+			from = end
+		}
+	}
+}
+
+func TestRowsAreJSONLines(t *testing.T) {
+	all := hotels(250)
+	content := file(t, all)
+	r, err := Open(bytes.NewReader(content), int64(len(content)))
+	require.NoError(t, err)
+	lines := read(t, r)
+	require.Len(t, lines, len(all))
+	for i, line := range lines {
+		want, err := json.Marshal(all[i])
+		require.NoError(t, err)
+		var got, wanted map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &got), line)
+		require.NoError(t, json.Unmarshal(want, &wanted))
+		delete(got, "price")
+		assert.Equal(t, wanted, got)
+	}
+	assert.Contains(t, lines[0], `"price":-0.05`)
+	assert.Contains(t, lines[249], `"price":2.44`)
+	assert.Equal(t, int64(1000), r.Share(1000))
+	assert.NoError(t, r.Close())
+
+	for _, row := range []int64{1, 100, 142, 249, 250} { // in a row group, at its beginning, at the end
+		r, err := Open(bytes.NewReader(content), int64(len(content)))
+		require.NoError(t, err)
+		require.NoError(t, r.SkipTo(row))
+		assert.Equal(t, lines[row:], append([]string{}, read(t, r)...), row)
+		assert.NoError(t, r.Close())
+	}
+}
+
+// FuzzCorruptFile: a file that is broken is an error, neither a panic nor an endless loop.
+func FuzzCorruptFile(f *testing.F) {
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[address](&b)
+	_, err := w.Write([]address{{City: "a", Tags: []int64{1}}, {City: "b"}})
+	require.NoError(f, errors.Join(err, w.Close()))
+	for _, at := range []int{4, b.Len() / 2, b.Len() - 9} {
+		f.Add(at, byte(0xff))
+	}
+	f.Fuzz(func(t *testing.T, at int, with byte) {
+		content := bytes.Clone(b.Bytes())
+		content[(at%len(content)+len(content))%len(content)] ^= with
+		r, err := Open(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return
+		}
+		for range 1000 {
+			if _, _, err := r.Append(nil, nil, 1<<20); err != nil {
+				return
+			}
+		}
+	})
+}
