@@ -256,7 +256,7 @@ func (l *loading) connect(ctx context.Context) (err error) {
 	missing := errors.As(err, &said) && said.StatusCode == http.StatusNotFound
 	switch {
 	case missing && given == nil:
-		return connect.Failed(fmt.Errorf("there is no index %q at %s; -create DEFINITION creates it: %w", name, l.service.Endpoint(), err))
+		return connect.Failed(fmt.Errorf("index %q does not exist at %s; -create DEFINITION creates it: %w", name, l.service.Endpoint(), err))
 	case missing && l.Bool("dry-run"):
 		return nil
 	case missing:

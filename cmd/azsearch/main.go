@@ -1,7 +1,9 @@
-// Command azsearch is for programs in any language that talk to Azure AI
-// Search: it runs the emulator of the service as a process. And it is for those who run
-// a program with a durable queue: it shows what is in the queue, and mends what is stuck.
+// Command azsearch is for people and programs of any language that use Azure AI
+// Search: it loads files into an index, and runs the emulator of the service as a process. And it
+// is for those who run a program with a durable queue: it shows what is in the queue, and mends what is stuck.
 //
+//	azsearch infer hotels.csv > hotels.json
+//	azsearch load -create hotels.json hotels.csv
 //	azsearch emulator -addr 127.0.0.1:8080
 //	azsearch emulator -ui -seed hotels.json
 //	azsearch emulator -seed state.json -save state.json
@@ -28,9 +30,12 @@
 //
 // The commands of azsearch queue are stats, peek, parked, release, drop, pause, resume, drain
 // and repair, each with -help. With -json they print a line of JSON for each result. Keys are quoted as in Go
-// where a terminal would not show them as they are, documents are printed with -bodies only. The exit
-// code is 0; 1 if something went wrong after the queue was open, or a key that was named is not parked; 2
-// if the command could not begin.
+// where a terminal would not show them as they are, documents are printed with -bodies only.
+//
+// The service is AZURE_SEARCH_ENDPOINT or -endpoint, the key AZURE_SEARCH_API_KEY; without one azsearch
+// signs in with Entra ID. The exit code is 0 if everything that was asked for is done; 1 if some records were
+// rejected, something went wrong after a queue was open, or a key that was named is not parked; 2 if the
+// command could not begin; 3 if the service refused or could not be reached; 130 after SIGINT or SIGTERM.
 package main
 
 import (

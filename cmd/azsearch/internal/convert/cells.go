@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 )
 
-// Columns is what the columns of a file of separated values are for.
+// Columns maps the columns of a file of separated values to fields.
 type Columns struct {
 	Names   []string
 	targets []target
@@ -79,7 +79,7 @@ func (c *Converter) cell(dst []byte, start int, columns *Columns, i int, cell *c
 	switch {
 	case f.collection:
 		return c.listOf(dst, f, cell.Text)
-	case len(cell.Text) == 0 && !(cell.Quoted && f.kind == text):
+	case len(cell.Text) == 0 && (!cell.Quoted || f.kind != text):
 		return append(dst, "null"...), nil
 	case f.isKey && c.Key == "":
 		if problem := c.setKey(string(cell.Text), false); problem != nil {

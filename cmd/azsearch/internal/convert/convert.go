@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// Document is what a record has become.
+// Document is a converted record.
 type Document struct {
 	Key    string
 	Action models.ActionType
@@ -25,7 +25,6 @@ type Converter struct {
 	key     string
 	action  models.ActionType
 	column  string
-	scratch []byte
 	unquote []byte
 }
 

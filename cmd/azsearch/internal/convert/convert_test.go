@@ -35,7 +35,7 @@ func plan(t testing.TB, o Options) *Plan {
 	return p
 }
 
-// values are what records have, and what documents get; "" is a problem.
+// values pairs the value of a record with that of its document; "" is a problem.
 var values = []struct{ field, json, document string }{
 	{"name", `"a\u00e4\n"`, `"a\u00e4\n"`}, {"name", `12`, `"12"`}, {"name", `1.50`, `"1.50"`}, {"name", `true`, `"true"`}, {"name", `null`, `null`},
 	{"name", `{"a":1}`, ""}, {"name", `[1]`, ""}, {"name", "\"tab\tin it\"", ""},

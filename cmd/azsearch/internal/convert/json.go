@@ -102,7 +102,7 @@ func (p *parser) document(dst []byte) ([]byte, *Problem) {
 			position++
 		}
 		var problem *Problem
-		if dst, problem = p.top1(dst, start, name, t); problem != nil {
+		if dst, problem = p.put(dst, start, name, t); problem != nil {
 			if problem.Column == "" && (t.field < 0 || o.fields[t.field].name != string(name)) {
 				problem.Column = string(name)
 			}
@@ -111,8 +111,8 @@ func (p *parser) document(dst []byte) ([]byte, *Problem) {
 	}
 }
 
-// top1 appends one member of the record, as its target says.
-func (p *parser) top1(dst []byte, start int, name []byte, t target) ([]byte, *Problem) {
+// put appends one member of the record, as its target says.
+func (p *parser) put(dst []byte, start int, name []byte, t target) ([]byte, *Problem) {
 	if t.drop || t.action || t.key {
 		from, column := p.i, string(name)
 		raw, ok := p.skip()
@@ -134,9 +134,10 @@ func (p *parser) top1(dst []byte, start int, name []byte, t target) ([]byte, *Pr
 			return dst, nil
 		}
 		if t.key && string(raw) != "null" {
-			if raw[0] == '"' {
+			switch raw[0] {
+			case '"':
 				raw = p.textOf(raw)
-			} else if raw[0] == '{' || raw[0] == '[' {
+			case '{', '[':
 				return dst, &Problem{Kind: KindKey, Column: column, At: from, Message: "neither text nor a number, and the key is made of it"}
 			}
 			if problem := p.setKey(string(raw), true); problem != nil {

@@ -29,7 +29,7 @@ type Options struct {
 // actionMember is the column that REST bodies have the action in.
 const actionMember = "@search.action"
 
-// Plan is what a definition and options come to. It is not changed any more, so any number of converters share one.
+// Plan is the conversion for a definition and options. It does not change, so any number of converters share one.
 type Plan struct {
 	Options
 	KeyField string
@@ -39,7 +39,7 @@ type Plan struct {
 	objects int
 }
 
-// target is what a column is for.
+// target is the use of a column.
 type target struct {
 	field  int // of the document, or none
 	drop   bool
@@ -68,7 +68,7 @@ type field struct {
 	object     *object // of a complex field
 }
 
-// kind is what values of a type look like.
+// kind is a group of types whose values are spelled alike.
 type kind uint8
 
 const (

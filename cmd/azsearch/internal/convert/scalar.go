@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// misfit says that raw is no value of the type of f.
+// misfit reports that raw is not a value of the type of f.
 func (f *field) misfit(raw []byte, at int) *Problem {
 	shown := strings.ToValidUTF8(string(raw[:min(len(raw), 60)]), "")
 	if len(raw) > 60 {

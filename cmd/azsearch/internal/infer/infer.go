@@ -60,7 +60,7 @@ func Files(names []string, o source.Options, index string) (_ models.SearchIndex
 	return definition, i.notes, nil
 }
 
-// inference is what is known so far.
+// inference collects the shape of the records read so far.
 type inference struct {
 	top     shape
 	records int64
@@ -134,18 +134,18 @@ func cell(c csvtext.Cell) any {
 // spelled is text of a cell, which can be any type.
 type spelled string
 
-// shape is what is known about the members of objects.
+// shape collects the members of objects.
 type shape struct {
 	names  []string
 	values map[string]*value
 	seen   int64
 }
 
-// value is what is known about a field.
+// value counts the values of a field by the types that hold them.
 type value struct {
 	count                                        int64 // with a value that is not null
 	text, number, whole32, whole64, flag, moment int64 // values that can be that
-	points, objects, lists, elements             int64
+	points, objects, lists                       int64
 	inner                                        shape  // of objects, in lists or not
 	element                                      *value // of lists
 	length                                       int    // of all lists, -1 if they differ

@@ -24,7 +24,7 @@ type place struct {
 	source.Position
 }
 
-// state is what a checkpoint says: everything before the place is in the index, or in the file of rejects.
+// state is the content of a checkpoint: everything before Next is in the index, or in the file of rejects.
 type state struct {
 	Version  int        `json:"version"`
 	Endpoint string     `json:"endpoint"`
@@ -46,7 +46,7 @@ type identity struct {
 	Digest string `json:"digest"` // of its first and last 64 KiB
 }
 
-// Destination is where documents go, and what they are made by: a checkpoint is of one.
+// Destination identifies the index and the conversion that a checkpoint belongs to.
 type Destination struct{ Endpoint, Index, ETag, Options string }
 
 // Checkpoint is the file of -resume.
@@ -73,7 +73,7 @@ func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, e
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("-resume %s: there is no directory %s", path, filepath.Dir(path))
+			return nil, fmt.Errorf("-resume %s: directory %s does not exist", path, filepath.Dir(path))
 		}
 		return c, nil
 	}

@@ -55,7 +55,7 @@ func (j *job) free() {
 	jobs.Put(j)
 }
 
-// sent forgets the documents, which the sender has copied.
+// sent drops the documents, which the sender has copied.
 func (j *job) sent() {
 	clear(j.actions[:cap(j.actions)])
 	j.actions, j.toAdd = j.actions[:0], nil
@@ -93,7 +93,7 @@ func (w *worker) convert(j *job) {
 	} else if err := w.each(j); err != nil {
 		j.failed = err
 	}
-	w.run.records.Add(int64(len(j.records)))
+	w.records.Add(int64(len(j.records)))
 	j.toAdd = j.actions
 	j.left.Store(int64(len(j.actions)+len(j.rejects)) + 1)
 }
@@ -162,7 +162,7 @@ func (w *worker) object(j *job, r *record, text []byte) {
 		w.result(j, r, doc, problem)
 		return
 	}
-	w.filtered1(j, r, func(yield func([]byte) error) error { return w.Filter.JSON(w.ctx, text, yield) })
+	w.filterRecord(j, r, func(yield func([]byte) error) error { return w.Filter.JSON(w.ctx, text, yield) })
 }
 
 // row converts a row of separated values.
@@ -183,7 +183,7 @@ func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, t
 				object[names[i]] = nil
 			}
 		}
-		w.filtered1(j, r, func(yield func([]byte) error) error { return w.Filter.Value(w.ctx, object, yield) })
+		w.filterRecord(j, r, func(yield func([]byte) error) error { return w.Filter.Value(w.ctx, object, yield) })
 		return nil
 	}
 	columns, err := w.columnsOf(names)
@@ -196,7 +196,7 @@ func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, t
 }
 
 func (w *worker) columnsOf(names []string) (*convert.Columns, error) {
-	if w.columns == nil || !slices.Equal(w.columns.Names, names) { // as a rule one file follows another of its kind
+	if w.columns == nil || !slices.Equal(w.columns.Names, names) { // usually one file follows another of its kind
 		c, err := w.converter.Columns(names)
 		if err != nil {
 			return nil, err
@@ -206,8 +206,8 @@ func (w *worker) columnsOf(names []string) (*convert.Columns, error) {
 	return w.columns, nil
 }
 
-// filtered1 converts what the filter makes of one record: none, one or several documents, all of them or none.
-func (w *worker) filtered1(j *job, r *record, results func(yield func([]byte) error) error) {
+// filterRecord converts what the filter makes of one record: none, one or several documents, all of them or none.
+func (w *worker) filterRecord(j *job, r *record, results func(yield func([]byte) error) error) {
 	before := len(j.actions)
 	err := results(func(result []byte) error {
 		doc, problem := w.converter.JSON(w.room(len(result)), result)
@@ -226,7 +226,7 @@ func (w *worker) filtered1(j *job, r *record, results func(yield func([]byte) er
 		}
 		w.fail(j, r, problem)
 	} else if len(j.actions) == before {
-		w.run.filtered.Add(1)
+		w.filtered.Add(1)
 	}
 }
 

@@ -212,7 +212,7 @@ func TestRejectThatCannotBeWrittenIsNoSuccess(t *testing.T) {
 		t.Skip("no /dev/full here")
 	}
 	r := newRig(t, convert.Options{})
-	r.Options.Rejects = &Rejects{path: "/dev/full"}
+	r.Rejects = &Rejects{path: "/dev/full"}
 	r.Files = []string{r.file("a.jsonl", lines(0, 10)+"{}\n")}
 	_, err := Run(t.Context(), r.Options)
 	assert.ErrorContains(t, err, "no space left")

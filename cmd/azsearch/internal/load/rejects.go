@@ -104,7 +104,7 @@ func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("-rejects %s: there is no directory %s", path, filepath.Dir(path))
+			return nil, fmt.Errorf("-rejects %s: directory %s does not exist", path, filepath.Dir(path))
 		}
 		if at != nil && at.state.Rejected > 0 {
 			return nil, fmt.Errorf("-rejects %s: missing, and the run to resume had written %d rejects there; name that file", path, at.state.Rejected)

@@ -167,7 +167,7 @@ func (f *File) begin(head []byte) error {
 	case Parquet:
 		file, ok := f.closers[0].(*os.File)
 		if !ok || f.Packed || f.Size == 0 {
-			return errors.New("Parquet is read from files only, which are compressed inside; save it as a file")
+			return errors.New("rows of Parquet are read from a file only, which is compressed inside; save it as a file")
 		}
 		rows, err := parquetrows.Open(file, f.Size)
 		f.rows = rows

@@ -24,14 +24,10 @@ func Of(w io.Writer) Terminal {
 	return Terminal{Writer: w, Live: live, Colour: live && os.Getenv("NO_COLOR") == ""}
 }
 
-// Red, Green and Dim return s in that colour, or as it is.
-func (t Terminal) Red(s string) string   { return t.paint("31", s) }
-func (t Terminal) Green(s string) string { return t.paint("32", s) }
-func (t Terminal) Dim(s string) string   { return t.paint("2", s) }
-
-func (t Terminal) paint(code, s string) string {
+// Red returns s in red, or as it is.
+func (t Terminal) Red(s string) string {
 	if !t.Colour || s == "" {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return "\x1b[31m" + s + "\x1b[0m"
 }

@@ -68,7 +68,7 @@ func TestRowsAndCells(t *testing.T) {
 	}
 }
 
-func TestOpenQuoteSpoilsItsLineAlone(t *testing.T) {
+func TestOpenQuoteIsAnErrorOfItsLineAlone(t *testing.T) {
 	f := Format{',', '"'}
 	got := rows(f, "1,\"open\n2,b\n3,c\n")
 	assert.Equal(t, []string{"1,\"open\n", "2,b\n", "3,c\n"}, got)

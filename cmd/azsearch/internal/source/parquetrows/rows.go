@@ -36,7 +36,7 @@ func Open(r io.ReaderAt, size int64) (*Rows, error) {
 }
 
 // Append appends rows to data, each as a line of JSON whose end it appends to ends, until there are about size bytes.
-// The error is io.EOF if there are no more. Types that JSON lacks are written as what comes nearest.
+// The error is io.EOF if there are no more. Types that JSON lacks are written as the nearest one.
 func (r *Rows) Append(data []byte, ends []int, size int) (_ []byte, _ []int, err error) {
 	before := len(ends)
 	defer func() {
