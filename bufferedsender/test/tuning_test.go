@@ -30,6 +30,7 @@ type tuningRow struct {
 	senders    int
 	reply      int // what is refused: 0 single documents, else requests, with that status
 	retryAfter time.Duration
+	batch      int // 0: 1000, or 10 without a limit
 }
 
 func (r tuningRow) form() string {
@@ -289,7 +290,10 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 		})
 	}
 	maxBatch := batch
-	if r.capacity == 0 {
+	switch {
+	case r.batch > 0:
+		maxBatch = r.batch
+	case r.capacity == 0:
 		maxBatch = 10 // or there would be millions a second
 	}
 	for i := range r.senders {
@@ -372,4 +376,35 @@ func (l *tuningLoad) close() {
 		_ = s.Close(ended) // what still waits is not wanted any more
 	}
 	_ = l.srv.Close()
+}
+
+// TestAdaptiveAgainstALimitOfRequests checks a row of the simulation in
+// bufferedsender/tuning with a real sender: five requests a second.
+func TestAdaptiveAgainstALimitOfRequests(t *testing.T) {
+	const perSecond, batch = 5.0, 200
+	synctest.Test(t, func(t *testing.T) {
+		l := newTuningLoad(t, tuningRow{latency: 50 * time.Millisecond, senders: 1, batch: batch}, tuning.Adaptive(nil))
+		defer l.close()
+		level, filled := perSecond, time.Now()
+		var mu sync.Mutex
+		l.srv.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			mu.Lock()
+			level, filled = min(perSecond, level+time.Since(filled).Seconds()*perSecond), time.Now()
+			fits := level >= 1
+			if fits {
+				level--
+			}
+			mu.Unlock()
+			if !fits {
+				return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+			}
+			return next(req)
+		})
+		l.setCapacity(0)
+		time.Sleep(70 * time.Second)
+		got := l.between(10, 70)
+		t.Logf("%.0f %% of the capacity, %.1f %% refused", 100*got.goodput/(perSecond*batch), 100*got.refused)
+		assert.Greater(t, got.goodput, 0.9*perSecond*batch, "documents a second")
+		assert.Less(t, got.refused, 0.06)
+	})
 }

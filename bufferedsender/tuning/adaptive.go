@@ -7,8 +7,8 @@ import (
 
 // AdaptiveOptions configures Adaptive. nil and the zero value are ready to use.
 type AdaptiveOptions struct {
-	// Spacing is how far apart the requests of a sender are that has found the
-	// service's limit: batches are as large as the rate makes them in that time.
+	// Spacing is how far apart the requests of a sender are that has found how many
+	// documents the service takes: batches are as large as the rate makes them in that time.
 	// Longer means fewer and larger requests, and more documents refused each
 	// time the limit is looked for. Defaults to 70 ms; what is negative counts as
 	// the default too.
@@ -25,8 +25,15 @@ type AdaptiveOptions struct {
 // it stays at the upper bounds and is no different from Fixed.
 //
 // The first document or request that is refused because the service is busy
-// begins the search for a rate, in documents a second. Three things are kept
-// apart that are often mixed up.
+// begins the search for a rate, in documents or requests a second. Three things are
+// kept apart that are often mixed up. DESIGN.md of this package says more, and shows
+// what comes out for 135 services.
+//
+// Which of them the service counts decides how large batches are. A document that is
+// refused by itself was counted. If whole requests are refused, large and small
+// batches are sent by turns: a service that counts requests refuses both alike, one
+// that counts documents or bytes refuses the large ones. Batches are full where
+// requests are counted, or as large as the service takes at once.
 //
 // What the service takes is measured and not guessed. Each time it refuses
 // something, what it had in reserve is used up; so what it took between two such
@@ -51,13 +58,14 @@ type AdaptiveOptions struct {
 //
 // How often to look for the limit depends on what looking costs: the share of
 // documents that were refused, and the time lost when a Retry-After holds all
-// sending. Above 1.5 % and 2 % it grows slower.
+// sending. Above 1.5 % and 2 % it grows slower. A Retry-After of five seconds is
+// rarely risked, so a capacity that has grown is found late.
 //
-// A rate becomes a pace like this: batches of as many documents as the rate
+// A rate of documents becomes a pace like this: batches of as many as the rate
 // makes in Spacing, an Interval that makes the rate exact, BatchBytes for four
 // times the usual size of such a batch, and twice as many in flight as the rate
-// and the latency need (Little's law). A request that is refused as a whole
-// halves the next batch, not the rate: a small one may fit into what is there.
+// and the latency need (Little's law). A request that is refused as a whole, and
+// is larger than all that have passed, makes the next batch a quarter.
 //
 // Not every 503 of a single document means that the service is full. If a share
 // of less than 30 % stays as it is while the rate falls to 60 %, and the refused
@@ -94,16 +102,13 @@ type adaptivePolicy struct{ options AdaptiveOptions }
 
 func (p adaptivePolicy) New(b Bounds) Controller {
 	b = b.normalized()
-	a := &adaptive{bounds: b, options: p.options, window: newWindow(b), shrink: 1}
+	a := &adaptive{bounds: b, options: p.options, window: newWindow(b), fit: newFit(b.Max.BatchActions), rate: rate{unit: documents}}
 	a.translate()
 	return a
 }
 
-const (
-	smallestShrink = 1.0 / 1024
-	// batchSlack is how much larger than usual a batch may be in bytes.
-	batchSlack = 4
-)
+// batchSlack is how much larger than usual a batch may be in bytes.
+const batchSlack = 4
 
 // adaptive is the controller.
 type adaptive struct {
@@ -117,9 +122,10 @@ type adaptive struct {
 	latency average // seconds of a request
 	size    average // bytes of an action
 
-	shrink   float64       // of the next batch, after a request was refused whole
-	shrunkAt time.Duration // when it was made smaller
-	random   uint64
+	batch  average // actions of a request
+	fit    fit
+	sizes  sizes
+	random uint64
 }
 
 func (a *adaptive) Pace() Pace { return a.pace }
@@ -135,19 +141,27 @@ func (a *adaptive) Observe(o Observation) Pace {
 		return a.pace
 	}
 	a.latency.add((o.Now - o.Started).Seconds(), 0.1)
-	if o.Refused && o.Started >= a.shrunkAt {
-		a.shrink, a.shrunkAt = max(a.shrink/2, smallestShrink), o.Now
+	if o.Backlog > 0 && o.Actions > 0 {
+		a.batch.add(float64(o.Actions), 0.1)
 	}
+	a.fit.observe(&o)
+	known := a.rate.known
 	if !a.rate.explained(&o) {
+		if !known && o.Refused && a.clock.done[requests] > 0 {
+			a.rate.unit = requests
+		}
 		a.rate.refused(&o, &a.clock, a.pace.Interval.Seconds())
 	} else {
-		if o.Started >= a.shrunkAt {
-			a.shrink = min(a.shrink*1.5, 1)
-		}
-		a.rate.passed(&o, &a.clock, elapsed, a.pace.Interval.Seconds(), a.latency.value, a.most())
+		a.rate.passed(&o, &a.clock, elapsed, a.pace.Interval.Seconds(), a.latency.value, a.most(), a.per())
 		if !a.rate.known {
 			a.window.passed(&o, &a.clock)
 		}
+	}
+	switch {
+	case !known && a.rate.known && a.rate.unit == requests:
+		a.begin(o.Now)
+	case a.rate.known:
+		a.choose(&o)
 	}
 	a.translate()
 	return a.pace
@@ -157,37 +171,72 @@ func (a *adaptive) Observe(o Observation) Pace {
 func (a *adaptive) Resize(b Bounds) Pace {
 	a.bounds = b.normalized()
 	a.window.resize(a.bounds)
+	a.fit.resize(a.bounds.Max.BatchActions)
 	a.translate()
 	return a.pace
 }
 
-// most is the rate at which the upper bounds are what limits.
-func (a *adaptive) most() float64 {
-	return float64(a.bounds.Max.InFlight) * float64(a.bounds.Max.BatchActions) / max(a.latency.value, 1e-6)
+// largest is the largest batch that the bounds allow.
+func (a *adaptive) largest() float64 {
+	n := float64(a.bounds.Max.BatchActions)
+	if a.size.value > 0 {
+		n = min(n, float64(a.bounds.Max.BatchBytes)/a.size.value)
+	}
+	return max(n, 1)
 }
 
-// translate turns rate and window into a pace.
+// per returns how many actions there are in one of the unit that is counted.
+func (a *adaptive) per() float64 {
+	if a.rate.unit == requests {
+		return max(a.batch.value, 1)
+	}
+	return 1
+}
+
+// most is the rate at which the upper bounds are what limits.
+func (a *adaptive) most() float64 {
+	of := 1.0
+	if a.rate.unit != requests {
+		of = float64(a.bounds.Max.BatchActions)
+	}
+	return float64(a.bounds.Max.InFlight) * of / max(a.latency.value, 1e-6)
+}
+
+// translate turns rate, sizes and window into a pace.
 func (a *adaptive) translate() {
 	low, high := &a.bounds.Min, &a.bounds.Max
 	l := a.bounds.loosest()
-	l.InFlight = a.window.limit()
-	if !a.rate.known {
+	r, slots := &a.rate, a.window.slots()
+	n := min(a.fit.size, a.largest())
+	interval := 0.0
+	batch := func() {
+		n = within(math.Round(n), float64(low.BatchActions), float64(high.BatchActions))
+		l.BatchActions = int(n)
+	}
+	switch {
+	case !r.known:
+		n = a.fit.size
+		batch()
+		l.InFlight = a.window.limit()
 		a.pace = l
 		return
+	case r.unit == requests:
+		r.value = max(r.value, 1/high.Interval.Seconds())
+		interval = 1 / r.value
+		if a.sizes.trial {
+			n, interval = a.sizes.next(), min(interval, 1/slowest)
+		}
+		batch()
+	default:
+		r.value = max(r.value, float64(low.BatchActions)/high.Interval.Seconds())
+		// A long request needs large batches, or more slots than there are.
+		n = min(n, r.value*max(a.options.Spacing.Seconds(), a.latency.value/slots))
+		batch()
+		l.BatchBytes = int(within(batchSlack*n*a.size.value, float64(low.BatchBytes), float64(high.BatchBytes)))
+		interval = n / r.value
 	}
-	slots := a.window.slots()
-	a.rate.value = max(a.rate.value, float64(low.BatchActions)/high.Interval.Seconds())
-	r := a.rate.value
-	// A long request needs large batches, or more slots than there are.
-	n := r * max(a.options.Spacing.Seconds(), a.latency.value/slots)
-	if a.size.value > 0 {
-		n = min(n, float64(high.BatchBytes)/a.size.value)
-	}
-	n = within(math.Round(n*a.shrink), float64(low.BatchActions), float64(high.BatchActions))
-	l.BatchActions = int(n)
-	l.BatchBytes = int(within(batchSlack*n*a.size.value, float64(low.BatchBytes), float64(high.BatchBytes)))
-	l.Interval = time.Duration(within(n/r*(0.75+0.5*a.draw())*float64(time.Second), float64(low.Interval), float64(high.Interval)))
-	l.InFlight = int(within(2*r*a.latency.value/n+2, float64(low.InFlight), slots))
+	l.Interval = time.Duration(within(interval*(0.75+0.5*a.draw())*float64(time.Second), float64(low.Interval), float64(high.Interval)))
+	l.InFlight = int(within(2*a.latency.value/interval+2, float64(low.InFlight), slots))
 	a.pace = l
 }
 

@@ -11,8 +11,8 @@ type clock struct {
 
 	busy  float64 // seconds
 	lost  float64 // of these, those of pauses in which a service cannot have saved anything up for later
-	done  float64 // actions
-	sent  float64
+	done  amounts
+	sent  amounts
 	slack float64 // requests after which nothing waited
 	pause float64 // seconds of the pause that has just ended, 0 if there was none
 }
@@ -20,7 +20,7 @@ type clock struct {
 // savedUp is for how many seconds a service is thought to save up what it is not
 // asked for. A pause that is longer than that is lost, a shorter one is made up
 // for afterwards.
-const savedUp = 1.0
+const savedUp = 0.6
 
 // advance counts a request that has ended, and returns for how many seconds the
 // rate may grow.
@@ -46,19 +46,42 @@ func (c *clock) advance(o *Observation, interval time.Duration) float64 {
 		c.slack++
 	}
 	c.busy += elapsed
-	c.done += float64(o.Done)
-	c.sent += float64(o.Actions)
+	c.sent.add(amounts{1, float64(o.Actions)}, 1)
+	if o.Done > 0 {
+		c.done.add(amounts{1, float64(o.Actions)}, float64(o.Done)/float64(o.Actions))
+	}
 	return max(0, elapsed-c.pause)
 }
 
 // mark is a moment of a clock.
-type mark struct{ busy, lost, done, sent, slack float64 }
+type mark struct {
+	busy, lost, slack float64
+	done, sent        amounts
+}
 
-func (c *clock) mark() mark { return mark{c.busy, c.lost, c.done, c.sent, c.slack} }
+func (c *clock) mark() mark { return mark{c.busy, c.lost, c.slack, c.done, c.sent} }
 
-// since returns how many actions a second were done since m.
-func (c *clock) since(m mark) float64 {
-	return (c.done - m.done) / max(c.busy-m.busy-(c.lost-m.lost), 1e-3)
+// since returns how much a second was done since m.
+func (c *clock) since(m mark, u unit) float64 {
+	return (c.done[u] - m.done[u]) / max(c.busy-m.busy-(c.lost-m.lost), 1e-3)
+}
+
+// unit is what a service counts.
+type unit uint8
+
+const (
+	requests unit = iota
+	documents
+)
+
+// amounts are numbers of requests and documents.
+type amounts [2]float64
+
+// add adds a share of b.
+func (a *amounts) add(b amounts, share float64) {
+	for u := range a {
+		a[u] += share * b[u]
+	}
 }
 
 // sane returns o without what cannot be.

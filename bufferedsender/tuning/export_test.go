@@ -1,11 +1,14 @@
 package tuning
 
-// RateOf returns the rate that an adaptive controller keeps to, in actions a
-// second, and whether there is one.
+// RateOf returns the rate that an adaptive controller keeps to, a second, of what it
+// counts, and whether there is one.
 func RateOf(c Controller) (float64, bool) {
 	r := &c.(*adaptive).rate
 	return r.value, r.known
 }
+
+// CountsRequests reports whether the rate of an adaptive controller is in requests.
+func CountsRequests(c Controller) bool { return c.(*adaptive).rate.unit == requests }
 
 // NoiseOf returns the share of refused actions that an adaptive controller takes
 // for granted.

@@ -85,9 +85,9 @@ func TestALimitIsFoundAmongRefusalsByChance(t *testing.T) {
 		for _, capacity := range []float64{2000, 50_000} {
 			for _, chance := range []float64{0.01, 0.05, 0.1} {
 				for _, senders := range []int{1, 4} {
-					w := newWorld(seed, tuning.Adaptive(nil), usualBounds, senders, service{capacity: capacity, burst: 1, chance: chance, latency: fixedLatency(50*time.Millisecond, 0.1)})
+					w := newWorld(seed, tuning.Adaptive(nil), usualBounds, senders, service{documents: bucket{rate: capacity, burst: 1}, chance: chance, latency: fixedLatency(50*time.Millisecond, 0.1)})
 					w.run(3 * time.Minute)
-					w.service.setCapacity(w.now, capacity/10)
+					w.service.documents.set(w.now, capacity/10)
 					w.run(5 * time.Minute)
 					runs++
 					all, tenth := w.span(time.Minute, 3*time.Minute), w.span(4*time.Minute, 5*time.Minute)
@@ -104,7 +104,7 @@ func TestALimitIsFoundAmongRefusalsByChance(t *testing.T) {
 
 func TestWhenRefusalsByChanceEndOnlyTheLimitIsLeft(t *testing.T) {
 	for _, senders := range []int{1, 4} {
-		w := newWorld(1, tuning.Adaptive(nil), usualBounds, senders, service{capacity: 2000, burst: 1, chance: 0.2, latency: fixedLatency(50*time.Millisecond, 0.1)})
+		w := newWorld(1, tuning.Adaptive(nil), usualBounds, senders, service{documents: bucket{rate: 2000, burst: 1}, chance: 0.2, latency: fixedLatency(50*time.Millisecond, 0.1)})
 		w.run(time.Minute)
 		w.service.chance = 0
 		w.run(4 * time.Minute)
@@ -118,16 +118,16 @@ func TestWhenRefusalsByChanceEndOnlyTheLimitIsLeft(t *testing.T) {
 // as it is while the rate falls, but they are not refused one by one.
 func TestACapacityThatGoesOnFallingIsFollowed(t *testing.T) {
 	for seed := range uint64(5) {
-		w := newWorld(seed, tuning.Adaptive(nil), usualBounds, 1, service{capacity: 20_000, burst: 1, latency: fixedLatency(50*time.Millisecond, 0.1)})
+		w := newWorld(seed, tuning.Adaptive(nil), usualBounds, 1, ofDocuments(20_000, fixedLatency(50*time.Millisecond, 0.1)))
 		w.run(time.Minute)
-		for w.service.capacity > 500 {
-			w.service.setCapacity(w.now, 0.93*w.service.capacity)
+		for w.service.documents.rate > 500 {
+			w.service.documents.set(w.now, 0.93*w.service.documents.rate)
 			w.run(w.now + 500*time.Millisecond)
 		}
 		w.run(w.now + 30*time.Second)
 		got := w.span(w.now-20*time.Second, w.now)
 		assert.Less(t, got.throttled, 0.05)
-		assert.Greater(t, got.goodput, 0.9*w.service.capacity)
+		assert.Greater(t, got.goodput, 0.9*w.service.documents.rate)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAnOpenBreakerIsNotWhatALimitCosts(t *testing.T) {
 		}
 		now += pause
 		before, _ := tuning.RateOf(c)
-		for range 800 { // 40 s
+		for range 160 { // 8 s
 			request(false)
 		}
 		after, _ := tuning.RateOf(c)

@@ -24,6 +24,11 @@ const (
 	// collapse is the share of refused actions above which the capacity has fallen
 	// too far to wait for a measurement.
 	collapse = 0.6
+	// overload is the share of refused actions above which the time since the last decision
+	// is measurement enough.
+	overload = 0.2
+	// leastTrial is how many requests a second are made when none has passed yet.
+	leastTrial = 5
 
 	// A round lasts at least roundIntervals: then what was done about the last
 	// refusal has had its effect. A measurement lasts longer. If it were shorter, the
@@ -44,8 +49,8 @@ const (
 	// Growth becomes faster, by acceleration every second, when there was no
 	// refusal for the longest of calm, calmRequests intervals, the usual time
 	// between refusals and calmPauses times the usual pause, at most maxCalm.
-	calm, calmRequests, calmPauses, maxCalm = 8.0, 60.0, 20.0, 60.0
-	acceleration                            = 0.02
+	calm, calmRequests, calmPauses, maxCalm = 3.5, 45.0, 12.0, 60.0
+	acceleration                            = 0.2
 	// startGrowth is what a second adds to the very first rate at least; every
 	// decision halves it.
 	startGrowth = 2.0
@@ -56,10 +61,11 @@ const (
 	unneeded = 2
 )
 
-// rate is the search for the number of actions a second that a service takes.
+// rate is the search for how much a second a service takes.
 type rate struct {
+	unit  unit    // what is counted
 	known bool    // something was refused: there is a rate
-	value float64 // actions a second
+	value float64 // of the unit, a second
 	goal  float64 // what was measured last
 	// start is the growth of a rate that has just been made. The first one is
 	// little more than a guess, and far too low if others were served before.
@@ -73,6 +79,7 @@ type rate struct {
 	// A refusal is a moment at which the service has nothing left. older is such
 	// a moment, and newer a later one, at least a measurement apart.
 	older, newer mark
+	last         mark // the last decision
 	refusals     int
 	lastRefusal  float64 // or the end of the pause that followed
 	recent       [2]mark // moments of the last two seconds, before there is a rate
@@ -98,21 +105,21 @@ func (r *rate) explained(o *Observation) bool {
 }
 
 // passed takes in a request of which nothing was refused.
-func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most float64) {
+func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most, docs float64) {
 	r.tick(o, c, elapsed)
 	if !r.known || o.Backlog <= 0 {
 		return // what is not needed is not asked for
 	}
 	quiet := c.busy - r.lastRefusal
-	growth := min(mostGrowth, gain*math.Pow(r.value, -0.25))
+	growth := min(mostGrowth, gain*math.Pow(r.value*docs, -0.25))
 	affordable := 1.0
 	if cost := r.cost / max(r.weight, 1); cost > refusedTarget {
 		affordable = refusedTarget / cost
 	}
-	if cost := r.pause / max(r.cycle, 1); cost > lostTarget {
-		affordable = min(affordable, lostTarget/cost)
-	}
 	growth *= max(affordable*affordable, leastGrowth)
+	if cost := r.pause / max(r.cycle, 1); cost > lostTarget {
+		growth *= lostTarget * lostTarget / (cost * cost)
+	}
 	if late := quiet - min(max(calm, r.cycle, calmRequests*interval, calmPauses*r.pause), maxCalm); late > 0 {
 		growth += acceleration * late
 	}
@@ -123,7 +130,7 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most
 	}
 	r.value += step + r.value*min(growth*elapsed, 1)
 	if r.value > unneeded*most {
-		*r = rate{recent: r.recent, noise: r.noise} // it is no limit any more
+		*r = rate{unit: r.unit, recent: r.recent, noise: r.noise} // it is no limit any more
 	}
 }
 
@@ -153,7 +160,7 @@ func (r *rate) refused(o *Observation, c *clock, interval float64) {
 	default:
 		r.decide(c)
 	}
-	r.decidedAt, r.decided = o.Now, c.busy
+	r.decidedAt, r.decided, r.last = o.Now, c.busy, c.mark()
 	r.round, r.sent, r.refusal = -1, 0, 0
 	r.pausing = true
 }
@@ -177,6 +184,7 @@ func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
 		r.pausing = false
 		r.pause += (within(c.pause-savedUp, 0, longestPause) - r.pause) * 0.3
 		r.lastRefusal = c.busy
+		r.start /= 1 + c.pause*c.pause
 	}
 }
 
@@ -187,8 +195,19 @@ func (r *rate) first(c *clock) {
 	from := r.recent[0]
 	took := max(c.busy-from.busy, 1)
 	r.known, r.start = true, startGrowth
-	r.value = max(decrease*(c.done-from.done), (c.sent-from.sent)/2) / took
+	r.value = max(decrease*(c.done[r.unit]-from.done[r.unit]), (c.sent[r.unit]-from.sent[r.unit])/2) / took
+	if c.done[requests] == from.done[requests] && r.unit == requests {
+		r.value = max(r.value, leastTrial)
+	}
 	r.goal = r.value
+}
+
+// count counts in another unit from now on, of which there were so many in one of the old.
+func (r *rate) count(u unit, of float64) {
+	r.unit = u
+	r.value *= of
+	r.goal *= of
+	r.refusals = 0
 }
 
 // decide makes a new rate at the end of a round.
@@ -198,10 +217,15 @@ func (r *rate) decide(c *clock) {
 	r.cycle += (c.busy - r.decided - r.cycle) * 0.5
 	measured := unmeasured * r.value
 	if r.refusals > 1 && c.slack == r.older.slack {
-		measured = min(c.since(r.older), overshoot*r.value)
+		measured = min(c.since(r.older, r.unit), overshoot*r.value)
 	}
 	if share := r.refusal / max(r.sent, 1); share > collapse {
 		measured = min(measured, r.value*(1-share))
+	}
+	if r.refusal > overload*r.sent {
+		measured = min(measured, c.since(r.last, r.unit))
+		r.start = min(r.start, 0.3) / 2 // the guess was not too low
+		r.cost, r.weight = 0, 0
 	}
 	measured = max(measured, r.value/2)
 	r.value = min(r.value, decrease*measured)

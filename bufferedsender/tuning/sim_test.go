@@ -24,15 +24,48 @@ type world struct {
 	senders []*simSender
 }
 
+// bucket is a limit: it fills at a rate, and holds what comes in burst seconds.
+type bucket struct {
+	rate, burst float64 // 0: no limit
+	level       float64
+	filled      time.Duration
+}
+
+func (b *bucket) full() float64 { return b.rate * b.burst }
+
+func (b *bucket) fill(now time.Duration) {
+	b.level = min(b.full(), b.level+(now-b.filled).Seconds()*b.rate)
+	b.filled = now
+}
+
+// set changes the rate. What is left stays, as far as the new bucket holds it.
+func (b *bucket) set(now time.Duration, perSecond float64) {
+	level := math.Inf(1)
+	if b.rate > 0 && now > 0 {
+		b.fill(now)
+		level = b.level
+	}
+	b.rate, b.filled = perSecond, now
+	b.level = min(level, b.full())
+}
+
+// fits returns how many things of such a size can be taken.
+func (b *bucket) fits(size float64) int {
+	if b.rate <= 0 {
+		return math.MaxInt
+	}
+	return int(max(0, math.Floor((b.level+1e-9)/size)))
+}
+
 // service is how requests fare.
 type service struct {
-	capacity float64 // documents a second; 0: no limit
-	burst    float64 // seconds' worth of documents that can be saved up
-	level    float64
-	filled   time.Duration
+	requests, documents, bytes bucket
 
-	reply      int           // 0: 503 for each document that is too much; else the whole request
-	retryAfter time.Duration // with the latter
+	whole bool // a request of which a part does not fit is refused; false: the documents that do not fit are
+	// strict: a request that is larger than a full bucket is always refused; false: it is taken
+	// when the bucket is full, and leaves it in debt.
+	strict     bool
+	retryAfter time.Duration // of what is refused whole
 
 	// latency is how long a request takes that carries so many actions while so
 	// many requests, this one included, are with the service.
@@ -43,43 +76,37 @@ type service struct {
 	inService int
 }
 
-// setCapacity changes the rate. What is left in the bucket stays, as far as the
-// new one holds it.
-func (s *service) setCapacity(now time.Duration, perSecond float64) {
-	level := math.Inf(1)
-	if s.capacity > 0 && now > 0 {
-		s.fill(now)
-		level = s.level
-	}
-	s.capacity, s.filled = perSecond, now
-	s.level = min(level, perSecond*s.burst)
+// ofDocuments is a service that takes so many documents a second.
+func ofDocuments(capacity float64, latency func(*world, int, int) time.Duration) service {
+	return service{documents: bucket{rate: capacity, burst: 1}, latency: latency}
 }
 
-func (s *service) fill(now time.Duration) {
-	s.level = min(s.capacity*s.burst, s.level+(now-s.filled).Seconds()*s.capacity)
-	s.filled = now
-}
-
-// take charges the bucket and returns how many documents are taken.
-func (s *service) take(now time.Duration, actions int) int {
-	if s.capacity <= 0 {
-		return actions
+// take charges the buckets and returns how many documents are taken, and
+// whether the request was refused as a whole.
+func (s *service) take(now time.Duration, actions, size int) (taken int, refused bool) {
+	for _, b := range []*bucket{&s.requests, &s.documents, &s.bytes} {
+		b.fill(now)
 	}
-	full := s.capacity * s.burst
-	s.fill(now)
-	if s.reply != 0 {
-		if s.level < min(float64(actions), full) {
-			return 0
+	if s.requests.fits(min(1, max(s.requests.full(), 1e-9))) == 0 {
+		return 0, true
+	}
+	s.requests.level--
+	n, bytes := float64(actions), float64(actions*size)
+	if !s.whole {
+		taken = min(actions, s.documents.fits(min(1, max(s.documents.full(), 1e-9))), s.bytes.fits(float64(size)))
+	} else {
+		need, needBytes := n, bytes
+		if !s.strict {
+			need, needBytes = min(n, max(s.documents.full(), 1e-9)), min(bytes, max(s.bytes.full(), 1e-9))
 		}
-		s.level -= float64(actions)
-		return actions
+		if s.documents.fits(need) == 0 || s.bytes.fits(needBytes) == 0 {
+			return 0, true
+		}
+		taken = actions
 	}
-	taken := 0
-	for taken < actions && s.level >= min(1, full) {
-		s.level--
-		taken++
-	}
-	return taken
+	s.documents.level -= float64(taken)
+	s.bytes.level -= float64(taken * size)
+	return taken, false
 }
 
 // simSender sends as the real one does: when a slot is free, the interval has
@@ -89,7 +116,9 @@ type simSender struct {
 	limits     tuning.Pace
 	starts     time.Duration // when it starts to work
 	supply     float64       // documents a second that the application adds; 0: as many as can be sent
-	bytes      int           // size of a document
+	bytes      int           // mean size of a document
+	fixed      bool          // the controller never changes anything
+	uneven     bool          // the sizes of documents differ from batch to batch, by half
 
 	added       float64
 	addedAt     time.Duration
@@ -100,6 +129,8 @@ type simSender struct {
 	pausedUntil time.Duration
 	pauses      int
 	epoch       int
+	troubled    bool
+	troubleAt   time.Duration
 	wakeAt      time.Duration // of the wake-up event under way, 0: none
 
 	seconds []second // what happened, second by second
@@ -148,10 +179,12 @@ func (w *world) after(d time.Duration, do func()) {
 // newWorld makes senders with controllers of the policy.
 func newWorld(seed uint64, policy tuning.Policy, bounds tuning.Bounds, senders int, s service) *world {
 	w := &world{random: rand.New(rand.NewPCG(seed, 1)), service: s}
-	w.service.setCapacity(0, s.capacity)
+	for _, b := range []*bucket{&w.service.requests, &w.service.documents, &w.service.bytes} {
+		b.set(0, b.rate)
+	}
 	for range senders {
 		c := policy.New(bounds)
-		w.senders = append(w.senders, &simSender{controller: c, limits: c.Pace(), bytes: 100})
+		w.senders = append(w.senders, &simSender{controller: c, limits: c.Pace(), bytes: 100, fixed: policy == tuning.Fixed()})
 	}
 	return w
 }
@@ -209,7 +242,11 @@ func (w *world) pump(s *simSender) {
 			w.wake(s, at)
 			return
 		}
-		w.start(s, min(waiting, s.limits.BatchActions, max(1, s.limits.BatchBytes/s.bytes)))
+		size := s.bytes
+		if s.uneven {
+			size = int(float64(size) * (0.5 + w.random.Float64()))
+		}
+		w.start(s, min(waiting, s.limits.BatchActions, max(1, s.limits.BatchBytes/size)), size)
 	}
 }
 
@@ -226,7 +263,7 @@ func (w *world) wake(s *simSender, at time.Duration) {
 	})
 }
 
-func (w *world) start(s *simSender, actions int) {
+func (w *world) start(s *simSender, actions, size int) {
 	old := min(actions, s.retries)
 	s.retries -= old
 	if s.supply > 0 {
@@ -238,33 +275,42 @@ func (w *world) start(s *simSender, actions int) {
 	w.service.inService++
 	w.after(w.service.latency(w, actions, w.service.inService), func() {
 		w.service.inService--
-		w.reply(s, started, epoch, actions)
+		w.reply(s, started, epoch, actions, size)
 	})
 }
 
 // reply ends a request: the service takes what it can, the sender is notified.
-func (w *world) reply(s *simSender, started time.Duration, epoch, actions int) {
-	o := tuning.Observation{Now: w.now, Started: started, Actions: actions, Bytes: actions * s.bytes, InFlight: s.inFlight}
+// A sender pauses as the publisher does, in pace.go there: for the time of a
+// Retry-After; else at random, longer each time that nothing was applied; and
+// if a part was applied, only without a controller.
+func (w *world) reply(s *simSender, started time.Duration, epoch, actions, size int) {
+	o := tuning.Observation{Now: w.now, Started: started, Actions: actions, Bytes: actions * size, InFlight: s.inFlight}
 	sv := &w.service
 	wait, pause := time.Duration(-1), false
 	if w.random.Float64() < sv.broken {
 		o.Broken, pause = true, true
 	} else {
 		lucky := actions - w.unlucky(actions)
-		o.Done = sv.take(w.now, lucky)
+		o.Done, o.Refused = sv.take(w.now, lucky, size)
 		switch {
-		case o.Done < lucky && sv.reply != 0:
-			o.Refused, pause = true, true
+		case o.Refused:
+			pause = true
 			if sv.retryAfter > 0 {
 				wait = sv.retryAfter
 			}
 		case o.Done < actions:
 			o.Throttled = actions - o.Done
-			pause = o.Done == 0
+			pause = o.Done == 0 || s.fixed
 		}
 	}
 	s.inFlight--
 	s.retries += actions - o.Done
+	switch {
+	case o.Done > 0:
+		s.troubled = false
+	case !s.troubled:
+		s.troubled, s.troubleAt = true, started
+	}
 	fresh := epoch == s.epoch
 	switch {
 	case !pause:
@@ -273,12 +319,16 @@ func (w *world) reply(s *simSender, started time.Duration, epoch, actions int) {
 		}
 	case fresh || wait >= 0:
 		if fresh {
-			s.pauses++
-			s.epoch++
-			if wait < 0 {
-				bound := min(float64(time.Minute), float64(800*time.Millisecond)*math.Pow(2, float64(s.pauses-1)))
-				wait = time.Duration(w.random.Float64() * bound)
+			if s.pauses++; o.Done > 0 {
+				s.pauses = 1
 			}
+			s.epoch++
+			longest := time.Second
+			if s.troubled {
+				longest = min(max(longest, w.now-s.troubleAt), 30*time.Second)
+			}
+			drawn := w.random.Float64() * float64(800*time.Millisecond) * math.Pow(2, float64(min(s.pauses, 20)-1))
+			wait = max(wait, 10*time.Millisecond, time.Duration(min(drawn, float64(longest))))
 		}
 		s.pausedUntil = max(s.pausedUntil, w.now+wait)
 	}
@@ -319,12 +369,12 @@ func fixedLatency(d time.Duration, noise float64) func(*world, int, int) time.Du
 // span is what all senders saw from one second on to another.
 type span struct {
 	goodput, throttled float64 // documents a second; share of those sent
-	least              float64 // of the senders' shares, 1 is fair
+	least, most        float64 // of the senders' shares, 1 is fair
 }
 
 func (w *world) span(from, to time.Duration) span {
 	var sent, done, throttled float64
-	least := math.Inf(1)
+	least, most := math.Inf(1), 0.0
 	for _, s := range w.senders {
 		own := 0.0
 		for i := int(from / time.Second); i < int(to/time.Second) && i < len(s.seconds); i++ {
@@ -333,11 +383,12 @@ func (w *world) span(from, to time.Duration) span {
 			throttled += s.seconds[i].throttled
 		}
 		done += own
-		least = min(least, own)
+		least, most = min(least, own), max(most, own)
 	}
 	return span{
 		goodput:   done / (to - from).Seconds(),
 		throttled: throttled / max(sent, 1),
 		least:     least * float64(len(w.senders)) / max(done, 1),
+		most:      most * float64(len(w.senders)) / max(done, 1),
 	}
 }

@@ -100,7 +100,7 @@ func (w *window) passed(o *Observation, c *clock) {
 	if w.requests++; float64(w.requests) <= roundWindows*w.size {
 		return
 	}
-	w.judge(w.seconds/float64(w.requests-1), c.since(w.first))
+	w.judge(w.seconds/float64(w.requests-1), c.since(w.first, documents))
 	w.began, w.requests, w.seconds = o.Now, 0, 0
 }
 
