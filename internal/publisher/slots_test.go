@@ -387,16 +387,16 @@ func TestWithoutAnyMoreSlotsThePublisherSaysWhy(t *testing.T) {
 	})
 }
 
-// hanging is a service that answers a request when it is told to, by default when its time is up.
+// hanging is a service that answers no request but the sixth and later ones.
 type hanging struct{ *service }
 
 func (h hanging) Send(ctx context.Context, b *Batch[int]) Reply[int] {
-	h.service.mu.Lock()
-	h.service.times, h.service.sizes = append(h.service.times, time.Since(h.service.began)), append(h.service.sizes, len(b.Items))
-	n := len(h.service.times)
-	h.service.mu.Unlock()
+	h.mu.Lock()
+	h.times, h.sizes = append(h.times, time.Since(h.began)), append(h.sizes, len(b.Items))
+	n := len(h.times)
+	h.mu.Unlock()
 	if n > 5 {
-		return h.service.answer(b)
+		return h.answer(b)
 	}
 	<-ctx.Done()
 	return Reply[int]{Whole: true, TimedOut: true, Service: ServiceFails, Pause: true, RetryAfter: -1, Err: ctx.Err()}
