@@ -207,15 +207,18 @@ func (p *pending[V]) waiting() (n int) {
 }
 
 // since returns the classes, as bits, in which an action waits that has never been sent, and
-// came in after one, and not after another.
+// came in after one, and not after another. It is asked in each round, so it looks at the
+// newest only.
 func (p *pending[V]) since(after, newest uint64) (classes uint64) {
 	for class, c := range p.classes {
-		note := func(r ref) {
-			if place := p.place(r); place > after && place <= newest {
+		note := func(r ref) (more bool) {
+			place := p.place(r)
+			if place > after && place <= newest {
 				classes |= 1 << class
 			}
+			return place > newest
 		}
-		c.ready.each(note)
+		c.ready.newest(note)
 		for _, r := range c.freed.refs {
 			note(r)
 		}

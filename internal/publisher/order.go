@@ -16,6 +16,12 @@ func (q *queue) each(f func(r ref)) {
 	}
 }
 
+// newest calls f with each ref from the back, until it returns false.
+func (q *queue) newest(f func(r ref) bool) {
+	for i := q.end; i != q.start && f(q.refs[(i-1)&uint(len(q.refs)-1)]); i-- {
+	}
+}
+
 // remove takes a ref out of the middle, and reports whether it was there.
 func (q *queue) remove(r ref) bool {
 	mask := uint(len(q.refs) - 1)
