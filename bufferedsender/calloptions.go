@@ -25,7 +25,8 @@ type IndexDocumentsAndWaitOptions struct{}
 // IndexSeqOptions configures IndexSeq. nil and the zero value are ready to use.
 type IndexSeqOptions struct {
 	// OnRejected is called for each document that is rejected for what is in it
-	// (AddError.Rejected). If it returns nil, IndexSeq leaves the document out and
+	// (AddError.Rejected); AddError.Tag is the tag of its action. If it returns nil,
+	// IndexSeq leaves the document out and
 	// goes on with the next; else it stops, and the error is in the chain of its
 	// AddError. It runs on the goroutine of the caller. Defaults to stopping at the
 	// first one.

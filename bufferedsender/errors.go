@@ -71,6 +71,9 @@ type AddError struct {
 	// Key is the key of the document at position Accepted, if it has one and the
 	// error is about it.
 	Key string
+	// Tag is that of the rejected action of an IndexSeq, whose position tells nobody where it came from: give it the
+	// line, or the offset. It is nil otherwise.
+	Tag any
 	// Err is why: ErrClosed, ErrBufferFull, the error of the context,
 	// ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError, the error
 	// of an ActionAdded handler or of a sequence.
@@ -120,10 +123,16 @@ func (e *AddError) Error() string {
 	if e.Unknown > 0 {
 		return fmt.Sprintf("document %d was perhaps accepted, the queue has not answered: %v", e.Accepted, e.Err)
 	}
-	if e.Key != "" {
-		return fmt.Sprintf("document %d (key %q) was not accepted: %v", e.Accepted, e.Key, e.Err)
+	which := ""
+	switch {
+	case e.Key != "" && e.Tag != nil:
+		which = fmt.Sprintf(" (key %q, tag %v)", e.Key, e.Tag)
+	case e.Key != "":
+		which = fmt.Sprintf(" (key %q)", e.Key)
+	case e.Tag != nil:
+		which = fmt.Sprintf(" (tag %v)", e.Tag)
 	}
-	return fmt.Sprintf("document %d was not accepted: %v", e.Accepted, e.Err)
+	return fmt.Sprintf("document %d%s was not accepted: %v", e.Accepted, which, e.Err)
 }
 
 // Unwrap returns Err.

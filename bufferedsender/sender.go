@@ -168,7 +168,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 			key, err = a.chunk.add(ctx)
 		}
 		if err != nil {
-			if err := opts.leaveOut(a.fail(key, err)); err != nil {
+			if err := opts.leaveOut(a.fail(key, err), action.Tag); err != nil {
 				return err
 			}
 			continue
@@ -180,15 +180,19 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	return a.finish()
 }
 
-// leaveOut asks OnRejected about the error with which an action was not accepted. nil
-// means that the action is left out.
-func (o *IndexSeqOptions) leaveOut(err error) error {
+// leaveOut asks OnRejected about the error with which an action with a tag was not
+// accepted. nil means that the action is left out.
+func (o *IndexSeqOptions) leaveOut(err error, tag any) error {
 	var rejected *AddError
-	if o == nil || o.OnRejected == nil || !errors.As(err, &rejected) || !rejected.Rejected() {
+	if !errors.As(err, &rejected) || !rejected.Rejected() {
+		return err
+	}
+	rejected.Tag = tag
+	if o == nil || o.OnRejected == nil {
 		return err
 	}
 	if err := o.OnRejected(rejected); err != nil {
-		return &AddError{Accepted: rejected.Accepted, Key: rejected.Key, Err: err, document: true}
+		return &AddError{Accepted: rejected.Accepted, Key: rejected.Key, Tag: tag, Err: err, document: true}
 	}
 	return nil
 }

@@ -153,8 +153,8 @@ func TestADocumentThatCannotBeEncodedIsRefused(t *testing.T) {
 func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 	sequence := func(keys ...string) func(func(sendertest.Action, error) bool) {
 		return func(yield func(sendertest.Action, error) bool) {
-			for _, key := range keys {
-				if !yield(models.UploadAction(sendertest.Hotel{ID: key}), nil) {
+			for line, key := range keys {
+				if !yield(models.UploadAction(sendertest.Hotel{ID: key}).WithTag(line+1), nil) {
 					return
 				}
 			}
@@ -162,7 +162,7 @@ func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 	}
 	var rejected []string
 	note := func(err *bufferedsender.AddError) error {
-		rejected = append(rejected, fmt.Sprint(err.Accepted, err.Key))
+		rejected = append(rejected, fmt.Sprint(err.Accepted, err.Key, err.Tag))
 		return nil
 	}
 	t.Run("the others are accepted", func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 			r := sendertest.New(t, nil)
 			rejected = nil
 			require.NoError(t, r.Sender.IndexSeq(t.Context(), sequence("not a key", "a", "nor this", "b"), &bufferedsender.IndexSeqOptions{OnRejected: note}))
-			assert.Len(t, rejected, 2)
+			assert.Equal(t, []string{"0not a key1", "1nor this3"}, rejected)
 			require.NoError(t, r.Close())
 			assert.Equal(t, []string{"a", "b"}, r.Indexed())
 		})
@@ -183,6 +183,7 @@ func TestIndexSeqLeavesOutWhatOnRejectedAllows(t *testing.T) {
 				OnRejected: func(*bufferedsender.AddError) error { return enough },
 			})
 			sendertest.RequireAccepted(t, err, 1)
+			require.ErrorContains(t, err, `document 1 (key "not a key", tag 2) was not accepted`)
 			require.ErrorIs(t, err, enough)
 			require.NoError(t, r.Close())
 			assert.Equal(t, []string{"a"}, r.Indexed())
