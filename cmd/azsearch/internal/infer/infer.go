@@ -355,9 +355,10 @@ func (v *value) scalar() models.DataType {
 	return models.DataTypeString
 }
 
-// key returns the name of the field that can be the key: one that is named like one, or the first; "" if none can.
+// key returns the name of the field that can be the key: one that is named like one, or the first; "" if none can. A
+// field that is called id is the key rather than one that only happens to have distinct values: a load can encode it.
 func (i *inference) key() (best string) {
-	rank := 4
+	rank, named := 4, ""
 	for _, name := range i.top.names {
 		v := i.top.values[name]
 		r := 3
@@ -371,7 +372,13 @@ func (i *inference) key() (best string) {
 		}
 		if v.legal && v.count == i.records && r < rank && v.moment == 0 && v.number == v.whole64 {
 			best, rank = name, r
+		} else if r == 0 && v.count == i.records {
+			named = name
 		}
+	}
+	if rank > 1 && named != "" {
+		i.notes = append(i.notes, fmt.Sprintf("not all values of %q are legal keys, or one is there twice: load with -key %s, which makes legal keys of them", named, named))
+		return named
 	}
 	return best
 }
