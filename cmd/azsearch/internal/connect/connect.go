@@ -5,6 +5,7 @@ package connect
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 
@@ -88,6 +89,7 @@ func (s *Service) Close() error {
 func Failed(err error) error {
 	var said *search.Error
 	var signIn *azidentity.AuthenticationFailedError
+	var unreachable net.Error
 	switch {
 	case err == nil:
 		return nil
@@ -96,7 +98,7 @@ func Failed(err error) error {
 	case errors.As(err, &said):
 	case errors.As(err, &signIn):
 		err = fmt.Errorf("%w; set %s, or sign in with az login", err, KeyVariable)
-	default:
+	case errors.As(err, &unreachable):
 		err = fmt.Errorf("%w; check the endpoint and the network", err)
 	}
 	return exit.With(exit.Service, err)

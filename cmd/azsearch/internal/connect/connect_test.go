@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"testing"
 
@@ -51,13 +52,14 @@ func TestFailureOfTheServiceSaysWhatToDo(t *testing.T) {
 	}{
 		{&search.Error{StatusCode: http.StatusForbidden}, KeyVariable},
 		{&search.Error{StatusCode: http.StatusNotFound, Message: "no index"}, "no index"},
-		{errors.New("connection refused"), "check the endpoint"},
+		{&net.OpError{Op: "dial", Err: errors.New("connection refused")}, "check the endpoint"},
 	} {
 		err := Failed(c.err)
 		assert.ErrorContains(t, err, c.says)
 		assert.Equal(t, exit.Service, exit.Code(err))
 		assert.ErrorIs(t, err, c.err)
 	}
+	assert.NotContains(t, Failed(errors.New("the index name is too long")).Error(), "network")
 	assert.Equal(t, 0, exit.Code(nil))
 	assert.Equal(t, exit.Incomplete, exit.Code(exit.With(exit.Incomplete, errors.New("x"))))
 	assert.NoError(t, exit.With(exit.Incomplete, nil))
