@@ -13,7 +13,8 @@
 //   - request slots, by class of service: what is Expedited never waits for a backfill in BestEffort, not even of its
 //     own index (models.WithClass), and inside a class the indexes take turns by bytes. When a request is made is
 //     another matter: a single document waits for a full batch or Options.AutoFlushInterval, 5 s, also if it is
-//     Expedited;
+//     Expedited. An index that does not answer gives its slots to the others after about a second, and is tried with
+//     one document at a time until it answers;
 //   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent,
 //     so an index that is sick stops itself only;
 //   - a breaker of the service, beside the one that each index has: nobody tries in vain while the service cannot be
