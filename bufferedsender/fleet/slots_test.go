@@ -47,10 +47,11 @@ func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 1, Shared: 2}})
 		other, err := f.Pool().Join("other")
 		require.NoError(t, err)
-		seat := other.Seat(func() {})
-		slot, ok, err := seat.Ask(models.ClassExpedited, 1)
-		require.True(t, ok)
-		require.NoError(t, err)
+		ended := make(chan struct{})
+		go func() {
+			_ = other.Do(t.Context(), models.ClassExpedited, func(context.Context) error { <-ended; return nil })
+		}()
+		synctest.Wait()
 		a := senderOf(t, f, "a", &bufferedsender.Options[hotel]{AutoFlushInterval: time.Second})
 		upload(t, a, 1)
 		time.Sleep(10 * time.Second) // it waits for a slot
@@ -61,14 +62,14 @@ func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		assert.Less(t, time.Since(began), 5*time.Second, "the interval is one second, and BestEffort has two free slots")
-		slot.Release(true)
+		close(ended)
 	})
 }
 
 func TestASlotInHandIsGivenBackWhileAHandlerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		uuid.SetRand(&slowRand{})
-		defer uuid.SetRand(nil)
+		t.Cleanup(func() { uuid.SetRand(nil) }) // when the fleet is closed
 		s := newService()
 		s.takes = time.Second
 		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 2, Shared: 2}})

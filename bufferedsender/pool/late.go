@@ -118,7 +118,7 @@ func (a *answers) since(then time.Time) (n int, many bool) {
 
 // lateAfter is how long a member's request is not late.
 func (p *Pool) lateAfter(m *Member) time.Duration {
-	return max(lateAtLeast, lateOfPool*p.answered.median(), lateOfOwn*m.answered.median())
+	return max(p.settings.late, lateOfPool*p.answered.median(), lateOfOwn*m.answered.median())
 }
 
 // suspected reports whether requests of a member are late, and none has been answered since.

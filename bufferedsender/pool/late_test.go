@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// inTime returns a pool with so many slots in which requests become late.
+func inTime(t *testing.T, own, shared int) *Pool {
+	t.Helper()
+	p, err := New(&Options{Expedited: own, Shared: shared})
+	require.NoError(t, err)
+	return p
+}
 
 // stranger joins a member of which nothing was answered yet.
 func stranger(t *testing.T, p *Pool, name string) *Member {
@@ -30,7 +39,7 @@ func asks(m *Member) (seat *Seat, slot Slot, ok bool, granted chan struct{}) {
 
 func TestAMemberMayHaveOutOneRequestMoreThanWereAnsweredLately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := stranger(t, newPool(t, slots(1, 8)), "m")
+		m := stranger(t, inTime(t, 1, 8), "m")
 		var out []Slot
 		for _, want := range []int{1, 2, 4, 8} {
 			for {
@@ -58,7 +67,7 @@ func TestAMemberMayHaveOutOneRequestMoreThanWereAnsweredLately(t *testing.T) {
 
 func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, slots(1, 1))
+		p := inTime(t, 1, 1)
 		m, other := stranger(t, p, "m"), stranger(t, p, "other")
 		_, late, ok, _ := asks(m)
 		require.True(t, ok)
@@ -87,7 +96,7 @@ func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 
 func TestATrialThatIsAnsweredEndsTheSuspicion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, slots(1, 1))
+		p := inTime(t, 1, 1)
 		m, other := stranger(t, p, "m"), stranger(t, p, "other")
 		_, late, _, _ := asks(m)
 		_, _, _, granted := asks(other)
@@ -113,15 +122,15 @@ func TestATrialThatIsAnsweredEndsTheSuspicion(t *testing.T) {
 func TestWhatIsUnderWayIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const members = 5
-		p := newPool(t, slots(1, 2))
-		out := 0
+		p := inTime(t, 1, 2)
+		var out atomic.Int64
 		for i := range members {
 			m := join(t, p, fmt.Sprint(i))
 			for range 10 {
 				var seat *Seat
 				take := func() {
 					if _, ok, _ := seat.Ask(models.ClassAssured1, 1); ok {
-						out++
+						out.Add(1)
 					}
 				}
 				seat = m.Seat(take)
@@ -131,14 +140,14 @@ func TestWhatIsUnderWayIsBounded(t *testing.T) {
 		time.Sleep(time.Hour)
 		s := p.Stats()
 		assert.LessOrEqual(t, s.Late, 3+members)
-		assert.LessOrEqual(t, out, 2*(3+members))
+		assert.LessOrEqual(t, out.Load(), int64(2*(3+members)))
 		assert.Greater(t, s.Late, members)
 	})
 }
 
 func TestWorkIsNeverLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool(t, slots(1, 1))
+		p := inTime(t, 1, 1)
 		m, other := stranger(t, p, "m"), stranger(t, p, "other")
 		go func() {
 			_ = m.Do(t.Context(), models.ClassAssured1, func(context.Context) error { time.Sleep(time.Hour); return nil })

@@ -132,6 +132,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 		o := Options{
 			Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared"),
 		}
+		o.late = time.Hour
 		p, err := New(&o)
 		require.NoError(t, err)
 		m := &model{T: t, p: p, members: map[string]*Member{}, known: map[string]bool{}}
@@ -196,7 +197,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 				m.settle()
 			},
 			"set": func(t *rapid.T) {
-				require.NoError(t, p.SetOptions(Options{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared")}))
+				require.NoError(t, p.SetOptions(Options{Expedited: rapid.IntRange(1, 3).Draw(t, "expedited"), Shared: rapid.IntRange(1, 4).Draw(t, "shared"), late: time.Hour}))
 				m.settle()
 			},
 			"leave": func(t *rapid.T) {
@@ -229,7 +230,7 @@ func (m *model) told(a *asked) {
 // At a limit of one a class waits for at most ten turns of others, whoever comes meanwhile.
 func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, err := New(nil)
+		p, err := New(&Options{late: time.Hour})
 		require.NoError(t, err)
 		p.SetLimit(1)
 		member, err := p.Join("m")

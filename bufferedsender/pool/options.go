@@ -3,6 +3,7 @@ package pool
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -49,6 +50,8 @@ type Options struct {
 
 	// maxWaiting is how many may wait in a class, beside the one request that each sender can ask for. Tests lower it.
 	maxWaiting int
+	// late is how old a request must be at least that is late. Tests in real time raise it.
+	late time.Duration
 }
 
 // checked fills defaults in. The error names every problem.
@@ -69,6 +72,9 @@ func (o Options) checked() (Options, error) {
 	}
 	if o.maxWaiting == 0 {
 		o.maxWaiting = defaultMaxWaiting
+	}
+	if o.late == 0 {
+		o.late = lateAtLeast
 	}
 	number("FloorActions", &o.FloorActions, defaultFloorActions)
 	if o.FloorBytes < 0 {

@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// newPool returns a pool in which nothing is late: time is not of the test, and passes.
 func newPool(t testing.TB, o Options) *Pool {
 	t.Helper()
+	o.late = time.Hour
 	p, err := New(&o)
 	require.NoError(t, err)
 	return p
