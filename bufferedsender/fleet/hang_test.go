@@ -20,14 +20,14 @@ import (
 // hung is a service whose indexes can stop to answer, without an end.
 type hung struct {
 	*service
-	took  map[string]time.Duration // by index, 100 ms for others
+	took  map[string]time.Duration // by index, usual for others
 	hangs sync.Map                 // of indexes, whatever the value
 	most  atomic.Int64             // requests that were under way together
 	now   atomic.Int64
 }
 
 func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
-	takes := 100 * time.Millisecond
+	takes := usual
 	if d, ok := h.took[index]; ok {
 		takes = d
 	}
@@ -60,7 +60,10 @@ type busy struct {
 	adding  sync.WaitGroup
 }
 
-const batchOfBusy = 10
+const (
+	batchOfBusy = 10
+	usual       = 250 * time.Millisecond // that a request takes
+)
 
 func newBusy(t *testing.T, h *hung) *busy {
 	return &busy{t: t, fleet: newFleet(t, h, nil), senders: map[string]*bufferedsender.BufferedSender[hotel]{}}
@@ -125,7 +128,11 @@ func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 					h.hangs.Store(name, true)
 				}
 				time.Sleep(5 * time.Second)
-				for minute := range 10 {
+				minutes := 10
+				if testing.Short() {
+					minutes = 2 // also the second time that requests have hung for all of their time
+				}
+				for minute := range minutes {
 					assert.GreaterOrEqual(t, b.in(time.Minute, good...), c.least*before, "documents a second in minute %d", minute)
 				}
 				assert.LessOrEqual(t, h.most.Load(), int64(2*(8+20)), "requests under way")
@@ -154,26 +161,26 @@ func TestAnIndexThatHangsWithAllSlotsGivesThemUpToThoseThatCome(t *testing.T) {
 		others := indexes(0, 10)
 		b.begin(others...)
 		time.Sleep(5 * time.Second)
-		assert.GreaterOrEqual(t, b.in(time.Minute, others...), 0.8*4*batchOfBusy*10, "four slots, ten requests a second in each")
+		assert.GreaterOrEqual(t, b.in(time.Minute, others...), 0.8*4*batchOfBusy*float64(time.Second/usual), "four slots")
 		b.stop()
 		b.adding.Wait()
 	})
 }
 
-// It answers after five seconds, as it always has; others after 20 ms.
+// It answers after five seconds, as it always has; others after 50 ms.
 func TestASlowIndexBesideFastOnesKeepsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hung{service: newService(), took: map[string]time.Duration{"slow": 5 * time.Second}}
 		for _, name := range indexes(0, 10) {
-			h.took[name] = 20 * time.Millisecond
+			h.took[name] = 50 * time.Millisecond
 		}
 		b := newBusy(t, h)
 		b.begin("slow")
 		time.Sleep(time.Minute)
-		alone := b.in(5*time.Minute, "slow")
+		alone := b.in(100*time.Second, "slow")
 		b.begin(indexes(0, 10)...)
 		time.Sleep(time.Minute)
-		assert.GreaterOrEqual(t, b.in(5*time.Minute, "slow"), 0.8*alone)
+		assert.GreaterOrEqual(t, b.in(100*time.Second, "slow"), 0.8*alone)
 		assert.NoError(t, b.fleet.Health().Err())
 		b.stop()
 		b.adding.Wait()
