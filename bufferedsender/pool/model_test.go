@@ -157,8 +157,14 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 				a.fresh = m.known[name] && who.places[lane].first == nil && who.places[lane].tag <= p.lines[lane].tag
 				a.seat = who.Seat(func() { a.woken = true; m.told(a) })
 				m.asks++
+				p.mu.Lock()
+				others := p.awaits(lane)
+				p.mu.Unlock()
 				slot, ok, err := a.seat.Ask(a.class, rapid.Int64Range(1, 100).Draw(t, "bytes"))
 				require.NoError(t, err)
+				if ok && others {
+					t.Fatalf("%s has the slot in %v that others wait for", name, a.class)
+				}
 				if ok {
 					a.slot = slot
 					m.granted(a)

@@ -226,7 +226,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 		assert.True(t, sendertest.CloseError(t, r.Sender.Close(sendertest.Within(t, time.Second))).CallbackStuck)
 
 		require.NoError(t, other.UploadDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
-		require.NoError(t, other.Flush(sendertest.Within(t, time.Hour), nil), "a sound service, and nobody else is left")
+		require.NoError(t, other.Flush(sendertest.Within(t, time.Minute), nil), "a sound service, nobody else is left, and no probe is waited for until it counts as lost")
 		close(release)
 		synctest.Wait()
 	})
