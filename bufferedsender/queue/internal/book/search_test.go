@@ -2,6 +2,7 @@ package book
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func filled(now time.Time, keys int) *Book[at] {
 
 // sent takes keys that wait out of a book.
 func sent(b *Book[at], now time.Time, keys int) {
-	want := queue.Want{Token: queue.NewID(), Keys: keys, Bytes: 1 << 50, For: time.Minute}
+	want := queue.Want{Token: queue.NewID(), Keys: keys, Bytes: math.MaxInt, For: time.Minute}
 	for i := range b.Reserve(now, &want) {
 		b.Settle(now, []queue.End{{Fate: queue.Commit, Lease: queue.Lease{Key: fmt.Sprint("k", i), Token: want.Token}}})
 	}
