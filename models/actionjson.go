@@ -112,7 +112,7 @@ func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 		}
 	}
 	if !utf8.Valid(doc) {
-		return dst, &EncodeError{Err: fmt.Errorf("at offset %d: %w", firstBroken(doc), errNotUTF8)}
+		return dst, &EncodeError{Err: fmt.Errorf("at offset %d: %w", wire.FirstInvalid(doc), errNotUTF8)}
 	}
 	if len(object) == 0 || object[0] != '{' {
 		return dst, &EncodeError{Err: fmt.Errorf("%w, not %s", ErrNotAnObject, jsonKind(object))}

@@ -66,15 +66,3 @@ func notUTF8(v reflect.Value, path string) (at string, found bool) {
 	}
 	return "", false
 }
-
-// firstBroken returns where text stops to be UTF-8.
-func firstBroken(text []byte) int {
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return len(text)
-}

@@ -13,20 +13,7 @@ func sendOurs[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t
 	if err != nil {
 		return 0, err
 	}
-	err = corpus.Produce(c.producers, w.Len(), func(from, to int) error {
-		docs := make([]T, max(1, c.perCall))
-		for from < to {
-			docs = docs[:min(len(docs), to-from)]
-			for i := range docs {
-				w.Document(from+i, &docs[i])
-			}
-			if err := sender.UploadDocuments(ctx, docs...); err != nil {
-				return err
-			}
-			from += len(docs)
-		}
-		return nil
-	})
+	err = buffered.Upload(ctx, sender, w, c.producers, c.perCall)
 	stats, closing := buffered.Finish(ctx, sender)
 	return stats.Failed + stats.Unsent, errors.Join(err, closing)
 }

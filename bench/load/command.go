@@ -60,20 +60,7 @@ func structs(ctx context.Context, t task) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	err = corpus.Produce(2, w.Len(), func(from, to int) error {
-		docs := make([]corpus.Hotel, 16)
-		for from < to {
-			docs = docs[:min(len(docs), to-from)]
-			for i := range docs {
-				w.Document(from+i, &docs[i])
-			}
-			if err := sender.UploadDocuments(ctx, docs...); err != nil {
-				return err
-			}
-			from += len(docs)
-		}
-		return nil
-	})
+	err = buffered.Upload(ctx, sender, w, 2, 16)
 	stats, closing := buffered.Finish(ctx, sender)
 	return result{stats.Completed, time.Since(began).Seconds()}, errors.Join(err, closing)
 }

@@ -30,51 +30,32 @@ type use struct {
 	trial       time.Duration // of a trial, which takes no slot: how long it may take; 0 otherwise
 	work        bool          // of Do, which takes as long as it takes
 	late        bool          // its slot went to others
-	prev, next  *use          // in uses
+	at          int           // in uses
 }
 
-// uses are the slots that are out, in the order in which they were taken. Those that are not out any more are used
-// again: a slot costs no allocation.
-type uses struct {
-	first, last *use
-	spare       *use
-	count       int
-}
+// uses are the slots that are out. Those that are not out any more stay behind its end, and are used again: a slot
+// costs no allocation.
+type uses []*use
 
-// add returns a copy of u in the list.
+// add returns a copy of u among them.
 func (l *uses) add(u use) *use {
-	to := l.spare
-	if to == nil {
-		to = new(use)
+	at := len(*l)
+	if at < cap(*l) && (*l)[:at+1][at] != nil {
+		*l = (*l)[:at+1]
 	} else {
-		l.spare = to.next
+		*l = append(*l, new(use))
 	}
-	*to = u
-	to.prev, to.next = l.last, nil
-	if l.last != nil {
-		l.last.next = to
-	} else {
-		l.first = to
-	}
-	l.last = to
-	l.count++
-	return to
+	u.at = at
+	*(*l)[at] = u
+	return (*l)[at]
 }
 
 func (l *uses) remove(u *use) {
-	if u.prev != nil {
-		u.prev.next = u.next
-	} else {
-		l.first = u.next
-	}
-	if u.next != nil {
-		u.next.prev = u.prev
-	} else {
-		l.last = u.prev
-	}
-	l.count--
-	*u = use{next: l.spare}
-	l.spare = u
+	all, at, last := *l, u.at, len(*l)-1
+	all[at], all[last] = all[last], all[at]
+	all[at].at = at
+	*u = use{}
+	*l = all[:last]
 }
 
 // answers are the last requests that were answered: when, and how long they took.
@@ -129,11 +110,13 @@ func (m *Member) suspected() bool { return m.late > 0 && !m.proven }
 // others, and one that answers soon has as many as it can use. mu must be held.
 func (p *Pool) admits(s *Seat) bool {
 	m := s.member
-	if s.bounded > 0 || m.out[s.lane] == 0 && !m.suspected() {
-		return true // work, or what a member has for certain
-	}
-	if m.suspected() {
+	switch {
+	case s.bounded > 0:
+		return true // work
+	case m.suspected():
 		return false
+	case m.out[s.lane] == 0:
+		return true // what a member has for certain
 	}
 	now := time.Now()
 	if n, many := m.answered.since(now.Add(-lateAtLeast)); many || m.out[s.lane] <= n {
@@ -181,10 +164,10 @@ func (m *Member) trialFor() time.Duration {
 	return max(trialAtLeast, trialOfOwn*m.answered.median())
 }
 
-// waited reports whether somebody waits whom a slot would help. mu must be held.
+// awaited reports whether somebody waits whom a slot would help. mu must be held.
 func (p *Pool) awaited() bool {
 	for lane := range p.lines {
-		if len(p.lines[lane].places) > 0 {
+		if p.awaits(models.Class(lane)) {
 			return true
 		}
 	}
@@ -198,7 +181,7 @@ func (p *Pool) look() (news told) {
 		return news
 	}
 	now, next := time.Now(), time.Duration(-1)
-	for u := p.uses.first; u != nil; u = u.next {
+	for _, u := range p.uses {
 		if u.late || u.trial > 0 || u.work {
 			continue
 		}

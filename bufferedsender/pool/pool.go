@@ -273,7 +273,7 @@ func (p *Pool) noteIdle() {
 // running is how many slots are out, or kept for somebody. mu must be held.
 func (p *Pool) running() int {
 	trials := 0
-	for u := p.uses.first; u != nil; u = u.next {
+	for _, u := range p.uses {
 		if u.trial > 0 {
 			trials++
 		}

@@ -29,6 +29,24 @@ func NewByBytes[T any](endpoint string, batchBytes, inFlight int) (*bufferedsend
 	})
 }
 
+// Upload uploads the documents of a workload by so many goroutines, some in each call.
+func Upload[T any](ctx context.Context, sender *bufferedsender.BufferedSender[T], w *corpus.Workload[T], producers, perCall int) error {
+	return corpus.Produce(producers, w.Len(), func(from, to int) error {
+		docs := make([]T, max(1, perCall))
+		for from < to {
+			docs = docs[:min(len(docs), to-from)]
+			for i := range docs {
+				w.Document(from+i, &docs[i])
+			}
+			if err := sender.UploadDocuments(ctx, docs...); err != nil {
+				return err
+			}
+			from += len(docs)
+		}
+		return nil
+	})
+}
+
 // Finish closes the sender, which waits until everything is settled, and
 // returns what it has counted. Documents that failed are no error: they are
 // counted.

@@ -122,7 +122,7 @@ func (c *Converter) mark(o *object, i int, generation uint32) bool {
 func (c *Converter) JSON(dst, record []byte) (Document, *Problem) {
 	c.begin()
 	if !utf8.Valid(record) {
-		return Document{}, &Problem{Kind: KindUTF8, At: firstBroken(record), Message: "the text is not UTF-8"}
+		return Document{}, &Problem{Kind: KindUTF8, At: wire.FirstInvalid(record), Message: "the text is not UTF-8"}
 	}
 	start := len(dst)
 	p := parser{Converter: c, src: record}
@@ -140,17 +140,6 @@ func (c *Converter) JSON(dst, record []byte) (Document, *Problem) {
 		return Document{}, problem
 	}
 	return c.end(dst, start)
-}
-
-func firstBroken(b []byte) int {
-	for i := 0; i < len(b); {
-		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return len(b)
 }
 
 // text returns the text in a JSON string with its quotes.
