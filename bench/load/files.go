@@ -70,39 +70,12 @@ func writeCSV(w io.Writer, hotels *corpus.Workload[corpus.Hotel]) error {
 	return errors.Join(err, out.Error())
 }
 
-// row is a hotel with the names and types of columns.
-type row struct {
-	ID          string    `parquet:"id"`
-	Name        string    `parquet:"name"`
-	Description string    `parquet:"description"`
-	Category    string    `parquet:"category"`
-	Tags        []string  `parquet:"tags,list"`
-	Rating      float64   `parquet:"rating"`
-	Price       float64   `parquet:"price"`
-	Rooms       int64     `parquet:"rooms"`
-	Parking     bool      `parquet:"parking"`
-	Opened      time.Time `parquet:"opened,timestamp"`
-	Changed     time.Time `parquet:"changed,timestamp"`
-	Address     address   `parquet:"address"`
-	Scores      []float64 `parquet:"scores,list"`
-}
-
-type address struct {
-	Street     string  `parquet:"street"`
-	City       string  `parquet:"city"`
-	PostalCode string  `parquet:"postalCode"`
-	Country    string  `parquet:"country"`
-	Latitude   float64 `parquet:"latitude"`
-	Longitude  float64 `parquet:"longitude"`
-}
-
 func writeParquet(w io.Writer, hotels *corpus.Workload[corpus.Hotel]) error {
-	out := parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Snappy))
+	out := parquet.NewGenericWriter[corpus.Hotel](w, parquet.Compression(&parquet.Snappy))
 	var h corpus.Hotel
 	for i := range hotels.Len() {
 		hotels.Document(i, &h)
-		r := row{h.ID, h.Name, h.Description, h.Category, h.Tags, h.Rating, h.Price, int64(h.Rooms), h.Parking, h.Opened, h.Changed, address(h.Address), h.Scores}
-		if _, err := out.Write([]row{r}); err != nil {
+		if _, err := out.Write([]corpus.Hotel{h}); err != nil {
 			return err
 		}
 	}

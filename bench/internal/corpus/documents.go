@@ -13,29 +13,29 @@ const IndexName = "bench"
 
 // Hotel is the document of about 650 bytes that is sent where nothing else is said.
 type Hotel struct {
-	ID          string    `json:"id" search:"key"`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Category    string    `json:"category"`
-	Tags        []string  `json:"tags"`
-	Rating      float64   `json:"rating"`
-	Price       float64   `json:"price"`
-	Rooms       int       `json:"rooms"`
-	Parking     bool      `json:"parking"`
-	Opened      time.Time `json:"opened"`
-	Changed     time.Time `json:"changed"`
-	Address     Address   `json:"address"`
-	Scores      []float64 `json:"scores"`
+	ID          string    `json:"id" search:"key" parquet:"id"`
+	Name        string    `json:"name" parquet:"name"`
+	Description string    `json:"description" parquet:"description"`
+	Category    string    `json:"category" parquet:"category"`
+	Tags        []string  `json:"tags" parquet:"tags,list"`
+	Rating      float64   `json:"rating" parquet:"rating"`
+	Price       float64   `json:"price" parquet:"price"`
+	Rooms       int       `json:"rooms" parquet:"rooms"`
+	Parking     bool      `json:"parking" parquet:"parking"`
+	Opened      time.Time `json:"opened" parquet:"opened,timestamp"`
+	Changed     time.Time `json:"changed" parquet:"changed,timestamp"`
+	Address     Address   `json:"address" parquet:"address"`
+	Scores      []float64 `json:"scores" parquet:"scores,list"`
 }
 
 // Address is where a hotel is.
 type Address struct {
-	Street     string  `json:"street"`
-	City       string  `json:"city"`
-	PostalCode string  `json:"postalCode"`
-	Country    string  `json:"country"`
-	Latitude   float64 `json:"latitude"`
-	Longitude  float64 `json:"longitude"`
+	Street     string  `json:"street" parquet:"street"`
+	City       string  `json:"city" parquet:"city"`
+	PostalCode string  `json:"postalCode" parquet:"postalCode"`
+	Country    string  `json:"country" parquet:"country"`
+	Latitude   float64 `json:"latitude" parquet:"latitude"`
+	Longitude  float64 `json:"longitude" parquet:"longitude"`
 }
 
 // Event is a small document, of about 120 bytes.
