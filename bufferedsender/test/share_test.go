@@ -92,7 +92,7 @@ func sharing(t *testing.T, s *busyService, p *pool.Pool, name string, opts buffe
 
 func TestSendersOfAPoolHaveAsManyRequestsAsItHasSlotsAndTurns(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
-		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 2})
+		s, p := &busyService{takes: 500 * time.Millisecond}, newPool(t, pool.Options{Expedited: 2})
 		var all []*bufferedsender.BufferedSender[sendertest.Hotel]
 		for i := range 4 {
 			sender := sharing(t, s, p, fmt.Sprint(i), bufferedsender.Options[sendertest.Hotel]{

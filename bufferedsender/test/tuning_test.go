@@ -403,6 +403,13 @@ func TestAdaptiveAgainstALimitOfRequests(t *testing.T) {
 		l.setCapacity(0)
 		time.Sleep(70 * time.Second)
 		got := l.between(10, 70)
+		if got.goodput < 0.9*perSecond*batch {
+			for i, x := range l.seconds[0] {
+				t.Logf("%d: sent %.0f done %.0f refused %.0f busy %.1f", i, x.sent, x.done, x.refused, x.busy)
+			}
+			t.Logf("%+v", l.senders[0].Stats())
+			t.Logf("%+v", l.senders[0].Health())
+		}
 		t.Logf("%.0f %% of the capacity, %.1f %% refused", 100*got.goodput/(perSecond*batch), 100*got.refused)
 		assert.Greater(t, got.goodput, 0.9*perSecond*batch, "documents a second")
 		assert.Less(t, got.refused, 0.06)

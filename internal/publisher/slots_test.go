@@ -450,6 +450,7 @@ func TestATapThatTakesLongToConfirmHoldsNoSlot(t *testing.T) {
 		add(t, p, 1)
 		go func() { _ = p.Flush(t.Context()) }()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		assert.Len(t, s.times, 1)
 		assert.Equal(t, 1, pool.free())
 		time.Sleep(time.Hour)
