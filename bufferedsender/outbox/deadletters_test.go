@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -50,7 +51,7 @@ func TestAKeyThatChangesAllTheTimeIsSentAFewTimesAndEndsAsItIs(t *testing.T) {
 		})
 		r := tryRelay(t, db, table, sender.Raw(), RelayOptions{})
 		emptied(t, db, table)
-		soon(t, "the deletes are counted", func() bool { return r.Stats().Deleted == 1000 })
+		testkit.Eventually(t, func() bool { return r.Stats().Deleted == 1000 }, "the deletes are counted")
 		require.LessOrEqual(t, r.Stats().Sent, int64(5))
 		require.Equal(t, 1000-r.Stats().Sent, r.Stats().Folded)
 		require.LessOrEqual(t, len(service.History("gadgets", "hot")), 5)
@@ -98,7 +99,7 @@ func TestRowsOfAKeyEndAsIfEachHadBeenSent(t *testing.T) {
 			})
 			r := tryRelay(t, db, table, sender.Raw(), RelayOptions{})
 			emptied(t, db, table)
-			soon(t, "the deletes are counted", func() bool { return r.Stats().Deleted == int64(len(row.rows)) })
+			testkit.Eventually(t, func() bool { return r.Stats().Deleted == int64(len(row.rows)) }, "the deletes are counted")
 			require.LessOrEqual(t, r.Stats().Sent, int64(row.sent))
 			text, there := service.Document("gadgets", "k")
 			require.Equal(t, row.want != "", there)
@@ -146,7 +147,7 @@ func TestADocumentThatIsRefusedBecomesADeadLetterAloneAndItsNeighboursAreApplied
 		for _, part := range []string{`"n":1`, `"text":"x"`, `"more":1.5`} {
 			require.Contains(t, string(text), part)
 		}
-		soon(t, "it is told of", func() bool { return r.Stats().Dead == 1 })
+		testkit.Eventually(t, func() bool { return r.Stats().Dead == 1 }, "it is told of")
 		mu.Lock()
 		defer mu.Unlock()
 		letters := lettersOf(t, db, table)
@@ -165,7 +166,7 @@ func TestADocumentThatIsRefusedBecomesADeadLetterAloneAndItsNeighboursAreApplied
 		require.Len(t, told, 1)
 		told[0].Died, told[0].Newer = l.Died, l.Newer
 		require.Equal(t, l, told[0], "the program is told what is in the table")
-		soon(t, "a later row was applied", func() bool { return lettersOf(t, db, table)[0].Newer == 4 })
+		testkit.Eventually(t, func() bool { return lettersOf(t, db, table)[0].Newer == 4 }, "a later row was applied")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/relay"
@@ -227,7 +228,7 @@ func TestTheRowsOfAKeyThatHasFailedAreAllSentWhenItsTurnComes(t *testing.T) {
 			})
 		}
 		r := tryRelay(t, db, table, to, RelayOptions{})
-		soon(t, "the key waits", func() bool { return r.Stats().Aside == n })
+		testkit.Eventually(t, func() bool { return r.Stats().Aside == n }, "the key waits")
 		require.LessOrEqual(t, r.Stats().InHand, int64(2*maxKept))
 		to.set(func() { to.answer = func(models.RawAction) models.Outcome { return models.Outcome{} } })
 		tried := len(to.all())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -33,7 +34,7 @@ func TestARelayReadsTheRangesThatItTakesOverAtOnce(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- second.Run(ctx) }()
-		require.Eventually(t, func() bool { return first.Stats().Ranges == ranges/2 && second.Stats().Ranges == ranges/2 }, 10*time.Second, time.Millisecond)
+		testkit.Eventually(t, func() bool { return first.Stats().Ranges == ranges/2 && second.Stats().Ranges == ranges/2 })
 		db.inTx(t, func(tx *sql.Tx) error {
 			var err error
 			for i := range 100 {
@@ -42,12 +43,12 @@ func TestARelayReadsTheRangesThatItTakesOverAtOnce(t *testing.T) {
 			}
 			return err
 		})
-		require.Eventually(t, func() bool {
+		testkit.Eventually(t, func() bool {
 			return first.Stats().Deleted > 0 && second.Stats().InHand > 0 && first.Stats().InHand == 0
-		}, 10*time.Second, time.Millisecond)
+		})
 		end()
 		require.NoError(t, <-ended)
-		r.empty(t, 5*time.Second)
+		r.empty(t)
 		r.same(t)
 	})
 }

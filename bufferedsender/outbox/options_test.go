@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -233,19 +234,13 @@ func tryRelay(t testing.TB, db database, table *Table, to Sender, opts RelayOpti
 	return r
 }
 
-// soon waits until something holds.
-func soon(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	require.Eventually(t, holds, 20*time.Second, 3*time.Millisecond, what)
-}
-
 // emptied waits until no row of a queue is left.
 func emptied(t testing.TB, db database, table *Table) {
 	t.Helper()
-	soon(t, "no row is left", func() bool {
+	testkit.Eventually(t, func() bool {
 		lag, err := table.Lag(context.Background(), db)
 		return err == nil && lag.Rows == 0
-	})
+	}, "no row is left")
 }
 
 const gadgetIndex = `{"name":"gadgets","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"n","type":"Edm.Int32"},
@@ -383,7 +378,7 @@ func TestRunTwiceAtOnceIsRefusedAndOneAfterTheOtherIsNot(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		table, to := &Table{Dialect: db.dialect, Queue: "q"}, newScripted()
 		r := tryRelay(t, db, table, to, RelayOptions{})
-		soon(t, "it is ready", func() bool { return r.Ready() == nil })
+		testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it is ready")
 		require.ErrorIs(t, r.Run(t.Context()), ErrRunning)
 		require.EqualValues(t, ranges, r.Stats().Ranges)
 		require.NoError(t, r.end())
@@ -424,7 +419,7 @@ func TestASenderThatIsClosedEndsTheRelayAndTheRowsStay(t *testing.T) {
 				ended := make(chan error)
 				go func() { ended <- relay.Run(context.Background()) }()
 				if name != "before" {
-					soon(t, "they are on their way", func() bool { return len(to.all()) == 2 })
+					testkit.Eventually(t, func() bool { return len(to.all()) == 2 }, "they are on their way")
 					to.set(func() { to.info.Closed = true })
 					to.release()
 				}
@@ -441,15 +436,15 @@ func TestARelayThatEndsGivesItsKeysToAnotherAtOnce(t *testing.T) {
 		first.holds = true
 		slow := RelayOptions{Lease: time.Minute, renew: 300 * time.Millisecond}
 		a := tryRelay(t, db, table, first, slow)
-		soon(t, "it holds all", func() bool { return a.Stats().Ranges == ranges })
+		testkit.Eventually(t, func() bool { return a.Stats().Ranges == ranges }, "it holds all")
 		b := tryRelay(t, db, table, second, slow)
-		soon(t, "they share", func() bool { return a.Stats().Ranges == ranges/2 && b.Stats().Ranges == ranges/2 })
+		testkit.Eventually(t, func() bool { return a.Stats().Ranges == ranges/2 && b.Stats().Ranges == ranges/2 }, "they share")
 		var docs []gadget
 		for i := range 40 {
 			docs = append(docs, gadget{ID: fmt.Sprint("k", i)})
 		}
 		uploads(t, db, table, docs...)
-		soon(t, "all are on their way", func() bool { return len(first.all())+len(second.all()) == len(docs) })
+		testkit.Eventually(t, func() bool { return len(first.all())+len(second.all()) == len(docs) }, "all are on their way")
 		began := time.Now()
 		require.NoError(t, a.end())
 		emptied(t, db, table)
@@ -532,7 +527,7 @@ func TestBodiesThatAreReadAgainAfterABackOffAreBounded(t *testing.T) {
 			}
 			return err
 		})
-		soon(t, "all have failed, and wait", func() bool { return len(to.all()) >= 100 })
+		testkit.Eventually(t, func() bool { return len(to.all()) >= 100 }, "all have failed, and wait")
 		require.Len(t, to.all(), 100, "all have failed, and wait")
 		to.set(func() { to.holds, to.most = true, 0 })
 		passes(3 * time.Second)

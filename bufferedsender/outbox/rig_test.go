@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -116,14 +117,12 @@ func (r *rig) run(t testing.TB, opts RelayOptions) *running {
 }
 
 // empty waits until nothing is left in the table.
-func (r *rig) empty(t testing.TB, within time.Duration) {
+func (r *rig) empty(t testing.TB) {
 	t.Helper()
-	var lag Lag
-	require.Eventually(t, func() bool {
-		var err error
-		lag, err = r.table.Lag(context.Background(), r.db)
+	testkit.Eventually(t, func() bool {
+		lag, err := r.table.Lag(context.Background(), r.db)
 		return err == nil && lag.Rows == 0
-	}, within, 10*time.Millisecond, "rows are left: %d", lag.Rows)
+	}, "rows are left")
 }
 
 // indexed returns what the index has of a key.

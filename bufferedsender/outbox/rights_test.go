@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -28,7 +29,7 @@ func TestTheRightsThatAreDocumentedAreEnough(t *testing.T) {
 	tombs, err := table.Tombstones(t.Context(), db, "a")
 	require.NoError(t, err)
 	require.Len(t, tombs, 1)
-	soon(t, "nothing is wrong", func() bool { return r.Ready() == nil })
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "nothing is wrong")
 }
 
 // Triggers do not fire for these writes, so nothing but the settings shows them.
@@ -53,7 +54,7 @@ func TestARelayNamesWritesThatLeaveNoRows(t *testing.T) {
 	defer db.exec(t, `ALTER SUBSCRIPTION copies SET (slot_name = NONE)`, `DROP SUBSCRIPTION copies`)
 	log := new(lockedBuffer)
 	tryRelay(t, relay, table, newScripted(), RelayOptions{Logger: logTo(log)})
-	soon(t, "it is logged", func() bool { return strings.Contains(log.String(), "session_replication_role is replica") })
+	testkit.Eventually(t, func() bool { return strings.Contains(log.String(), "session_replication_role is replica") }, "it is logged")
 	db.exec(t, `ALTER TABLE app ENABLE ALWAYS TRIGGER `+name)
 	require.Empty(t, says())
 }

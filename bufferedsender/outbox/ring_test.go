@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -149,7 +150,7 @@ func TestRowsOfAllPartitionsAreSentInTheirOrderAndOnlyTheseAreDeleted(t *testing
 	require.Equal(t, 5, left)
 	db.exec(t, `UPDATE azsearch_outbox_lease SET expires = 0`)
 	r.run(t, RelayOptions{})
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	require.Empty(t, r.goesBack())
 	r.same(t)
 }
@@ -208,10 +209,10 @@ func TestARowThatComesWhileAPartitionIsEmptiedStays(t *testing.T) {
 			return emptyLeaf(context.Background(), c, r.table.text, "{t}_r1", "TRUE", 20*time.Second)
 		})
 	}()
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		var waits int
 		return sqlkit.One(t.Context(), r.db, &waits, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'LOCK TABLE%' AND datname = current_database()`) == nil && waits > 0
-	}, 10*time.Second, 5*time.Millisecond)
+	})
 	require.NoError(t, tx.Commit())
 	require.NoError(t, <-ended)
 	stays()
@@ -228,7 +229,7 @@ func TestARelayEmptiesPartitionsThatItHasLeft(t *testing.T) {
 		require.NoError(t, r.put(t.Context(), tx, "k", 1))
 		return Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0}))
 	})
-	require.Eventually(t, func() bool { return r.db.sizes(t)[0] == 0 }, 20*time.Second, 20*time.Millisecond)
+	testkit.Eventually(t, func() bool { return r.db.sizes(t)[0] == 0 })
 	require.NotZero(t, r.db.sizes(t)[1])
 }
 
@@ -281,7 +282,7 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 	}
 	more := func() {
 		until := committed.Load() + 100
-		require.Eventually(t, func() bool { return committed.Load() >= until }, 20*time.Second, time.Millisecond)
+		testkit.Eventually(t, func() bool { return committed.Load() >= until })
 	}
 	more()
 	require.NoError(t, Migrate(t.Context(), r.db.DB, PostgreSQL, rotating))
@@ -290,7 +291,7 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 	require.NoError(t, <-stopped)
 	require.NoError(t, <-stopped)
 	require.NoError(t, Check(t.Context(), r.db, PostgreSQL, rotating))
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	require.Empty(t, r.goesBack())
 	r.same(t)
 	_, err = app.ExecContext(t.Context(), `DELETE FROM azsearch_outbox`)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -72,11 +73,11 @@ func TestARoleThatMustNotWriteRowsReloadsNoKeys(t *testing.T) {
 	go func() { ended <- relay.Run(ctx) }()
 	defer func() { cancel(); require.NoError(t, <-ended) }()
 	r.oneRow(t, 1)
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	r.db.exec(t, `UPDATE azsearch_outbox_nonce SET nonce = 'another'`)
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "keys not reloaded") }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return strings.Contains(log.String(), "keys not reloaded") })
 	r.oneRow(t, 2)
-	r.empty(t, 30*time.Second)
+	r.empty(t)
 	r.same(t)
 	require.NoError(t, relay.Ready())
 }
@@ -97,7 +98,7 @@ func TestARelayEndsWhenItsFileIsReplacedOrRemoved(t *testing.T) {
 			db.inTx(t, func(tx *sql.Tx) error {
 				return errors.Join(r.put(t.Context(), tx, "k", 1), Write(t.Context(), tx, r.table, models.UploadAction(entity{"k", 1, 0})))
 			})
-			r.empty(t, 20*time.Second)
+			r.empty(t)
 			paths, err := sqlkit.Texts(t.Context(), db, sqliteDialect.server.path)
 			require.NoError(t, err)
 			copied := paths[0] + ".copy"
@@ -137,7 +138,7 @@ func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 	go func() { ended <- relay.Run(ctx) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
 	put(someKeys, 1)
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	copied := t.TempDir() + "/copy"
 	db.exec(t, `VACUUM INTO '`+copied+`'`)
 	renewals := func() (n int) {
@@ -145,9 +146,9 @@ func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 		return n
 	}
 	was := renewals()
-	require.Eventually(t, func() bool { return renewals() > was+1 }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return renewals() > was+1 })
 	put(someKeys, 1001)
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	conn, err := db.Conn(t.Context())
 	require.NoError(t, err)
 	statements := []string{`ATTACH '` + copied + `' AS was`, `BEGIN IMMEDIATE`}
@@ -171,9 +172,9 @@ func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
 	}
 	run(`COMMIT`, `DETACH was`)
 	require.NoError(t, conn.Close())
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "server changed") }, 20*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { e, _ := r.indexed(t, "k19"); return e.V == 1 }, 20*time.Second, 10*time.Millisecond)
-	r.empty(t, 20*time.Second)
+	testkit.Eventually(t, func() bool { return strings.Contains(log.String(), "server changed") })
+	testkit.Eventually(t, func() bool { e, _ := r.indexed(t, "k19"); return e.V == 1 })
+	r.empty(t)
 	r.same(t)
 }
 

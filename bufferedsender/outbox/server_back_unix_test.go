@@ -16,13 +16,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -142,14 +142,14 @@ func (f *forgetful) crash(t *testing.T) {
 // indexHas waits until the index has a version of all keys.
 func (f *forgetful) indexHas(t *testing.T, keys, v int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		for i := range keys {
 			if e, is := f.indexed(t, fmt.Sprint("k", i)); !is || e.V != v {
 				return false
 			}
 		}
 		return true
-	}, 20*time.Second, 5*time.Millisecond)
+	})
 }
 
 // Its log is flushed up to version 1: what comes after it is confirmed, and lost. The numbers of the lost rows are
@@ -165,11 +165,11 @@ func TestRowsWithNumbersThatALostRowHadAreSent(t *testing.T) {
 		f.writes(t, someKeys, 1001+v, false)
 	}
 	f.indexHas(t, someKeys, 1005)
-	f.empty(t, 20*time.Second)
+	f.empty(t)
 	f.crash(t)
 	f.writes(t, someKeys, 2000, true)
 	f.line.cut.Store(false)
-	f.empty(t, 30*time.Second)
+	f.empty(t)
 	f.same(t)
 	require.Contains(t, f.log.String(), "server changed")
 	require.Contains(t, f.log.String(), "repair.Repairer")
@@ -187,13 +187,13 @@ func TestNothingThatWasReadBeforeAServerWentBackIsSentAfterwards(t *testing.T) {
 	for v := range 5 {
 		f.writes(t, someKeys, 1001+v, false)
 	}
-	require.Eventually(t, func() bool { return r.Stats().InHand == 5*someKeys }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return r.Stats().InHand == 5*someKeys })
 	f.crash(t)
 	f.writes(t, someKeys, 2000, true)
 	f.line.cut.Store(false)
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") }, 30*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") })
 	f.busy.Store(false)
-	f.empty(t, 30*time.Second)
+	f.empty(t)
 	f.same(t)
 	require.Empty(t, f.goesBack())
 }
@@ -208,7 +208,7 @@ func TestKeysOfWhichTheIndexMayBeAheadAreReadAgain(t *testing.T) {
 	f.freeze(t)
 	f.writes(t, someKeys/2, 1001, false)
 	f.indexHas(t, someKeys/2, 1001)
-	f.empty(t, 20*time.Second)
+	f.empty(t)
 	f.mute.Store(true)
 	f.writes(t, someKeys, 1002, false)
 	f.indexHas(t, someKeys, 1002)
@@ -216,7 +216,7 @@ func TestKeysOfWhichTheIndexMayBeAheadAreReadAgain(t *testing.T) {
 	f.mute.Store(false)
 	f.line.cut.Store(false)
 	f.indexHas(t, someKeys, 1)
-	f.empty(t, 30*time.Second)
+	f.empty(t)
 	f.same(t)
 }
 
@@ -227,19 +227,19 @@ func TestAStandbyThatIsBehindIsReadFromItsBeginning(t *testing.T) {
 	r := f.relay(t, RelayOptions{Loader: f.loader()})
 	f.writes(t, someKeys, 1, true)
 	f.indexHas(t, someKeys, 1)
-	f.empty(t, 20*time.Second)
+	f.empty(t)
 	standby := f.server.Standby(t)
 	standby.SQL(t, "postgres", `ALTER SYSTEM SET primary_conninfo = ''`)
 	standby.SQL(t, "postgres", `SELECT pg_reload_conf()`)
-	require.Eventually(t, func() bool { return standby.SQL(t, "postgres", `SELECT count(*) FROM pg_stat_wal_receiver`) == "0" }, 20*time.Second, 10*time.Millisecond)
+	testkit.Eventually(t, func() bool { return standby.SQL(t, "postgres", `SELECT count(*) FROM pg_stat_wal_receiver`) == "0" })
 	for v := range 5 {
 		f.writes(t, someKeys, 1001+v, true)
 	}
 	f.indexHas(t, someKeys, 1005)
-	f.empty(t, 20*time.Second)
+	f.empty(t)
 	f.busy.Store(true)
 	f.writes(t, someKeys, 1006, true)
-	require.Eventually(t, func() bool { return r.Stats().InHand == someKeys }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return r.Stats().InHand == someKeys })
 	f.line.cut.Store(true)
 	f.server.Kill(t)
 	standby.SQL(t, "postgres", `SELECT pg_promote()`)
@@ -247,12 +247,12 @@ func TestAStandbyThatIsBehindIsReadFromItsBeginning(t *testing.T) {
 	f.db.DB = openPool(t, PostgreSQL, strings.Replace(f.db.url, f.server.Addr(), standby.Addr(), 1))
 	f.writes(t, someKeys/2, 2000, true) // the other keys are as they were: the index is ahead of them
 	f.line.cut.Store(false)
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") }, 30*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") })
 	f.busy.Store(false)
 	f.indexHas(t, someKeys/2, 2000)
-	f.empty(t, 30*time.Second)
-	require.Eventually(t, func() bool { e, _ := f.indexed(t, "k19"); return e.V == 1 }, 30*time.Second, 10*time.Millisecond)
-	f.empty(t, 30*time.Second)
+	f.empty(t)
+	testkit.Eventually(t, func() bool { e, _ := f.indexed(t, "k19"); return e.V == 1 })
+	f.empty(t)
 	f.same(t)
 }
 
@@ -269,18 +269,18 @@ func TestALostConnectionOnlyHasTheRelayAskAgain(t *testing.T) {
 	f.db.DB = openPool(t, PostgreSQL, f.db.url)
 	f.writes(t, someKeys, 2, true)
 	f.indexHas(t, someKeys, 2)
-	f.empty(t, 20*time.Second)
+	f.empty(t)
 	require.NotContains(t, f.log.String(), "server changed")
 	require.Equal(t, ranges, r.Stats().Ranges)
 
 	var pid int
 	require.NoError(t, sqlkit.One(t.Context(), f.db, &pid, `SELECT min(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`))
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") }, 30*time.Second, time.Millisecond, "it has recovered")
+	testkit.Eventually(t, func() bool { return strings.Contains(f.log.String(), "server changed") }, "it has recovered")
 	f.db.DB = openPool(t, PostgreSQL, f.db.url)
 	f.writes(t, someKeys, 3, true)
 	f.indexHas(t, someKeys, 3)
-	f.empty(t, 30*time.Second)
+	f.empty(t)
 	f.same(t)
 }
 
@@ -311,7 +311,7 @@ func TestACopyHasAnIdentityOfItsOwn(t *testing.T) {
 	pid, err := strconv.Atoi(strings.Fields(server.SQL(t, from, `SELECT pg_read_file('postmaster.pid')`))[0])
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGINT))
-	require.Eventually(t, func() bool { _, err := os.Stat(folder + "/postmaster.pid"); return os.IsNotExist(err) }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { _, err := os.Stat(folder + "/postmaster.pid"); return os.IsNotExist(err) })
 	server.Restart(t)
 	again := of(openPool(t, PostgreSQL, from))
 	require.NotEqual(t, first, again)

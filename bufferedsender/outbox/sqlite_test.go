@@ -25,6 +25,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/queuekill"
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -154,13 +155,13 @@ func TestAWakeThatIsClosedDoesNotKeepTheRelayBusy(t *testing.T) {
 	wake := make(chan struct{})
 	table, to := &Table{Dialect: SQLite, Queue: "q"}, newScripted()
 	r := tryRelay(t, pool, table, to, RelayOptions{Wake: wake})
-	soon(t, "it is ready", func() bool { return r.Ready() == nil })
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it is ready")
 	close(wake)
 	was, _ := notes.since(0)
 	began := time.Now()
 	uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "b"})
 	emptied(t, db, table)
-	soon(t, "a second has passed", func() bool { return time.Since(began) > time.Second })
+	testkit.Eventually(t, func() bool { return time.Since(began) > time.Second }, "a second has passed")
 	n, _ := notes.since(was)
 	require.Less(t, n, 300)
 }
@@ -204,7 +205,7 @@ func TestTwoProcessesShareAFile(t *testing.T) {
 	for key, text := range docs {
 		require.Contains(t, string(text), `"n":4`+key[len(key)-1:], key)
 	}
-	soon(t, "both have a share", func() bool { return relays[0].Stats().Ranges == ranges/2 && relays[1].Stats().Ranges == ranges/2 })
+	testkit.Eventually(t, func() bool { return relays[0].Stats().Ranges == ranges/2 && relays[1].Stats().Ranges == ranges/2 }, "both have a share")
 	require.Zero(t, relays[0].Stats().Late+relays[1].Stats().Late+relays[0].Stats().LeasesLost+relays[1].Stats().LeasesLost)
 }
 
@@ -214,14 +215,14 @@ func TestAWriterThatHoldsTheLockForASecondCostsNothing(t *testing.T) {
 	log := &guarded{}
 	pool := database{openPool(t, SQLite, db.url), SQLite, db.url}
 	r := tryRelay(t, pool, table, to, RelayOptions{Logger: logTo(log), renew: 3 * time.Second, Lease: 20 * time.Second})
-	soon(t, "it is ready", func() bool { return r.Ready() == nil })
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it is ready")
 	uploads(t, db, table, gadget{ID: "a"}, gadget{ID: "b"})
-	soon(t, "they were sent", func() bool { return len(to.all()) == 2 })
+	testkit.Eventually(t, func() bool { return len(to.all()) == 2 }, "they were sent")
 	tx, err := db.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	require.NoError(t, Write(t.Context(), tx, table, models.UploadAction(gadget{ID: "c"})))
 	began := time.Now()
-	soon(t, "a second has passed", func() bool { return time.Since(began) > time.Second })
+	testkit.Eventually(t, func() bool { return time.Since(began) > time.Second }, "a second has passed")
 	require.NoError(t, tx.Commit())
 	emptied(t, db, table)
 	require.NoError(t, r.Ready())
@@ -285,10 +286,10 @@ func TestARelayHoldsNoSnapshotWhileItLoadsAndSends(t *testing.T) {
 	})})
 	changes(t, db, table, "a", "b")
 	<-loads
-	soon(t, "nobody is in the way of a checkpoint while it loads", func() bool { return !inTheWay(t, other) })
+	testkit.Eventually(t, func() bool { return !inTheWay(t, other) }, "nobody is in the way of a checkpoint while it loads")
 	close(goOn)
 	to.room <- struct{}{}
-	soon(t, "nor while it sends", func() bool { return len(to.all()) == 1 && !inTheWay(t, other) })
+	testkit.Eventually(t, func() bool { return len(to.all()) == 1 && !inTheWay(t, other) }, "nor while it sends")
 	close(to.room)
 	emptied(t, db, table)
 }
@@ -326,7 +327,7 @@ func TestTheLogStaysBoundedWhileReadersHoldSnapshotsInBursts(t *testing.T) {
 		flow(t, fast, table, 20)
 		require.NoError(t, reader.Rollback())
 		emptied(t, fast, table)
-		require.Eventually(t, func() bool { return sizeOfLog(t, db) < 64<<20 }, 10*time.Second, 10*time.Millisecond, burst)
+		testkit.Eventually(t, func() bool { return sizeOfLog(t, db) < 64<<20 }, burst)
 	}
 	require.NoError(t, r.Ready())
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -279,10 +280,10 @@ func TestLagCountsUpToTenThousandRowsAndEstimatesMore(t *testing.T) {
 		if db.dialect == PostgreSQL {
 			db.exec(t, `ANALYZE azsearch_outbox`)
 		}
-		soon(t, "there is an estimate", func() bool {
+		testkit.Eventually(t, func() bool {
 			lag, err = table.Lag(ctx, db)
 			return err == nil && lag.Rows > 20_000
-		})
+		}, "there is an estimate")
 		require.True(t, lag.Estimated)
 		require.Less(t, lag.Rows, int64(30_000))
 		counted := int64(0)
@@ -303,10 +304,10 @@ func TestLagSeesTheOldestTransaction(t *testing.T) {
 	var one int
 	require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT count(*) FROM azsearch_outbox`).Scan(&one))
 	began := time.Now()
-	soon(t, "it grows with the transaction", func() bool {
+	testkit.Eventually(t, func() bool {
 		lag, err := table.Lag(context.Background(), db)
 		return err == nil && lag.OldestTransaction > 300*time.Millisecond && lag.OldestTransaction < time.Since(began)+time.Minute
-	})
+	}, "it grows with the transaction")
 }
 
 // What is open in another database does not keep anything from being cleaned up in this one.

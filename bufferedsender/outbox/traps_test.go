@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -60,12 +61,12 @@ func TestARowThatCommitsAfterLaterOnesIsSent(t *testing.T) {
 	require.Equal(t, []string{"fast"}, naive.read(t, r))
 
 	relay := r.run(t, RelayOptions{fullPass: time.Hour})
-	r.empty(t, 10*time.Second) // of what is visible
+	r.empty(t) // of what is visible
 	_, is := r.indexed(t, "fast")
 	require.True(t, is)
 	require.NoError(t, slow.Commit())
 	require.Empty(t, naive.read(t, r), "the naive reader skips the row for ever")
-	r.empty(t, 10*time.Second)
+	r.empty(t)
 	r.same(t)
 	require.Zero(t, relay.Stats().Late, "it was found by an ordinary read")
 }
@@ -101,8 +102,8 @@ func TestADeleteUpToANumberWouldLoseALateRow(t *testing.T) {
 		return next()
 	})
 	r.run(t, RelayOptions{})
-	require.Eventually(t, func() bool { return r.service.DocumentCount("entities") == 2 }, 10*time.Second, 10*time.Millisecond)
-	r.empty(t, 10*time.Second)
+	testkit.Eventually(t, func() bool { return r.service.DocumentCount("entities") == 2 })
+	r.empty(t)
 	r.same(t)
 }
 
@@ -133,7 +134,7 @@ func TestATransactionThatStaysOpenDelaysNobodyElse(t *testing.T) {
 					return err
 				})
 			}
-			r.empty(t, 20*time.Second)
+			r.empty(t)
 			r.same(t)
 			require.Empty(t, r.goesBack())
 			require.Zero(t, relay.Stats().Late)
@@ -166,14 +167,14 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 				key := fmt.Sprint("other", i)
 				return errors.Join(r.put(ctx, tx, key, 1), Write(ctx, tx, r.table, models.UploadAction(entity{key, 1, 0})))
 			})
-			r.empty(t, 10*time.Second)
+			r.empty(t)
 		}
 	}
 	others(0, 5) // by now the relay waits for the transaction, under the name that it has
 	run(`PREPARE TRANSACTION 'two phases'`)
 	others(5, 20)
 	run(`COMMIT PREPARED 'two phases'`)
-	r.empty(t, 10*time.Second)
+	r.empty(t)
 	r.same(t)
 	require.Zero(t, relay.Stats().Late)
 }
@@ -303,7 +304,7 @@ func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
 			require.NoError(t, first.Commit())
 			require.NoError(t, <-ended)
 			r.run(t, RelayOptions{Loader: r.loader()})
-			r.empty(t, 10*time.Second)
+			r.empty(t)
 			var inTable int
 			require.NoError(t, sqlkit.One(ctx, r.db, &inTable, `SELECT v FROM entity WHERE id = 'k'`))
 			got, _ := r.indexed(t, "k")
@@ -318,7 +319,7 @@ func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
 
 // blockedOrDone waits until the other transaction has ended, or waits for a lock.
 func (r *rig) blockedOrDone(t testing.TB, ended chan error) {
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		select {
 		case err := <-ended:
 			ended <- err
@@ -327,7 +328,7 @@ func (r *rig) blockedOrDone(t testing.TB, ended chan error) {
 		}
 		var waiting int
 		return sqlkit.One(context.Background(), r.db, &waiting, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) == nil && waiting > 0
-	}, 10*time.Second, 2*time.Millisecond)
+	})
 }
 
 // loader reads the truth.
@@ -372,7 +373,7 @@ func TestSkipLockedReordersAKeyAndTheRelaysDoNot(t *testing.T) {
 			return errors.Join(r.put(ctx, tx, "k", v), Write(ctx, tx, r.table, models.UploadAction(entity{"k", v, 0})))
 		})
 	}
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	r.same(t)
 	require.Empty(t, r.goesBack())
 }
@@ -393,9 +394,9 @@ func TestBackendsThatAreTerminatedInTheMiddleOfARequestLoseNothing(t *testing.T)
 	r.db.inTx(t, func(tx *sql.Tx) error {
 		return errors.Join(r.put(ctx, tx, "k", 1), Write(ctx, tx, r.table, models.UploadAction(entity{"k", 1, 0})))
 	})
-	r.empty(t, 15*time.Second)
+	r.empty(t)
 	r.same(t)
-	require.Eventually(t, func() bool { return relay.Ready() == nil }, 10*time.Second, 10*time.Millisecond)
+	testkit.Eventually(t, func() bool { return relay.Ready() == nil })
 	require.Zero(t, relay.Stats().LeasesLost, "a lease is a row, and no connection")
 }
 
@@ -407,12 +408,12 @@ func TestConnectionsToAReaderAreDropped(t *testing.T) {
 	require.NoError(t, sqlkit.One(ctx, r.db, &name, `SELECT current_database()`))
 	r.db.exec(t, `ALTER DATABASE `+name+` SET default_transaction_read_only = on`)
 	relay := r.run(t, RelayOptions{}) // its connections are read-only
-	require.Eventually(t, func() bool { return relay.Ready() != nil }, 10*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return relay.Ready() != nil })
 	r.db.inTx(t, func(tx *sql.Tx) error {
 		return errors.Join(r.put(ctx, tx, "k", 1), Write(ctx, tx, r.table, models.UploadAction(entity{"k", 1, 0})))
 	})
 	r.db.exec(t, `ALTER DATABASE `+name+` SET default_transaction_read_only = off`)
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	r.same(t)
 }
 
@@ -468,7 +469,7 @@ func TestTransactionsOfTheCallerThatFailLeaveNothing(t *testing.T) {
 	all.Wait()
 	t.Logf("%d committed, %d failed", done.Load(), failed.Load())
 	require.Positive(t, failed.Load(), "no transaction has failed: the test tests nothing")
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	r.same(t)
 	require.Empty(t, r.goesBack())
 }
@@ -529,7 +530,7 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 	}
 	writers.Wait()
 	crews.Wait()
-	r.empty(t, time.Minute)
+	r.empty(t)
 	r.same(t)
 	require.Empty(t, r.goesBack(), "nothing has died, so nothing is sent twice")
 	require.Zero(t, fixed.Stats().LeasesLost)
@@ -575,15 +576,15 @@ func TestADatabaseThatCrashesUnderLoadLosesNoCommittedRow(t *testing.T) {
 	}
 	for range 2 {
 		had := commits.Load()
-		require.Eventually(t, func() bool { return commits.Load() > had+100 && relay.Stats().Deleted > 0 }, 30*time.Second, time.Millisecond)
+		testkit.Eventually(t, func() bool { return commits.Load() > had+100 && relay.Stats().Deleted > 0 })
 		server.CrashImmediate(t)
 		server.Restart(t)
 	}
 	had := commits.Load()
-	require.Eventually(t, func() bool { return commits.Load() > had+100 }, 30*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return commits.Load() > had+100 })
 	close(end)
 	writers.Wait()
-	r.empty(t, 30*time.Second)
+	r.empty(t)
 	r.same(t)
 }
 
@@ -608,7 +609,7 @@ func TestADumpThatIsRestoredInTheMiddleGoesOn(t *testing.T) {
 		return errors.Join(r.put(ctx, tx, "k3", 2), Write(ctx, tx, r.table, models.UploadAction(entity{"k3", 2, 0})))
 	})
 	r.run(t, RelayOptions{})
-	r.empty(t, 20*time.Second)
+	r.empty(t)
 	r.same(t)
 	require.Empty(t, r.goesBack())
 }

@@ -10,13 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // lockedBuffer is a log that is read while it is written.
@@ -51,15 +51,15 @@ func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, small.Close()) })
 	table, to, log := &Table{Dialect: PostgreSQL, Queue: "q"}, newScripted(), new(lockedBuffer)
 	r := tryRelay(t, database{small, PostgreSQL, db.url}, table, to, RelayOptions{Logger: logTo(log)})
-	soon(t, "it works", func() bool { return r.Ready() == nil })
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it works")
 	taken, err := pool.Acquire(t.Context())
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return r.Ready() != nil }, sqlkit.ConnPatience+10*time.Second, 20*time.Millisecond)
+	testkit.Eventually(t, func() bool { return r.Ready() != nil })
 	require.ErrorContains(t, r.Ready(), "allow more with SetMaxOpenConns")
 	taken.Release()
 	uploads(t, db, table, gadget{ID: "a"})
 	emptied(t, db, table)
-	soon(t, "it works again", func() bool { return r.Ready() == nil })
+	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it works again")
 	require.Contains(t, log.String(), "rows cannot be read")
 	require.Contains(t, log.String(), "this is over: rows cannot be read")
 }
@@ -79,7 +79,7 @@ func TestSettingsOfSQLiteThatWillHurtAreTold(t *testing.T) {
 			require.NoError(t, Migrate(t.Context(), db, SQLite, nil))
 			log := new(lockedBuffer)
 			r := tryRelay(t, database{db, SQLite, address}, &Table{Dialect: SQLite, Queue: "q"}, newScripted(), RelayOptions{Logger: logTo(log)})
-			soon(t, "it works", func() bool { return r.Ready() == nil })
+			testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it works")
 			if want == "" {
 				require.Empty(t, log.String())
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -114,10 +115,10 @@ func TestDifferencesAreRepairedThroughAnOutbox(t *testing.T) {
 	running, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- relay.Run(running) }()
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		lag, err := hotels.Lag(t.Context(), db)
 		return assert.NoError(t, err) && lag.Rows == 0
-	}, time.Minute, time.Millisecond)
+	})
 	stop()
 	require.NoError(t, <-ended)
 	w.agrees()

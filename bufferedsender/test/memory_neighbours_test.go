@@ -15,6 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -62,7 +63,7 @@ func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fat
 		change(docs[7])
 		require.NoError(t, s.UploadDocuments(t.Context(), docs...))
 	}
-	require.Eventually(t, func() bool { return settled(s.Stats().Completed, n/16*15) }, time.Minute, 10*time.Millisecond)
+	testkit.Eventually(t, func() bool { return settled(s.Stats().Completed, n/16*15) })
 	st := s.Stats()
 	kept := heapNow() - before
 	t.Logf("pending %d actions, %d kB by its own account (held apart %d), heap %d kB", st.PendingActions, st.PendingBytes>>10, st.HeldApart, kept>>10)

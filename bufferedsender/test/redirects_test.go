@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -83,7 +84,7 @@ func TestDocumentsAreHeldWhileTheEndpointRedirects(t *testing.T) {
 				flushed := make(chan error, 1)
 				ctx := sendertest.Within(t, time.Minute)
 				go func() { flushed <- s.Flush(ctx, nil) }()
-				require.Eventually(t, func() bool { return redirected.Load() >= 5 || len(flushed) > 0 }, time.Minute, time.Millisecond)
+				testkit.Eventually(t, func() bool { return redirected.Load() >= 5 || len(flushed) > 0 })
 				assert.Zero(t, s.Stats().Completed)
 				assert.Zero(t, s.Stats().Failed)
 				assert.Equal(t, c.visits, visits.Load() > 0)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -61,7 +62,7 @@ func TestKilledEmulatorStartsAgainOnItsPort(t *testing.T) {
 	defer wg.Wait()
 	defer close(stop)
 	reaches := func(n *atomic.Int64, least int64) {
-		require.Eventually(t, func() bool { return n.Load() >= least }, 30*time.Second, time.Millisecond)
+		testkit.Eventually(t, func() bool { return n.Load() >= least })
 	}
 	reaches(&answered, 50)
 	require.NoError(t, e.cmd.Process.Kill())

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -200,11 +201,11 @@ func TestAMarkThatHasWaitedForASwapGoesByTheNewRecordWhateverTheDefaultIsolation
 // waits returns when so many wait for a lock.
 func waits(t *testing.T, db *sql.DB, many int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		var waiting int
 		err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()`).Scan(&waiting)
 		return err == nil && waiting >= many
-	}, 5*time.Second, 10*time.Millisecond)
+	})
 }
 
 func TestAMarkThatComesBehindAWaitingSwapLetsItGoFirst(t *testing.T) {

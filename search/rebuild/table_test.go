@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -303,14 +304,14 @@ func (x *table) check(t *testing.T, service *searchtest.Server) {
 // awaitTaps waits until both writers have made a Tap: a Tap is registered, and then the first one makes the record.
 func awaitTaps(t *testing.T, store Store) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		all, err := store.Writers(t.Context())
 		if err != nil || len(all) < 2 {
 			return false
 		}
 		r, err := store.Load(t.Context())
 		return err == nil && r.Version > 0
-	}, 20*time.Second, 10*time.Millisecond)
+	})
 }
 
 func TestARebuildFromATableInPostgreSQLBesideTwoWritersMissesNothing(t *testing.T) {

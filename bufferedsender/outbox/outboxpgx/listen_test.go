@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox/outboxpgx"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 const patience = 20 * time.Second
@@ -228,7 +229,7 @@ func TestAPeerThatIsDeadIsNoticed(t *testing.T) {
 	opts.SetPing(100 * time.Millisecond)
 	l, stop := follow(t, nil, opts, hotels)
 	awaitWake(t, l, hotels)
-	require.Eventually(t, func() bool { return way.answered() > 20 }, patience, time.Millisecond, "pings are answered")
+	testkit.Eventually(t, func() bool { return way.answered() > 20 }, "pings are answered")
 	require.Zero(t, log.count("level="), "and change nothing")
 
 	way.freeze() // no FIN, no RST: as a cable that was pulled
@@ -248,7 +249,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	awaitWake(t, l, hotels)
 	require.ErrorIs(t, l.Run(t.Context()), outboxpgx.ErrRunning)
 	stop()
-	require.Eventually(t, func() bool { return len(db.listeners(t)) == 0 }, patience, 10*time.Millisecond, "its connection is closed")
+	testkit.Eventually(t, func() bool { return len(db.listeners(t)) == 0 }, "its connection is closed")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // aside are the ways in which a key stays in a queue while others pass.
@@ -114,7 +115,7 @@ func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {
 	}
 	_, err := q.Reserve(t.Context(), want(3))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.log.next != nil }, time.Minute, time.Millisecond)
+	testkit.Eventually(t, func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.log.next != nil })
 	d.Crash(everything)
 	options, err := opts.withDefaults()
 	require.NoError(t, err)

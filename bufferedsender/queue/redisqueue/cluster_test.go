@@ -17,6 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/queuetest"
 	"github.com/go-azsearch/azsearch/internal/queuehistory"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -102,7 +103,7 @@ func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
 		}
 	}
 	before := l.sent.Load()
-	require.Eventually(t, func() bool { return l.sent.Load() > before+100 }, 20*time.Second, 5*time.Millisecond, "it goes on")
+	testkit.Eventually(t, func() bool { return l.sent.Load() > before+100 }, "it goes on")
 	l.end()
 	for {
 		leases := take(t, q, 1000)
@@ -170,15 +171,15 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 		victim = c.Master(t, c.Slot(t, q.shards[shard].keys[0]))
 	}
 	l := startLoad(t, q, false)
-	require.Eventually(t, func() bool { return l.added.Load() > 200 }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return l.added.Load() > 200 })
 	victim.Kill(t)
 	start := time.Now()
 	// The master that takes over has no replica until the dead one is back.
-	require.Eventually(t, func() bool { return !slices.Contains(c.Masters(t), victim) && c.Ready() }, 30*time.Second, 20*time.Millisecond)
+	testkit.Eventually(t, func() bool { return !slices.Contains(c.Masters(t), victim) && c.Ready() })
 	t.Logf("the cluster has failed over after %v", time.Since(start))
 	victim.Restart(t)
 	before := l.added.Load()
-	require.Eventually(t, func() bool { return l.added.Load() > before+100 }, 30*time.Second, 5*time.Millisecond)
+	testkit.Eventually(t, func() bool { return l.added.Load() > before+100 })
 	l.end()
 	var keys []string
 	for k := range l.keys {
@@ -219,7 +220,7 @@ func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) 
 	require.Len(t, zombies, 30)
 	master.Kill(t)
 	replica.Cont(t)
-	require.Eventually(t, func() bool { return slices.Contains(c.Masters(t), replica) && c.Ready() }, 30*time.Second, 20*time.Millisecond)
+	testkit.Eventually(t, func() bool { return slices.Contains(c.Masters(t), replica) && c.Ready() })
 
 	add(t, q, "later")
 	there, err := q.Contains(t.Context(), append(had, lacks...)...)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/rebuild"
@@ -201,10 +202,10 @@ func TestASenderThatStartsWhileItsServerIsFullDrainsTheQueue(t *testing.T) {
 			}
 			sender, err := bufferedsender.New(indexer, &opts)
 			require.NoError(t, err)
-			require.Eventually(t, func() bool {
+			testkit.Eventually(t, func() bool {
 				s, err := q.Stats(t.Context())
 				return err == nil && s.Waiting+s.Leased == 0
-			}, time.Minute, 10*time.Millisecond, "the queue is not drained")
+			}, "the queue is not drained")
 			more := sendertest.Hotels("more", 50)
 			require.NoError(t, sender.UploadDocuments(t.Context(), more...))
 			require.NoError(t, sender.Flush(t.Context(), nil))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,7 @@ func TestFullServerDoesNotHideThatTheCallWasKept(t *testing.T) {
 	_, err := q.Append(ctx, call)
 	require.ErrorIs(t, err, queue.ErrUnknown)
 	server.Cont(t)
-	require.Eventually(t, func() bool { return there(t, q, "a") }, 5*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return there(t, q, "a") })
 	server.CLI(t, "CONFIG", "SET", "maxmemory", "1mb")
 	_, err = q.Append(t.Context(), call)
 	t.Log(err)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/rediskit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
@@ -48,9 +48,9 @@ func TestRefusalsOfAServerThatMayEndAreTriedAgain(t *testing.T) {
 				<-done
 				require.NoError(t, c.Close())
 			})
-			require.Eventually(t, func() bool {
+			testkit.Eventually(t, func() bool {
 				return redis.HasErrorPrefix(c.Get(t.Context(), "x").Err(), "BUSY")
-			}, 10*time.Second, time.Millisecond)
+			})
 		}, true, true},
 		"MISCONF": {brokenSnapshots(t), failsToSave, false, false},
 	} {
@@ -103,9 +103,9 @@ func failsToSave(t *testing.T, s *servers.RedisServer) {
 	t.Helper()
 	s.CLI(t, "CONFIG", "SET", "save", "3600 1000000")
 	s.CLI(t, "BGSAVE")
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		return strings.Contains(s.CLI(t, "INFO", "persistence"), "rdb_last_bgsave_status:err")
-	}, 10*time.Second, 5*time.Millisecond)
+	})
 }
 
 func TestAServerThatCannotSaveToItsDiskIsNamedAndKeepsNothing(t *testing.T) {

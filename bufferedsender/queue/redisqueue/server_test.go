@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 )
@@ -434,7 +435,7 @@ func TestWatcherIsWokenByOthersAndByTime(t *testing.T) {
 			t.Fatal("not woken")
 		}
 	}
-	require.Eventually(t, func() bool { return c2.PubSubNumSub(t.Context(), a.channel).Val()[a.channel] == 1 }, 10*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return c2.PubSubNumSub(t.Context(), a.channel).Val()[a.channel] == 1 })
 	add(t, b, "a")
 	wait(10 * time.Second)
 	leases, err := b.Reserve(t.Context(), queue.Want{Token: queue.NewID(), Keys: 1, Bytes: 1, For: 300 * time.Millisecond})
@@ -444,6 +445,6 @@ func TestWatcherIsWokenByOthersAndByTime(t *testing.T) {
 		<-woken
 	}
 	wait(10 * time.Second)
-	require.Eventually(t, func() bool { return len(take(t, a, 1)) == 1 }, 10*time.Second, 5*time.Millisecond)
+	testkit.Eventually(t, func() bool { return len(take(t, a, 1)) == 1 })
 	require.Len(t, commit(t, b, leases), 1, "a zombie settles nothing")
 }

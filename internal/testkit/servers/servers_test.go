@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -64,7 +65,7 @@ func TestStoppedRedisAnswersAfterCont(t *testing.T) {
 	r.Stop(t)
 	require.Error(t, r.ping())
 	r.Cont(t)
-	require.Eventually(t, func() bool { return r.ping() == nil }, patience, 10*time.Millisecond)
+	testkit.Eventually(t, func() bool { return r.ping() == nil })
 }
 
 func TestPostgresIsStartedOnceForTheProcess(t *testing.T) {
@@ -83,7 +84,7 @@ func TestKilledPostgresComesBackWithItsData(t *testing.T) {
 		require.Error(t, r.ping())
 		require.Zero(t, r.PID())
 		for _, pid := range children {
-			require.Eventually(t, func() bool { return !alive(strconv.Itoa(pid)) }, patience, time.Millisecond)
+			testkit.Eventually(t, func() bool { return !alive(strconv.Itoa(pid)) })
 		}
 		r.Restart(t)
 		require.Equal(t, "1", r.SQL(t, url, "SELECT a FROM t"+strconv.Itoa(i)))
@@ -111,9 +112,9 @@ func TestKillEndsTheQueriesOfPostgres(t *testing.T) {
 	query := exec.Command(r.Program("psql"), "-X", "-d", r.URL("postgres"), "-c",
 		"DO $$ BEGIN LOOP END LOOP; END $$") // notices nothing by itself
 	require.NoError(t, query.Start())
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		return r.SQL(t, "postgres", "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %'") == "1"
-	}, patience, 10*time.Millisecond)
+	})
 	r.Kill(t)
 	require.Error(t, query.Wait())
 	r.Restart(t)
@@ -153,7 +154,7 @@ func TestStoppedPostgresAnswersAfterCont(t *testing.T) {
 	}
 	r.Cont(t)
 	require.Equal(t, "1", <-answers)
-	require.Eventually(t, func() bool { return r.ping() == nil }, patience, 10*time.Millisecond)
+	testkit.Eventually(t, func() bool { return r.ping() == nil })
 	require.NoError(t, in.Close())
 	_, more := <-answers
 	require.False(t, more)
@@ -239,9 +240,9 @@ func TestServersDieWithTheirParent(t *testing.T) {
 	for _, pid := range children {
 		pids = append(pids, strconv.Itoa(pid))
 	}
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		return !slices.ContainsFunc(pids, alive)
-	}, patience, 10*time.Millisecond, "of %v some are left", pids)
+	}, "of %v some are left", pids)
 	require.NoFileExists(t, f[3]+"/data/postmaster.pid", "it has not tidied up")
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -235,12 +236,12 @@ func TestATapOfBeforeALossGoesByTheRecordThatWasMadeAfterIt(t *testing.T) {
 	}
 	before := func() error { return tap.Before(t.Context(), []string{"k"}) }
 	// It reads the record when it has known it for a second while nothing was being rebuilt.
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		require.NoError(t, before())
 		keys, err := s.Marked(t.Context(), 1, 10)
 		require.NoError(t, err)
 		return len(keys) == 1
-	}, 20*time.Second, 10*time.Millisecond)
+	})
 	require.NoError(t, client.Del(t.Context(), s.keys...).Err())
 	require.ErrorContains(t, before(), "the record is gone")
 	w.tap(s, "b", "hotels-0")

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/rediskit"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/search/rebuild"
 	"github.com/go-azsearch/azsearch/search/rebuild/internal/storetest"
@@ -288,19 +289,19 @@ func pair(t *testing.T) (master, replica *servers.RedisServer) {
 	master, replica = servers.NewRedis(t, "--repl-diskless-sync-delay", "0"), servers.NewRedis(t)
 	host, port, _ := strings.Cut(master.Addr(), ":")
 	replica.CLI(t, "REPLICAOF", host, port)
-	require.Eventually(t, func() bool { return strings.Contains(replica.CLI(t, "INFO", "replication"), "master_link_status:up") }, 20*time.Second, 10*time.Millisecond)
+	testkit.Eventually(t, func() bool { return strings.Contains(replica.CLI(t, "INFO", "replication"), "master_link_status:up") })
 	return master, replica
 }
 
 // confirmsAll returns when the replica has told the master that it has all.
 func confirmsAll(t *testing.T, master *servers.RedisServer) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	testkit.Eventually(t, func() bool {
 		info := master.CLI(t, "INFO", "replication")
 		_, offset, _ := strings.Cut(info, "master_repl_offset:")
 		offset, _, _ = strings.Cut(offset, "\r")
 		return strings.Contains(info, "offset="+offset+",")
-	}, 20*time.Second, 10*time.Millisecond)
+	})
 }
 
 func TestAReplicaIsNotRead(t *testing.T) {
@@ -417,12 +418,12 @@ func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
 		}
 		done <- nil
 	}()
-	require.Eventually(t, func() bool { return n.Load() > 200 }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return n.Load() > 200 })
 	victim.Kill(t)
-	require.Eventually(t, func() bool { return !slices.Contains(c.Masters(t), victim) && c.Ready() }, 30*time.Second, 20*time.Millisecond)
+	testkit.Eventually(t, func() bool { return !slices.Contains(c.Masters(t), victim) && c.Ready() })
 	victim.Restart(t)
 	before := n.Load()
-	require.Eventually(t, func() bool { return n.Load() > before+100 }, 30*time.Second, 5*time.Millisecond)
+	testkit.Eventually(t, func() bool { return n.Load() > before+100 })
 	stop()
 	require.NoError(t, <-done)
 	got, err := s.Load(t.Context())
@@ -466,7 +467,7 @@ func TestASlotThatMovesUnderLoadLosesNoMark(t *testing.T) {
 		require.NoError(t, err)
 	}
 	before := n.Load()
-	require.Eventually(t, func() bool { return n.Load() > before+100 }, 20*time.Second, time.Millisecond)
+	testkit.Eventually(t, func() bool { return n.Load() > before+100 })
 	stop()
 	require.NoError(t, <-done)
 	keys, err := s.Marked(t.Context(), 1, 1_000_000)
