@@ -174,15 +174,21 @@ func (p *Pool) awaited() bool {
 	return false
 }
 
-// look takes their slots from requests that are late, while others wait, and sees to it that it is called again. mu
-// must be held.
+// waits reports whether a request of the member waits. Pool.mu must be held.
+func (m *Member) waits() bool {
+	return slices.ContainsFunc(m.places[:], func(p place) bool { return p.first != nil })
+}
+
+// look takes their slots from requests that are late, while others wait or more of the same member, and sees to it
+// that it is called again. mu must be held.
 func (p *Pool) look() (news told) {
-	if !p.awaited() {
+	if !slices.ContainsFunc(p.lines[:], func(l line) bool { return l.waiting > 0 }) {
 		return news
 	}
+	awaited := p.awaited()
 	now, next := time.Now(), time.Duration(-1)
 	for _, u := range p.uses {
-		if u.late || u.trial > 0 || u.work {
+		if u.late || u.trial > 0 || u.work || !awaited && !u.member.waits() {
 			continue
 		}
 		left := u.began.Add(p.lateAfter(u.member)).Sub(now)
@@ -197,7 +203,7 @@ func (p *Pool) look() (news told) {
 			next = left
 		}
 	}
-	if next >= 0 && p.watch == nil && p.awaited() {
+	if next >= 0 && p.watch == nil {
 		p.watch = time.AfterFunc(next, p.lookLater)
 	}
 	return news

@@ -65,6 +65,30 @@ func TestAMemberMayHaveOutOneRequestMoreThanWereAnsweredLately(t *testing.T) {
 	})
 }
 
+func TestAMemberWhoseFirstRequestHangsIsTriedAlthoughNobodyElseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := inTime(t, 1, 4)
+		m := stranger(t, p, "m")
+		_, first, ok, _ := asks(m)
+		require.True(t, ok)
+		began := time.Now()
+		second, _, ok, granted := asks(m)
+		require.False(t, ok)
+		<-granted
+		assert.Equal(t, lateAtLeast, time.Since(began))
+		trial, ok, err := second.Ask(models.ClassAssured1, 1)
+		require.NoError(t, err)
+		require.True(t, ok)
+		assert.Equal(t, trialAtLeast, trial.Trial())
+		trial.Release(true)
+		_, third, ok, _ := asks(m)
+		assert.True(t, ok, "it answers")
+		third.Release(true)
+		first.Release(false)
+		assert.Zero(t, p.Stats().Late)
+	})
+}
+
 func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := inTime(t, 1, 1)
