@@ -167,6 +167,7 @@ func (b *book) finish() {
 
 // Those that a later row replaces are deleted.
 func TestRowsOfKeysThatWaitAreSentInTheirOrder(t *testing.T) {
+	testkit.Long(t)
 	refills := 0
 	for seed := range uint64(300) {
 		b := &book{rnd: rand.New(rand.NewPCG(seed, 1)), d: newDesk(false), truth: map[string]map[string]int64{}, index: map[string]map[string]int64{}, now: time.Now()}

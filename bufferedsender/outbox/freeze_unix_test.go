@@ -16,6 +16,7 @@ import (
 // A process that is frozen for longer than its lease and wakes up in the middle of a request
 // changes nothing any more, neither in the index nor in the table.
 func TestAProcessThatWasFrozenPastItsLeaseSendsNothing(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	r := newRig(t, newPostgres(t))
 	c := r.child(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,6 +46,7 @@ func alone(t *testing.T) string {
 }
 
 func TestMigrateThatGetsNoLockSaysSoAndChangesNothing(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	for name, row := range map[string]struct {
 		lack     string

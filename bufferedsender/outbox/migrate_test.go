@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -115,6 +116,7 @@ func TestTablesOfANewerVersionAreRefused(t *testing.T) {
 }
 
 func TestCheckSaysWhatIsMissingAndMigrateBringsItBack(t *testing.T) {
+	testkit.Long(t)
 	rows := map[string]struct {
 		damage   string
 		says     []string

@@ -75,6 +75,7 @@ func TestPartitionsAreOfferedToPostgreSQLAlone(t *testing.T) {
 }
 
 func TestTheSchemaOfPartitionsIsWhatMigrateMakes(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	db := newRotating(t)
 	require.NoError(t, Check(t.Context(), db, PostgreSQL, rotating))
@@ -235,6 +236,7 @@ func TestARelayEmptiesPartitionsThatItHasLeft(t *testing.T) {
 
 // The table becomes one with partitions while it is written to and relays work: nothing is lost, rights stay.
 func TestATableInUseGetsPartitions(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	role := fmt.Sprintf("app_%d", time.Now().UnixNano())
 	r.db.exec(t, `CREATE ROLE `+role+` LOGIN`, `GRANT INSERT, SELECT ON azsearch_outbox TO `+role, `GRANT SELECT ON azsearch_outbox TO PUBLIC`,
@@ -299,6 +301,7 @@ func TestATableInUseGetsPartitions(t *testing.T) {
 }
 
 func TestPartitionsAreMadeOfAllOrNothing(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	r := newRig(t, newPostgres(t))
 	tx := r.begin(t)
@@ -379,6 +382,7 @@ func TestThePartitionWhoseTurnComesNextIsNotEmptied(t *testing.T) {
 }
 
 func TestWhatLargeDocumentsLeaveBehindGoesAway(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newRotating(t))
 	r.db.turned(t, 1)
 	r.db.exec(t, `INSERT INTO azsearch_outbox (queue, key, op, body) SELECT 'other', 'k' || n, 'upload', (SELECT string_agg(md5(n::text || m::text), '') FROM generate_series(1, 1000) m) FROM generate_series(1, 500) n`,

@@ -59,6 +59,7 @@ func TestASequenceThatIsBehindIsNamedByARelayThatRuns(t *testing.T) {
 
 // A role that sends rows, and writes none, cannot have keys read again: the log says so, and the relay works.
 func TestARoleThatMustNotWriteRowsReloadsNoKeys(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	r := newRig(t, newPostgres(t))
 	_, app := r.db.as(t, `GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public`, `GRANT INSERT ON azsearch_outbox_lease, azsearch_outbox_nonce`,
@@ -117,6 +118,7 @@ func TestARelayEndsWhenItsFileIsReplacedOrRemoved(t *testing.T) {
 
 // A file that is overwritten by a copy keeps its name; the copy lacks what relays have written to it.
 func TestAFileThatIsRestoredIsReadFromItsBeginning(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	db := newSQLite(t)
 	r := newRig(t, db)

@@ -155,6 +155,7 @@ func (f *forgetful) indexHas(t *testing.T, keys, v int) {
 // Its log is flushed up to version 1: what comes after it is confirmed, and lost. The numbers of the lost rows are
 // given again, below the last one that the relay has read.
 func TestRowsWithNumbersThatALostRowHadAreSent(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	f := newForgetful(t)
 	f.relay(t, RelayOptions{})
@@ -177,6 +178,7 @@ func TestRowsWithNumbersThatALostRowHadAreSent(t *testing.T) {
 
 // The relay has read versions that the server loses; the service applies none before the server is back.
 func TestNothingThatWasReadBeforeAServerWentBackIsSentAfterwards(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	f := newForgetful(t)
 	r := f.relay(t, RelayOptions{})
@@ -200,6 +202,7 @@ func TestNothingThatWasReadBeforeAServerWentBackIsSentAfterwards(t *testing.T) {
 
 // Nothing is written after the crash: only the relay knows of which keys the index has more than the table.
 func TestKeysOfWhichTheIndexMayBeAheadAreReadAgain(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	f := newForgetful(t)
 	f.relay(t, RelayOptions{Loader: f.loader()})
@@ -222,6 +225,7 @@ func TestKeysOfWhichTheIndexMayBeAheadAreReadAgain(t *testing.T) {
 
 // The standby has not got what was committed last, and writers use it before the relay does.
 func TestAStandbyThatIsBehindIsReadFromItsBeginning(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	f := newForgetful(t)
 	r := f.relay(t, RelayOptions{Loader: f.loader()})
@@ -258,6 +262,7 @@ func TestAStandbyThatIsBehindIsReadFromItsBeginning(t *testing.T) {
 
 // A lost connection is not another server; a backend that is killed has the server recover, and lose commits.
 func TestALostConnectionOnlyHasTheRelayAskAgain(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	f := newForgetful(t)
 	r := f.relay(t, RelayOptions{})
@@ -287,6 +292,7 @@ func TestALostConnectionOnlyHasTheRelayAskAgain(t *testing.T) {
 // The nonce of a dump that is restored in the same server is the same, and so is that of a copy of a server that was
 // shut down.
 func TestACopyHasAnIdentityOfItsOwn(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server := servers.NewPostgres(t)
 	from, to := server.Database(t), server.Database(t)

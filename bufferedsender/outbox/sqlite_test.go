@@ -90,6 +90,7 @@ func (c *noting) since(n int) (all, setUp int) {
 }
 
 func TestAnIdleRelayAsksTheDatabaseSeldom(t *testing.T) {
+	testkit.Long(t)
 	for name, row := range map[string]struct {
 		wake bool
 		most int // in ten minutes
@@ -422,6 +423,7 @@ func killedSender(address string, client *http.Client) (*bufferedsender.Buffered
 }
 
 func TestAProcessThatIsKilledLosesNothingCommittedAndSendsNothingRolledBack(t *testing.T) {
+	testkit.Long(t)
 	db := newSQLite(t)
 	db.exec(t, `CREATE TABLE app (id text PRIMARY KEY, n integer)`)
 	service := searchtest.NewServer(&searchtest.Options{KeepContents: true})

@@ -312,6 +312,7 @@ func TestLagSeesTheOldestTransaction(t *testing.T) {
 
 // What is open in another database does not keep anything from being cleaned up in this one.
 func TestLagDoesNotSeeTransactionsOfOtherDatabases(t *testing.T) {
+	testkit.Long(t)
 	db, other := newPostgres(t), newPostgres(t)
 	tx, err := other.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -16,6 +17,7 @@ import (
 func confirming(models.RawAction) models.Outcome { return models.Outcome{} }
 
 func TestARelayThatSettlesNothingGivesItsRangesToOneThatWorks(t *testing.T) {
+	testkit.Long(t)
 	denied := func(models.RawAction) models.Outcome { return failing(models.ReasonUnreachable) } // a 403, for example
 	loader := LoadRaw(func(context.Context, []string) ([]models.RawAction, error) { return nil, nil })
 	for name, of := range map[string]struct {

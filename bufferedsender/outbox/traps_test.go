@@ -49,6 +49,7 @@ func (c *cursor) read(t testing.TB, r *rig) (keys []string) {
 }
 
 func TestARowThatCommitsAfterLaterOnesIsSent(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()
 	slow := r.begin(t)
@@ -72,6 +73,7 @@ func TestARowThatCommitsAfterLaterOnesIsSent(t *testing.T) {
 }
 
 func TestADeleteUpToANumberWouldLoseALateRow(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()
 	slow := r.begin(t)
@@ -108,6 +110,7 @@ func TestADeleteUpToANumberWouldLoseALateRow(t *testing.T) {
 }
 
 func TestATransactionThatStaysOpenDelaysNobodyElse(t *testing.T) {
+	testkit.Long(t)
 	for _, of := range []struct {
 		name, statement string
 	}{
@@ -147,6 +150,7 @@ func TestATransactionThatStaysOpenDelaysNobodyElse(t *testing.T) {
 
 // A transaction that is prepared has another name afterwards, and still holds numbers.
 func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()
 	conn, err := r.db.Conn(ctx)
@@ -182,6 +186,7 @@ func TestAPreparedTransactionIsWaitedForByTheFloor(t *testing.T) {
 // What a poll finds is compared with what has been committed before it, with transactions that begin, write, end and
 // are prepared in any order.
 func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	ctx, seed := t.Context(), uint64(15)
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -264,6 +269,7 @@ func TestEveryRowIsReadByThePollAfterItsCommit(t *testing.T) {
 
 // The order of numbers is the order of the truth only if the entity is locked first.
 func TestARowBeforeItsEntityGetsTheOrderWrong(t *testing.T) {
+	testkit.Long(t)
 	for _, way := range []struct {
 		name  string
 		write func(ctx context.Context, r *rig, tx *sql.Tx, v int, wait func()) error
@@ -349,6 +355,7 @@ func (r *rig) loader() Loader {
 // Workers that each lock the next row, as most queues on PostgreSQL do, send two changes of a key at
 // the same time.
 func TestSkipLockedReordersAKeyAndTheRelaysDoNot(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()
 	for v := 1; v <= 2; v++ {
@@ -379,6 +386,7 @@ func TestSkipLockedReordersAKeyAndTheRelaysDoNot(t *testing.T) {
 }
 
 func TestBackendsThatAreTerminatedInTheMiddleOfARequestLoseNothing(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()
 	var once sync.Once
@@ -418,6 +426,7 @@ func TestConnectionsToAReaderAreDropped(t *testing.T) {
 }
 
 func TestTransactionsOfTheCallerThatFailLeaveNothing(t *testing.T) {
+	testkit.Long(t)
 	r := newRig(t, newPostgres(t))
 	r.db.SetMaxOpenConns(20)
 	ctx := t.Context()
@@ -538,6 +547,7 @@ func TestTwentyWritersAndRelaysThatComeAndGoEndWithTheSameIndex(t *testing.T) {
 
 // The database goes down at once and comes back, under load, twice.
 func TestADatabaseThatCrashesUnderLoadLosesNoCommittedRow(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server := servers.NewPostgres(t)
 	r := newRig(t, open(t, PostgreSQL, server.Database(t)))
@@ -590,6 +600,7 @@ func TestADatabaseThatCrashesUnderLoadLosesNoCommittedRow(t *testing.T) {
 
 // Others that read by transaction ids deliver nothing after a restore, because those begin again.
 func TestADumpThatIsRestoredInTheMiddleGoesOn(t *testing.T) {
+	testkit.Long(t)
 	server := servers.Postgres(t)
 	r := newRig(t, newPostgres(t))
 	ctx := t.Context()

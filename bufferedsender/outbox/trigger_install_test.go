@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -197,6 +198,7 @@ func TestATriggerThatGetsNoLockSaysSoAndTheOldOneStays(t *testing.T) {
 }
 
 func TestALockIsWaitedForTwoSecondsUnlessTheSessionSaysOtherwise(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	db := newPostgres(t)
 	table := db.withApp(t)
@@ -257,6 +259,7 @@ func TestATriggerIsRefusedWhereThereIsNoOutbox(t *testing.T) {
 
 // Each of many processes that start behind a long transaction would stop the writers once more.
 func TestManyProcessesThatGetNoLockStopWritersOnce(t *testing.T) {
+	testkit.Long(t)
 	db := newPostgres(t)
 	table := db.withApp(t)
 	tx, err := db.BeginTx(t.Context(), nil)

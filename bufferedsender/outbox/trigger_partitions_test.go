@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +15,7 @@ import (
 
 // A table that had a trigger becomes a partition of a table that has one too, so each write leaves two rows.
 func TestATableThatBecomesAPartitionHasOneTriggerAgain(t *testing.T) {
+	testkit.Long(t)
 	for _, asked := range []string{"old", "app", "both"} {
 		t.Run("EnsureTrigger of "+asked, func(t *testing.T) {
 			db := newPostgres(t)
@@ -85,6 +87,7 @@ func TestARoleThatMayOnlyCreateTriggersCreatesOne(t *testing.T) {
 
 // The lock_timeout of PostgreSQL is for each partition, and writers wait behind the first lock.
 func TestPartitionsThatAreWrittenToStopWritersNoLongerThanOneTable(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	db := newPostgres(t)
 	db.exec(t, `CREATE TABLE app (id text, v integer) PARTITION BY LIST (v)`)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
@@ -13,6 +14,7 @@ import (
 // These tests begin with a trigger that a person, or an older version of this package, has left.
 
 func TestADisabledTriggerIsAnErrorAndStaysDisabled(t *testing.T) {
+	testkit.Long(t)
 	db := newPostgres(t)
 	table := db.withApp(t)
 	applied(t, db, table)

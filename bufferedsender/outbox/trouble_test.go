@@ -39,6 +39,7 @@ func (b *lockedBuffer) String() string {
 
 // Whoever has all connections of the pool keeps the relay from working: it says so, and when that is over.
 func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	db := newPostgres(t)
 	config, err := pgxpool.ParseConfig(db.url)

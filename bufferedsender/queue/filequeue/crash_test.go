@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -227,6 +228,7 @@ func logOf64K(t *testing.T) (files map[string]string, begin int, ends []int) {
 // TestAFlippedByteIsNeverTakenForWhatWasWritten flips every byte of a log: what was synced before something else
 // was written is refused, the last call may be cut off, and Repair salvages all other calls.
 func TestAFlippedByteIsNeverTakenForWhatWasWritten(t *testing.T) {
+	testkit.Long(t)
 	files, begin, ends := logOf64K(t)
 	name := segmentName(1)
 	whole := []byte(files[name][:ends[len(ends)-1]])

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -17,6 +18,7 @@ var lives = 300
 // TestManyLivesOnOneDisk has a queue killed and its machine crash, again and again, at any operation of the
 // disk, the opening included.
 func TestManyLivesOnOneDisk(t *testing.T) {
+	testkit.Long(t)
 	for seed := range lives {
 		synctest.Test(t, func(t *testing.T) {
 			r := seeded(uint64(seed) + 1000)

@@ -8,10 +8,12 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 )
 
 func TestOneParkedKeyKeepsNoMemoryOfMillions(t *testing.T) {
+	testkit.Long(t)
 	b := book.New[ref](time.Now())
 	now := time.Now()
 	live := func() uint64 {
