@@ -110,8 +110,9 @@ type Options[T any] struct {
 	// Share is the sender's part in a pool: then its requests take slots that it has in common with others, and what
 	// it keeps takes room that is bounded together with theirs, if the pool bounds it. Each request has one slot, and
 	// none is held while the sender waits, is paused, or its breaker is open. MaxInFlight is then for each class by
-	// itself; keep it below the number of slots, because a request that hangs has its slot until RequestTimeout. A
-	// sender that does not flush by itself (DisableAutoFlush) has its floor of room and no more. The sender does not
+	// itself; keep it below the number of slots, so that an index that begins to hang does not have all of them. When
+	// requests hang it sends small ones without a slot to find out whether it is answered, one at a time, and one more
+	// than MaxInFlight. A sender that does not flush by itself (DisableAutoFlush) has its floor of room and no more. The sender does not
 	// leave the pool. Defaults to none.
 	Share *pool.Member
 	// Class is how urgent the actions are, unless the context of an adding call says

@@ -113,11 +113,17 @@ func (r sharedRoom) Quit() { r.room.Quit() }
 func (r sharedRoom) Floor() (items int, bytes int64) { return r.room.Floor() }
 
 // Free implements publisher.Slots.
-func (s *share) Free(class uint8, bytes int) (free, trial bool) {
+func (s *share) Free(class uint8, bytes int) (free bool, trial int) {
 	at := &s.seats[class]
-	free = s.ask(at, class, bytes)
-	return free, free && at.slot.Trial() > 0
+	if !s.ask(at, class, bytes) {
+		return false, 0
+	}
+	_, trial = at.slot.Trial()
+	return true, trial
 }
+
+// Doubted implements publisher.Slots.
+func (s *share) Doubted() bool { return s.member.Doubted() }
 
 // ask asks for a slot, unless there is one in hand.
 func (s *share) ask(at *seat, class uint8, bytes int) bool {
@@ -176,7 +182,8 @@ func (s *share) Take(class uint8, bytes int) (publisher.Slot, bool) {
 		return nil, false
 	}
 	at.has = false
-	return &sharedSlot{given: at.slot, trial: at.slot.Trial()}, true
+	trial, _ := at.slot.Trial()
+	return &sharedSlot{given: at.slot, trial: trial}, true
 }
 
 // Quit implements publisher.Slots.

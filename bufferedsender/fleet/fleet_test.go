@@ -417,13 +417,13 @@ func TestTheSlotsFollowTheTuningOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
 		f := newFleet(t, s, &Options{Tuning: onlyTwo{}})
-		assert.Equal(t, 1, f.Pool().Limit(), "what it begins with")
+		assert.Equal(t, 1, f.Pool().Stats().Slots, "what it begins with")
 		for _, name := range []string{"a", "b", "c"} {
 			one := senderOf(t, f, name, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 8}})
 			upload(t, one, 100)
 		}
 		require.NoError(t, f.Flush(t.Context()))
-		assert.Equal(t, 2, f.Pool().Limit())
+		assert.Equal(t, 2, f.Pool().Stats().Slots)
 		assert.Equal(t, 5, senderOf(t, f, "a", nil).Stats().BatchActionsLimit)
 	})
 }

@@ -17,12 +17,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hung is a service whose indexes can stop to answer, without an end.
+// fault says which requests of an index hang without an end: the nth, of so many bytes.
+type fault func(nth, bytes int64) bool
+
+var (
+	all     fault = func(int64, int64) bool { return true }
+	batches fault = func(_, bytes int64) bool { return bytes > 200 } // single documents are answered
+	half    fault = func(nth, _ int64) bool { return nth%2 == 0 }
+)
+
+// hung is a service whose indexes can stop to answer.
 type hung struct {
 	*service
 	took  map[string]time.Duration // by index, usual for others
-	hangs sync.Map                 // of indexes, whatever the value
-	most  atomic.Int64             // requests that were under way together
+	hangs sync.Map                 // the faults of indexes
+	sent  atomic.Int64
+	most  atomic.Int64 // requests that were under way together
 	now   atomic.Int64
 }
 
@@ -38,7 +48,11 @@ func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
 				break
 			}
 		}
-		if _, is := h.hangs.Load(index); is {
+		bytes, err := body.Seek(0, io.SeekEnd)
+		if err == nil {
+			_, err = body.Seek(0, io.SeekStart)
+		}
+		if f, is := h.hangs.Load(index); err != nil || is && f.(fault)(h.sent.Add(1), bytes) {
 			<-ctx.Done()
 			return models.IndexDocumentsResult{}, ctx.Err()
 		}
@@ -54,6 +68,7 @@ func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
 // busy are senders that always have something to send.
 type busy struct {
 	t       *testing.T
+	most    int // requests of each under way
 	fleet   *Fleet
 	senders map[string]*bufferedsender.BufferedSender[hotel]
 	stop    context.CancelFunc
@@ -66,13 +81,13 @@ const (
 )
 
 func newBusy(t *testing.T, h *hung) *busy {
-	return &busy{t: t, fleet: newFleet(t, h, nil), senders: map[string]*bufferedsender.BufferedSender[hotel]{}}
+	return &busy{t: t, most: 8, fleet: newFleet(t, h, nil), senders: map[string]*bufferedsender.BufferedSender[hotel]{}}
 }
 
 // begin has an index get documents until the test ends.
 func (b *busy) begin(names ...string) {
 	for _, name := range names {
-		s := senderOf(b.t, b.fleet, name, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: batchOfBusy, MaxInFlight: 8, MaxBufferedActions: 20 * batchOfBusy}})
+		s := senderOf(b.t, b.fleet, name, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: batchOfBusy, MaxInFlight: b.most, MaxBufferedActions: 20 * batchOfBusy}})
 		b.senders[name] = s
 		ctx, stop := context.WithCancel(b.t.Context())
 		before := b.stop
@@ -112,20 +127,26 @@ func indexes(from, to int) (names []string) {
 
 // Indexes that do not answer keep the slots of the pool for a moment only, for as long as they hang.
 func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
-	for _, c := range []struct {
+	for name, c := range map[string]struct {
+		fault fault
 		hang  int
+		most  int
 		least float64 // of what the others did before
-	}{{1, 0.95}, {4, 0.8}, {10, 0.8}} {
-		t.Run(fmt.Sprint(c.hang, " of 20"), func(t *testing.T) {
+	}{
+		"1 of 20": {all, 1, 8, 0.95}, "4 of 20": {all, 4, 8, 0.8}, "10 of 20": {all, 10, 8, 0.8}, "1 of 20, one at a time": {all, 1, 1, 0.95},
+		"batches of 4": {batches, 4, 4, 0.8}, "batches of 10": {batches, 10, 3, 0.8}, "every second of 4": {half, 4, 4, 0.8}, "every second of 10": {half, 10, 3, 0.8},
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &hung{service: newService()}
 				b := newBusy(t, h)
+				b.most = c.most
 				bad, good := indexes(0, c.hang), indexes(c.hang, 20)
 				b.begin(append(bad, good...)...)
 				time.Sleep(5 * time.Second)
 				before := b.in(10*time.Second, good...)
 				for _, name := range bad {
-					h.hangs.Store(name, true)
+					h.hangs.Store(name, c.fault)
 				}
 				time.Sleep(5 * time.Second)
 				minutes := 10
@@ -156,12 +177,53 @@ func TestAnIndexThatHangsWithAllSlotsGivesThemUpToThoseThatCome(t *testing.T) {
 		b := newBusy(t, h)
 		b.begin("alone")
 		time.Sleep(5 * time.Second)
-		h.hangs.Store("alone", true)
+		h.hangs.Store("alone", all)
 		time.Sleep(10 * time.Second)
 		others := indexes(0, 10)
 		b.begin(others...)
 		time.Sleep(5 * time.Second)
 		assert.GreaterOrEqual(t, b.in(time.Minute, others...), 0.8*4*batchOfBusy*float64(time.Second/usual), "four slots")
+		b.stop()
+		b.adding.Wait()
+	})
+}
+
+// Its first requests hang until their time is up, a minute, and it answers again after ten seconds.
+func TestAnIndexThatAnswersAgainIsFoundWhileItsLateRequestsHang(t *testing.T) {
+	for _, most := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &hung{service: newService()}
+			b := newBusy(t, h)
+			b.most = most
+			b.begin(indexes(0, 10)...)
+			time.Sleep(10 * time.Second)
+			h.hangs.Store("index-0", all)
+			time.Sleep(10 * time.Second)
+			h.hangs.Delete("index-0")
+			time.Sleep(5 * time.Second)
+			assert.GreaterOrEqual(t, b.in(10*time.Second, "index-0"), 0.6*b.in(10*time.Second, "index-1"))
+			b.stop()
+			b.adding.Wait()
+		})
+	}
+}
+
+// It answers after five seconds, as it always has; others after 50 ms.
+func TestASlowIndexLeavesFastOnesTheirRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fast := indexes(0, 19)
+		h := &hung{service: newService(), took: map[string]time.Duration{"slow": 5 * time.Second}}
+		for _, name := range fast {
+			h.took[name] = 50 * time.Millisecond
+		}
+		b := newBusy(t, h)
+		b.most = 3
+		b.begin(fast...)
+		time.Sleep(10 * time.Second)
+		alone := b.in(10*time.Second, fast...)
+		b.begin("slow")
+		time.Sleep(time.Minute)
+		assert.GreaterOrEqual(t, b.in(time.Minute, fast...), 0.8*alone)
 		b.stop()
 		b.adding.Wait()
 	})

@@ -72,7 +72,7 @@ func (f *Fleet) observe(provider metric.MeterProvider) (stop func(), err error) 
 			o.ObserveFloat64(worked, of.WorkTime.Seconds(), byClass[c])
 		}
 		o.ObserveInt64(late, int64(s.Late))
-		o.ObserveInt64(limit, int64(f.pool.Limit()))
+		o.ObserveInt64(limit, int64(s.Slots))
 		o.ObserveInt64(fallbacks, s.Fallbacks)
 		o.ObserveInt64(actions, int64(s.GrantedActions))
 		o.ObserveInt64(bytes, s.GrantedBytes)

@@ -8,8 +8,8 @@
 //
 // # What is promised
 //
-//   - A request that is not answered for long gives its slot to who waits, and its member sends one small request at
-//     a time until one is answered: indexes that hang do not stop the others.
+//   - A request that is not answered for long gives its slot to who waits, and its member sends one request at a time
+//     without a slot, small ones first, until they are answered: indexes that hang or are slow do not stop the others.
 //   - Never more slots are in use than there are, and one that is free is given to somebody who waits for
 //     it, unless it belongs to the other side of the pool.
 //   - Expedited has slots of its own and waits for no other class. Each of the other classes has one slot for certain

@@ -16,6 +16,9 @@ const (
 	// trialAtLeast, or trialOfOwn times the median of the member, is how long a trial may take.
 	trialAtLeast = 2 * time.Second
 	trialOfOwn   = 2
+	// trialProves is how many actions a trial may have whose answer ends the doubt. The first may have one, and each
+	// that is answered doubles it.
+	trialProves, mostRamp = 64, 1 << 20
 	// lookAgain is when to look after late slots that too many are late beside.
 	lookAgain = time.Second
 )
@@ -28,9 +31,11 @@ type use struct {
 	paid        paid
 	began       time.Time
 	trial       time.Duration // of a trial, which takes no slot: how long it may take; 0 otherwise
-	work        bool          // of Do, which takes as long as it takes
-	late        bool          // its slot went to others
-	at          int           // in uses
+	actions     int           // and how many actions it may have
+	seat        *Seat
+	work        bool // of Do, which takes as long as it takes
+	late        bool // its slot went to others
+	at          int  // in uses
 }
 
 // uses are the slots that are out. Those that are not out any more stay behind its end, and are used again: a slot
@@ -97,13 +102,23 @@ func (a *answers) since(then time.Time) (n int, many bool) {
 	return n, false
 }
 
-// lateAfter is how long a member's request is not late.
-func (p *Pool) lateAfter(m *Member) time.Duration {
-	return max(p.settings.late, lateOfPool*p.answered.median(), lateOfOwn*m.answered.median())
+// lateAfter is how long a request may take until its slot goes to others.
+func (p *Pool) lateAfter() time.Duration {
+	return max(p.settings.late, lateOfPool*p.answered.median())
 }
 
-// suspected reports whether requests of a member are late, and none has been answered since.
-func (m *Member) suspected() bool { return m.late > 0 && !m.proven }
+// doubtAfter is how long one of the member may take until the member is in doubt.
+func (p *Pool) doubtAfter(m *Member) time.Duration {
+	return max(p.lateAfter(), lateOfOwn*m.answered.median())
+}
+
+// Doubted reports whether the member is in doubt: it has requests that are late, and sends trials only, one at a time,
+// until they have shown that it is answered. A trial may be one request more than it would have under way otherwise.
+func (m *Member) Doubted() bool {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	return m.doubted
+}
 
 // admits reports whether a seat may have a slot when one is free. A member may have out, in each lane, one request
 // more than were answered lately: so an index that has stopped answering takes one slot at a time from the
@@ -113,7 +128,7 @@ func (p *Pool) admits(s *Seat) bool {
 	switch {
 	case s.bounded > 0:
 		return true // work
-	case m.suspected():
+	case m.doubted || m.late > 0 && p.moreLate+p.risky() >= p.slots():
 		return false
 	case m.out[s.lane] == 0:
 		return true // what a member has for certain
@@ -124,6 +139,16 @@ func (p *Pool) admits(s *Seat) bool {
 	}
 	n, many := m.answered.since(now.Add(-lateOfOwn * m.answered.median()))
 	return many || m.out[s.lane] <= n
+}
+
+// risky is how many slots members have that have late requests, too: those might become late as well. mu must be held.
+func (p *Pool) risky() (n int) {
+	for _, u := range p.uses {
+		if !u.late && !u.work && u.trial == 0 && u.member.late > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // order puts the places of a member among those that may be served, or takes them out. mu must be held.
@@ -138,10 +163,10 @@ func (p *Pool) orderIn(m *Member, lane models.Class) {
 	p.lines[lane].put(place, place.first != nil && p.admits(place.first))
 }
 
-// offerTrial has a request of a member that is suspected go without a slot, if one waits and no other trial is out:
-// nobody else could find out whether it answers again. mu must be held.
+// offerTrial has a request of a member in doubt go without a slot, if one waits and no other trial is out: nobody else
+// could find out whether it answers again. mu must be held.
 func (p *Pool) offerTrial(m *Member) (news told) {
-	if !m.suspected() || m.trial {
+	if !m.doubted || m.trial {
 		return news
 	}
 	for lane := range m.places {
@@ -188,23 +213,30 @@ func (p *Pool) look() (news told) {
 	awaited := p.awaited()
 	now, next := time.Now(), time.Duration(-1)
 	for _, u := range p.uses {
-		if u.late || u.trial > 0 || u.work || !awaited && !u.member.waits() {
+		if u.late && u.member.doubted || u.trial > 0 || u.work || !awaited && !u.member.waits() {
 			continue
 		}
-		left := u.began.Add(p.lateAfter(u.member)).Sub(now)
-		if left <= 0 {
-			if p.mayBeLate(u.member) {
-				news.append(p.giveUp(u))
-				continue
+		left := u.began.Add(p.doubtAfter(u.member)).Sub(now)
+		if left <= 0 && !u.member.doubted && !u.member.answeredSince(u.began) {
+			news.append(p.doubt(u))
+		}
+		if !u.late {
+			left = u.began.Add(p.lateAfter()).Sub(now)
+			if left <= 0 {
+				if p.mayBeLate(u.member) {
+					news.append(p.giveUp(u))
+				}
+				left = lookAgain
 			}
-			left = lookAgain
+		} else if left <= 0 {
+			continue
 		}
 		if next < 0 || left < next {
 			next = left
 		}
 	}
 	if next >= 0 && p.watch == nil {
-		p.watch = time.AfterFunc(next, p.lookLater)
+		p.watch = time.AfterFunc(min(next, p.lateAfter()), p.lookLater) // one that comes now may be late by then
 	}
 	return news
 }
@@ -219,7 +251,7 @@ func (p *Pool) lookLater() {
 
 // mayBeLate reports whether one more slot of a member may be late: one of each, and of all together as many more as
 // there are slots. So requests under way are bounded. mu must be held.
-func (p *Pool) mayBeLate(m *Member) bool { return m.late == 0 || p.moreLate < p.own+p.shared }
+func (p *Pool) mayBeLate(m *Member) bool { return m.late == 0 || p.moreLate < p.slots() }
 
 // giveUp takes its slot from a request that is late. mu must be held.
 func (p *Pool) giveUp(u *use) (news told) {
@@ -228,28 +260,53 @@ func (p *Pool) giveUp(u *use) (news told) {
 		p.moreLate++
 	}
 	p.late++
-	u.late, m.proven = true, false
+	u.late = true
 	m.out[u.lane]--
 	p.order(m)
-	news = p.offerTrial(m)
-	news.append(p.unuse(u.lane))
+	return p.unuse(u.lane)
+}
+
+// doubt begins when a request takes far longer than those of its member do. mu must be held.
+func (p *Pool) doubt(u *use) (news told) {
+	m := u.member
+	m.doubted, m.ramp = true, 1
+	p.order(m)
+	if news = p.offerTrial(m); !m.trial && u.seat.state == seatIdle {
+		news.add(u.seat) // it may ask for one
+	}
 	return news
+}
+
+// answeredSince reports whether a request of the member has been answered since then.
+func (m *Member) answeredSince(then time.Time) bool {
+	n, _ := m.answered.since(then)
+	return n > 0
+}
+
+// learn takes in how a request of a member has ended. mu must be held.
+func (p *Pool) learn(u *use, answered bool, took time.Duration) {
+	m, now := u.member, time.Now()
+	switch {
+	case u.work:
+	case u.trial > 0 && !answered:
+		m.ramp = 1
+	case u.trial > 0:
+		m.doubted = m.doubted && m.ramp < trialProves
+		m.ramp = min(2*m.ramp, mostRamp)
+	case answered:
+		m.doubted = false
+		m.answered.add(now, took)
+		p.answered.add(now, took)
+	}
 }
 
 // end notes that a slot is not out any more: used says whether there was a request, and answered whether it had an
 // answer. mu must be held.
 func (p *Pool) end(u *use, used, answered bool) (news told) {
-	m, now := u.member, time.Now()
-	took := now.Sub(u.began)
+	m, took := u.member, time.Since(u.began)
 	if used {
 		p.counts[u.class].worked(took)
-	}
-	if answered && !u.work {
-		m.proven = true
-		if u.trial == 0 {
-			m.answered.add(now, took)
-			p.answered.add(now, took)
-		}
+		p.learn(u, answered, took)
 	}
 	gone := *u
 	p.uses.remove(u)
@@ -268,12 +325,19 @@ func (p *Pool) end(u *use, used, answered bool) (news told) {
 		if !used {
 			p.repay(m, gone.lane, gone.bytes, gone.paid)
 		}
-		p.order(m)
-		return p.unuse(gone.lane)
+	}
+	for _, other := range p.uses { // whom late requests kept from having slots
+		if p.late > 0 && other.late {
+			p.order(other.member)
+		}
 	}
 	p.order(m)
 	news = p.offerTrial(m)
-	p.noteIdle()
-	news.append(p.dispatch())
+	if gone.trial > 0 || gone.late {
+		p.noteIdle()
+		news.append(p.dispatch())
+		return news
+	}
+	news.append(p.unuse(gone.lane))
 	return news
 }

@@ -79,11 +79,8 @@ func TestAMemberWhoseFirstRequestHangsIsTriedAlthoughNobodyElseWaits(t *testing.
 		trial, ok, err := second.Ask(models.ClassAssured1, 1)
 		require.NoError(t, err)
 		require.True(t, ok)
-		assert.Equal(t, trialAtLeast, trial.Trial())
+		assert.Equal(t, trialAtLeast, within(trial))
 		trial.Release(true)
-		_, third, ok, _ := asks(m)
-		assert.True(t, ok, "it answers")
-		third.Release(true)
 		first.Release(false)
 		assert.Zero(t, p.Stats().Late)
 	})
@@ -108,7 +105,7 @@ func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 
 		_, trial, ok, _ := asks(m)
 		require.True(t, ok, "a trial takes no slot of others")
-		assert.Equal(t, 2*time.Second, trial.Trial())
+		assert.Equal(t, 2*time.Second, within(trial))
 		_, _, ok, granted = asks(m)
 		assert.False(t, ok, "one trial at a time")
 		trial.Release(false)
@@ -118,27 +115,84 @@ func TestALateRequestGivesItsSlotToWhoWaits(t *testing.T) {
 	})
 }
 
-func TestATrialThatIsAnsweredEndsTheSuspicion(t *testing.T) {
+func within(s Slot) time.Duration {
+	d, _ := s.Trial()
+	return d
+}
+
+func TestTrialsThatAreAnsweredGrowAndEndTheDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := inTime(t, 1, 1)
 		m, other := stranger(t, p, "m"), stranger(t, p, "other")
 		_, late, _, _ := asks(m)
 		_, _, _, granted := asks(other)
 		<-granted
-		assert.Equal(t, time.Second, lateAtLeast)
-		_, trial, ok, _ := asks(m)
-		require.True(t, ok)
-		_, _, ok, granted = asks(m)
-		require.False(t, ok)
-		trial.Release(true)
-		select {
-		case <-granted:
-			t.Error("it waits for the slot that other has, as everybody does")
-		default:
+		require.True(t, m.Doubted())
+		try := func(answered bool) (actions int) {
+			_, trial, ok, _ := asks(m)
+			require.True(t, ok)
+			_, actions = trial.Trial()
+			trial.Release(answered)
+			return actions
 		}
+		assert.Equal(t, 1, try(true))
+		assert.Equal(t, 2, try(true))
+		assert.Equal(t, 4, try(false))
+		for actions := 1; actions <= trialProves; actions *= 2 {
+			require.True(t, m.Doubted())
+			assert.Equal(t, actions, try(true))
+		}
+		assert.False(t, m.Doubted())
+		_, _, ok, granted := asks(m)
+		require.False(t, ok, "it waits for the slot that other has, as everybody does")
 		other.Leave()
 		<-granted
 		late.Release(false)
+	})
+}
+
+func TestARequestThatEndsWithoutAnAnswerLeavesTheDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := inTime(t, 1, 1)
+		m, other := stranger(t, p, "m"), stranger(t, p, "other")
+		_, late, _, _ := asks(m)
+		seat, _, _, granted := asks(other)
+		<-granted
+		slot, _, _ := seat.Ask(models.ClassAssured1, 1)
+		late.Release(false)
+		slot.Release(true)
+		require.True(t, m.Doubted())
+		_, trial, ok, _ := asks(m)
+		require.True(t, ok)
+		assert.Positive(t, within(trial), "no slot of others is for finding out")
+		trial.Release(true)
+	})
+}
+
+func TestWhoTakesLongAndIsAnsweredLendsItsSlotWithoutADoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := inTime(t, 1, 1)
+		slow, other := stranger(t, p, "slow"), stranger(t, p, "other")
+		answers := func(m *Member, took time.Duration, many int) {
+			for range many {
+				_, slot, ok, _ := asks(m)
+				require.True(t, ok)
+				time.Sleep(took)
+				slot.Release(true)
+			}
+		}
+		answers(slow, 5*time.Second, 3)
+		answers(other, 20*time.Millisecond, 40)
+		_, slot, ok, _ := asks(slow)
+		require.True(t, ok)
+		began := time.Now()
+		_, _, _, granted := asks(other)
+		<-granted
+		assert.Equal(t, time.Second, time.Since(began))
+		assert.False(t, slow.Doubted())
+		time.Sleep(4 * time.Second)
+		slot.Release(true)
+		assert.False(t, slow.Doubted())
 	})
 }
 

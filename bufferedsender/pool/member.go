@@ -20,7 +20,8 @@ type Member struct {
 
 	out      [classes]int // slots of requests that are not late, by lane
 	late     int          // requests whose slots went to others
-	proven   bool         // one was answered since the last of them did
+	doubted  bool         // requests took too long, and trials have not shown yet that it is answered
+	ramp     int          // how many actions the next trial may have
 	trial    bool         // one is out, or granted
 	answered answers
 }
@@ -163,7 +164,7 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
 	l, m := &p.lines[lane], s.member
 	switch {
-	case s.bounded == 0 && m.suspected() && !m.trial:
+	case s.bounded == 0 && m.doubted && !m.trial:
 		m.trial, s.trial = true, true
 		p.waited(s, 0)
 		return s.slot(), true, nil
@@ -209,9 +210,9 @@ func (s *Seat) tell() { s.wake() }
 
 // slot returns that of the seat, which is out from now on. Pool.mu must be held.
 func (s *Seat) slot() Slot {
-	u := use{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, paid: s.paid, began: time.Now(), work: s.bounded > 0}
+	u := use{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, paid: s.paid, began: time.Now(), seat: s, work: s.bounded > 0}
 	if s.trial {
-		s.trial, u.trial = false, s.member.trialFor()
+		s.trial, u.trial, u.actions = false, s.member.trialFor(), s.member.ramp
 	}
 	return Slot{s.member.pool.uses.add(u)}
 }
@@ -250,9 +251,12 @@ func (s *Seat) Decline() {
 // Slot is the right to one request. The zero value is none.
 type Slot struct{ use *use }
 
-// Trial is how long the request may take, or 0: then that is for who sends it. Requests of the member are late, and
-// this one finds out whether it is answered again. Keep it small. That it is cut when its time is up says nothing.
-func (s *Slot) Trial() time.Duration { return s.use.trial }
+// Trial is how long the request may take and how many actions it may have, or 0 and 0: then that is for who sends it.
+// Requests of the member are late, and this one finds out whether it is answered again. That it is cut when its time is
+// up says nothing.
+func (s *Slot) Trial() (within time.Duration, actions int) {
+	return s.use.trial, s.use.actions
+}
 
 // Release ends the request: the slot goes to the next, unless it has gone already because the request was late.
 // answered says that the service has answered, whatever it said; false, that nothing came until the time was up. Done

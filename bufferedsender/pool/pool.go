@@ -118,10 +118,8 @@ func (p *Pool) SetLimit(n int) {
 	news.wake()
 }
 
-// Limit returns how many slots there are in all.
-func (p *Pool) Limit() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// slots is how many there are in all. mu must be held.
+func (p *Pool) slots() int {
 	if p.alone {
 		return 1
 	}

@@ -153,7 +153,7 @@ func TestAtALimitOfOneThereAreTurns(t *testing.T) {
 	p := newPool(t, slots(4, 4))
 	m := join(t, p, "m")
 	p.SetLimit(1)
-	require.Equal(t, 1, p.Limit())
+	require.Equal(t, 1, p.Stats().Slots)
 	first := m.takes(t, models.ClassAssured4)
 	q := &queue{t: t}
 	for range 3 {
@@ -174,7 +174,7 @@ func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
 	m := join(t, p, "m")
 	held := []*Slot{m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited), m.takes(t, models.ClassExpedited)}
 	p.SetLimit(4)
-	require.Equal(t, 4, p.Limit())
+	require.Equal(t, 4, p.Stats().Slots)
 	q := &queue{t: t}
 	q.asks(m, models.ClassExpedited, 1)
 	held[0].Release(true)
@@ -183,7 +183,7 @@ func TestALimitIsSharedByBothSidesAndLetsGoOfNobody(t *testing.T) {
 	require.Len(t, q.granted, 1)
 	m.takes(t, models.ClassBestEffort)
 	p.SetLimit(0)
-	require.Equal(t, 8, p.Limit())
+	require.Equal(t, 8, p.Stats().Slots)
 }
 
 func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
@@ -609,7 +609,7 @@ func TestNewNamesEveryProblem(t *testing.T) {
 	}
 	p, err := New(nil)
 	require.NoError(t, err)
-	require.Equal(t, defaultExpedited+defaultShared, p.Limit())
+	require.Equal(t, defaultExpedited+defaultShared, p.Stats().Slots)
 }
 
 func TestASlotCostsNoAllocation(t *testing.T) {

@@ -253,6 +253,6 @@ func TestALimitHoldsHoweverManySlotsThereAre(t *testing.T) {
 	p := newPool(t, slots(maxSlots, maxSlots))
 	for _, limit := range []int{1, 2, maxSlots, 2 * maxSlots} {
 		p.SetLimit(limit)
-		require.Equal(t, limit, p.Limit())
+		require.Equal(t, limit, p.Stats().Slots)
 	}
 }

@@ -54,8 +54,8 @@ type Stats struct {
 	Classes [classes]ClassStats
 	// Fallbacks is how often a class was asked for that there is none of, which is served as Expedited.
 	Fallbacks int64
-	// Members is how many there are.
-	Members int
+	// Members is how many there are, and Slots how many slots are in force, see SetLimit.
+	Members, Slots int
 	// Late is how many requests have not been answered for so long that their slots went to others.
 	Late int
 
@@ -82,7 +82,7 @@ func (b *budget) stats(s *Stats) {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Stats{Fallbacks: p.fellBack, Members: len(p.members), Late: p.late}
+	s := Stats{Fallbacks: p.fellBack, Members: len(p.members), Slots: p.slots(), Late: p.late}
 	for c := range s.Classes {
 		s.Classes[c] = p.counts[c].public()
 		s.Classes[c].InUse, s.Classes[c].Waiting = p.inUse[c], p.lines[c].waiting

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -74,6 +75,7 @@ func TestKeysThatAreNumbersAreRefused(t *testing.T) {
 
 // PostgreSQL compares neither with an empty text, so it refuses the query where SQLite returns rows.
 func TestKeysOfPostgreSQLThatAreNotTextAreRefused(t *testing.T) {
+	testkit.Long(t)
 	db, err := sql.Open("pgx", servers.Postgres(t).Database(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -20,6 +21,7 @@ import (
 
 // A query shows at most 100 000 documents, however it is paged.
 func TestMoreThanAHundredThousandMatchesAreDeleted(t *testing.T) {
+	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		const many = 100_700
 		r := newDeleteRig(t, &searchtest.Options{KeepChanges: -1}, nil)

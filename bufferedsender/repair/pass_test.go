@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 
 // Pages wait for their time together, not one after another.
 func TestManyDifferencesDoNotWaitForEachOther(t *testing.T) {
+	testkit.Long(t)
 	inBubble(t, func(t *testing.T, w *world) {
 		w.lag = 100 * time.Millisecond
 		w.fill(30_000)

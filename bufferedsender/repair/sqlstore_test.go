@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -72,6 +73,7 @@ func TestARangeInATableHasOneProcess(t *testing.T) {
 }
 
 func TestARangeOfADeadProcessGoesToWhoWantsIt(t *testing.T) {
+	testkit.Long(t)
 	onTables(t, func(t *testing.T, db *sql.DB, open func() *SQLStore) {
 		a, b := open(), open()
 		ok, err := a.take(t.Context(), a.row("one"), "dead") // and beats no more
@@ -89,6 +91,7 @@ func TestARangeOfADeadProcessGoesToWhoWantsIt(t *testing.T) {
 }
 
 func TestProcessesShareTheRangesOfATable(t *testing.T) {
+	testkit.Long(t)
 	onTables(t, func(t *testing.T, _ *sql.DB, open func() *SQLStore) {
 		w := newWorld(t)
 		w.fill(1000)

@@ -75,9 +75,9 @@ type onlySlots struct {
 
 func (s *onlySlots) set(class uint8) { s.class.Store(uint32(class)) }
 
-func (s *onlySlots) Free(class uint8, bytes int) (free, trial bool) {
+func (s *onlySlots) Free(class uint8, bytes int) (free bool, trial int) {
 	if uint32(class) != s.class.Load() {
-		return false, false
+		return false, 0
 	}
 	return s.slots.Free(class, bytes)
 }

@@ -168,8 +168,12 @@ type Want struct {
 // is refused has asked, and is woken (Wake) when there may be a slot.
 type Slots interface {
 	// Free reports whether there is a slot for a request of the class, and of about so many
-	// bytes, that is about to be made, and whether it is for a trial, see Slot.
-	Free(class uint8, bytes int) (free, trial bool)
+	// bytes, that is about to be made. If it is for a trial, see Slot, that may have so many
+	// items at the most; 0: it is for none.
+	Free(class uint8, bytes int) (free bool, trial int)
+	// Doubted says that there are trials only, and that one may be a request more than the
+	// limit of those under way.
+	Doubted() bool
 	// Take takes a slot for a request that leaves now, if there is one. It does not wait.
 	Take(class uint8, bytes int) (Slot, bool)
 	// Quit gives up what was asked for in the class: nothing of it is to be sent now.

@@ -186,8 +186,8 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 		limits.elsewhere, limits.tried = errors.As(l.gate.shut, new(*IndexError)), l.refusals.tried
 		limits.fresh = l.fresh() != 0
 		l.refusals.seen = max(l.refusals.seen, min(l.pending.newest, limits.newest))
-	} else if l.trial {
-		limits.actions, limits.probe = 1, true
+	} else if l.trial > 0 {
+		limits.actions, limits.probe = min(limits.actions, l.trial), l.trial == 1
 	}
 	f.refs, f.cut = l.pending.take(f.refs[:0], limits)
 	f.refs = l.leaving(f, now)
@@ -363,13 +363,11 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 func (l *loop[V, R]) work(f *flight[V, R]) {
 	defer l.p.workers.Done()
 	started := l.p.now()
-	slot, within := f.slot, l.p.config.RequestTimeout
+	slot, within, trial := f.slot, l.p.config.RequestTimeout, time.Duration(0)
 	answered := func() {}
 	if slot != nil {
 		answered = func() { slot.Release(true) }
-		if trial := slot.Trial(); trial > 0 && (within <= 0 || trial < within) {
-			f.trial, within = true, trial
-		}
+		trial = slot.Trial()
 	}
 	defer func() {
 		if f.took == 0 {
@@ -381,7 +379,8 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 		l.completions.add(f)
 		l.p.signal()
 	}()
-	f.reply = l.p.sendBatch(&f.batch, within, answered)
+	f.trial = trial > 0 && (within <= 0 || trial < within)
+	f.reply = l.p.sendBatch(&f.batch, within, trial, answered)
 	f.took = l.p.now() - started // without the Ping
 	f.quiet = f.quiet || f.sized && f.reply.cut()
 	if f.undecided() {
@@ -419,8 +418,9 @@ func (p *Publisher[V, R]) ping() (answered bool) {
 
 var errGoexit = errors.New("the client has ended its goroutine")
 
-// sendBatch runs on the worker's goroutine. within is how long it may take, if it is positive.
-func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within time.Duration, answered func()) (reply Reply[R]) {
+// sendBatch runs on the worker's goroutine. within is how long it may take, and trial how long the service may, if they
+// are positive.
+func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within, trial time.Duration, answered func()) (reply Reply[R]) {
 	ctx, cancel := p.requests, context.CancelFunc(func() {})
 	if within > 0 {
 		ctx, cancel = context.WithTimeout(ctx, within)
@@ -432,7 +432,7 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within time.Duration, answe
 			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1, Service: ServiceFails}
 		}
 	}()
-	return p.sendTapped(ctx, batch, answered)
+	return p.sendTapped(ctx, batch, trial, answered)
 }
 
 // reportEarly reports to the gate what became of a request, unless only the loop can

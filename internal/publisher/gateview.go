@@ -84,6 +84,10 @@ func (l *loop[V, R]) mayLeave() bool {
 		free := slots == nil
 		if !free {
 			free, l.trial = slots.Free(class, l.nextBytes(class))
+			if n, _ := l.flights.of(class); free && l.trial == 0 && n >= l.slots() { // the doubt has just ended
+				slots.Quit(class)
+				continue
+			}
 		}
 		if free {
 			l.class = class
@@ -107,7 +111,7 @@ func (l *loop[V, R]) sendable(class uint8) bool {
 		return true
 	}
 	n, _ := l.flights.of(class)
-	return n < l.slots()
+	return n < l.slots() || n == l.slots() && l.p.config.Slots.Doubted()
 }
 
 // nextBytes returns about how large the next request of a class will be.

@@ -31,7 +31,7 @@ type loop[V, R any] struct {
 
 	turns     turns     // of the classes
 	class     uint8     // of the request that may leave
-	trial     bool      // it is one for a trial, see Slot
+	trial     int       // it is for a trial of so many items, see Slot; 0: for none
 	slotless  bool      // one is ready, and there is no slot for it
 	asked     uint64    // the classes, as bits, in which slots were asked for in this round
 	condition Condition // as last reported

@@ -27,15 +27,20 @@ type slots struct {
 	err   error
 }
 
-func (s *slots) Free(class uint8, _ int) (free, trial bool) {
+func (s *slots) Free(class uint8, _ int) (free bool, trial int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.left > 0 {
-		return true, s.trial > 0
+	switch {
+	case s.left == 0:
+		s.wants |= 1 << class
+		return false, 0
+	case s.trial > 0:
+		return true, 1
 	}
-	s.wants |= 1 << class
-	return false, false
+	return true, 0
 }
+
+func (s *slots) Doubted() bool { return s.trial > 0 }
 
 func (s *slots) Away(bool, bool) {}
 

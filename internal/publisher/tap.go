@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 )
 
 // errAgain is why what was applied is sent again because the Tap says so.
@@ -22,12 +23,21 @@ type Tap interface {
 	Confirm(ctx context.Context, keys []string) (again bool, err error)
 }
 
-// sendTapped sends a batch with the Tap's consent. answered is called before the Tap confirms
-// what was applied, which may take long.
-func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], answered func()) Reply[R] {
+// sendTapped sends a batch with the Tap's consent. trial is how long the service may take, if
+// it is positive. answered is called before the Tap confirms what was applied, which may take
+// long.
+func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial time.Duration, answered func()) Reply[R] {
+	send := func() Reply[R] {
+		ctx, cancel := ctx, context.CancelFunc(func() {})
+		if trial > 0 {
+			ctx, cancel = context.WithTimeout(ctx, trial)
+		}
+		defer cancel()
+		return p.config.Transport.Send(ctx, batch)
+	}
 	tap := p.config.Tap
 	if tap == nil {
-		return p.config.Transport.Send(ctx, batch)
+		return send()
 	}
 	keys := make([]string, len(batch.Items))
 	for i := range batch.Items {
@@ -37,7 +47,7 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], answe
 		held := Result[R]{Err: err, Free: true}
 		return Reply[R]{Results: slices.Repeat([]Result[R]{held}, len(keys)), Err: err, Pause: true, RetryAfter: -1, Unconfirmed: true}
 	}
-	reply := p.config.Transport.Send(ctx, batch)
+	reply := send()
 	if len(reply.Results) != len(keys) {
 		return reply // nothing is applied, as far as anybody knows
 	}

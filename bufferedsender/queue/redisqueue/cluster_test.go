@@ -91,6 +91,7 @@ func (l *load) end() {
 }
 
 func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
@@ -122,6 +123,7 @@ func TestSlotThatMovesUnderLoadLosesNothing(t *testing.T) {
 }
 
 func TestConcurrentCallsAreLinearizableWhileTheirSlotMoves(t *testing.T) {
+	testkit.Long(t)
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}
 	moves := 0
@@ -162,6 +164,7 @@ func (c *counting) EvalSha(ctx context.Context, sha string, keys []string, args 
 }
 
 func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := servers.NewCluster(t)
 	q := open(t, newCluster(t, c), &Options{Shards: 4, Durability: Replicas(1), replicaTimeout: 20 * time.Second})
@@ -194,6 +197,7 @@ func TestFailoverWithReplicasLosesNothingThatWasAcknowledged(t *testing.T) {
 
 // What is acknowledged by a master alone goes with it. Nothing else may.
 func TestFailoverToAReplicaThatLagsLosesWhatItLacksAndNothingElse(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := servers.NewCluster(t)
 	client := newCluster(t, c)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -83,6 +84,7 @@ func TestCallsAreBoundedByTheirContextWhileAnotherIsClosing(t *testing.T) {
 }
 
 func TestServerThatCannotBeDialledIsTriedAgain(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server := servers.NewRedis(t)
 	var dead atomic.Bool

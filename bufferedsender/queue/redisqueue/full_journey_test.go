@@ -87,6 +87,7 @@ func drainQueue(t *testing.T, q *Queue) (n int) {
 }
 
 func TestAFullQueueIsOpenedInspectedAndDrainedAndThenTakesMore(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server, cluster := servers.NewRedis(t), servers.NewCluster(t)
 	for name, place := range map[string]struct {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -298,6 +299,7 @@ func fill(t *testing.T, c redis.Cmdable) {
 }
 
 func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server, cluster := servers.NewRedis(t), servers.NewCluster(t)
 	for name, place := range map[string]struct {

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
 func TestWrappedClusterClientWaitsForTheRightReplicas(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := servers.NewCluster(t)
 	client := &counting{ClusterClient: newCluster(t, c), seen: map[string]int{}}

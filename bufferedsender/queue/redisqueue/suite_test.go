@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server := servers.NewRedis(t)
 	q, err := Open(server.URL(), otherProcessName, nil)
