@@ -224,7 +224,7 @@ func (a *adaptive) translate() {
 		r.value = max(r.value, 1/high.Interval.Seconds())
 		interval = 1 / r.value
 		if a.sizes.trial {
-			n, interval = a.sizes.next(), min(interval, 1/slowest)
+			n, interval = a.next(), min(interval, 1/slowest)
 		}
 		batch()
 	default:

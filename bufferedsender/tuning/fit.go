@@ -11,27 +11,25 @@ const (
 	shrink = 0.25
 	// refusals is how many requests in a row are refused before what has passed
 	// earlier is doubted.
-	refusals = 2
-	// narrow is how near the batch is to one that was refused when the search ends,
-	// and beyond is how much larger the next try is then. There is one after patience
-	// batches; patience doubles with each that fails, to mostPatience.
-	narrow, beyond, mostPatience = 1.25, 1.6, 1024
+	refusals = 5
+	// A batch twice as large is tried after patience batches, two in a row of which
+	// have passed. Patience doubles with each try that fails, to mostPatience.
+	mostPatience = 32
 )
 
-// fit is the binary search for the largest batch that a service takes at once. A
+// fit is the search for the largest batch that a service takes at once. A
 // request that is refused although larger ones have passed says nothing about that.
 type fit struct {
 	most, size float64
 	passed     float64 // largest that has passed
-	refused    float64 // smallest that was refused, infinite after one as large has passed
 	row, run   int     // requests in a row that were refused, that passed
-	streak     float64 // batches of this size since one was refused
+	streak     float64 // batches of this size since a larger one was tried
 	patience   float64
 	at         time.Duration // requests that left before the last refusal say nothing new
 }
 
 func newFit(most int) fit {
-	return fit{most: float64(most), size: float64(most), refused: math.Inf(1), patience: 1}
+	return fit{most: float64(most), size: float64(most), patience: 1}
 }
 
 func (f *fit) resize(most int) {
@@ -56,32 +54,27 @@ func (f *fit) observe(o *Observation) {
 func (f *fit) pass(n float64) {
 	f.row = 0
 	f.run++
-	f.passed = max(f.passed, n)
-	if n >= f.refused {
-		f.refused, f.patience = math.Inf(1), 1
+	if n > f.passed {
+		f.passed, f.patience = n, 1
 	}
-	if n < fullBatch*math.Round(f.size) || f.run < 2 {
-		return // it was not as large as it may be, or has left the service in debt
+	if n < fullBatch*math.Round(f.size) {
+		return // it was not as large as it may be
 	}
-	larger := min(2*f.size, math.Sqrt(f.size*f.refused))
-	if larger < narrow*f.size {
-		if f.streak++; f.streak < f.patience {
-			return
-		}
-		f.streak = 0
-		larger = beyond * f.size
+	if f.streak++; f.run > 1 && f.streak >= f.patience { // one alone may have left the service in debt
+		f.size, f.streak = min(2*f.size, f.most), 0
 	}
-	f.size = min(larger, f.most)
 }
 
 func (f *fit) refuse(n float64) {
 	if f.row++; f.row > refusals {
 		f.passed /= 2
 	}
-	f.streak, f.run = 0, 0
-	if n > f.passed {
-		f.refused = n
-		f.size = max(1, min(f.size, shrink*n))
+	f.run = 0
+	if n <= f.passed {
+		return
+	}
+	f.size, f.streak = max(1, min(f.size, max(f.passed, shrink*n))), 0
+	if f.passed > 0 {
 		f.patience = min(2*f.patience, mostPatience)
 	}
 }

@@ -17,9 +17,11 @@ const (
 	// It ends with requests if enoughSmall small batches were refused, at least alike
 	// times as often as large ones, of which enoughLarge have passed.
 	enoughSmall, enoughLarge, alike = 3, 3, 0.7
-	// Without a result after so many requests nothing changes. Small batches have more
-	// time: their trial costs nothing.
-	fullTrial, smallTrial = 60, 240
+	// Without a result after so many requests batches stay full.
+	fullTrial = 60
+	// enough is the number of full batches a second that a service takes if they are right
+	// whatever it counts.
+	enough = 2.0
 	// dear is a pause, in seconds, that is too long for a trial.
 	dear = 2.5
 	// fewest is the number of requests a second below which full batches are never
@@ -31,9 +33,9 @@ const (
 	// with full batches, if more than tolerated of the last memory requests were, or
 	// intolerable, of fewer requests;
 	tolerated, intolerable, memory, little = 0.12, 0.4, 60, 8
-	// with small ones, if more than suspicious of the last recent requests were, or
-	// fallen is left of their rate; and again after each wait.
-	suspicious, recent, fallen = 0.2, 15, 0.5
+	// Small ones are given up if what they bring in a span is less than twice the share that is
+	// refused of the most that they have brought, which fades.
+	spanSeconds, spanRequests, fading = 5.0, 8, 0.95
 	// Batches that have become larger must bring worthwhile times as many documents.
 	worthwhile             = 1.5
 	firstWait, longestWait = 45 * time.Second, 20 * time.Minute
@@ -61,33 +63,36 @@ type sizes struct {
 	at time.Duration // requests that left before say nothing
 
 	trial        bool
-	was          unit // counted before the trial, or before the last one
 	small, large float64
 	smaller      tally // of the small batches
 	larger       tally
 	began        mark
 
-	// Since the last trial: requests, how many of them were refused, the shares of
-	// the last ones, and the highest rate of small batches.
-	since        tally
-	last, lately float64
-	best         float64
+	// Since the last trial: requests, how many of them were refused, and the share of
+	// the last ones.
+	since tally
+	last  float64
+
+	// Of small batches: a span, its requests, and the most documents a second of any.
+	span   mark
+	recent tally
+	best   float64
 
 	// What was taken, in documents a second, before batches became larger, and when.
 	taken    float64
 	enlarged mark
 
 	until time.Duration // the result holds so long
-	again time.Duration // small batches are tried against larger ones, 0: nothing was refused
 	wait  time.Duration
 }
 
-// next returns the size of the next batch of a trial.
-func (s *sizes) next() float64 {
-	if s.smaller.sent < s.larger.sent {
-		return s.small
+// next returns the size of the next batch of a trial. It is drawn: requests by turns fall in step
+// with the service, which then refuses always the same.
+func (a *adaptive) next() float64 {
+	if a.draw() < 0.5 {
+		return a.sizes.small
 	}
-	return s.large
+	return a.sizes.large
 }
 
 // choose takes in a request, while there is a rate.
@@ -107,7 +112,8 @@ func (a *adaptive) choose(o *Observation) {
 	s.since.sent++
 	s.since.refused += refused
 	s.last += (refused - s.last) / min(s.since.sent, memory)
-	s.lately += (refused - s.lately) / min(s.since.sent, recent)
+	s.recent.sent++
+	s.recent.refused += refused
 	if a.rate.pause > dear/2 && s.last < intolerable {
 		return // a trial costs more than it can bring
 	}
@@ -126,42 +132,30 @@ func (a *adaptive) choose(o *Observation) {
 				of = min(of, s.taken/a.rate.value)
 			}
 			a.rate.count(documents, of)
-			*s = sizes{at: o.Now, was: documents, until: o.Now + longestWait/8, wait: longestWait / 8}
+			*s = sizes{at: o.Now, until: o.Now + longestWait/8, wait: longestWait / 8, span: a.clock.mark()}
 		case o.Refused && s.since.refused >= enoughRefused &&
 			(bad || o.Now >= s.until && s.since.sent >= memory/3 && s.last > tolerated):
 			a.begin(o.Now)
 		}
 		return
 	}
-	full := s.since.sent >= memory
-	if full {
-		s.best = max(s.best, a.rate.goal)
-	}
-	if s.again == 0 && o.Refused {
-		s.again = o.Now + time.Duration((0.5+a.draw())*float64(max(s.wait, firstWait)))
-	}
-	if !o.Refused || s.since.refused < enoughRefused || o.Now < s.until && !bad {
+	if a.clock.busy-s.span.busy < spanSeconds || s.recent.sent < spanRequests {
 		return
 	}
-	if full && (s.lately > suspicious || a.rate.value < fallen*s.best) || o.Now >= s.again {
-		a.begin(o.Now)
+	taken := a.clock.since(s.span, documents)
+	if taken < 2*s.recent.share()*s.best {
+		a.undo(o.Now, taken)
+		return
 	}
+	s.best = max(taken, fading*s.best)
+	s.span, s.recent = a.clock.mark(), tally{}
 }
 
-// begin begins a trial: of full batches against small ones, or, with small ones, of
-// larger against smaller ones whose mean is the same.
+// begin begins a trial of full batches against small ones.
 func (a *adaptive) begin(now time.Duration) {
-	s := &a.sizes
-	s.trial, s.was, s.at, s.began = true, a.rate.unit, now, a.clock.mark()
-	s.smaller, s.larger = tally{}, tally{}
-	s.large = a.largest()
-	if s.was == requests {
-		a.rate.start = max(a.rate.start, urge)
-	} else {
-		s.large = min(s.large, 2*max(a.batch.value, 1))
-		a.rate.count(requests, 1/max(a.batch.value, 1))
-	}
-	s.small = max(1, s.large/spread)
+	large := a.largest()
+	a.sizes = sizes{at: now, trial: true, began: a.clock.mark(), wait: a.sizes.wait, large: large, small: max(1, large/spread)}
+	a.rate.start = max(a.rate.start, urge)
 }
 
 // judge takes in a request of a trial.
@@ -170,7 +164,7 @@ func (a *adaptive) judge(o *Observation, refused float64) {
 	small, large := &s.smaller, &s.larger
 	if a.clock.pause > dear {
 		to := requests
-		if s.was != requests || large.sent > 0 && large.passed() == 0 {
+		if large.sent > 0 && large.passed() == 0 {
 			to = documents
 		}
 		a.end(to, o.Now)
@@ -184,10 +178,6 @@ func (a *adaptive) judge(o *Observation, refused float64) {
 	t.refused += refused
 	both := tally{small.sent + large.sent, small.refused + large.refused}
 	g := 2 * (small.likelihood() + large.likelihood() - both.likelihood())
-	limit := float64(fullTrial)
-	if s.was != requests {
-		limit = smallTrial
-	}
 	switch {
 	case o.Refused && 2*small.share() < large.share() && g > certain,
 		large.refused >= neverLarge && large.passed() == 0 && small.passed() >= passes:
@@ -197,10 +187,10 @@ func (a *adaptive) judge(o *Observation, refused float64) {
 		s.smaller, s.larger = tally{}, tally{}
 	case small.refused >= enoughSmall && large.passed() >= enoughLarge && small.share() > alike*large.share():
 		a.end(requests, o.Now)
-	case both.sent >= limit && large.refused >= enoughSmall && small.refused == 0:
+	case both.sent >= fullTrial && large.refused >= enoughSmall && small.refused == 0:
 		a.end(documents, o.Now)
-	case both.sent >= limit:
-		a.end(s.was, o.Now)
+	case both.sent >= fullTrial:
+		a.end(requests, o.Now)
 	}
 }
 
@@ -211,26 +201,34 @@ func (a *adaptive) end(to unit, now time.Duration) {
 	if long && a.clock.since(s.began, requests) < fewest {
 		to = documents
 	}
+	if s.larger.passed() >= enough*max(1, a.clock.busy-s.began.busy) {
+		to = requests
+	}
 	of := 1.0
 	if to == documents {
 		of = (s.small + s.large) / 2
 	}
 	r.count(to, of)
-	if long && s.was == requests {
+	if long {
 		r.value = min(r.value, max(a.clock.since(s.began, to), r.value/4))
 		r.goal = r.value
 	}
-	if to == requests && s.was != requests {
-		a.fit.size, a.fit.passed = s.large, s.large // and larger with each that passes
-	}
 	wait := time.Duration(0)
-	if to == s.was {
+	if to == requests {
 		wait = max(firstWait, min(3*s.wait, longestWait))
 	}
-	taken, size := 0.0, s.large
-	if to == requests && s.was != requests {
-		taken = a.clock.since(s.began, documents)
-	}
-	*s = sizes{at: now, was: to, taken: taken, large: size, enlarged: a.clock.mark(), until: now + wait, wait: wait}
+	*s = sizes{at: now, until: now + wait, wait: wait, span: a.clock.mark(), best: a.clock.since(s.began, documents)}
+	r.decidedAt, r.decided, r.round, r.last = now, a.clock.busy, -1, a.clock.mark()
+}
+
+// undo gives small batches up: they become larger, at the rate of requests that passed.
+func (a *adaptive) undo(now time.Duration, taken float64) {
+	r, n := &a.rate, max(1, a.batch.value)
+	r.count(requests, 1)
+	r.value = a.clock.since(a.sizes.span, requests)
+	r.goal, r.start = r.value, urge
+	a.fit.size, a.fit.passed = n, n
+	wait := max(firstWait, min(3*a.sizes.wait, longestWait))
+	a.sizes = sizes{at: now, until: now + wait, wait: wait, taken: taken, large: n, enlarged: a.clock.mark()}
 	r.decidedAt, r.decided, r.round, r.last = now, a.clock.busy, -1, a.clock.mark()
 }
