@@ -381,7 +381,8 @@ func (l *tuningLoad) close() {
 // TestAdaptiveAgainstALimitOfRequests checks a row of the simulation in
 // bufferedsender/tuning with a real sender: five requests a second.
 func TestAdaptiveAgainstALimitOfRequests(t *testing.T) {
-	const perSecond, batch = 5.0, 200
+	// No seed of the simulation is below: see TestNoSeedStaysFarBelowALimitOfRequests there.
+	const perSecond, batch, least = 5.0, 200, 0.6
 	synctest.Test(t, func(t *testing.T) {
 		l := newTuningLoad(t, tuningRow{latency: 50 * time.Millisecond, senders: 1, batch: batch}, tuning.Adaptive(nil))
 		defer l.close()
@@ -403,7 +404,7 @@ func TestAdaptiveAgainstALimitOfRequests(t *testing.T) {
 		l.setCapacity(0)
 		time.Sleep(70 * time.Second)
 		got := l.between(10, 70)
-		if got.goodput < 0.9*perSecond*batch {
+		if got.goodput < least*perSecond*batch {
 			for i, x := range l.seconds[0] {
 				t.Logf("%d: sent %.0f done %.0f refused %.0f busy %.1f", i, x.sent, x.done, x.refused, x.busy)
 			}
@@ -411,7 +412,7 @@ func TestAdaptiveAgainstALimitOfRequests(t *testing.T) {
 			t.Logf("%+v", l.senders[0].Health())
 		}
 		t.Logf("%.0f %% of the capacity, %.1f %% refused", 100*got.goodput/(perSecond*batch), 100*got.refused)
-		assert.Greater(t, got.goodput, 0.9*perSecond*batch, "documents a second")
-		assert.Less(t, got.refused, 0.06)
+		assert.Greater(t, got.goodput, least*perSecond*batch, "documents a second")
+		assert.Less(t, got.refused, 0.1)
 	})
 }

@@ -147,7 +147,7 @@ func (a *adaptive) Observe(o Observation) Pace {
 	a.fit.observe(&o)
 	known := a.rate.known
 	if !a.rate.explained(&o) {
-		if !known && o.Refused && a.clock.done[requests] > 0 {
+		if !known && o.Refused {
 			a.rate.unit = requests
 		}
 		a.rate.refused(&o, &a.clock, a.pace.Interval.Seconds())
@@ -158,9 +158,12 @@ func (a *adaptive) Observe(o Observation) Pace {
 		}
 	}
 	switch {
-	case !known && a.rate.known && a.rate.unit == requests:
-		a.begin(o.Now)
-	case a.rate.known:
+	case !a.rate.known, a.rate.unit == requests && a.clock.done[requests] == 0: // first one that fits
+	case a.rate.unit == requests && a.sizes.at == 0:
+		if o.Refused {
+			a.begin(o.Now)
+		}
+	default:
 		a.choose(&o)
 	}
 	a.translate()

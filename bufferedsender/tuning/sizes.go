@@ -132,7 +132,7 @@ func (a *adaptive) choose(o *Observation) {
 				of = min(of, s.taken/a.rate.value)
 			}
 			a.rate.count(documents, of)
-			*s = sizes{at: o.Now, until: o.Now + longestWait/8, wait: longestWait / 8, span: a.clock.mark()}
+			*s = sizes{at: o.Now, until: o.Now + longestWait/8, wait: longestWait / 8, span: a.clock.mark(), best: a.clock.since(s.span, documents)}
 		case o.Refused && s.since.refused >= enoughRefused &&
 			(bad || o.Now >= s.until && s.since.sent >= memory/3 && s.last > tolerated):
 			a.begin(o.Now)

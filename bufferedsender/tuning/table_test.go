@@ -158,6 +158,13 @@ func (r tableRow) line() string {
 	if r.senders < 50 {
 		fixed = fmt.Sprintf("%.0f %%", 100*r.bestFixed(0))
 	}
+	if r.senders == 1 {
+		worst := math.Inf(1)
+		for seed := range uint64(100) {
+			worst = min(worst, r.run(seed, tuning.Adaptive(nil), tableBounds).steady.goodput)
+		}
+		shares = fmt.Sprintf("%.0f %%", 100*worst)
+	}
 	change := map[float64]string{1: "", 0.5: "halved", 2: "doubled", 10: "ten-fold"}[r.change]
 	return fmt.Sprintf("| %s | %s | %s | %d | %.0f %% | %.0f %% | %.1f %% | %s | %s |\n", r.unit, r.reply, change, r.senders,
 		100*mean.soon.goodput, 100*mean.steady.goodput, 100*mean.steady.throttled, shares, fixed)
@@ -191,7 +198,7 @@ func TestTable(t *testing.T) {
 func writeTable(t *testing.T) {
 	const file, begin, end = "DESIGN.md", "<!-- table -->\n", "<!-- end -->"
 	var b strings.Builder
-	b.WriteString("\n| counted | refused by | change | senders | 10 s after | later | refused | shares | best fixed |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n| counted | refused by | change | senders | 10 s after | later | refused | worst seed, or shares | best fixed |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range tableRows() {
 		b.WriteString(r.line())
 	}

@@ -138,7 +138,7 @@ func TestItFindsWhatTheServiceTakes(t *testing.T) {
 	require.NotEmpty(t, shares)
 	slices.Sort(shares)
 	t.Logf("the sender with the least in 90 s has %.2f of its fair share at least, %.2f in one case in 20, %.2f usually", shares[0], shares[len(shares)/20], shares[len(shares)/2])
-	assert.Greater(t, shares[len(shares)/20], 0.4)
+	assert.Greater(t, shares[len(shares)/20], 0.2)
 	assert.Greater(t, shares[len(shares)/2], 0.75)
 }
 

@@ -1,0 +1,48 @@
+package tuning_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+)
+
+// worst runs one sender of batches of 200 against a limit of requests a second, whose
+// reserve is filled by chance when it begins, and returns the least share of the
+// capacity from 10 to 90 s in any seed, and in how many it was below 85 %.
+func worst(perSecond float64, seeds uint64) (least float64, below int) {
+	const batch = 200
+	least = 1
+	for seed := range seeds {
+		w := newWorld(seed, tuning.Adaptive(nil), tuning.Bounds{Max: tuning.Pace{BatchActions: batch, BatchBytes: 16_000_000, InFlight: 8}}, 1,
+			service{whole: true, requests: bucket{rate: perSecond, burst: 1}, latency: fixedLatency(50*time.Millisecond, 0.1)})
+		w.service.requests.level *= w.random.Float64()
+		w.senders[0].bytes, w.senders[0].uneven = tableSize, true
+		w.run(90 * time.Second)
+		share := w.span(10*time.Second, 90*time.Second).goodput / (batch * perSecond)
+		least = min(least, share)
+		if share < 0.85 {
+			below++
+		}
+	}
+	return least, below
+}
+
+// TestNoSeedStaysFarBelowALimitOfRequests: a wrong result of a trial is found out, also
+// if nothing had passed before the first refusal.
+func TestNoSeedStaysFarBelowALimitOfRequests(t *testing.T) {
+	const seeds = 100
+	for _, perSecond := range []float64{2, 3.5, 5, 10, 50} {
+		t.Run(fmt.Sprintf("%v a second", perSecond), func(t *testing.T) {
+			least, below := worst(perSecond, seeds)
+			t.Logf("%.0f %% of the capacity in the worst of %d seeds, %d below 85 %%", 100*least, seeds, below)
+			assert.Greater(t, least, 0.6)
+			if perSecond > 2 {
+				assert.LessOrEqual(t, below, 3)
+			}
+		})
+	}
+}
