@@ -31,9 +31,10 @@ type AdaptiveOptions struct {
 //
 // Which of them the service counts decides how large batches are. A document that is
 // refused by itself was counted. If whole requests are refused, large and small
-// batches are sent by turns: a service that counts requests refuses both alike, one
-// that counts documents or bytes refuses the large ones. Batches are full where
-// requests are counted, or as large as the service takes at once.
+// batches are sent, in an order that is drawn: a service that counts requests refuses
+// both alike, one that counts documents or bytes refuses the large ones. Batches are full where
+// requests are counted, or as large as the service takes at once. Small ones that bring
+// clearly less than what was taken before grow again.
 //
 // What the service takes is measured and not guessed. Each time it refuses
 // something, what it had in reserve is used up; so what it took between two such
