@@ -180,6 +180,8 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/convert", May: []string{"./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/load", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/queue", "./internal/disk", "./cmd/azsearch/internal/...", humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/infer", May: []string{"./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
+	// Definitions as files, for every command that keeps some.
+	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./cmd/azsearch/internal/connect", "./internal/disk", "./internal/wire"}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},

@@ -39,6 +39,7 @@ func Flags() []cli.Flag {
 // Service is a service that a command talks to.
 type Service struct {
 	*search.IndexClient
+	Indexers *search.IndexerClient
 
 	emulator *searchtest.Server // or nil
 }
@@ -56,15 +57,16 @@ func open(endpoint, key string) (*Service, error) {
 	case emulated:
 		server := searchtest.NewServer(&searchtest.Options{KeepRequests: -1, KeepChanges: -1})
 		opts.Transport = &http.Client{Transport: server.Transport()}
-		indexes, err := search.NewIndexClientWithKey(server.URL(), azcore.NewKeyCredential(searchtest.AdminKey), opts)
-		return &Service{indexes, server}, err
+		s, err := withKey(server.URL(), searchtest.AdminKey, opts)
+		s.emulator = server
+		return s, err
 	}
 	if key != "" {
-		indexes, err := search.NewIndexClientWithKey(endpoint, azcore.NewKeyCredential(key), opts)
+		s, err := withKey(endpoint, key, opts)
 		if err != nil {
 			return nil, fmt.Errorf("%w (endpoint from -endpoint or %s, key from %s)", err, EndpointVariable, KeyVariable)
 		}
-		return &Service{IndexClient: indexes}, nil
+		return s, nil
 	}
 	cred, err := azidentity.NewDefaultAzureCredential(nil)
 	if err != nil {
@@ -74,7 +76,18 @@ func open(endpoint, key string) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (endpoint from -endpoint or %s)", err, EndpointVariable)
 	}
-	return &Service{IndexClient: indexes}, nil
+	indexers, err := search.NewIndexerClient(endpoint, cred, opts)
+	return &Service{IndexClient: indexes, Indexers: indexers}, err
+}
+
+func withKey(endpoint, key string, opts *search.ClientOptions) (*Service, error) {
+	cred := azcore.NewKeyCredential(key)
+	indexes, err := search.NewIndexClientWithKey(endpoint, cred, opts)
+	if err != nil {
+		return &Service{}, err
+	}
+	indexers, err := search.NewIndexerClientWithKey(endpoint, cred, opts)
+	return &Service{IndexClient: indexes, Indexers: indexers}, err
 }
 
 // Close ends an emulator, with what it holds.

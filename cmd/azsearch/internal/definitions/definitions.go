@@ -1,0 +1,210 @@
+// Package definitions is for commands that keep the definitions of a service as files, one a definition, which a
+// person can read and a repository can keep:
+//
+//	indexes/hotels.json
+//	datasources/hotels-sql.json
+//
+// Secrets are no part of them: a placeholder stands where one belongs, ${DATASOURCES_HOTELS_SQL_CREDENTIALS_CONNECTIONSTRING}
+// for example, and Expand takes it from the environment.
+package definitions
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/wire"
+)
+
+// Definition is one definition.
+type Definition struct {
+	Kind    *Kind
+	Name    string
+	JSON    json.RawMessage // without its ETag, with placeholders for its secrets, indented
+	Secrets []Secret        // that were left out
+}
+
+// String names a definition in a message: data source "hotels-sql".
+func (d *Definition) String() string { return fmt.Sprintf("%s %q", d.Kind.Noun, d.Name) }
+
+// File is the name of its file, with slashes.
+func (d *Definition) File() string { return d.Kind.Folder + "/" + url.PathEscape(d.Name) + ".json" }
+
+// Set is definitions in the order of Kinds, and of their names.
+type Set []Definition
+
+// Read reads all definitions of the kinds from a service: of all kinds if none is named.
+func Read(ctx context.Context, service *connect.Service, kinds ...*Kind) (Set, error) {
+	var s Set
+	taken := map[string]int{}
+	for _, k := range Kinds {
+		if len(kinds) > 0 && !slices.Contains(kinds, k) {
+			continue
+		}
+		first := len(s)
+		for content, err := range k.list(ctx, service) {
+			if err != nil {
+				return nil, connect.Failed(err)
+			}
+			d, err := parse(k, content)
+			if err != nil {
+				return nil, err
+			}
+			s = append(s, d)
+		}
+		slices.SortFunc(s[first:], func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
+		for i := range s[first:] {
+			s[first+i].hide(taken)
+		}
+	}
+	return s, nil
+}
+
+// Of returns the definitions of a kind.
+func (s Set) Of(k *Kind) (of Set) {
+	for _, d := range s {
+		if d.Kind == k {
+			of = append(of, d)
+		}
+	}
+	return of
+}
+
+// Find returns a definition, nil if it is not in the set.
+func (s Set) Find(k *Kind, name string) *Definition {
+	if i := slices.IndexFunc(s, func(d Definition) bool { return d.Kind == k && d.Name == name }); i >= 0 {
+		return &s[i]
+	}
+	return nil
+}
+
+// Write writes a file for each definition below a directory, durably. Other files there stay.
+func (s Set) Write(dir string) error {
+	for i := range s {
+		d := &s[i]
+		folder, err := disk.Open(filepath.Join(dir, d.Kind.Folder))
+		if err != nil {
+			return err
+		}
+		name := filepath.Base(d.File())
+		if err := disk.Replace(folder, name+".tmp", name, func(w *bufio.Writer) error {
+			_, err := w.Write(d.JSON)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open reads the definitions of a directory as Write makes it, or that of one file, whose folder says its kind. The
+// error names every file that is none.
+func Open(path string) (s Set, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		path, err = filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		folder := filepath.Base(filepath.Dir(path))
+		for _, k := range Kinds {
+			if k.Folder == folder {
+				d, err := openFile(k, path)
+				return Set{d}, err
+			}
+		}
+		return nil, fmt.Errorf("%s: its folder does not say what it defines; put it into one of %s", path, strings.Join(folders(), ", "))
+	}
+	var errs []error
+	for _, k := range Kinds {
+		entries, err := os.ReadDir(filepath.Join(path, k.Folder))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+		for _, e := range entries {
+			if e.IsDir() || filepath.Ext(e.Name()) != ".json" {
+				continue
+			}
+			d, err := openFile(k, filepath.Join(path, k.Folder, e.Name()))
+			if err == nil && s.Find(k, d.Name) != nil {
+				err = fmt.Errorf("%s: %s is defined by another file too", filepath.Join(path, k.Folder, e.Name()), &d)
+			}
+			errs = append(errs, err)
+			s = append(s, d)
+		}
+	}
+	return s, errors.Join(errs...)
+}
+
+func openFile(k *Kind, path string) (Definition, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return Definition{}, err
+	}
+	d, err := parse(k, bytes.TrimPrefix(content, []byte("\ufeff")))
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", path, err)
+	}
+	d.JSON = indented(d.JSON)
+	_, _ = d.Expand(func(name string) (string, bool) {
+		d.Secrets = append(d.Secrets, Secret{Variable: name})
+		return "", false
+	})
+	return d, nil
+}
+
+// parse takes a definition apart as far as that needs no knowledge of its kind.
+func parse(k *Kind, content []byte) (Definition, error) {
+	d := Definition{Kind: k}
+	if at, ok := wire.Check(content); !ok {
+		return d, fmt.Errorf("not JSON at byte %d", at)
+	}
+	var members []byte
+	err := wire.EachMember(content, func(name, value []byte) bool {
+		if wire.Quotes(name, "name") {
+			d.Name, _ = wire.Unquote(value)
+		}
+		if text, _ := wire.Unquote(name); !strings.HasPrefix(text, "@odata.etag") && text != "@odata.context" {
+			members = append(append(append(append(members, ','), name...), ':'), value...)
+		}
+		return true
+	})
+	if err != nil {
+		return d, err
+	}
+	if d.Name == "" {
+		return d, errors.New("the definition has no name")
+	}
+	members[0] = '{'
+	d.JSON = append(members, '}')
+	return d, nil
+}
+
+func indented(content []byte) []byte {
+	var b bytes.Buffer
+	_ = json.Indent(&b, content, "", "  ") // it is JSON
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+func folders() (names []string) {
+	for _, k := range Kinds {
+		names = append(names, k.Folder)
+	}
+	return names
+}

@@ -1,0 +1,153 @@
+package definitions
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func newService(t *testing.T) *connect.Service {
+	srv := searchtest.NewServer(nil)
+	t.Cleanup(func() { assert.NoError(t, srv.Close()) })
+	cred := azcore.NewKeyCredential(searchtest.AdminKey)
+	opts := &search.ClientOptions{}
+	opts.Transport = &http.Client{Transport: srv.Transport()}
+	s := &connect.Service{}
+	var err error
+	s.IndexClient, err = search.NewIndexClientWithKey(srv.URL(), cred, opts)
+	require.NoError(t, err)
+	s.Indexers, err = search.NewIndexerClientWithKey(srv.URL(), cred, opts)
+	require.NoError(t, err)
+	return s
+}
+
+// everything is a definition of each kind, with secrets where there can be some.
+var everything = map[*Kind]string{
+	SynonymMaps: `{"name":"cities","format":"solr","synonyms":"a, b"}`,
+	Indexes: `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"name","type":"Edm.String","searchable":true,"synonymMaps":["cities"]},
+		{"name":"v","type":"Collection(Edm.Single)","searchable":true,"dimensions":2,"vectorSearchProfile":"p"}],
+		"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"}],"profiles":[{"name":"p","algorithm":"a","vectorizer":"z"}],
+		"vectorizers":[{"name":"z","kind":"azureOpenAI","azureOpenAIParameters":{"resourceUri":"https://x.openai.azure.com","deploymentId":"d","apiKey":"S3CRET","modelName":"text-embedding-3-large"}}]}}`,
+	Aliases:     `{"name":"inns","indexes":["hotels"]}`,
+	DataSources: `{"name":"rooms","type":"azureblob","credentials":{"connectionString":"AccountKey=S3CRET"},"container":{"name":"c"}}`,
+	Skillsets: `{"name":"k","skills":[{"@odata.type":"#Microsoft.Skills.Custom.WebApiSkill","name":"w","uri":"https://h/api?code=S3CRET","httpHeaders":{"x":"S3CRET"},
+		"inputs":[{"name":"text","source":"/document/content"}],"outputs":[{"name":"y"}]}]}`,
+	Indexers:         `{"name":"feed","dataSourceName":"rooms","targetIndexName":"hotels","skillsetName":"k"}`,
+	KnowledgeSources: `{"name":"books","kind":"azureBlob","azureBlobParameters":{"connectionString":"AccountKey=S3CRET","containerName":"c"}}`,
+}
+
+func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testing.T) {
+	from := newService(t)
+	for _, k := range Kinds {
+		if content := everything[k]; content != "" {
+			require.NoError(t, k.Create(t.Context(), from, json.RawMessage(content)), k.Noun)
+		}
+	}
+	set, err := Read(t.Context(), from)
+	require.NoError(t, err)
+	require.Len(t, set, len(everything))
+	dir := t.TempDir()
+	require.NoError(t, set.Write(dir))
+
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = string(content)
+		return err
+	}))
+	assert.Equal(t, []string{
+		"aliases/inns.json", "datasources/rooms.json", "indexers/feed.json", "indexes/hotels.json", "knowledgesources/books.json", "skillsets/k.json", "synonymmaps/cities.json",
+	}, slices.Sorted(maps.Keys(files)))
+	for name, content := range files {
+		assert.NotContains(t, content, "S3CRET", name)
+		assert.NotContains(t, content, "redacted", name)
+		assert.NotContains(t, content, "etag", name)
+	}
+	assert.Contains(t, files["datasources/rooms.json"], `"connectionString": "${DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING}"`)
+
+	again, err := Open(dir)
+	require.NoError(t, err)
+	variables := map[string]string{}
+	for i, d := range again {
+		assert.Equal(t, string(set[i].JSON), string(d.JSON))
+		require.Len(t, d.Secrets, len(set[i].Secrets))
+		for j, s := range d.Secrets {
+			assert.Equal(t, set[i].Secrets[j].Variable, s.Variable)
+			variables[s.Variable] = "https://restored?x=S3CRET"
+		}
+	}
+	assert.Equal(t, []string{
+		"DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING", "INDEXES_HOTELS_VECTORSEARCH_VECTORIZERS_Z_AZUREOPENAIPARAMETERS_APIKEY",
+		"KNOWLEDGESOURCES_BOOKS_AZUREBLOBPARAMETERS_CONNECTIONSTRING", "SKILLSETS_K_SKILLS_W_HTTPHEADERS_X", "SKILLSETS_K_SKILLS_W_URI",
+	}, slices.Sorted(maps.Keys(variables)))
+
+	_, err = again.Find(DataSources, "rooms").Expand(func(string) (string, bool) { return "", false })
+	require.ErrorContains(t, err, "DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING")
+	to := newService(t)
+	for i := range again {
+		content, err := again[i].Expand(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+		require.NoError(t, err)
+		require.NoError(t, again[i].Kind.Create(t.Context(), to, content))
+		require.Error(t, again[i].Kind.Create(t.Context(), to, content), "it exists")
+		require.NoError(t, again[i].Kind.Put(t.Context(), to, content))
+	}
+	restored, err := Read(t.Context(), to)
+	require.NoError(t, err)
+	assert.Equal(t, set, restored, "restored and read again the definitions are the same, in the same bytes")
+	some, err := Read(t.Context(), to, Aliases, Indexes)
+	require.NoError(t, err)
+	assert.Len(t, some, 2)
+}
+
+func TestFileThatIsNoDefinitionIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"indexes/a.json": `{"name":"a"`, "indexes/b.json": `{"fields":[]}`, "indexes/c.json": "\ufeff" + `{"name":"c","@odata.etag":"x"}`, "indexes/d.json": `{"name":"c"}`, "indexes/notes.txt": "x", "other/c.json": "{}",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	_, err := Open(dir)
+	for _, says := range []string{"a.json: not JSON", "b.json: the definition has no name", "d.json: index \"c\" is defined by another file"} {
+		assert.ErrorContains(t, err, says)
+	}
+	assert.Equal(t, 3, strings.Count(err.Error(), ".json"))
+	one, err := Open(filepath.Join(dir, "indexes", "c.json"))
+	require.NoError(t, err)
+	assert.Equal(t, "{\n  \"name\": \"c\"\n}\n", string(one[0].JSON))
+	assert.Equal(t, "indexes/c.json", one[0].File())
+	_, err = Open(filepath.Join(dir, "other", "c.json"))
+	assert.ErrorContains(t, err, "synonymmaps")
+	_, err = Open(filepath.Join(dir, "none"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestTwoSecretsNeverHaveOneVariable(t *testing.T) {
+	taken := map[string]int{}
+	for i, name := range []string{"a-b", "a_b"} {
+		d, err := parse(DataSources, []byte(`{"name":"`+name+`","credentials":{"connectionString":null}}`))
+		require.NoError(t, err)
+		d.hide(taken)
+		assert.Equal(t, []string{"DATASOURCES_A_B_CREDENTIALS_CONNECTIONSTRING", "DATASOURCES_A_B_CREDENTIALS_CONNECTIONSTRING_2"}[i], d.Secrets[0].Variable)
+	}
+}

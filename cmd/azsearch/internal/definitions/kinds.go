@@ -1,0 +1,91 @@
+package definitions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// Kind is one kind of definitions.
+type Kind struct {
+	Folder string // of its files, and its collection in addresses
+	Noun   string
+
+	list        func(context.Context, *connect.Service) iter.Seq2[json.RawMessage, error]
+	create, put func(context.Context, *connect.Service, json.RawMessage) error
+}
+
+// The kinds of definitions.
+var (
+	SynonymMaps = kindOf("synonymmaps", "synonym map", indexes,
+		(*search.IndexClient).ListSynonymMaps, (*search.IndexClient).CreateSynonymMap, (*search.IndexClient).CreateOrUpdateSynonymMap)
+	Indexes = kindOf("indexes", "index", indexes,
+		(*search.IndexClient).ListIndexes, (*search.IndexClient).CreateIndex, (*search.IndexClient).CreateOrUpdateIndex)
+	Aliases = kindOf("aliases", "alias", indexes,
+		(*search.IndexClient).ListAliases, (*search.IndexClient).CreateAlias, (*search.IndexClient).CreateOrUpdateAlias)
+	DataSources = kindOf("datasources", "data source", indexers,
+		(*search.IndexerClient).ListDataSources, (*search.IndexerClient).CreateDataSource, (*search.IndexerClient).CreateOrUpdateDataSource)
+	Skillsets = kindOf("skillsets", "skillset", indexers,
+		(*search.IndexerClient).ListSkillsets, (*search.IndexerClient).CreateSkillset, (*search.IndexerClient).CreateOrUpdateSkillset)
+	Indexers = kindOf("indexers", "indexer", indexers,
+		(*search.IndexerClient).ListIndexers, (*search.IndexerClient).CreateIndexer, (*search.IndexerClient).CreateOrUpdateIndexer)
+	KnowledgeSources = kindOf("knowledgesources", "knowledge source", indexes,
+		(*search.IndexClient).ListKnowledgeSources, (*search.IndexClient).CreateKnowledgeSource, (*search.IndexClient).CreateOrUpdateKnowledgeSource)
+	KnowledgeBases = kindOf("knowledgebases", "knowledge base", indexes,
+		(*search.IndexClient).ListKnowledgeBases, (*search.IndexClient).CreateKnowledgeBase, (*search.IndexClient).CreateOrUpdateKnowledgeBase)
+
+	// Kinds are all, in an order in which they can be created: what others refer to comes first.
+	Kinds = []*Kind{SynonymMaps, Indexes, Aliases, DataSources, Skillsets, Indexers, KnowledgeSources, KnowledgeBases}
+)
+
+func indexes(s *connect.Service) *search.IndexClient    { return s.IndexClient }
+func indexers(s *connect.Service) *search.IndexerClient { return s.Indexers }
+
+// kindOf makes a kind of the calls for definitions of the type T.
+func kindOf[T, C, L, N, P any](folder, noun string, client func(*connect.Service) C,
+	list func(C, context.Context, *L) iter.Seq2[T, error], create func(C, context.Context, T, *N) (T, error), put func(C, context.Context, T, *P) (T, error),
+) *Kind {
+	return &Kind{
+		Folder: folder, Noun: noun,
+		list: func(ctx context.Context, s *connect.Service) iter.Seq2[json.RawMessage, error] {
+			return func(yield func(json.RawMessage, error) bool) {
+				for definition, err := range list(client(s), ctx, nil) {
+					var content []byte
+					if err == nil {
+						content, err = json.Marshal(definition)
+					}
+					if !yield(content, err) {
+						return
+					}
+				}
+			}
+		},
+		create: sending(client, noun, create),
+		put:    sending(client, noun, put),
+	}
+}
+
+func sending[T, C, O any](client func(*connect.Service) C, noun string, send func(C, context.Context, T, *O) (T, error)) func(context.Context, *connect.Service, json.RawMessage) error {
+	return func(ctx context.Context, s *connect.Service, content json.RawMessage) error {
+		var definition T
+		if err := json.Unmarshal(content, &definition); err != nil {
+			return fmt.Errorf("%s: %w", noun, err)
+		}
+		_, err := send(client(s), ctx, definition, nil)
+		return connect.Failed(err)
+	}
+}
+
+// Create creates a definition, which Expand has completed. What exists is refused.
+func (k *Kind) Create(ctx context.Context, s *connect.Service, content json.RawMessage) error {
+	return k.create(ctx, s, content)
+}
+
+// Put creates a definition, or replaces the one of its name.
+func (k *Kind) Put(ctx context.Context, s *connect.Service, content json.RawMessage) error {
+	return k.put(ctx, s, content)
+}

@@ -1,0 +1,131 @@
+package definitions
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
+)
+
+// Secret is a value that is not written to a file.
+type Secret struct {
+	Path     string // credentials.connectionString, as the changes of search.DiffDefinition have it; "" if it was read from a file
+	Variable string // of the placeholder ${VARIABLE}
+}
+
+var (
+	placeholder = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	notInNames  = regexp.MustCompile(`[^A-Z0-9]+`)
+)
+
+// hide puts placeholders in the place of secrets, and of those that the service does not return although a definition
+// has them. taken counts the variables of the set.
+func (d *Definition) hide(taken map[string]int) {
+	d.JSON = indented(rewrite(d.JSON, nil, func(path []string, value []byte) []byte {
+		if !secret(path, value) {
+			return value
+		}
+		s := Secret{Path: strings.Join(path, "."), Variable: strings.Trim(notInNames.ReplaceAllString(strings.ToUpper(strings.Join(append([]string{d.Kind.Folder, d.Name}, path...), "_")), "_"), "_")}
+		taken[s.Variable]++
+		if n := taken[s.Variable]; n > 1 {
+			s.Variable += "_" + strconv.Itoa(n)
+		}
+		d.Secrets = append(d.Secrets, s)
+		return []byte(`"${` + s.Variable + `}"`)
+	}))
+}
+
+// secret reports whether a value of JSON is one, or stands for one.
+func secret(path []string, value []byte) bool {
+	name := path[len(path)-1]
+	if string(value) == "null" {
+		return strings.HasSuffix(strings.ToLower(name), "connectionstring")
+	}
+	text, is := wire.Unquote(value)
+	if !is || text == "" {
+		return false
+	}
+	if len(path) > 1 && slices.Contains([]string{"headers", "httpHeaders"}, path[len(path)-2]) {
+		return true
+	}
+	if name == "uri" {
+		u, err := url.Parse(text)
+		return err != nil || u.RawQuery != "" || u.User != nil
+	}
+	return wire.Secret(name)
+}
+
+// Expand returns the definition with the values of its placeholders. The error names every variable that has none.
+// A placeholder is a string of its own, in any member: what is around it stays text.
+func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)) (json.RawMessage, error) {
+	var missing []string
+	content := rewrite(d.JSON, nil, func(_ []string, value []byte) []byte {
+		text, _ := wire.Unquote(value)
+		found := placeholder.FindStringSubmatch(text)
+		if found == nil {
+			return value
+		}
+		text, ok := lookup(found[1])
+		if !ok {
+			missing = append(missing, found[1])
+			return value
+		}
+		quoted, _ := json.Marshal(text) // a string
+		return quoted
+	})
+	if missing != nil {
+		return nil, fmt.Errorf("%s: no value for %s; set these variables of the environment", d, strings.Join(missing, ", "))
+	}
+	return content, nil
+}
+
+// rewrite returns JSON with each of its strings and nulls replaced by what visit returns. Elements of lists are named as
+// they are, or by their number.
+func rewrite(b []byte, path []string, visit func(path []string, value []byte) []byte) []byte {
+	if len(b) == 0 {
+		return b
+	}
+	switch b[0] {
+	case '"', 'n':
+		return visit(path, b)
+	case '{':
+		out := []byte{'{'}
+		_ = wire.EachMember(b, func(quoted, value []byte) bool { // it is JSON
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			name, _ := wire.Unquote(quoted)
+			out = append(append(append(out, quoted...), ':'), rewrite(value, append(path[:len(path):len(path)], name), visit)...)
+			return true
+		})
+		return append(out, '}')
+	case '[':
+		var elements []json.RawMessage
+		_ = json.Unmarshal(b, &elements) // it is JSON
+		out := []byte{'['}
+		for i, e := range elements {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, rewrite(e, append(path[:len(path):len(path)], elementName(e, i)), visit)...)
+		}
+		return append(out, ']')
+	}
+	return b
+}
+
+// elementName is the name of an element of a list.
+func elementName(element json.RawMessage, i int) string {
+	var named struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(element, &named) == nil && named.Name != "" {
+		return named.Name
+	}
+	return strconv.Itoa(i)
+}
