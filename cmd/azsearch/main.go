@@ -95,6 +95,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newEmulatorCommand(stdout, stderr),
 			newLoadCommand(stdout, stderr),
 			newInferCommand(stdout, stderr),
+			newBackupCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
 			{
 				Name:         "version",

@@ -163,7 +163,7 @@ var Rules = []Rule{
 	{Folder: "samples/repair", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/rebuild", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
-	{Folder: "cmd/azsearch", May: append([]string{cli, "./cmd/azsearch/internal/...", "./internal/queuecontrol", "./internal/sleep"}, public...)},
+	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/queuecontrol", "./internal/sleep"}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion"}},
 	// What all commands have in common: exit codes, terminals, and the one way to a service.
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
@@ -181,7 +181,11 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/load", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/queue", "./internal/disk", "./cmd/azsearch/internal/...", humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/infer", May: []string{"./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
 	// Definitions as files, for every command that keeps some.
-	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./cmd/azsearch/internal/connect", "./internal/disk", "./internal/wire"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./cmd/azsearch/internal/connect", "./internal/apiversion", "./internal/disk", "./internal/wire"}, Not: []string{sql}},
+	// Documents in bulk: how they are read, compared, kept and brought back.
+	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./bufferedsender", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/sleep", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},

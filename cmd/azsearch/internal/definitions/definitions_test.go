@@ -41,6 +41,7 @@ func newService(t *testing.T) *connect.Service {
 var everything = map[*Kind]string{
 	SynonymMaps: `{"name":"cities","format":"solr","synonyms":"a, b"}`,
 	Indexes: `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"name","type":"Edm.String","searchable":true,"synonymMaps":["cities"]},
+		{"name":"users","type":"Collection(Edm.String)","filterable":true,"permissionFilter":"userIds"},
 		{"name":"v","type":"Collection(Edm.Single)","searchable":true,"dimensions":2,"vectorSearchProfile":"p"}],
 		"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"}],"profiles":[{"name":"p","algorithm":"a","vectorizer":"z"}],
 		"vectorizers":[{"name":"z","kind":"azureOpenAI","azureOpenAIParameters":{"resourceUri":"https://x.openai.azure.com","deploymentId":"d","apiKey":"S3CRET","modelName":"text-embedding-3-large"}}]}}`,
@@ -84,6 +85,8 @@ func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testi
 		assert.NotContains(t, content, "etag", name)
 	}
 	assert.Contains(t, files["datasources/rooms.json"], `"connectionString": "${DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING}"`)
+
+	assert.Contains(t, files["indexes/hotels.json"], `"permissionFilter": "userIds"`, "the default api-version does not show it")
 
 	again, err := Open(dir)
 	require.NoError(t, err)

@@ -1,12 +1,16 @@
 package definitions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -58,6 +62,9 @@ func kindOf[T, C, L, N, P any](folder, noun string, client func(*connect.Service
 					if err == nil {
 						content, err = json.Marshal(definition)
 					}
+					if err == nil && (folder == "indexes" || folder == "datasources") {
+						content, err = whole[T](ctx, any(client(s)).(search.AnyClient), folder, content)
+					}
 					if !yield(content, err) {
 						return
 					}
@@ -67,6 +74,31 @@ func kindOf[T, C, L, N, P any](folder, noun string, client func(*connect.Service
 		create: sending(client, noun, create),
 		put:    sending(client, noun, put),
 	}
+}
+
+// whole returns a definition with the members that the default api-version does not show: a backup without its
+// permission filters would be an index that everybody may read. A service that does not know the newer version has none.
+func whole[T any](ctx context.Context, client search.AnyClient, folder string, content json.RawMessage) (json.RawMessage, error) {
+	d, err := parse(nil, content)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := search.Do(ctx, client, http.MethodGet, search.PathOf(folder, d.Name), nil, &search.DoOptions{APIVersion: apiversion.PermissionFilters.Stable().String()})
+	if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == http.StatusBadRequest {
+		return content, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var definition T
+	if err := json.NewDecoder(resp.Body).Decode(&definition); err != nil {
+		return nil, err
+	}
+	newer, err := json.Marshal(definition)
+	if bytes.Contains(newer, []byte(`"indexerPermissionOptions":[]`)) {
+		return content, err // of a data source without: the default version refuses the member
+	}
+	return newer, err
 }
 
 func sending[T, C, O any](client func(*connect.Service) C, noun string, send func(C, context.Context, T, *O) (T, error)) func(context.Context, *connect.Service, json.RawMessage) error {

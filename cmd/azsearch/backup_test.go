@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// killed runs a command and kills it at some moment, five times, and then lets it end.
+func (s *session) killed(after, spread time.Duration, args ...string) ended {
+	r := rand.New(rand.NewPCG(3, 4))
+	kills := 0
+	for range 5 {
+		cmd := s.command(args...)
+		require.NoError(s.t, cmd.Start())
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_ = cmd.Wait() // most are killed
+		}()
+		select {
+		case <-time.After(after + time.Duration(r.Int64N(int64(spread)))): // a moment, not a condition
+			_ = cmd.Process.Kill()
+			<-over
+			kills++
+		case <-over:
+			s.t.Logf("ended before it was killed: %v", args)
+		}
+	}
+	assert.Positive(s.t, kills)
+	return s.run(args...)
+}
+
+// TestBackupThatIsKilledHasNoGap kills a backup five times.
+func TestBackupThatIsKilledHasNoGap(t *testing.T) {
+	const records = 30_000
+	e := startEmulator(t, "-quiet", "-latency", "20ms")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(records)})
+	got := s.run("load", "-index", "hotels", "-quiet", "a.jsonl")
+	require.Zero(t, got.code, got.stderr)
+
+	got = s.killed(300*time.Millisecond, 500*time.Millisecond, "backup", "-in-flight", "1", "-quiet", "b")
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "continuing: ")
+	whole := s.run("backup", "c")
+	require.Zero(t, whole.code, whole.stderr)
+	assert.Equal(t, whole.stdout, got.stdout, "the same digest")
+	assert.Contains(t, got.stdout, fmt.Sprintf("hotels\t%d documents\t", records))
+	var m struct {
+		Indexes []struct{ Files []struct{ Documents int } }
+	}
+	require.NoError(t, json.Unmarshal([]byte(s.file(filepath.Join("b", "manifest.json"))), &m))
+	n := 0
+	for _, f := range m.Indexes[0].Files {
+		n += f.Documents
+	}
+	assert.Equal(t, records, n)
+}
+
+func TestBackupRefusesWhatCannotWorkInOneLine(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	s := newSession(t, e.url, nil)
+	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "full"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "full", "notes.txt"), nil, 0o600))
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"backup"}, 2, "want one directory"},
+		{[]string{"backup", "a", "b"}, 2, "want one directory"},
+		{[]string{"backup", "-in-flight", "0", "a"}, 2, "1 to 1000"},
+		{[]string{"backup", "-passes", "3", "a"}, 2, "1 to 2"},
+		{[]string{"backup", "-index", "rooms*", "a"}, 2, "no index has such a name"},
+		{[]string{"backup", "-endpoint", "http://127.0.0.1:1", "a"}, 3, "check the endpoint"},
+	} {
+		got := s.run(c.args...)
+		assert.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)
+		assert.Contains(t, got.stderr, c.says, "%v", c.args)
+		assert.Equal(t, 1, strings.Count(got.stderr, "\n"), "one line: %q", got.stderr)
+		assert.Empty(t, got.stdout)
+	}
+	got := s.run("backup", "full")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "notes.txt")
+}

@@ -1,0 +1,419 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/digest"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/wire"
+)
+
+const (
+	formatVersion     = 1
+	manifestName      = "manifest.json"
+	journalName       = "journal.jsonl"
+	lockName          = "lock"
+	definitionsFolder = "definitions"
+	documentsFolder   = "documents"
+)
+
+// Manifest says what a backup has.
+type Manifest struct {
+	Format     int       `json:"format"`
+	Endpoint   string    `json:"endpoint"`
+	APIVersion string    `json:"apiVersion"`
+	Started    time.Time `json:"started"`
+	Ended      time.Time `json:"ended,omitzero"`
+	Passes     int       `json:"passes"`
+	Indexes    []Index   `json:"indexes"`
+}
+
+// Index is an index of a backup.
+type Index struct {
+	Name       string   `json:"name"`
+	Key        string   `json:"key"`
+	Definition string   `json:"definition"` // its SHA-256
+	Documents  int64    `json:"documents"`
+	Digest     string   `json:"digest"`
+	LeftOut    []string `json:"leftOut,omitempty"` // in words
+	Files      []File   `json:"files,omitempty"`
+}
+
+// File is a file of documents, and a line of a journal.
+type File struct {
+	Index          string `json:"index,omitempty"` // in a journal
+	Pass           int    `json:"pass,omitempty"`  // that has read it last
+	Name           string `json:"name"`            // in the folder of the index
+	keyrange.Range        // of keys
+	Documents      int64  `json:"documents"`
+	Bytes          int64  `json:"bytes"` // not compressed
+	Digest         string `json:"digest"`
+}
+
+func (f *File) sum() (digest.Sum, error) { return digest.Parse(f.Documents, f.Digest) }
+
+// OpenManifest reads the manifest of a backup, which must be complete.
+func OpenManifest(dir string) (*Manifest, error) {
+	content, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, journalName)); err == nil {
+			return nil, fmt.Errorf("%s: the backup is not complete; run azsearch backup %s again to continue it", dir, dir)
+		}
+		return nil, fmt.Errorf("%s is no backup: it has no %s", dir, manifestName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(content, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, manifestName), err)
+	}
+	if m.Format != formatVersion {
+		return nil, fmt.Errorf("%s: the backup has format %d, this version reads %d", dir, m.Format, formatVersion)
+	}
+	return m, nil
+}
+
+// Find returns an index, nil if the backup has none of the name.
+func (m *Manifest) Find(name string) *Index {
+	if i := slices.IndexFunc(m.Indexes, func(x Index) bool { return x.Name == name }); i >= 0 {
+		return &m.Indexes[i]
+	}
+	return nil
+}
+
+// Sum is the digest of its documents, as they were read from the service.
+func (x *Index) Sum() (digest.Sum, error) { return digest.Parse(x.Documents, x.Digest) }
+
+func fingerprint(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+// journal is the file that says which ranges are done.
+type journal struct {
+	folder disk.Folder
+	header Manifest
+	file   disk.Handle
+
+	mu      sync.Mutex // guards the following, and writing
+	entries []File     // the last one of each range
+	last    int        // number in a name of a file
+}
+
+// openJournal opens the journal of a directory, or begins one.
+func openJournal(folder disk.Folder, header Manifest) (*journal, error) {
+	j := &journal{folder: folder, header: header}
+	content, err := fs.ReadFile(folder, journalName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		entries, err := fs.ReadDir(folder, ".")
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range entries {
+			if name := f.Name(); name != lockName && name != journalName+".tmp" {
+				return nil, fmt.Errorf("there are other files, such as %s; name an empty directory or a new one", name)
+			}
+		}
+		line, err := json.Marshal(header)
+		if err != nil {
+			return nil, err
+		}
+		if err := disk.Replace(folder, journalName+".tmp", journalName, func(w *bufio.Writer) error { // B1
+			_, err := w.Write(append(line, '\n'))
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	default:
+		if err := j.read(content); err != nil {
+			return nil, err
+		}
+	}
+	if err := j.clean(); err != nil {
+		return nil, err
+	}
+	j.file, err = folder.Append(journalName)
+	return j, err
+}
+
+// read takes the lines of a journal, and cuts off what a crash has left of one.
+func (j *journal) read(content []byte) error {
+	whole := bytes.LastIndexByte(content, '\n') + 1
+	if whole < len(content) {
+		if err := j.folder.Cut(journalName, int64(whole)); err != nil {
+			return err
+		}
+	}
+	var lines [][]byte
+	for line := range bytes.Lines(content[:whole]) {
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return fmt.Errorf("%s has no header; remove the directory to begin again", journalName)
+	}
+	old := j.header
+	old.Indexes = nil
+	if err := json.Unmarshal(lines[0], &old); err != nil {
+		return fmt.Errorf("%s: %w", journalName, err)
+	}
+	switch {
+	case old.Format != j.header.Format, old.Passes != j.header.Passes:
+		return errors.New("the backup that is under way there has another format or other passes; remove the directory to begin again")
+	case old.Endpoint != j.header.Endpoint:
+		return fmt.Errorf("the backup that is under way there is of %s; name another directory", old.Endpoint)
+	case !slices.EqualFunc(old.Indexes, j.header.Indexes, func(a, b Index) bool { return a.Name == b.Name && a.Definition == b.Definition }):
+		return errors.New("the backup that is under way there is of other indexes, or the definition of one has changed since; remove the directory to begin again")
+	}
+	j.header.Started = old.Started
+	for i, line := range lines[1:] {
+		var e File
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("%s: line %d: %w", journalName, i+2, err)
+		}
+		j.take(e)
+	}
+	return nil
+}
+
+// take keeps an entry in the place of one of its range. The caller has mu, or is alone.
+func (j *journal) take(e File) {
+	number, _ := strconv.Atoi(e.Name[:max(0, bytes.IndexByte([]byte(e.Name), '.'))])
+	j.last = max(j.last, number)
+	for i, old := range j.entries {
+		if old.Index == e.Index && old.Range == e.Range {
+			j.entries[i] = e
+			return
+		}
+	}
+	j.entries = append(j.entries, e)
+}
+
+// clean removes files of documents that no entry has.
+func (j *journal) clean() error {
+	for _, x := range j.header.Indexes {
+		folder := documentsFolder + "/" + x.Name
+		entries, err := fs.ReadDir(j.folder, folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, f := range entries {
+			if !slices.ContainsFunc(j.entries, func(e File) bool { return e.Index == x.Name && e.Name == f.Name() }) {
+				if err := j.folder.Remove(folder + "/" + f.Name()); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// name returns the name of a new file.
+func (j *journal) name() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.last++
+	return fmt.Sprintf("%d.jsonl.zst", j.last)
+}
+
+// note makes an entry, durably.
+func (j *journal) note(e File) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, err = j.file.Write(append(line, '\n')); err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return exit.With(exit.Incomplete, fmt.Errorf("%s: %w", journalName, err))
+	}
+	j.take(e)
+	return nil
+}
+
+// of returns the entries of an index, in the order of their ranges.
+func (j *journal) of(index string) (of []File) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, e := range j.entries {
+		if e.Index == index {
+			of = append(of, e)
+		}
+	}
+	slices.SortFunc(of, func(a, b File) int { return cmp.Compare(a.After, b.After) })
+	return of
+}
+
+// before yields the entries of an index that a pass has not come to.
+func (j *journal) before(index string, pass int) iter.Seq2[File, error] {
+	return func(yield func(File, error) bool) {
+		for _, e := range j.of(index) {
+			if e.Pass < pass && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// gaps returns the ranges of an index that no entry has.
+func (j *journal) gaps(index string) (gaps []keyrange.Range) {
+	at := ""
+	for _, e := range j.of(index) {
+		if e.After > at {
+			gaps = append(gaps, keyrange.Range{After: at, Through: e.After})
+		}
+		if at = e.Through; at == "" {
+			return gaps
+		}
+	}
+	return append(gaps, keyrange.Range{After: at})
+}
+
+// complete writes the manifest, and removes what is of use no more.
+func (j *journal) complete(b *Backup) (*Manifest, error) {
+	m := j.header
+	m.Ended = time.Now().UTC().Truncate(time.Second)
+	for i := range m.Indexes {
+		x := &m.Indexes[i]
+		var all digest.Sum
+		for _, f := range j.of(x.Name) {
+			sum, err := f.sum()
+			if err != nil {
+				return nil, err
+			}
+			all.Add(sum)
+			f.Index, f.Pass = "", 0
+			x.Files = append(x.Files, f)
+		}
+		x.Documents, x.Digest = all.Documents, all.String()
+	}
+	if err := j.clean(); err != nil {
+		return nil, err
+	}
+	content, err := json.MarshalIndent(&m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if err := disk.Replace(b.folder, manifestName+".tmp", manifestName, func(w *bufio.Writer) error { // B6
+		_, err := w.Write(append(content, '\n'))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return &m, errors.Join(disk.Remove(b.folder, journalName), disk.Remove(b.folder, lockName)) // B7
+}
+
+var packers sync.Pool
+
+// packer compresses documents into JSON Lines.
+type packer struct {
+	*zstd.Encoder
+	line []byte
+}
+
+func newPacker(w io.Writer) *packer {
+	p, _ := packers.Get().(*packer)
+	if p == nil {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		if err != nil {
+			panic(err) // the options are right
+		}
+		p = &packer{Encoder: e}
+	}
+	p.Reset(w)
+	return p
+}
+
+func (p *packer) write(document json.RawMessage) error {
+	p.line = append(p.line[:0], document...)
+	if bytes.IndexByte(document, '\n') >= 0 {
+		compact, ok := wire.Compact(p.line[:0:0], document)
+		if !ok {
+			return errors.New("the service returned a document that is not JSON")
+		}
+		p.line = compact
+	}
+	p.line = append(p.line, '\n')
+	_, err := p.Write(p.line)
+	return err
+}
+
+func (p *packer) free() {
+	p.Reset(nil)
+	packers.Put(p)
+}
+
+// Documents yields the documents of a file of a backup. What it yields is valid until the next one. At its end it
+// compares the digest, and says so if the file is not what was written.
+func (m *Manifest) Documents(dir string, x *Index, f *File) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		name := filepath.Join(dir, documentsFolder, x.Name, f.Name)
+		file, err := os.Open(name)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer file.Close()
+		z, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer z.Close()
+		var sum digest.Sum
+		r := bufio.NewReaderSize(z, 1<<20)
+		var long []byte
+		for {
+			line, err := r.ReadSlice('\n')
+			if errors.Is(err, bufio.ErrBufferFull) {
+				long = append(long, line...)
+				continue
+			}
+			if errors.Is(err, io.EOF) && len(line)+len(long) == 0 {
+				break
+			}
+			if long = append(long, line...); err == nil {
+				var one digest.Sum
+				one, err = digest.Of(long)
+				sum.Add(one)
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("%s: %w", name, err))
+				return
+			}
+			if !yield(bytes.TrimSuffix(long, []byte("\n")), nil) {
+				return
+			}
+			long = long[:0]
+		}
+		if want, err := f.sum(); err != nil || want != sum {
+			yield(nil, fmt.Errorf("%s: it has %d documents with the digest %s, want %d with %s; the file was damaged or changed", name, sum.Documents, sum, f.Documents, f.Digest))
+		}
+	}
+}

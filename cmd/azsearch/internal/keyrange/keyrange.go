@@ -1,0 +1,219 @@
+// Package keyrange is for commands that read all documents of an index: in ranges of its keys, several at a time, beyond
+// the 100 000 documents that paging ends at.
+package keyrange
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/internal/wholeindex"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// Range is the keys behind After up to and with Through; "" has no bound.
+type Range struct {
+	After   string `json:"after,omitempty"`
+	Through string `json:"through,omitempty"`
+}
+
+// Paged is how many documents paging reaches, which is all there is for a key that cannot be filtered and sorted by.
+const Paged = 100_000
+
+// Index is an index that is read as a whole.
+type Index struct {
+	Client *search.Client
+	// Unscannable says why only the first documents can be reached, "" if all can.
+	Unscannable string
+	// Hidden are the fields whose values cannot be read, with the reason.
+	Hidden []string
+	// Trimmed says that permissions hide documents from ordinary queries.
+	Trimmed bool
+
+	key    models.KeyField[json.RawMessage]
+	filter search.Filter
+	fields []string
+}
+
+// Of returns an index by its definition. filter and fields narrow what is read; fields may be nil for all.
+func Of(client *search.Client, definition *models.SearchIndex, filter search.Filter, fields []string) (*Index, error) {
+	x := &Index{Client: client, filter: filter, fields: fields, Trimmed: definition.PermissionFilterOption == models.PermissionFilterEnabled}
+	var err error
+	for _, f := range definition.Fields {
+		if f.PermissionFilter != "" && definition.PermissionFilterOption == "" {
+			x.Trimmed = true
+		}
+		if f.Key == nil || !*f.Key {
+			continue
+		}
+		if x.key, err = models.KeyFieldByName[json.RawMessage](f.Name); err != nil {
+			return nil, err
+		}
+		switch {
+		case isFalse(f.Filterable):
+			x.Unscannable = fmt.Sprintf("its key field %q is not filterable", f.Name)
+		case isFalse(f.Sortable):
+			x.Unscannable = fmt.Sprintf("its key field %q is not sortable", f.Name)
+		case f.Normalizer != "":
+			x.Unscannable = fmt.Sprintf("its key field %q has a normalizer", f.Name)
+		}
+		if isFalse(f.Retrievable) {
+			return nil, fmt.Errorf("index %s: its key field %q is retrievable:false, so its documents cannot be read", definition.Name, f.Name)
+		}
+	}
+	if x.key.Name == "" {
+		return nil, fmt.Errorf("index %s: its definition has no key field", definition.Name)
+	}
+	x.Hidden = hidden("", definition.Fields)
+	return x, nil
+}
+
+func hidden(path string, fields []models.SearchField) (all []string) {
+	for _, f := range fields {
+		switch {
+		case isFalse(f.Stored):
+			all = append(all, path+f.Name+" (stored:false)")
+		case isFalse(f.Retrievable):
+			all = append(all, path+f.Name+" (retrievable:false)")
+		}
+		all = append(all, hidden(path+f.Name+"/", f.Fields)...)
+	}
+	return all
+}
+
+func isFalse(b *bool) bool { return b != nil && !*b } // nil is true
+
+// Key is the name of the key field.
+func (x *Index) Key() string { return x.key.Name }
+
+// KeyOf returns the key of a document.
+func (x *Index) KeyOf(document json.RawMessage) (string, error) { return x.key.Get(document) }
+
+// Whole returns a context in which documents are read as a whole: elevated where permissions would hide some, or not at all.
+func Whole(ctx context.Context) context.Context { return wholeindex.Require(ctx) }
+
+// Documents returns the documents of a range, in the order of their keys. ctx is one of Whole.
+func (x *Index) Documents(ctx context.Context, r Range) iter.Seq2[json.RawMessage, error] {
+	if x.Unscannable != "" {
+		return x.pages(ctx)
+	}
+	return search.Scan[json.RawMessage](ctx, x.Client, &search.ScanOptions{Filter: x.within(Range{Through: r.Through}), Select: x.fields, KeyField: x.key.Name, After: r.After})
+}
+
+// pages returns what paging reaches, in no order.
+func (x *Index) pages(ctx context.Context) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		if x.Trimmed {
+			yield(nil, fmt.Errorf("%w of %s, and %s: no elevated read reaches them all", search.ErrPartialView, x.Client.IndexName(), x.Unscannable))
+			return
+		}
+		for skip := 0; skip < Paged; {
+			first := skip
+			for found, err := range search.Search[json.RawMessage](ctx, x.Client, "", &search.SearchOptions{Filter: x.filter, Select: x.selected(), Top: new(1000), Skip: skip}) {
+				if !yield(found.Document, err) || err != nil {
+					return
+				}
+				skip++
+			}
+			if skip-first < 1000 {
+				return
+			}
+		}
+	}
+}
+
+func (x *Index) selected() []string {
+	if x.fields == nil {
+		return nil
+	}
+	return append(x.fields[:len(x.fields):len(x.fields)], x.key.Name)
+}
+
+func (x *Index) within(r Range) search.Filter {
+	f := x.filter
+	if r.After != "" {
+		f = search.And(search.Gt(x.key.Name, r.After), f)
+	}
+	if r.Through != "" {
+		f = search.And(search.Le(x.key.Name, r.Through), f)
+	}
+	return f
+}
+
+// Split divides a range into ranges of about size documents, each found by one query as the caller takes it. What is
+// added and deleted meanwhile changes how many documents they have, and not that each key is in one of them.
+func (x *Index) Split(ctx context.Context, r Range, size int) iter.Seq2[Range, error] {
+	return func(yield func(Range, error) bool) {
+		for x.Unscannable == "" {
+			through, err := x.next(ctx, r, size)
+			if err != nil {
+				yield(r, err)
+				return
+			}
+			if through == "" {
+				break
+			}
+			if !yield(Range{r.After, through}, nil) || through == r.Through {
+				return
+			}
+			r.After = through
+		}
+		yield(r, nil)
+	}
+}
+
+// next returns the key of the document at the place size of a range, "" if there is none.
+func (x *Index) next(ctx context.Context, r Range, size int) (string, error) {
+	for found, err := range search.Search[json.RawMessage](ctx, x.Client, "", &search.SearchOptions{
+		Filter: x.within(r), OrderBy: []string{x.key.Name}, Select: []string{x.key.Name}, Top: new(1), Skip: size - 1,
+	}) {
+		if err != nil {
+			return "", err
+		}
+		key, err := x.key.Get(found.Document)
+		if err == nil && key <= r.After {
+			err = fmt.Errorf("index %s orders %q in another way than by its characters", x.Client.IndexName(), x.key.Name)
+		}
+		return key, err
+	}
+	return "", nil
+}
+
+// Each calls do for each of some ranges, several at a time, and returns the first error, after all have ended.
+func Each[T any](ctx context.Context, workers int, ranges iter.Seq2[T, error], do func(context.Context, T) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work := make(chan T) // without room: a range is found when somebody takes it
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() {
+			for r := range work {
+				if err := do(ctx, r); err != nil {
+					stop(err)
+					return
+				}
+			}
+		})
+	}
+	for r, err := range ranges {
+		if err != nil {
+			stop(err)
+			break
+		}
+		select {
+		case work <- r:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(work)
+	working.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}

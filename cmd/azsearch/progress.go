@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+)
+
+// progress shows a line again and again until stop is called: redrawn on a terminal, now and then elsewhere.
+func progress(to terminal.Terminal, quiet bool, line func() string) (stop func()) {
+	if quiet {
+		return func() {}
+	}
+	every, before, after := 10*time.Second, "azsearch: ", "\n"
+	if to.Live {
+		every, before, after = 200*time.Millisecond, "\r\x1b[K", ""
+	}
+	done := make(chan struct{})
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				fmt.Fprint(to, before+line()+after)
+			case <-done:
+				if to.Live {
+					fmt.Fprint(to, before)
+				}
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		showing.Wait()
+	}
+}
+
+// share is how far something is that has a number of documents to do.
+func share(done, total int64, what string, began time.Time) string {
+	seconds := max(time.Since(began).Seconds(), 1e-3)
+	line := fmt.Sprintf("%s documents %s  %s/s", humanize.Comma(done), what, humanize.Comma(int64(float64(done)/seconds)))
+	if total > 0 && done > 0 {
+		part := min(float64(done)/float64(total), 1)
+		line = fmt.Sprintf("%3.0f%%  %s  ETA %s", 100*part, line, time.Duration((1-part)/part*seconds*float64(time.Second)).Round(time.Second))
+	}
+	return line
+}
