@@ -96,6 +96,8 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newLoadCommand(stdout, stderr),
 			newInferCommand(stdout, stderr),
 			newBackupCommand(stdout, stderr),
+			newRestoreCommand(stderr),
+			newVerifyCommand(stdout),
 			newQueueCommand(stdout, stderr),
 			{
 				Name:         "version",

@@ -185,7 +185,9 @@ var Rules = []Rule{
 	// Documents in bulk: how they are read, compared, kept and brought back.
 	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./bufferedsender", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/sleep", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/verify", May: []string{"./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", humanize}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/sleep", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},

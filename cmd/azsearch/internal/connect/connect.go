@@ -22,6 +22,9 @@ import (
 const (
 	EndpointVariable = "AZURE_SEARCH_ENDPOINT"
 	KeyVariable      = "AZURE_SEARCH_API_KEY"
+	ToKeyVariable    = "AZURE_SEARCH_TO_API_KEY" // of the second service of a command
+
+	variables = KeyVariable + " (for -to-endpoint " + ToKeyVariable + ")"
 
 	emulated = "emulator"
 )
@@ -34,6 +37,19 @@ func Flags() []cli.Flag {
 			Usage: "`URL` of the service, or \"emulator\" for one that lives as long as the command; sign in with the key in " + KeyVariable + ", or without one with Entra ID (az login, a managed identity, the variables of azidentity)",
 		},
 	}
+}
+
+// ToFlags are those of a command that talks to a second service as well, for what.
+func ToFlags(what string) []cli.Flag {
+	return []cli.Flag{&cli.StringFlag{Name: "to-endpoint", Usage: "`URL` of the service of " + what + ", with the key in " + ToKeyVariable + "; by default the same service"}}
+}
+
+// OpenTo returns the second service, which is the first one unless -to-endpoint names another.
+func OpenTo(c *cli.Command) (*Service, error) {
+	if to := c.String("to-endpoint"); to != "" {
+		return open(to, os.Getenv(ToKeyVariable))
+	}
+	return Open(c)
 }
 
 // Service is a service that a command talks to.
@@ -107,10 +123,10 @@ func Failed(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
-		err = fmt.Errorf("%w; set %s to an admin key, or give the identity a role of the service", err, KeyVariable)
+		err = fmt.Errorf("%w; set %s to an admin key, or give the identity a role of the service", err, variables)
 	case errors.As(err, &said):
 	case errors.As(err, &signIn):
-		err = fmt.Errorf("%w; set %s, or sign in with az login", err, KeyVariable)
+		err = fmt.Errorf("%w; set %s, or sign in with az login", err, variables)
 	case errors.As(err, &unreachable):
 		err = fmt.Errorf("%w; check the endpoint and the network", err)
 	}

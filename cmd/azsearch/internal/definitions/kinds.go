@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -74,6 +75,21 @@ func kindOf[T, C, L, N, P any](folder, noun string, client func(*connect.Service
 		create: sending(client, noun, create),
 		put:    sending(client, noun, put),
 	}
+}
+
+// Index reads the definition of one index, with its permission filters.
+func Index(ctx context.Context, s *connect.Service, name string) (index models.SearchIndex, err error) {
+	if index, err = s.GetIndex(ctx, name, nil); err != nil {
+		return index, err
+	}
+	content, err := json.Marshal(index)
+	if err == nil {
+		content, err = whole[models.SearchIndex](ctx, s.IndexClient, "indexes", content)
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &index)
+	}
+	return index, err
 }
 
 // whole returns a definition with the members that the default api-version does not show: a backup without its

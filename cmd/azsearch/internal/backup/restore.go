@@ -1,0 +1,378 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/sleep"
+)
+
+// RestoreOptions say what is brought back.
+type RestoreOptions struct {
+	Service   *connect.Service
+	Dir       string
+	Patterns  []string // of indexes; none: everything in the backup
+	InFlight  int      // requests at once
+	Patience  time.Duration
+	Overwrite bool                                 // definitions that differ are replaced, documents added to those of an index
+	Lookup    func(variable string) (string, bool) // the values of secrets
+	Say       func(format string, args ...any)
+}
+
+// Restore is a restore at work. After a crash behind
+//
+//	R1 write restore.jsonl with its header    the file, or none: the next run goes on, or begins
+//	R2 create definitions                     some exist, and are as in the backup: left as they are
+//	R3 send the documents of a file           some are in the index: they are sent again, which changes nothing
+//	R4 append a line to restore.jsonl, sync   a part of it is no line; with it the file's documents are in the index
+//	R5 compare index and backup               all lines: nothing is sent again
+//	R6 create what reads from indexes         as R2: indexers begin to run, so that comes after the comparison
+//	R7 remove restore.jsonl                   the next run finds documents in the index, and refuses
+type Restore struct {
+	RestoreOptions
+	manifest *Manifest
+	set      definitions.Set
+	contents map[string]json.RawMessage // with secrets, by file
+	exists   map[string]bool            // and is the same, by file
+	state    *restoreState
+	looks    int // how often an index is compared before it counts as different: queries show documents later than they are accepted
+
+	Sent  atomic.Int64
+	Total int64
+}
+
+// BeginRestore reads the backup, and refuses what cannot be brought back. It changes nothing.
+func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
+	r := &Restore{RestoreOptions: o, looks: 6, contents: map[string]json.RawMessage{}, exists: map[string]bool{}}
+	var err error
+	if r.manifest, err = OpenManifest(r.Dir); err != nil {
+		return nil, err
+	}
+	if r.set, err = definitions.Open(filepath.Join(r.Dir, definitionsFolder)); err != nil {
+		return nil, err
+	}
+	if r.set, err = Select(r.set, r.Patterns); err != nil {
+		return nil, err
+	}
+	var errs []error
+	for i := range r.set {
+		content, err := r.set[i].Expand(r.Lookup)
+		errs = append(errs, err)
+		r.contents[r.set[i].File()] = content
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if r.state, err = openRestore(r.Dir, r.Service.Endpoint(), fingerprint(mustJSON(r.manifest))); err != nil {
+		return nil, err
+	}
+	return r, r.check(ctx)
+}
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a manifest that was JSON
+	}
+	return b
+}
+
+// check compares with what the service has.
+func (r *Restore) check(ctx context.Context) error {
+	live, err := definitions.Read(ctx, r.Service)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range r.set {
+		d := &r.set[i]
+		is := live.Find(d.Kind, d.Name)
+		if is == nil {
+			r.state.forget(d.Name)
+			continue
+		}
+		if r.exists[d.File()] = bytes.Equal(is.JSON, d.JSON); !r.exists[d.File()] && !r.Overwrite {
+			errs = append(errs, fmt.Errorf("%s exists and differs", d))
+		}
+		if d.Kind != definitions.Indexes {
+			continue
+		}
+		client, err := r.Service.Client(d.Name)
+		if err != nil {
+			return err
+		}
+		n, err := client.DocumentCount(ctx, nil)
+		if err != nil {
+			return connect.Failed(err)
+		}
+		switch {
+		case n == 0:
+			r.state.forget(d.Name)
+		case !r.Overwrite && !r.state.resumed:
+			errs = append(errs, fmt.Errorf("%s has %s documents", d, humanize.Comma(n)))
+		}
+	}
+	for _, d := range r.set.Of(definitions.Indexes) {
+		x := r.manifest.Find(d.Name)
+		if x == nil {
+			return fmt.Errorf("%s: the manifest has no index %q", r.Dir, d.Name)
+		}
+		r.Total += x.Documents
+		for _, what := range x.LeftOut {
+			r.Say("index %s: the backup does not have %s", x.Name, what)
+		}
+	}
+	if len(errs) > 0 {
+		errs = append(errs, errors.New("nothing was changed; -overwrite replaces definitions and adds documents"))
+	}
+	return errors.Join(errs...)
+}
+
+// Run brings everything back.
+func (r *Restore) Run(ctx context.Context) (err error) {
+	defer func() {
+		err = errors.Join(interrupted(ctx, err, "run it again to continue"), r.state.close())
+	}()
+	if err := r.state.begin(); err != nil { // R1
+		return exit.With(exit.Incomplete, err)
+	}
+	if n := len(r.state.done); n > 0 {
+		r.Say("continuing: %d files are in their indexes", n)
+	}
+	first := []*definitions.Kind{definitions.SynonymMaps, definitions.Indexes}
+	if err := r.create(ctx, first...); err != nil { // R2
+		return err
+	}
+	for _, d := range r.set.Of(definitions.Indexes) {
+		if err := r.documents(ctx, r.manifest.Find(d.Name)); err != nil { // R3, R4
+			return err
+		}
+	}
+	for _, d := range r.set.Of(definitions.Indexes) {
+		if err := r.verify(ctx, &d); err != nil { // R5
+			return err
+		}
+	}
+	if err := r.create(ctx, slices.DeleteFunc(slices.Clone(definitions.Kinds), func(k *definitions.Kind) bool { return slices.Contains(first, k) })...); err != nil { // R6
+		return err
+	}
+	if n := len(r.set.Of(definitions.Indexers)); n > 0 {
+		r.Say("%d indexers are there again, and run by their schedules", n)
+	}
+	return exit.With(exit.Incomplete, r.state.remove()) // R7
+}
+
+func (r *Restore) create(ctx context.Context, kinds ...*definitions.Kind) error {
+	for _, k := range kinds {
+		for _, d := range r.set.Of(k) {
+			if r.exists[d.File()] {
+				continue
+			}
+			send := k.Create
+			if r.Overwrite {
+				send = k.Put
+			}
+			if err := send(ctx, r.Service, r.contents[d.File()]); err != nil {
+				return fmt.Errorf("%s: %w", &d, err)
+			}
+		}
+	}
+	return nil
+}
+
+// documents sends the documents of an index.
+func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
+	d := r.set.Find(definitions.Indexes, x.Name)
+	index, err := open(r.Service, d)
+	if err != nil {
+		return err
+	}
+	to, err := sink.Open(ctx, index.Client, r.InFlight, r.Patience)
+	if err != nil {
+		return err
+	}
+	// Files whose last document is completed; there is room for all, so the sender never waits.
+	finished := make(chan *File, len(x.Files))
+	noted := make(chan error, 1)
+	go func() {
+		var err error
+		for f := range finished {
+			if err == nil {
+				err = r.state.note(x.Name, f.Name) // R4
+			}
+		}
+		noted <- err
+	}()
+	left := func(yield func(*File, error) bool) {
+		for i := range x.Files {
+			f := &x.Files[i]
+			if r.state.done[x.Name+"/"+f.Name] {
+				r.Sent.Add(f.Documents)
+			} else if !yield(f, nil) {
+				return
+			}
+		}
+	}
+	err = keyrange.Each(ctx, 4, left, func(ctx context.Context, f *File) error {
+		var open atomic.Int64
+		open.Store(f.Documents + 1)
+		settle := func() {
+			if open.Add(-1) == 0 {
+				finished <- f
+			}
+		}
+		for document, err := range r.manifest.Documents(r.Dir, x, f) {
+			if err != nil {
+				return exit.With(exit.Incomplete, err)
+			}
+			key, err := index.KeyOf(document)
+			if err == nil {
+				err = to.Add(key, document, func() { r.Sent.Add(1); settle() })
+			}
+			if err != nil {
+				return err
+			}
+		}
+		settle() // the digest of the file is right
+		return nil
+	})
+	closed := to.Close()
+	close(finished)
+	if err == nil {
+		err = closed
+	}
+	return errors.Join(err, <-noted)
+}
+
+// verify compares an index with its backup.
+func (r *Restore) verify(ctx context.Context, d *definitions.Definition) error {
+	x := r.manifest.Find(d.Name)
+	index, err := open(r.Service, d)
+	if err != nil {
+		return err
+	}
+	for look := 1; ; look++ {
+		result, err := verify.Compare(ctx, r.manifest.Side(r.Dir, x), verify.Index{Index: index, InFlight: r.InFlight}, x.Key)
+		if err != nil {
+			return connect.Failed(err)
+		}
+		if result.Equal() {
+			r.Say("index %s: %s documents, digest %s, the same as in the backup", x.Name, humanize.Comma(result.B.Documents), result.B)
+			return nil
+		}
+		if look == r.looks {
+			return exit.With(exit.Incomplete, fmt.Errorf("index %s has %d documents with the digest %s, the backup %d with %s, for example %v",
+				x.Name, result.B.Documents, result.B, result.A.Documents, result.A, result.Differences))
+		}
+		if err := sleep.For(ctx, time.Duration(look)*time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// Side is the documents of an index of a backup, for a comparison.
+func (m *Manifest) Side(dir string, x *Index) verify.Side {
+	var files []iter.Seq2[json.RawMessage, error]
+	for i := range x.Files {
+		files = append(files, m.Documents(dir, x, &x.Files[i]))
+	}
+	return verify.Files(files)
+}
+
+const restoreName = "restore.jsonl"
+
+// restoreState is the file that says which files of a backup are in their indexes.
+type restoreState struct {
+	folder  disk.Folder
+	header  restoreHeader
+	resumed bool
+	done    map[string]bool // index/file
+	file    disk.Handle     // nil until begin
+}
+
+type restoreHeader struct {
+	Endpoint string `json:"endpoint"`
+	Backup   string `json:"backup"`
+}
+
+func openRestore(dir, endpoint, backup string) (*restoreState, error) {
+	s := &restoreState{folder: disk.View(dir), header: restoreHeader{endpoint, backup}, done: map[string]bool{}}
+	content, err := os.ReadFile(filepath.Join(dir, restoreName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	whole := content[:bytes.LastIndexByte(content, '\n')+1]
+	first, rest, _ := strings.Cut(string(whole), "\n")
+	var header restoreHeader
+	if err := json.Unmarshal([]byte(first), &header); err != nil || header != s.header {
+		return nil, fmt.Errorf("%s is of a restore to %s, or of another backup; remove it to begin a new one", filepath.Join(dir, restoreName), header.Endpoint)
+	}
+	for line := range strings.Lines(rest) {
+		s.done[strings.TrimSuffix(line, "\n")] = true
+	}
+	s.resumed = true
+	if len(whole) < len(content) {
+		return s, s.folder.Cut(restoreName, int64(len(whole)))
+	}
+	return s, nil
+}
+
+func (s *restoreState) begin() (err error) {
+	if !s.resumed {
+		if err := disk.Replace(s.folder, restoreName+".tmp", restoreName, func(w *bufio.Writer) error {
+			_, err := w.Write(append(mustJSON(s.header), '\n'))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	s.file, err = s.folder.Append(restoreName)
+	return err
+}
+
+func (s *restoreState) note(index, file string) error {
+	_, err := fmt.Fprintf(s.file, "%s/%s\n", index, file)
+	if err == nil {
+		err = s.file.Sync()
+	}
+	return exit.With(exit.Incomplete, err)
+}
+
+// forget has all files of an index sent again, which is empty or new: it is not the one that they were sent to.
+func (s *restoreState) forget(index string) {
+	maps.DeleteFunc(s.done, func(file string, _ bool) bool { return strings.HasPrefix(file, index+"/") })
+}
+
+func (s *restoreState) close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+func (s *restoreState) remove() error { return disk.Remove(s.folder, restoreName) }

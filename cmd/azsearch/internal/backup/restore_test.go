@@ -1,0 +1,157 @@
+package backup
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func (s *service) restoring(dir string, to *said) RestoreOptions {
+	return RestoreOptions{Service: s.Service, Dir: dir, InFlight: 2, Patience: time.Minute, Say: to.line, Lookup: func(string) (string, bool) { return "S3CRET", true }}
+}
+
+func restore(t *testing.T, o RestoreOptions) error {
+	t.Helper()
+	r, err := BeginRestore(t.Context(), o)
+	if err != nil {
+		return err
+	}
+	return r.Run(t.Context())
+}
+
+func TestRestoredServiceIsTheSame(t *testing.T) {
+	from, to := newService(t), &said{}
+	from.fill("hotels", keyed, 57)
+	from.fill("empty", keyed, 0)
+	for k, content := range map[*definitions.Kind]string{
+		definitions.Aliases:     `{"name":"inns","indexes":["hotels"]}`,
+		definitions.SynonymMaps: `{"name":"cities","format":"solr","synonyms":"a, b"}`,
+		definitions.DataSources: `{"name":"rooms","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c"}}`,
+	} {
+		require.NoError(t, k.Create(t.Context(), from.Service, json.RawMessage(content)))
+	}
+	require.NoError(t, definitions.Indexers.Create(t.Context(), from.Service, json.RawMessage(`{"name":"feed","dataSourceName":"rooms","targetIndexName":"empty"}`)))
+	dir := t.TempDir()
+	run(t, from.options(dir, to))
+	assert.Contains(t, to.String(), `left out: secret credentials.connectionString of data source "rooms"; restore takes it from DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING`)
+
+	target := newService(t)
+	o := target.restoring(dir, to)
+	o.Lookup = func(string) (string, bool) { return "", false }
+	_, err := BeginRestore(t.Context(), o)
+	require.ErrorContains(t, err, "no value for DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING")
+	require.NoError(t, restore(t, target.restoring(dir, to)))
+	want, err := definitions.Read(t.Context(), from.Service)
+	require.NoError(t, err)
+	got, err := definitions.Read(t.Context(), target.Service)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Equal(t, from.Documents("hotels"), target.Documents("hotels"))
+	assert.Contains(t, to.String(), "index hotels: 57 documents, digest ")
+	assert.Contains(t, to.String(), "1 indexers are there again")
+	assert.NoFileExists(t, filepath.Join(dir, restoreName))
+}
+
+func TestRestoreWritesOverNothingUnlessTold(t *testing.T) {
+	s, to := newService(t), &said{}
+	s.fill("hotels", keyed, 25)
+	dir := t.TempDir()
+	run(t, s.options(dir, to))
+	s.upload("hotels", 3, 4, "Changed")
+	err := restore(t, s.restoring(dir, to))
+	require.ErrorContains(t, err, `index "hotels" has 25 documents`)
+	assert.Equal(t, exit.Usage, exit.Code(err))
+	require.NoError(t, s.DeleteIndex(t.Context(), "hotels", nil))
+	s.fill("hotels", keyed+`,{"name":"more","type":"Edm.String"}`, 0)
+	require.ErrorContains(t, restore(t, s.restoring(dir, to)), `index "hotels" exists and differs`)
+	assert.Empty(t, s.Documents("hotels"))
+
+	o := s.restoring(dir, to)
+	o.Overwrite = true
+	require.Error(t, restore(t, o), "the service does not take a field away")
+	require.NoError(t, s.DeleteIndex(t.Context(), "hotels", nil))
+	require.NoError(t, os.Remove(filepath.Join(dir, restoreName)))
+	require.NoError(t, restore(t, s.restoring(dir, to)))
+	s.upload("hotels", 3, 4, "Changed")
+	require.NoError(t, restore(t, o), "it differed, and is as in the backup again")
+	assert.Contains(t, string(s.Documents("hotels")["0003"]), "Hotel 3")
+}
+
+// TestRestoreContinuesBehindWhatIsThere stops a restore at a file that cannot be sent, and goes on.
+func TestRestoreContinuesBehindWhatIsThere(t *testing.T) {
+	s, to := newService(t), &said{}
+	s.fill("hotels", keyed, 95)
+	dir := t.TempDir()
+	m := run(t, s.options(dir, to))
+	target := newService(t)
+	name := filepath.Join(dir, documentsFolder, "hotels", m.Indexes[0].Files[9].Name)
+	content, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, []byte("damaged"), 0o600))
+	err = restore(t, target.restoring(dir, to))
+	require.Error(t, err)
+	assert.Equal(t, exit.Incomplete, exit.Code(err))
+	require.NoError(t, os.WriteFile(name, content, 0o600))
+
+	state := filepath.Join(dir, restoreName)
+	lines, err := os.ReadFile(state)
+	require.NoError(t, err)
+	done := strings.Count(string(lines), "\n") - 1
+	require.Positive(t, done)
+	require.NoError(t, os.WriteFile(state, append(lines, "hotels/9"...), 0o600)) // R4: a part of a line
+	var sent atomic.Int64
+	target.at(func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "search.index") {
+			sent.Add(1)
+		}
+	})
+	changes := len(target.Changes("hotels"))
+	require.NoError(t, restore(t, target.restoring(dir, to)))
+	assert.Equal(t, s.Documents("hotels"), target.Documents("hotels"))
+	assert.LessOrEqual(t, len(target.Changes("hotels"))-changes, 95-10*(done-1), "files that were noted are not sent again")
+	assert.Positive(t, sent.Load())
+
+	require.NoError(t, os.WriteFile(state, []byte(strings.Replace(string(lines), target.URL(), "https://other", 1)), 0o600))
+	_, err = BeginRestore(t.Context(), target.restoring(dir, to))
+	require.ErrorContains(t, err, "restore to https://other")
+	require.NoError(t, os.WriteFile(state, lines, 0o600))
+	require.NoError(t, target.DeleteIndex(t.Context(), "hotels", nil))
+	require.NoError(t, restore(t, target.restoring(dir, to)), "an index that was deleted meanwhile gets everything again")
+	assert.Len(t, target.Documents("hotels"), 95)
+}
+
+// TestRestoreSaysWhatIsNotTheSame has the service lose a document.
+func TestRestoreSaysWhatIsNotTheSame(t *testing.T) {
+	s, to := newService(t), &said{}
+	s.fill("hotels", keyed, 20)
+	dir := t.TempDir()
+	run(t, s.options(dir, to))
+	target := newService(t)
+	var gone atomic.Bool
+	target.at(func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "search.post.search") && gone.CompareAndSwap(false, true) {
+			client, err := target.Client("hotels")
+			assert.NoError(t, err)
+			_, err = search.DeleteDocumentsByKey(t.Context(), client, "id", []string{"0007"}, nil)
+			assert.NoError(t, err)
+		}
+	})
+	r, err := BeginRestore(t.Context(), target.restoring(dir, to))
+	require.NoError(t, err)
+	r.looks = 1
+	err = r.Run(t.Context())
+	require.ErrorContains(t, err, "0007 only in the first")
+	assert.Equal(t, exit.Incomplete, exit.Code(err))
+}

@@ -1,0 +1,132 @@
+// Package sink is for commands that upload documents of another place: it keeps account of each, and gives up where the
+// service is gone for too long.
+package sink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Sink uploads documents. It is safe for concurrent use.
+type Sink struct {
+	Completed atomic.Int64
+	LastKey   atomic.Pointer[string] // of a document that was completed
+
+	sender  *bufferedsender.BufferedSender[struct{}]
+	give    context.Context // ends when the service is gone for too long
+	giveUp  context.CancelCauseFunc
+	watcher sync.WaitGroup
+
+	mu       sync.Mutex // guards the following
+	failed   int64
+	examples []string
+	last     error // of a document that was not sent
+}
+
+const mostExamples = 3
+
+// Open returns a sink for the index of a client. ctx ends it.
+func Open(ctx context.Context, client bufferedsender.Indexer, inFlight int, patience time.Duration) (*Sink, error) {
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
+		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // which comes with each document
+		Limits:    bufferedsender.Limits{MaxInFlight: inFlight, MaxBufferedBytes: int64(8+inFlight) * 4 << 20, MaxBatchBytes: 4 << 20},
+		Logger:    slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Sink{sender: sender}
+	s.give, s.giveUp = context.WithCancelCause(ctx)
+	s.watcher.Go(func() { s.watch(patience) })
+	return s, nil
+}
+
+// watch gives up when the service is gone for too long.
+func (s *Sink) watch(patience time.Duration) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var since time.Time
+	for {
+		select {
+		case <-s.give.Done():
+			return
+		case now := <-tick.C:
+			held := s.sender.Raw().Info().Held
+			switch {
+			case held == nil:
+				since = time.Time{}
+			case since.IsZero():
+				since = now
+			case now.Sub(since) >= patience:
+				s.giveUp(fmt.Errorf("gave up after %v: %w", patience, held))
+			}
+		}
+	}
+}
+
+// Add uploads a document, which it copies. It waits for room. done runs when it is completed, and not otherwise; it may
+// be nil.
+func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
+	err := s.sender.Raw().Add(s.give, models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: document, OnOutcome: func(o models.Outcome) {
+		if !o.Completed() {
+			s.fail(o.Key, o.Err)
+			return
+		}
+		s.Completed.Add(1)
+		s.LastKey.Store(&o.Key)
+		if done != nil {
+			done()
+		}
+	}})
+	if refused := (*bufferedsender.AddError)(nil); errors.As(err, &refused) && refused.Rejected() {
+		s.fail(key, refused.Err)
+		return nil
+	}
+	if err != nil && s.give.Err() != nil {
+		return exit.With(exit.Service, context.Cause(s.give))
+	}
+	return err
+}
+
+func (s *Sink) fail(key string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed++
+	if s.last = err; len(s.examples) < mostExamples {
+		s.examples = append(s.examples, fmt.Sprintf("%q: %v", key, err))
+	}
+}
+
+// Close waits until everything is sent, unless ctx has ended or the service is gone. The error says which documents are
+// not in the index.
+func (s *Sink) Close() error {
+	flushed := s.sender.Flush(s.give, nil)
+	closed := s.sender.Close(s.give)
+	if said := (*bufferedsender.CloseError)(nil); errors.As(closed, &said) {
+		closed = nil // each document has said how it ended
+	}
+	cause := context.Cause(s.give)
+	s.giveUp(nil)
+	s.watcher.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case cause != nil:
+		return exit.With(exit.Service, cause)
+	case s.failed > 0:
+		return exit.With(exit.Incomplete, fmt.Errorf("%s documents are not in the index, such as %s", humanize.Comma(s.failed), s.examples))
+	}
+	return errors.Join(flushed, closed)
+}

@@ -1,0 +1,137 @@
+// Package verify is for commands that compare all documents of two places: of indexes, backups and files, in any order.
+//
+// Each side is read once, for a digest and for 1024 digests of parts, by the hash of the key. Where these differ both
+// sides are read again, for the keys of such parts alone, as many as there is room for in memory.
+package verify
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/digest"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+// Side is documents that are compared.
+type Side interface {
+	// Each calls yield with each document, perhaps of several goroutines at once. The document is valid until yield returns.
+	Each(ctx context.Context, yield func(document json.RawMessage) error) error
+}
+
+// Result is what a comparison has found.
+type Result struct {
+	A, B        digest.Sum
+	Differences []Difference // the first ones by their keys, of those that were looked for
+}
+
+// Equal reports whether both sides have the same documents.
+func (r *Result) Equal() bool { return r.A == r.B }
+
+// Difference is a document that is not the same on both sides.
+type Difference struct {
+	Key, What string
+}
+
+const (
+	parts     = 1024
+	mostKeys  = 200_000 // that are kept, about
+	mostShown = 10
+)
+
+// Compare reads both sides, whose documents have their keys in a field of that name.
+func Compare(ctx context.Context, a, b Side, key string) (*Result, error) {
+	of, err := models.KeyFieldByName[json.RawMessage](key)
+	if err != nil {
+		return nil, err
+	}
+	sums := [2]*[parts]digest.Sum{}
+	r := &Result{}
+	for i, side := range []Side{a, b} {
+		if sums[i], err = partSums(ctx, side, of); err != nil {
+			return nil, err
+		}
+		for _, s := range sums[i] {
+			[]*digest.Sum{&r.A, &r.B}[i].Add(s)
+		}
+	}
+	var differ []int
+	room := int64(mostKeys)
+	for i := range parts {
+		if sums[0][i] != sums[1][i] && (len(differ) == 0 || room > 0) {
+			differ = append(differ, i)
+			room -= sums[0][i].Documents + sums[1][i].Documents
+		}
+	}
+	if differ == nil {
+		return r, nil
+	}
+	r.Differences, err = differences(ctx, a, b, of, differ)
+	return r, err
+}
+
+func partSums(ctx context.Context, side Side, of models.KeyField[json.RawMessage]) (*[parts]digest.Sum, error) {
+	var mu sync.Mutex
+	sums := &[parts]digest.Sum{}
+	return sums, side.Each(ctx, func(document json.RawMessage) error {
+		_, part, sum, err := digested(document, of)
+		mu.Lock()
+		defer mu.Unlock()
+		sums[part].Add(sum)
+		return err
+	})
+}
+
+func digested(document json.RawMessage, of models.KeyField[json.RawMessage]) (key string, part int, sum digest.Sum, err error) {
+	if key, err = of.Get(document); err != nil {
+		return "", 0, sum, err
+	}
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	sum, err = digest.Of(document)
+	return key, int(h.Sum32() % parts), sum, err
+}
+
+// differences reads both sides for the keys of some parts.
+func differences(ctx context.Context, a, b Side, of models.KeyField[json.RawMessage], in []int) ([]Difference, error) {
+	found := [2]map[string]digest.Sum{}
+	for i, side := range []Side{a, b} {
+		var mu sync.Mutex
+		found[i] = map[string]digest.Sum{}
+		if err := side.Each(ctx, func(document json.RawMessage) error {
+			key, part, sum, err := digested(document, of)
+			if _, is := slices.BinarySearch(in, part); err != nil || !is {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum.Add(found[i][key]) // which may be there twice
+			found[i][key] = sum
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	var all []Difference
+	for key, sum := range found[0] {
+		switch other, is := found[1][key]; {
+		case !is:
+			all = append(all, Difference{key, "only in the first"})
+		case other.Documents != sum.Documents:
+			all = append(all, Difference{key, fmt.Sprintf("%d times in the first, %d in the second", sum.Documents, other.Documents)})
+		case other != sum:
+			all = append(all, Difference{key, "differs"})
+		}
+	}
+	for key := range found[1] {
+		if _, is := found[0][key]; !is {
+			all = append(all, Difference{key, "only in the second"})
+		}
+	}
+	slices.SortFunc(all, func(a, b Difference) int { return cmp.Compare(a.Key, b.Key) })
+	return all[:min(len(all), mostShown)], nil
+}

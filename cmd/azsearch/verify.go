@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/backup"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newVerifyCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "compare the documents of two indexes, backups or files, by digests",
+		ArgsUsage: "A B",
+		Description: `A and B are the name of an index, the directory of a backup, or a file of JSON Lines, compressed
+or not; what exists on the disk is no index. All retrievable fields are compared, whatever their order.
+The digests of both are printed, and the first keys that differ.
+
+   azsearch verify hotels hotels-copy
+   azsearch verify nightly hotels
+   azsearch verify -to-endpoint https://other.search.windows.net hotels hotels
+
+Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 the service.`,
+		OnUsageError: usageError,
+		Flags: append(append(connect.Flags(), connect.ToFlags("B")...),
+			&cli.StringFlag{Name: "index", Usage: "the index `NAME` of a backup that has several; by default that of the other side"},
+			&cli.StringFlag{Name: "key", Usage: "`FIELD` with the key, for two files; by default the key field of the index or backup"},
+			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 8},
+		),
+		Action: func(ctx context.Context, c *cli.Command) (err error) {
+			v := &verifying{Command: c}
+			if c.Args().Len() != 2 {
+				return fmt.Errorf("want two names, got %d; flags come before them (see %s -help)", c.Args().Len(), c.FullName())
+			}
+			if err := between("in-flight", c.Int("in-flight"), 1, 1000); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, v.close()) }()
+			a, err := v.side(ctx, c.Args().Get(0), c.Args().Get(1), connect.Open)
+			if err != nil {
+				return err
+			}
+			b, err := v.side(ctx, c.Args().Get(1), c.Args().Get(0), connect.OpenTo)
+			if err != nil {
+				return err
+			}
+			if c.String("key") != "" {
+				v.key = c.String("key")
+			}
+			if v.key == "" {
+				return errors.New("two files do not say which field has the key: use -key FIELD")
+			}
+			r, err := verify.Compare(ctx, a, b, v.key)
+			if err != nil {
+				return v.failed(err)
+			}
+			return report(stdout, c.Args().Slice(), r)
+		},
+	}
+}
+
+// report prints both digests, and what differs.
+func report(stdout io.Writer, names []string, r *verify.Result) error {
+	fmt.Fprintf(stdout, "%s\t%d documents\t%s\n%s\t%d documents\t%s\n", names[0], r.A.Documents, r.A, names[1], r.B.Documents, r.B)
+	if r.Equal() {
+		return nil
+	}
+	for _, d := range r.Differences {
+		fmt.Fprintf(stdout, "%q: %s\n", d.Key, d.What)
+	}
+	return exit.With(exit.Incomplete, fmt.Errorf("%s and %s differ", names[0], names[1]))
+}
+
+// verifying is the command at work.
+type verifying struct {
+	*cli.Command
+	key      string
+	services []*connect.Service
+}
+
+// side opens what a name stands for.
+func (v *verifying) side(ctx context.Context, name, other string, open func(*cli.Command) (*connect.Service, error)) (verify.Side, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		m, err := backup.OpenManifest(name)
+		if err != nil {
+			return nil, err
+		}
+		x := m.Find(other)
+		switch {
+		case v.String("index") != "":
+			x = m.Find(v.String("index"))
+		case x == nil && len(m.Indexes) == 1:
+			x = &m.Indexes[0]
+		}
+		if x == nil {
+			return nil, fmt.Errorf("%s has %d indexes: use -index NAME for one of them", name, len(m.Indexes))
+		}
+		v.key = x.Key
+		return m.Side(name, x), nil
+	case err == nil:
+		return verify.Lines(name), nil
+	}
+	service, err := open(v.Command)
+	if err != nil {
+		return nil, err
+	}
+	v.services = append(v.services, service)
+	x, _, err := openIndex(ctx, service, name, search.Filter{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if x.Unscannable != "" {
+		n, err := x.Client.DocumentCount(ctx, nil)
+		if err != nil || n > keyrange.Paged {
+			return nil, connect.Failed(errors.Join(err, fmt.Errorf("index %s: %s, so %d of %d documents can be compared", name, x.Unscannable, keyrange.Paged, n)))
+		}
+	}
+	v.key = x.Key()
+	return verify.Index{Index: x, InFlight: v.Int("in-flight")}, nil
+}
+
+// openIndex returns an index by its definition of now.
+func openIndex(ctx context.Context, service *connect.Service, name string, filter search.Filter, fields []string) (*keyrange.Index, *models.SearchIndex, error) {
+	definition, err := definitions.Index(ctx, service, name)
+	if err != nil {
+		return nil, nil, connect.Failed(fmt.Errorf("%q is no file, and no index that can be read: %w", name, err))
+	}
+	client, err := service.Client(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := keyrange.Of(client, &definition, filter, fields)
+	return x, &definition, err
+}
+
+// failed tells an error of a file from one of a service.
+func (v *verifying) failed(err error) error {
+	var said *search.Error
+	var syntax *json.SyntaxError
+	if errors.As(err, &said) || len(v.services) > 0 && !errors.As(err, &syntax) {
+		return connect.Failed(err)
+	}
+	return failed(err)
+}
+
+func (v *verifying) close() (err error) {
+	for _, s := range v.services {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
