@@ -91,7 +91,7 @@ func TestVerifySession(t *testing.T) {
 		{[]string{"-to-endpoint", "ftp://x", "hotels", "hotels"}, 2, "http"},
 		{[]string{"a.jsonl", "b.jsonl"}, 2, "-key FIELD"},
 		{[]string{"-index", "inns", "dir", "a.jsonl"}, 2, "-index NAME"},
-		{[]string{"hotels", "none"}, 3, "\"none\" is no file, and no index"},
+		{[]string{"hotels", "none"}, 3, "\"none\" is no index"},
 		{[]string{"hotels"}, 2, "two names"},
 	} {
 		got := s.run(append([]string{"verify"}, c.args...)...)

@@ -4,6 +4,9 @@
 //
 //	azsearch infer hotels.csv > hotels.json
 //	azsearch load -create hotels.json hotels.csv
+//	azsearch backup nightly
+//	azsearch restore -endpoint https://other.search.windows.net nightly
+//	azsearch verify nightly hotels
 //	azsearch emulator -addr 127.0.0.1:8080
 //	azsearch emulator -ui -seed hotels.json
 //	azsearch emulator -seed state.json -save state.json
@@ -98,6 +101,8 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newBackupCommand(stdout, stderr),
 			newRestoreCommand(stderr),
 			newVerifyCommand(stdout),
+			newCopyCommand(stdout, stderr),
+			newExportCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
 			{
 				Name:         "version",

@@ -134,18 +134,22 @@ func (v *verifying) side(ctx context.Context, name, other string, open func(*cli
 	return verify.Index{Index: x, InFlight: v.Int("in-flight")}, nil
 }
 
-// openIndex returns an index by its definition of now.
-func openIndex(ctx context.Context, service *connect.Service, name string, filter search.Filter, fields []string) (*keyrange.Index, *models.SearchIndex, error) {
-	definition, err := definitions.Index(ctx, service, name)
+// openIndex returns an index, and its definition of now.
+func openIndex(ctx context.Context, service *connect.Service, name string, filter search.Filter, fields []string) (*keyrange.Index, *definitions.Definition, error) {
+	d, err := definitions.Index(ctx, service, name)
 	if err != nil {
-		return nil, nil, connect.Failed(fmt.Errorf("%q is no file, and no index that can be read: %w", name, err))
+		return nil, nil, connect.Failed(fmt.Errorf("%q is no index that can be read: %w", name, err))
+	}
+	var definition models.SearchIndex
+	if err := json.Unmarshal(d.JSON, &definition); err != nil {
+		return nil, nil, err
 	}
 	client, err := service.Client(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	x, err := keyrange.Of(client, &definition, filter, fields)
-	return x, &definition, err
+	return x, d, err
 }
 
 // failed tells an error of a file from one of a service.

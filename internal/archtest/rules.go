@@ -163,7 +163,7 @@ var Rules = []Rule{
 	{Folder: "samples/repair", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/rebuild", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
-	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/queuecontrol", "./internal/sleep"}, public...)},
+	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/disk", "./internal/queuecontrol", "./internal/sleep", "./internal/wire"}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion"}},
 	// What all commands have in common: exit codes, terminals, and the one way to a service.
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
@@ -185,9 +185,9 @@ var Rules = []Rule{
 	// Documents in bulk: how they are read, compared, kept and brought back.
 	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/verify", May: []string{"./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/verify", May: []string{"./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", humanize}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/sleep", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},

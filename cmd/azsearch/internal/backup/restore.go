@@ -26,7 +26,6 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
 	"github.com/go-azsearch/azsearch/internal/disk"
-	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
 // RestoreOptions say what is brought back.
@@ -273,23 +272,16 @@ func (r *Restore) verify(ctx context.Context, d *definitions.Definition) error {
 	if err != nil {
 		return err
 	}
-	for look := 1; ; look++ {
-		result, err := verify.Compare(ctx, r.manifest.Side(r.Dir, x), verify.Index{Index: index, InFlight: r.InFlight}, x.Key)
-		if err != nil {
-			return connect.Failed(err)
-		}
-		if result.Equal() {
-			r.Say("index %s: %s documents, digest %s, the same as in the backup", x.Name, humanize.Comma(result.B.Documents), result.B)
-			return nil
-		}
-		if look == r.looks {
-			return exit.With(exit.Incomplete, fmt.Errorf("index %s has %d documents with the digest %s, the backup %d with %s, for example %v",
-				x.Name, result.B.Documents, result.B, result.A.Documents, result.A, result.Differences))
-		}
-		if err := sleep.For(ctx, time.Duration(look)*time.Second); err != nil {
-			return err
-		}
+	result, err := verify.Until(ctx, r.looks, r.manifest.Side(r.Dir, x), verify.Index{Index: index, InFlight: r.InFlight}, x.Key)
+	if err != nil {
+		return connect.Failed(err)
 	}
+	if !result.Equal() {
+		return exit.With(exit.Incomplete, fmt.Errorf("index %s has %d documents with the digest %s, the backup %d with %s, for example %v",
+			x.Name, result.B.Documents, result.B, result.A.Documents, result.A, result.Differences))
+	}
+	r.Say("index %s: %s documents, digest %s, the same as in the backup", x.Name, humanize.Comma(result.B.Documents), result.B)
+	return nil
 }
 
 // Side is the documents of an index of a backup, for a comparison.

@@ -77,19 +77,22 @@ func kindOf[T, C, L, N, P any](folder, noun string, client func(*connect.Service
 	}
 }
 
-// Index reads the definition of one index, with its permission filters.
-func Index(ctx context.Context, s *connect.Service, name string) (index models.SearchIndex, err error) {
-	if index, err = s.GetIndex(ctx, name, nil); err != nil {
-		return index, err
+// Index reads the definition of one index.
+func Index(ctx context.Context, s *connect.Service, name string) (*Definition, error) {
+	index, err := s.GetIndex(ctx, name, nil)
+	if err != nil {
+		return nil, err
 	}
 	content, err := json.Marshal(index)
 	if err == nil {
 		content, err = whole[models.SearchIndex](ctx, s.IndexClient, "indexes", content)
 	}
-	if err == nil {
-		err = json.Unmarshal(content, &index)
+	if err != nil {
+		return nil, err
 	}
-	return index, err
+	d, err := parse(Indexes, content)
+	d.hide(map[string]int{})
+	return &d, err
 }
 
 // whole returns a definition with the members that the default api-version does not show: a backup without its

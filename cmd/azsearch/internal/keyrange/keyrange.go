@@ -32,6 +32,8 @@ type Index struct {
 	Hidden []string
 	// Trimmed says that permissions hide documents from ordinary queries.
 	Trimmed bool
+	// ReadAhead is that of search.ScanOptions, for a caller that reads one range at a time.
+	ReadAhead int
 
 	key    models.KeyField[json.RawMessage]
 	filter search.Filter
@@ -100,7 +102,7 @@ func (x *Index) Documents(ctx context.Context, r Range) iter.Seq2[json.RawMessag
 	if x.Unscannable != "" {
 		return x.pages(ctx)
 	}
-	return search.Scan[json.RawMessage](ctx, x.Client, &search.ScanOptions{Filter: x.within(Range{Through: r.Through}), Select: x.fields, KeyField: x.key.Name, After: r.After})
+	return search.Scan[json.RawMessage](ctx, x.Client, &search.ScanOptions{Filter: x.within(Range{Through: r.Through}), Select: x.fields, KeyField: x.key.Name, After: r.After, ReadAhead: x.ReadAhead})
 }
 
 // pages returns what paging reaches, in no order.

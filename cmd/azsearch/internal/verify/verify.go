@@ -12,8 +12,10 @@ import (
 	"hash/fnv"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/digest"
+	"github.com/go-azsearch/azsearch/internal/sleep"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -72,6 +74,19 @@ func Compare(ctx context.Context, a, b Side, key string) (*Result, error) {
 	}
 	r.Differences, err = differences(ctx, a, b, of, differ)
 	return r, err
+}
+
+// Until is Compare, up to looks times while the sides differ: queries show documents later than they are accepted.
+func Until(ctx context.Context, looks int, a, b Side, key string) (*Result, error) {
+	for look := 1; ; look++ {
+		r, err := Compare(ctx, a, b, key)
+		if err != nil || r.Equal() || look >= looks {
+			return r, err
+		}
+		if err := sleep.For(ctx, time.Duration(look)*time.Second); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func partSums(ctx context.Context, side Side, of models.KeyField[json.RawMessage]) (*[parts]digest.Sum, error) {

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newCopyCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:      "copy",
+		Usage:     "copy the documents of an index into another one, of the same service or not",
+		ArgsUsage: "FROM TO",
+		Description: `TO is created with the definition of FROM, or of -create, if it does not exist; otherwise it
+must be empty. Both are compared by digests at the end, unless -jq changes the documents.
+
+   azsearch copy hotels hotels-copy
+   azsearch copy -to-endpoint https://other.search.windows.net hotels hotels
+   azsearch copy -create new.json -jq 'del(.rating)' -filter 'stars ge 3' hotels hotels-v2
+
+Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected or differ;
+2 usage, or TO has documents; 3 the service; 130 interrupted.`,
+		OnUsageError: usageError,
+		Flags: append(append(connect.Flags(), connect.ToFlags("TO")...),
+			&cli.StringFlag{Name: "create", Usage: "create TO by the definition in `FILE` if it does not exist"},
+			&cli.StringFlag{Name: "filter", Usage: "copy the documents that meet the OData `EXPRESSION`"},
+			&cli.StringFlag{Name: "jq", Usage: "replace each document by the results of the jq `EXPRESSION`"},
+			&cli.BoolFlag{Name: "overwrite", Usage: "also into an index that has documents"},
+			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys, and send as many requests, at once", Value: 8},
+			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
+			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
+		),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			l := &copying{Command: c, stdout: stdout, stderr: terminal.Of(stderr)}
+			err := l.run(ctx)
+			if err != nil && ctx.Err() != nil {
+				return exit.With(exit.Interrupted, errors.New("interrupted; run it again with -overwrite"))
+			}
+			return err
+		},
+	}
+}
+
+// copying is the command at work.
+type copying struct {
+	*cli.Command
+	stdout io.Writer
+	stderr terminal.Terminal
+
+	jq   *jqfilter.Filter // or nil
+	from *keyrange.Index
+	to   *keyrange.Index
+	read atomic.Int64
+}
+
+func (l *copying) run(ctx context.Context) (err error) {
+	if l.Args().Len() != 2 {
+		return fmt.Errorf("want two names of indexes, got %d; flags come before them (see %s -help)", l.Args().Len(), l.FullName())
+	}
+	if err := between("in-flight", l.Int("in-flight"), 1, 1000); err != nil {
+		return err
+	}
+	if expression := l.String("jq"); expression != "" {
+		if l.jq, err = jqfilter.New(expression); err != nil {
+			return err
+		}
+	}
+	source, err := connect.Open(l.Command)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target := source
+	if l.String("to-endpoint") != "" {
+		if target, err = connect.OpenTo(l.Command); err != nil {
+			return err
+		}
+	}
+	if err := l.open(ctx, source, target); err != nil {
+		return err
+	}
+	if err := l.documents(ctx); err != nil {
+		return err
+	}
+	if l.jq != nil {
+		return nil
+	}
+	result, err := verify.Until(ctx, 6, verify.Index{Index: l.from, InFlight: l.Int("in-flight")}, verify.Index{Index: l.to, InFlight: l.Int("in-flight")}, l.from.Key())
+	if err != nil {
+		return connect.Failed(err)
+	}
+	return report(l.stdout, l.Args().Slice(), result)
+}
+
+// open reads the definitions, and creates the index to copy into if it does not exist.
+func (l *copying) open(ctx context.Context, source, target *connect.Service) error {
+	from, to := l.Args().Get(0), l.Args().Get(1)
+	if from == to && source.Endpoint() == target.Endpoint() {
+		return errors.New("FROM and TO are the same index: name another one, or another service by -to-endpoint")
+	}
+	filter := search.Filter{}
+	if text := l.String("filter"); text != "" {
+		filter = search.RawFilter(text)
+	}
+	var err error
+	x, definition, err := openIndex(ctx, source, from, filter, nil)
+	if err != nil {
+		return err
+	}
+	say := saying(l.stderr)
+	for _, field := range x.Hidden {
+		say("left out: values of field %s, which the service does not return", field)
+	}
+	if n, err := x.Client.DocumentCount(ctx, nil); err != nil || x.Unscannable != "" && n > keyrange.Paged {
+		return connect.Failed(errors.Join(err, fmt.Errorf("index %s: %s, so %d of %d documents can be reached", from, x.Unscannable, keyrange.Paged, n)))
+	}
+	l.from = x
+	_, err = target.GetIndex(ctx, to, nil)
+	if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == http.StatusNotFound {
+		var created *models.SearchIndex
+		if path := l.String("create"); path != "" {
+			created, err = readDefinition(path, to)
+		} else {
+			var content []byte
+			if content, err = definition.Expand(os.LookupEnv); err == nil {
+				created = &models.SearchIndex{}
+				err = json.Unmarshal(content, created)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		created.Name = to
+		_, err = target.CreateIndex(ctx, *created, nil)
+	}
+	if err != nil {
+		return connect.Failed(err)
+	}
+	into, there, err := openIndex(ctx, target, to, filter, nil)
+	if err != nil {
+		return err
+	}
+	l.to = into
+	if l.jq == nil {
+		if err := l.fits(definition, there); err != nil {
+			return err
+		}
+	}
+	n, err := l.to.Client.DocumentCount(ctx, nil)
+	if err != nil {
+		return connect.Failed(err)
+	}
+	if n > 0 && !l.Bool("overwrite") {
+		return fmt.Errorf("index %s has %s documents; nothing was copied; -overwrite adds to them", to, humanize.Comma(n))
+	}
+	return nil
+}
+
+// fits returns an error if documents have fields that the other index lacks: the service would refuse each.
+func (l *copying) fits(from, to *definitions.Definition) error {
+	has, err := retrievable(from)
+	if err != nil {
+		return err
+	}
+	var index models.SearchIndex
+	if err := json.Unmarshal(to.JSON, &index); err != nil {
+		return err
+	}
+	has = slices.DeleteFunc(has, func(name string) bool {
+		return slices.ContainsFunc(index.Fields, func(f models.SearchField) bool { return f.Name == name })
+	})
+	if len(has) > 0 {
+		return fmt.Errorf("%s has no field %s; leave them out by -jq 'del(.%s)'", to, strings.Join(has, ", "), strings.Join(has, ", ."))
+	}
+	return nil
+}
+
+// documents reads and sends, and says how many there were.
+func (l *copying) documents(ctx context.Context) error {
+	out, err := sink.Open(ctx, l.to.Client, l.Int("in-flight"), l.Duration("patience"))
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	stop := progress(l.stderr, l.Bool("quiet"), func() string { return share(out.Completed.Load(), 0, "copied", began) })
+	reading := keyrange.Whole(ctx)
+	err = keyrange.Each(reading, l.Int("in-flight"), l.from.Split(reading, keyrange.Range{}, 10_000), func(ctx context.Context, r keyrange.Range) error {
+		for document, err := range l.from.Documents(ctx, r) {
+			if err != nil {
+				return connect.Failed(err)
+			}
+			l.read.Add(1)
+			if err := l.send(ctx, out, document); err != nil {
+				return failed(err)
+			}
+		}
+		return nil
+	})
+	closed := out.Close()
+	stop()
+	if err == nil {
+		err = closed
+	}
+	if err == nil && !l.Bool("quiet") {
+		saying(l.stderr)("%s documents of %s are in %s", humanize.Comma(out.Completed.Load()), humanize.Comma(l.read.Load()), l.Args().Get(1))
+	}
+	return err
+}
+
+// send sends a document, or what the expression makes of it.
+func (l *copying) send(ctx context.Context, out *sink.Sink, document json.RawMessage) error {
+	add := func(document []byte) error {
+		key, err := l.to.KeyOf(document)
+		if err != nil {
+			return err
+		}
+		return out.Add(key, document, nil)
+	}
+	if l.jq == nil {
+		return add(document)
+	}
+	return l.jq.JSON(ctx, document, add)
+}

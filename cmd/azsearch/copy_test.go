@@ -1,0 +1,78 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// TestCopyAndExportSession copies an index within a service, to another one and changed, and writes it into files.
+func TestCopyAndExportSession(t *testing.T) {
+	e, other := startEmulator(t, "-quiet"), startEmulator(t, "-quiet")
+	s := newSession(t, e.url, map[string]string{
+		"hotels.json": strings.Replace(hotelFields, `"stars","type":"Edm.Int32"`, `"stars","type":"Edm.Int32","filterable":true`, 1), "a.jsonl": hotelLines(2500) + `{"id":"x","name":"The \"Ritz\", 1","stars":5,"tags":["a","b"]}` + "\n",
+		"small.json": `{"name":"any","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"title","type":"Edm.String"}]}`,
+	})
+	require.Zero(t, s.run("load", "-create", "hotels.json", "-quiet", "a.jsonl").code)
+
+	got := s.run("copy", "hotels", "inns")
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "2,501 documents of 2,501 are in inns")
+	assert.Equal(t, 2, strings.Count(got.stdout, "\t2501 documents\t"))
+	got = s.run("copy", "hotels", "inns")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "index inns has 2,501 documents; nothing was copied")
+	got = s.run("copy", "hotels", "hotels")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "the same index")
+	assert.Zero(t, s.run("copy", "-overwrite", "-quiet", "hotels", "inns").code)
+
+	there := *s
+	there.url = other.url
+	t.Setenv("AZURE_SEARCH_TO_API_KEY", searchtest.AdminKey)
+	got = s.run("copy", "-to-endpoint", other.url, "-quiet", "hotels", "hotels")
+	require.Zero(t, got.code, got.stderr)
+	assert.Zero(t, s.run("verify", "-to-endpoint", other.url, "hotels", "hotels").code)
+	got = s.run("copy", "-to-endpoint", other.url, "-create", "small.json", "-filter", "stars ge 5", "-jq", "{id: .id, title: .name}", "hotels", "small")
+	require.Zero(t, got.code, got.stderr)
+	status, _, body := other.call(t, http.DefaultClient, http.MethodGet, "/indexes('small')/docs('x')", searchtest.AdminKey, "")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Contains(t, body, `"title":"The \"Ritz\", 1"`)
+	got = s.run("copy", "-to-endpoint", other.url, "-overwrite", "hotels", "small")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "index \"small\" has no field name, stars, tags; leave them out by -jq 'del(.name, .stars, .tags)'")
+
+	got = s.run("export", "hotels")
+	require.Zero(t, got.code, got.stderr)
+	assert.Equal(t, 2501, strings.Count(got.stdout, "\n"))
+	assert.True(t, strings.HasPrefix(got.stdout, `{"id":"0","name":"Hotel 0"`))
+	got = s.run("export", "-o", "all.jsonl", "-quiet", "hotels")
+	require.Zero(t, got.code, got.stderr)
+	assert.Zero(t, s.run("verify", "all.jsonl", "hotels").code)
+	got = s.run("export", "-filter", "stars ge 5", "-o", "good.csv", "hotels")
+	require.Zero(t, got.code, got.stderr)
+	assert.Equal(t, "id,name,stars,tags\nx,\"The \"\"Ritz\"\", 1\",5,\"[\"\"a\"\",\"\"b\"\"]\"\n", s.file("good.csv"))
+	require.Zero(t, s.run("load", "-create", "hotels.json", "-index", "back", "-quiet", "good.csv").code, "load reads what export writes")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"export"}, 2, "one index"},
+		{[]string{"export", "-format", "xml", "hotels"}, 2, "jsonl or csv"},
+		{[]string{"export", "-select", "nme", "hotels"}, 3, "nme"},
+		{[]string{"export", "-o", "no/such.csv", "hotels"}, 1, "no/such"},
+		{[]string{"copy", "hotels"}, 2, "two names"},
+		{[]string{"copy", "-jq", ".[", "hotels", "x"}, 2, "-jq"},
+	} {
+		got := s.run(c.args...)
+		assert.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)
+		assert.Contains(t, got.stderr, c.says, "%v", c.args)
+		assert.Equal(t, 1, strings.Count(got.stderr, "\n"), "one line: %q", got.stderr)
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+	"github.com/go-azsearch/azsearch/internal/disk"
+	"github.com/go-azsearch/azsearch/internal/wire"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newExportCommand(stdout, stderr io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "write the documents of an index as JSON Lines or CSV, in the order of their keys",
+		ArgsUsage: "INDEX",
+		Description: `All documents come, beyond 100 000. In CSV collections and objects are JSON in a cell. A file is
+there when all of it is.
+
+   azsearch export hotels > hotels.jsonl
+   azsearch export -filter 'stars ge 3' -select id,name -o good.csv hotels
+   azsearch export -select id,name -format csv hotels | head
+
+Exit codes: 0 every document is written; 1 the file cannot be; 2 usage; 3 the service; 130 interrupted.`,
+		OnUsageError: usageError,
+		Flags: append(connect.Flags(),
+			&cli.StringFlag{Name: "filter", Usage: "write the documents that meet the OData `EXPRESSION`"},
+			&cli.StringFlag{Name: "select", Usage: "write the `FIELDS`, with commas between them, and the key; by default all that are retrievable"},
+			&cli.StringFlag{Name: "o", Usage: "write to `FILE` instead of the standard output"},
+			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: jsonl or csv; by default what the name of the file says, or jsonl"},
+			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
+		),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			if c.Args().Len() != 1 {
+				return fmt.Errorf("want the name of one index, got %d arguments; flags come before it (see %s -help)", c.Args().Len(), c.FullName())
+			}
+			e := &exporting{Command: c, stderr: terminal.Of(stderr)}
+			switch format := strings.ToLower(c.String("format")); {
+			case format == "csv", format == "" && strings.HasSuffix(strings.ToLower(c.String("o")), ".csv"):
+				e.csv = true
+			case format != "" && format != "jsonl":
+				return fmt.Errorf("-format %q: use jsonl or csv", c.String("format"))
+			}
+			err := e.run(ctx, stdout)
+			if err != nil && ctx.Err() != nil {
+				return exit.With(exit.Interrupted, errors.New("interrupted: not all documents are written"))
+			}
+			return err
+		},
+	}
+}
+
+// exporting is the command at work.
+type exporting struct {
+	*cli.Command
+	stderr terminal.Terminal
+	csv    bool
+}
+
+func (e *exporting) run(ctx context.Context, stdout io.Writer) (err error) {
+	service, err := connect.Open(e.Command)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.Close()) }()
+	var filter search.Filter
+	var fields []string
+	if text := e.String("filter"); text != "" {
+		filter = search.RawFilter(text)
+	}
+	if text := e.String("select"); text != "" {
+		fields = strings.Split(text, ",")
+	}
+	x, definition, err := openIndex(ctx, service, e.Args().First(), filter, fields)
+	if err != nil {
+		return err
+	}
+	if n, err := x.Client.DocumentCount(ctx, nil); err != nil || x.Unscannable != "" && n > keyrange.Paged {
+		return connect.Failed(errors.Join(err, fmt.Errorf("index %s: %s, so %d of %d documents can be reached", e.Args().First(), x.Unscannable, keyrange.Paged, n)))
+	}
+	x.ReadAhead = 8
+	columns := fields
+	if fields == nil {
+		if columns, err = retrievable(definition); err != nil {
+			return err
+		}
+	}
+	path := e.String("o")
+	if path == "" {
+		w := bufio.NewWriterSize(stdout, 256<<10)
+		return errors.Join(e.write(ctx, x, columns, w), failed(w.Flush()))
+	}
+	var wrote error
+	name := filepath.Base(path)
+	err = disk.Replace(disk.View(filepath.Dir(path)), name+".tmp", name, func(w *bufio.Writer) error {
+		wrote = e.write(ctx, x, columns, w)
+		return wrote
+	})
+	if wrote != nil {
+		return wrote
+	}
+	return failed(err)
+}
+
+// retrievable returns the names of the fields that documents have.
+func retrievable(d *definitions.Definition) (names []string, err error) {
+	var definition models.SearchIndex
+	if err := json.Unmarshal(d.JSON, &definition); err != nil {
+		return nil, err
+	}
+	for _, f := range definition.Fields {
+		if (f.Retrievable == nil || *f.Retrievable) && (f.Stored == nil || *f.Stored) {
+			names = append(names, f.Name)
+		}
+	}
+	return names, nil
+}
+
+// write writes all documents.
+func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []string, w *bufio.Writer) error {
+	n, began := int64(0), time.Now()
+	put := func(document json.RawMessage) error {
+		if compact, ok := wire.Compact(nil, document); ok {
+			document = compact
+		}
+		_, err := w.Write(append(document, '\n'))
+		return err
+	}
+	if e.csv {
+		out := csv.NewWriter(w)
+		defer out.Flush()
+		if err := out.Write(columns); err != nil {
+			return failed(err)
+		}
+		row := make([]string, len(columns))
+		put = func(document json.RawMessage) error {
+			if err := cells(row, columns, document); err != nil {
+				return err
+			}
+			return out.Write(row)
+		}
+	}
+	for document, err := range x.Documents(keyrange.Whole(ctx), keyrange.Range{}) {
+		if err != nil {
+			return connect.Failed(err)
+		}
+		if err := put(document); err != nil {
+			return failed(err)
+		}
+		n++
+	}
+	if !e.Bool("quiet") {
+		saying(e.stderr)("%s documents written in %v", humanize.Comma(n), time.Since(began).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// cells fills a row with the fields of a document: text as it is, null as nothing, anything else as its JSON. What stands
+// for a field of an object, address/city, is taken from there.
+func cells(row, columns []string, document json.RawMessage) error {
+	for i, path := range columns {
+		value := document
+		for name := range strings.SplitSeq(path, "/") {
+			var found json.RawMessage
+			if err := wire.EachMember(value, func(member, v []byte) bool {
+				if wire.Quotes(member, name) {
+					found = v
+				}
+				return true
+			}); err != nil && len(value) > 0 && value[0] == '{' {
+				return err
+			}
+			value = found
+		}
+		switch row[i] = string(value); {
+		case string(value) == "null":
+			row[i] = ""
+		case len(value) > 0 && value[0] == '"':
+			row[i], _ = wire.Unquote(value)
+		}
+	}
+	return nil
+}
