@@ -172,7 +172,8 @@ func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []stri
 	return nil
 }
 
-// cells fills a row with the fields of a document: text as it is, null as nothing, anything else as its JSON. What stands
+// cells fills a row with the fields of a document: text as it is, null as nothing, anything else as its JSON.
+// What stands
 // for a field of an object, address/city, is taken from there.
 func cells(row, columns []string, document json.RawMessage) error {
 	for i, path := range columns {

@@ -1,4 +1,5 @@
-// Package backup is for azsearch backup and restore: it writes definitions and documents of a service into a directory,
+// Package backup is for azsearch backup and restore: it writes definitions and documents of a service into a
+// directory,
 // and brings them back.
 //
 //	manifest.json                      what there is, by counts and digests; it is there when the backup is complete
@@ -21,7 +22,8 @@
 //	B7 remove journal.jsonl                   both are there: the manifest counts
 //
 // A range is read again unless its line is there, so there is no gap, and at most the ranges that were being read are
-// read twice. The name of a file is never used again, so a line never means another file than the one it was written of.
+// read twice. The name of a file is never used again, so a line never means another file than the one it was
+// written of.
 package backup
 
 import (

@@ -4,7 +4,8 @@
 //	indexes/hotels.json
 //	datasources/hotels-sql.json
 //
-// Secrets are no part of them: a placeholder stands where one belongs, ${DATASOURCES_HOTELS_SQL_CREDENTIALS_CONNECTIONSTRING}
+// Secrets are no part of them: a placeholder stands where one belongs,
+// ${DATASOURCES_HOTELS_SQL_CREDENTIALS_CONNECTIONSTRING}
 // for example, and Expand takes it from the environment.
 package definitions
 

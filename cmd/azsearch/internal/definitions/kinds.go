@@ -96,7 +96,8 @@ func Index(ctx context.Context, s *connect.Service, name string) (*Definition, e
 }
 
 // whole returns a definition with the members that the default api-version does not show: a backup without its
-// permission filters would be an index that everybody may read. A service that does not know the newer version has none.
+// permission filters would be an index that everybody may read. A service that does not know the newer version
+// has none.
 func whole[T any](ctx context.Context, client search.AnyClient, folder string, content json.RawMessage) (json.RawMessage, error) {
 	d, err := parse(nil, content)
 	if err != nil {

@@ -84,7 +84,8 @@ func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)
 	return content, nil
 }
 
-// rewrite returns JSON with each of its strings and nulls replaced by what visit returns. Elements of lists are named as
+// rewrite returns JSON with each of its strings and nulls replaced by what visit returns. Elements of lists are
+// named as
 // they are, or by their number.
 func rewrite(b []byte, path []string, visit func(path []string, value []byte) []byte) []byte {
 	if len(b) == 0 {

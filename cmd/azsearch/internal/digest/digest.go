@@ -12,7 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Sum is the digest of documents: the sum of the digests of each, by models.DigestOf, and how many there are. A document
+// Sum is the digest of documents: the sum of the digests of each, by models.DigestOf, and how many there are. A
+// document
 // that is there twice counts twice. It is for differences that happen, not for those that somebody makes on purpose.
 type Sum struct {
 	Documents int64

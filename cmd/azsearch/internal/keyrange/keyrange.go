@@ -1,4 +1,5 @@
-// Package keyrange is for commands that read all documents of an index: in ranges of its keys, several at a time, beyond
+// Package keyrange is for commands that read all documents of an index: in ranges of its keys, several at a
+// time, beyond
 // the 100 000 documents that paging ends at.
 package keyrange
 
@@ -94,7 +95,8 @@ func (x *Index) Key() string { return x.key.Name }
 // KeyOf returns the key of a document.
 func (x *Index) KeyOf(document json.RawMessage) (string, error) { return x.key.Get(document) }
 
-// Whole returns a context in which documents are read as a whole: elevated where permissions would hide some, or not at all.
+// Whole returns a context in which documents are read as a whole: elevated where permissions would hide some,
+// or not at all.
 func Whole(ctx context.Context) context.Context { return wholeindex.Require(ctx) }
 
 // Documents returns the documents of a range, in the order of their keys. ctx is one of Whole.

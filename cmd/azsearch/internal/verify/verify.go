@@ -1,4 +1,5 @@
-// Package verify is for commands that compare all documents of two places: of indexes, backups and files, in any order.
+// Package verify is for commands that compare all documents of two places: of indexes, backups and files, in
+// any order.
 //
 // Each side is read once, for a digest and for 1024 digests of parts, by the hash of the key. Where these differ both
 // sides are read again, for the keys of such parts alone, as many as there is room for in memory.
@@ -21,7 +22,8 @@ import (
 
 // Side is documents that are compared.
 type Side interface {
-	// Each calls yield with each document, perhaps of several goroutines at once. The document is valid until yield returns.
+	// Each calls yield with each document, perhaps of several goroutines at once. The document is valid until
+	// yield returns.
 	Each(ctx context.Context, yield func(document json.RawMessage) error) error
 }
 
