@@ -10,6 +10,7 @@ package main
 
 import (
 	"github.com/go-azsearch/azsearch/bench/allocations"
+	"github.com/go-azsearch/azsearch/bench/backup"
 	"github.com/go-azsearch/azsearch/bench/compare"
 	"github.com/go-azsearch/azsearch/bench/faults"
 	"github.com/go-azsearch/azsearch/bench/fleet"
@@ -35,6 +36,7 @@ func main() {
 		fleet.Command,
 		repair.Command,
 		load.Command,
+		backup.Command,
 		sink.Command,
 	)
 }
