@@ -103,6 +103,11 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newVerifyCommand(stdout),
 			newCopyCommand(stdout, stderr),
 			newExportCommand(stdout, stderr),
+			newGetCommand(stdout, stderr),
+			newSearchCommand(stdout, stderr),
+			newStatsCommand(stdout, stderr),
+			newDeleteCommand(stdout, stderr),
+			newReplayCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
 			{
 				Name:         "version",

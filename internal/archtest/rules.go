@@ -190,6 +190,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/table", May: []string{"./cmd/azsearch/internal/listing", "./internal/wire"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
 	// Bytes only, below everything: neither a type of this module, nor reflection on those
 	// of others. The emulator reads JSON with a scanner of its own, so that a mistake here

@@ -165,14 +165,14 @@ func records(b *strings.Builder, state string, all []queue.Record) {
 		if r.Op != "" {
 			op = Safe(string(r.Op))
 		}
-		fmt.Fprintf(b, "  %s %s %s\n", state, op, body(r.Body))
+		fmt.Fprintf(b, "  %s %s %s\n", state, op, Printable(string(r.Body)))
 	}
 }
 
-// body escapes, as in JSON, what a terminal would not show as it is.
-func body(encoded []byte) string {
+// Printable returns text with what a terminal would not show as it is escaped, as in JSON.
+func Printable(text string) string {
 	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(string(encoded), string(unicode.ReplacementChar)) {
+	for _, r := range strings.ToValidUTF8(text, string(unicode.ReplacementChar)) {
 		switch {
 		case strconv.IsPrint(r):
 			b.WriteRune(r)

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newDeleteCommand(stdout, stderr io.Writer) *cli.Command {
+	return serviceCommand(stdout, stderr, cli.Command{
+		Name:      "delete",
+		Usage:     "delete the documents that match a filter, and print a receipt",
+		ArgsUsage: "INDEX",
+		Description: `Without -yes nothing is deleted: the command counts what matches, and prints some keys. The
+receipt says how many documents were deleted, that a last look found none that match, and
+the digest of the keys. Where the key field is not filterable and sortable, up to 1000
+documents are deleted.
+
+   azsearch delete hotels -filter "country eq 'XX'"
+   azsearch delete hotels -filter "country eq 'XX'" -yes
+   azsearch delete hotels -filter 'closed lt 2020-01-01T00:00:00Z' -yes -expect 1200 -json > receipt.json`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "filter", Usage: "delete what meets the OData `EXPRESSION`"},
+			&cli.BoolFlag{Name: "yes", Usage: "delete"},
+			&cli.Int64Flag{Name: "expect", Usage: "delete only if exactly `N` documents match, as an earlier run has counted"},
+			&cli.DurationFlag{Name: "timeout", Usage: "give up after `DURATION`", Value: time.Hour},
+			&cli.BoolFlag{Name: "json", Usage: "print the receipt as JSON"},
+		},
+	}, 1, 1, runDelete)
+}
+
+func runDelete(ctx context.Context, c *serviceCall) error {
+	filter := search.RawFilter(c.String("filter"))
+	var errs []error
+	switch {
+	case filter.IsZero():
+		errs = append(errs, errors.New("-filter is missing: without one every document would match"))
+	case filter.Err() != nil:
+		errs = append(errs, fmt.Errorf("-filter: %w", filter.Err()))
+	}
+	if n := c.Int64("expect"); c.IsSet("expect") && n < 1 {
+		errs = append(errs, fmt.Errorf("-expect %d: use the number that a run without -yes has counted", n))
+	}
+	client, err := c.service.Client(c.args[0])
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, c.Duration("timeout"), fmt.Errorf("gave up after -timeout %v", c.Duration("timeout")))
+	defer cancel()
+	d := deletion{serviceCall: c, client: client, filter: filter}
+	receipt, err := d.count(limited)
+	if err != nil {
+		return answered(err)
+	}
+	want, n := c.Int64("expect"), receipt.Matched
+	switch {
+	case want > 0 && n != want && n > 0:
+		err = failed(fmt.Errorf("%s match, -expect is %d: nothing was deleted; check the filter", documentCount(n), want))
+	case c.Bool("yes") && n > 0:
+		receipt, err = d.delete(limited, n)
+	}
+	return errors.Join(d.report(receipt), err)
+}
+
+// deletion is a delete at work.
+type deletion struct {
+	*serviceCall
+	client  *search.Client
+	filter  search.Filter
+	limited bool // to what DeleteMatching can do: the key field is not filterable and sortable
+}
+
+// count returns a receipt of what matches.
+func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
+	rows, err := search.NewRows(d.client, &search.RowsOptions{Filter: d.filter})
+	if err != nil {
+		return repair.Receipt{}, err
+	}
+	receipt, err := repair.DeleteWhere(ctx, rows, nil, &repair.DeleteOptions{DryRun: true, Total: d.total})
+	if !errors.Is(err, search.ErrNotScannable) {
+		return receipt, err
+	}
+	d.limited = true
+	index, err := d.service.GetIndex(ctx, d.args[0], nil)
+	if err != nil {
+		return receipt, err
+	}
+	if index.PermissionFilterOption == models.PermissionFilterEnabled {
+		return receipt, fmt.Errorf("index %q has permission filters, which may hide documents that match: %w", d.args[0], search.ErrNotScannable)
+	}
+	field := keyField(index.Fields)
+	page, err := search.NewSearchPager[map[string]json.RawMessage](d.client, "", &search.SearchOptions{
+		Filter: d.filter, Select: []string{field}, Top: new(100), IncludeTotalCount: true,
+	}).NextPage(ctx)
+	if err != nil {
+		return receipt, err
+	}
+	if receipt.Total, err = d.total(ctx); err != nil {
+		return receipt, err
+	}
+	receipt.Matched = int64(len(page.Results))
+	if page.Count != nil {
+		receipt.Matched = *page.Count
+	}
+	for _, r := range page.Results {
+		var key string
+		if err := json.Unmarshal(r.Document[field], &key); err != nil {
+			return receipt, err
+		}
+		receipt.Keys = append(receipt.Keys, key)
+	}
+	return receipt, nil
+}
+
+func (d *deletion) total(ctx context.Context) (int64, error) { return d.client.DocumentCount(ctx, nil) }
+
+func keyField(fields []models.SearchField) string {
+	for _, f := range fields {
+		if f.Key != nil && *f.Key {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// delete deletes the n documents that match.
+func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err error) {
+	if d.limited {
+		r = repair.Receipt{Began: time.Now(), Matched: n}
+		r.Keys, err = search.DeleteMatching(ctx, d.client, "", d.filter)
+		if r.Deleted, r.Ended = int64(len(r.Keys)), time.Now(); err == nil {
+			r.NoneLeftAt = r.Ended
+		}
+		r.Unsent = max(0, n-r.Deleted)
+		return r, answered(err)
+	}
+	rows, err := search.NewRows(d.client, &search.RowsOptions{Filter: d.filter})
+	if err != nil {
+		return r, err
+	}
+	sender, err := bufferedsender.New(d.client, &bufferedsender.Options[json.RawMessage]{
+		Limits: bufferedsender.Limits{MaxInFlight: 4}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return r, err
+	}
+	r, err = repair.DeleteWhere(ctx, rows, sender.Raw(), &repair.DeleteOptions{AllowDeletes: n, Total: d.total})
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if closed := sender.Close(closing); err == nil {
+		err = closed
+	}
+	var others *repair.DeletesError
+	var action *bufferedsender.ActionError
+	switch {
+	case errors.As(err, &others):
+		err = failed(errors.New("the number of documents that match has changed since they were counted, so nothing was deleted; run it again"))
+	case errors.As(err, &action), errors.Is(err, repair.ErrMatchesLeft):
+		err = failed(err)
+	default:
+		err = answered(err)
+	}
+	return r, err
+}
+
+// report prints a receipt.
+func (d *deletion) report(r repair.Receipt) error {
+	if d.Bool("json") {
+		return d.print(r, true)
+	}
+	shown := make([]string, min(len(r.Keys), 10))
+	for i := range shown {
+		shown[i] = listing.Safe(r.Keys[i])
+	}
+	keys := strings.Join(shown, ", ")
+	if int64(len(shown)) < max(r.Matched, r.Deleted) && len(shown) > 0 {
+		keys += ", …"
+	}
+	switch {
+	case r.Matched == 0 && r.Deleted == 0:
+		return d.say("no document of %s matches; nothing was deleted", humanize.Comma(r.Total))
+	case r.Deleted == 0 && (r.DryRun || !d.Bool("yes") || d.limited && r.NoneLeftAt.IsZero()):
+		if err := d.say("would delete %s of %s: %s", documentCount(r.Matched), humanize.Comma(r.Total), keys); err != nil || d.Bool("yes") {
+			return err
+		}
+		return d.say("nothing was deleted; add -yes to delete them, -expect %d to delete exactly as many", r.Matched)
+	}
+	line := fmt.Sprintf("deleted %s of %s that matched: %s", documentCount(r.Deleted), humanize.Comma(r.Matched), keys)
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{r.Changed, "no longer matched"}, {r.Failed, "failed"}, {r.Unsent, "not deleted"}, {r.Unknown, "of these may be deleted"}, {r.Left, "match still, or again"}} {
+		if part.n > 0 {
+			line += fmt.Sprintf("; %s %s", humanize.Comma(part.n), part.what)
+		}
+	}
+	if err := d.say("%s", line); err != nil {
+		return err
+	}
+	if !r.NoneLeftAt.IsZero() {
+		if err := d.say("a look at %s found none left", r.NoneLeftAt.UTC().Format(time.RFC3339)); err != nil {
+			return err
+		}
+	}
+	if r.Digest != "" {
+		return d.say("sha256 of the keys %s", r.Digest)
+	}
+	return nil
+}
+
+func documentCount(n int64) string {
+	if n == 1 {
+		return "1 document"
+	}
+	return humanize.Comma(n) + " documents"
+}

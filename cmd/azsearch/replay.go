@@ -1,0 +1,219 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
+	"github.com/go-azsearch/azsearch/models"
+)
+
+func newReplayCommand(stdout, stderr io.Writer) *cli.Command {
+	return serviceCommand(stdout, stderr, cli.Command{
+		Name:      "replay",
+		Usage:     "send the dead letters of a sender again",
+		ArgsUsage: "DIR",
+		Description: `DIR is the directory of a deadletter.File. Stop the program that has it open first. A dead
+letter that is delivered is removed, one that is refused again stays with the newer reason,
+and the exit code is 1. A dead letter replaces what was written to its key since: look at
+them with -dry-run first.
+
+   azsearch replay -dry-run /var/lib/hotels/dead
+   azsearch replay /var/lib/hotels/dead
+   azsearch replay -index hotels -json /var/lib/hotels/dead`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "index", Usage: "send those of the index `NAME` only; by default of all indexes that they name"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "list them by index and reason, and send nothing"},
+			&cli.DurationFlag{Name: "timeout", Usage: "give up after `DURATION`; the rest stays", Value: time.Hour},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON, a line for each index"},
+		},
+	}, 1, 1, runReplay)
+}
+
+func runReplay(ctx context.Context, c *serviceCall) error {
+	dir := c.args[0]
+	if info, err := os.Stat(dir); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory: name that of the dead letters", dir)
+	}
+	if c.Bool("dry-run") {
+		return c.listDeadLetters(dir)
+	}
+	f, err := deadletter.Open(dir, nil)
+	if errors.Is(err, deadletter.ErrLocked) {
+		return fmt.Errorf("%s: %w; stop the program that has it open", dir, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Duration("timeout"), fmt.Errorf("gave up after -timeout %v", c.Duration("timeout")))
+	defer cancel()
+	letters, err := c.deadLetters(dir)
+	if err != nil {
+		return errors.Join(failed(err), f.Close())
+	}
+	stayed := letters.elsewhere
+	for _, index := range slices.Sorted(maps.Keys(letters.indexes)) {
+		n, more := c.replay(ctx, f, index)
+		stayed += n
+		if err = errors.Join(err, more); ctx.Err() != nil {
+			break
+		}
+	}
+	if letters.elsewhere > 0 {
+		err = errors.Join(err, c.more("%s of another service stay: %s", deadLetterCount(letters.elsewhere), strings.Join(letters.endpoints, ", ")))
+	} else if len(letters.indexes) == 0 {
+		err = errors.Join(err, c.more("no dead letters"))
+	}
+	err = errors.Join(err, failed(f.Close()))
+	if err == nil && stayed > 0 {
+		err = failed(fmt.Errorf("%s stay in %s; see their reasons with -dry-run, correct the cause, and replay them again", deadLetterCount(stayed), dir))
+	}
+	return err
+}
+
+// replayReport is a line of JSON.
+type replayReport struct {
+	Index     string `json:"index"`
+	Delivered int    `json:"delivered"`
+	Failed    int    `json:"failed"`
+	Skipped   int    `json:"skipped"`
+	Outdated  int    `json:"outdated"`
+}
+
+// replay sends the dead letters of an index, and returns how many stay.
+func (c *serviceCall) replay(ctx context.Context, f *deadletter.File, index string) (stayed int, err error) {
+	if index == "" {
+		return 1, failed(errors.New("dead letters without an index stay: their sender did not know its index"))
+	}
+	client, err := c.service.Client(index)
+	if err != nil {
+		return 0, err
+	}
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
+		Documents:   bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each letter has its own
+		DeadLetters: f,
+		Logger:      slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return 0, err
+	}
+	examples := 0
+	r, err := deadletter.Replay(ctx, f, index, sender.Raw(), &deadletter.ReplayOptions{Kept: func(l deadletter.Letter, why error) {
+		if examples++; examples <= 5 {
+			fmt.Fprintln(c.stderr, c.stderr.Red(fmt.Sprintf("azsearch: stays %s/%s: %s", listing.Safe(index), listing.Safe(l.Key), listing.Printable(why.Error()))))
+		}
+	}})
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	closed := sender.Close(closing)
+	if err != nil {
+		err = answered(fmt.Errorf("index %s: %s delivered, then: %w; the rest stays", listing.Safe(index), humanize.Comma(int64(r.Delivered)), err))
+	} else if closed != nil {
+		err = failed(closed)
+	}
+	report := replayReport{Index: index, Delivered: r.Delivered, Failed: r.Failed, Skipped: r.Skipped, Outdated: r.Outdated}
+	if c.Bool("json") {
+		return report.Failed + report.Skipped, errors.Join(c.print(report, false), err)
+	}
+	line := fmt.Sprintf("index %s: delivered %s", listing.Safe(index), humanize.Comma(int64(r.Delivered)))
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{r.Failed, "refused again"}, {r.Skipped, "not sent"}, {r.Outdated, "outdated, removed"}} {
+		if part.n > 0 {
+			line += fmt.Sprintf(", %s %s", humanize.Comma(int64(part.n)), part.what)
+		}
+	}
+	return r.Failed + r.Skipped, errors.Join(c.say("%s", line), err)
+}
+
+// deadLetters are those of a directory.
+type deadLetters struct {
+	indexes   map[string]int // of this service
+	elsewhere int
+	endpoints []string
+	reasons   map[[3]string]int // by index, action and reason
+}
+
+// deadLetters reads a directory. A line that is damaged is named on stderr.
+func (c *serviceCall) deadLetters(dir string) (deadLetters, error) {
+	d := deadLetters{indexes: map[string]int{}, reasons: map[[3]string]int{}}
+	here := models.SenderInfo{Endpoint: c.service.Endpoint()}
+	for l, err := range deadletter.Read(os.DirFS(dir)) {
+		var damaged *deadletter.DamagedError
+		switch {
+		case errors.As(err, &damaged):
+			fmt.Fprintln(c.stderr, c.stderr.Red("azsearch: "+damaged.Error()))
+			continue
+		case err != nil:
+			return d, err
+		case c.IsSet("index") && c.String("index") != l.Index:
+			continue
+		}
+		d.reasons[[3]string{l.Index, string(l.Action), cmp.Or(l.Message, l.Error)}]++
+		if here.At(l.Endpoint) {
+			d.indexes[l.Index]++
+			continue
+		}
+		d.elsewhere++
+		if !slices.Contains(d.endpoints, l.Endpoint) {
+			d.endpoints = append(d.endpoints, l.Endpoint)
+		}
+	}
+	return d, nil
+}
+
+// listDeadLetters prints how many there are, by reason.
+func (c *serviceCall) listDeadLetters(dir string) error {
+	d, err := c.deadLetters(dir)
+	if err != nil {
+		return failed(err)
+	}
+	t := table.New(c.stdout)
+	if !c.Bool("json") {
+		t.Row("dead letters", "index", "action", "reason")
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(d.reasons), func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }) {
+		n := d.reasons[key]
+		if c.Bool("json") {
+			if err := c.print(map[string]any{"index": key[0], "action": key[1], "reason": key[2], "count": n}, false); err != nil {
+				return err
+			}
+			continue
+		}
+		t.Row(humanize.Comma(int64(n)), key[0], key[1], key[2])
+	}
+	return failed(t.Flush())
+}
+
+// more prints a line to people only.
+func (c *serviceCall) more(format string, args ...any) error {
+	if c.Bool("json") {
+		return nil
+	}
+	return c.say(format, args...)
+}
+
+func deadLetterCount(n int) string {
+	if n == 1 {
+		return "1 dead letter"
+	}
+	return humanize.Comma(int64(n)) + " dead letters"
+}

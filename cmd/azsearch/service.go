@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// serviceCall is one command at work that talks to a service.
+type serviceCall struct {
+	*cli.Command
+	service        *connect.Service
+	args           []string
+	stdout, stderr terminal.Terminal
+}
+
+// serviceCommand makes a command that talks to a service, and takes from least to most arguments; any number if most
+// is 0. An action that ends because ctx has is interrupted.
+func serviceCommand(stdout, stderr io.Writer, c cli.Command, least, most int, action func(context.Context, *serviceCall) error) *cli.Command {
+	c.OnUsageError = usageError
+	c.DisableSliceFlagSeparator = true
+	c.Flags = append(connect.Flags(), c.Flags...)
+	c.Action = func(ctx context.Context, cmd *cli.Command) (err error) {
+		args := cmd.Args().Slice()
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("arguments are missing: use %s %s (see %[1]s -help)", cmd.FullName(), cmd.ArgsUsage)
+		case most > 0 && len(args) > most:
+			return fmt.Errorf("unknown argument %q; quote arguments with spaces (see %s -help)", args[most], cmd.FullName())
+		case slices.Contains(args[:least], ""):
+			return fmt.Errorf("an argument is empty: use %s %s", cmd.FullName(), cmd.ArgsUsage)
+		}
+		service, err := connect.Open(cmd)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, service.Close()) }()
+		err = action(ctx, &serviceCall{Command: cmd, service: service, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
+		if err != nil && ctx.Err() != nil {
+			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
+		}
+		return err
+	}
+	return &c
+}
+
+// answered gives an error of a request its exit code. What was wrong before anything was sent is of usage.
+func answered(err error) error {
+	var filter *search.InvalidFilterError
+	var query *search.InvalidQueryError
+	if errors.As(err, &filter) || errors.As(err, &query) {
+		return err
+	}
+	return connect.Failed(err)
+}
+
+// The formats of documents.
+const (
+	asTable = "table"
+	asJSON  = "json"
+	asLines = "jsonl"
+)
+
+func outputFlag(usual string) cli.Flag {
+	return &cli.StringFlag{Name: "o", Usage: "print as `FORMAT`: table, json, or jsonl, a line for each document", Value: usual}
+}
+
+func selectFlag() cli.Flag {
+	return &cli.StringFlag{Name: "select", Usage: "return these `FIELDS` only, with commas between; parts of a field as address/city"}
+}
+
+// output returns the format of documents.
+func (c *serviceCall) output() (string, error) {
+	o := c.String("o")
+	if !slices.Contains([]string{asTable, asJSON, asLines}, o) {
+		return "", fmt.Errorf("-o %q: use table, json or jsonl", o)
+	}
+	return o, nil
+}
+
+// list returns the parts of a flag with commas.
+func (c *serviceCall) list(flag string) (parts []string) {
+	for part := range strings.SplitSeq(c.String(flag), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// print prints a value as JSON: in lines that are indented, or in one.
+func (c *serviceCall) print(v any, indented bool) error {
+	e := json.NewEncoder(c.stdout)
+	e.SetEscapeHTML(false)
+	if indented {
+		e.SetIndent("", "  ")
+	}
+	return failed(e.Encode(v))
+}
+
+// say prints a line of text.
+func (c *serviceCall) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(c.stdout, format+"\n", args...)
+	return failed(err)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newStatsCommand(stdout, stderr io.Writer) *cli.Command {
+	return serviceCommand(stdout, stderr, cli.Command{
+		Name:      "stats",
+		Usage:     "print what the service and its indexes hold, and their quotas",
+		ArgsUsage: "[INDEX...]",
+		Description: `With INDEX only these indexes are printed. The service counts with a delay.
+
+   azsearch stats
+   azsearch stats hotels rooms
+   azsearch stats -json | jq '.indexes[] | select(.documentCount == 0) | .name'`,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+	}, 0, 0, runStats)
+}
+
+// serviceStats is what stats prints as JSON.
+type serviceStats struct {
+	Service *models.ServiceStatistics     `json:"service,omitempty"`
+	Indexes []models.NamedIndexStatistics `json:"indexes"`
+}
+
+func runStats(ctx context.Context, c *serviceCall) error {
+	s := serviceStats{Indexes: []models.NamedIndexStatistics{}}
+	var err error
+	if len(c.args) == 0 {
+		service, err := c.service.GetServiceStatistics(ctx, nil)
+		if err != nil {
+			return answered(err)
+		}
+		s.Service = &service
+	}
+	if s.Indexes, err = indexStats(ctx, c.service.IndexClient, c.args); err != nil {
+		return answered(err)
+	}
+	if c.Bool("json") {
+		return c.print(s, true)
+	}
+	if s.Service != nil {
+		if err := c.counters(&s.Service.Counters); err != nil {
+			return failed(err)
+		}
+	}
+	t := table.New(c.stdout)
+	t.Row("index", "documents", "storage", "vectors in memory")
+	for _, i := range s.Indexes {
+		t.Row(i.Name, humanize.Comma(i.DocumentCount), size(i.StorageSize), size(i.VectorIndexSize))
+	}
+	return failed(t.Flush())
+}
+
+// indexStats returns the statistics of the named indexes, of all if there is no name: in one request where the
+// service has it, else with one for each index.
+func indexStats(ctx context.Context, client *search.IndexClient, names []string) (all []models.NamedIndexStatistics, err error) {
+	all = []models.NamedIndexStatistics{}
+	if len(names) == 0 {
+		for s, err := range client.ListIndexStatistics(ctx, nil) {
+			if err == nil {
+				all = append(all, s)
+				continue
+			}
+			var said *search.Error
+			if errors.As(err, &said) && said.StatusCode != http.StatusBadRequest && said.StatusCode != http.StatusNotFound || !errors.As(err, &said) && ctx.Err() != nil {
+				return nil, err
+			}
+			all = []models.NamedIndexStatistics{}
+			for name, err := range client.ListIndexNames(ctx, nil) {
+				if err != nil {
+					return nil, err
+				}
+				names = append(names, name)
+			}
+			break
+		}
+	}
+	for _, name := range names {
+		s, err := client.GetIndexStatistics(ctx, name, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, models.NamedIndexStatistics{Name: name, DocumentCount: s.DocumentCount, StorageSize: s.StorageSize, VectorIndexSize: s.VectorIndexSize})
+	}
+	return all, nil
+}
+
+// counters prints what the service uses of its quotas.
+func (c *serviceCall) counters(counters *models.ServiceCounters) error {
+	t := table.New(c.stdout)
+	for _, row := range []struct {
+		name    string
+		counter *models.ResourceCounter
+		show    func(int64) string
+	}{
+		{"documents", counters.Documents, humanize.Comma}, {"storage", counters.StorageSize, size}, {"vectors in memory", counters.VectorIndexSize, size},
+		{"indexes", counters.Indexes, humanize.Comma}, {"aliases", counters.Aliases, humanize.Comma}, {"synonym maps", counters.SynonymMaps, humanize.Comma},
+		{"data sources", counters.DataSources, humanize.Comma}, {"indexers", counters.Indexers, humanize.Comma}, {"skillsets", counters.Skillsets, humanize.Comma},
+	} {
+		if row.counter == nil {
+			continue
+		}
+		text := row.show(row.counter.Usage)
+		if quota := row.counter.Quota; quota != nil {
+			text += " of " + row.show(*quota)
+			if *quota > 0 {
+				text += fmt.Sprintf(" (%d %%)", 100*row.counter.Usage / *quota)
+			}
+		}
+		t.Row(row.name, text)
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}
+
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
