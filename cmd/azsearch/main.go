@@ -107,6 +107,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newSearchCommand(stdout, stderr),
 			newStatsCommand(stdout, stderr),
 			newDeleteCommand(stdout, stderr),
+			newIndexerCommand(stdout, stderr),
 			newReplayCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
 			{

@@ -1,4 +1,4 @@
-// Package listing is for the commands of azsearch that print what others wrote: it prints what is in a queue, for people
+// Package listing is for the commands of azsearch queue, and for all that print what others wrote: it prints for people
 // or for machines.
 package listing
 

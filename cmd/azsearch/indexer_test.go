@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models/indexers"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// TestIndexerSession runs an indexer of the emulator, which ends every run with an error that says so.
+func TestIndexerSession(t *testing.T) {
+	e, s := withRooms(t, roomFields, nil)
+	assert.Equal(t, ended{0, "the service has no indexers\n", ""}, s.run("indexer", "status"))
+	for path, body := range map[string]string{
+		"/datasources": `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c"}}`,
+		"/indexers":    `{"name":"feed","dataSourceName":"blobs","targetIndexName":"rooms","disabled":true}`,
+	} {
+		status, _, said := e.call(t, http.DefaultClient, http.MethodPut, path+"('"+map[string]string{"/datasources": "blobs", "/indexers": "feed"}[path]+"')", searchtest.AdminKey, body)
+		require.Less(t, status, 300, said)
+	}
+	assert.Equal(t, ended{0, "feed: ready, has never run\n", ""}, s.run("indexer", "status", "feed"))
+	assert.Equal(t, ended{0, "reset; the next run of feed reads everything again\n", ""}, s.run("indexer", "reset", "feed"))
+	assert.Equal(t, ended{0, "started; azsearch indexer status feed shows the outcome\n", ""}, s.run("indexer", "run", "feed"))
+
+	got := s.run("indexer", "run", "-wait", "feed")
+	assert.Equal(t, 1, got.code)
+	assert.Regexp(t, `^  \w+Failure  \S+Z  0s  0 items  0 failed  .+\n    "" \(501\): .+\n$`, got.stdout)
+	assert.Contains(t, got.stderr, `indexer "feed": execution ended with status`)
+
+	got = s.run("indexer", "status", "feed")
+	assert.Equal(t, 1, got.code)
+	assert.Regexp(t, `^feed: ready\n(  \w+Failure .+\n){2}  reset .+\n    "" \(501\): .+\n$`, got.stdout)
+	assert.Contains(t, got.stderr, "the last run has failed, or an item of it: feed;")
+	got = s.run("indexer", "status", "-json")
+	var status indexers.Status
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &status))
+	assert.Equal(t, "feed", status.Name)
+
+	assert.Equal(t, 3, s.run("indexer", "run", "none").code)
+	assert.Equal(t, 2, s.run("indexer", "run", "feed", "-timeout", "1s").code)
+	assert.Equal(t, 2, s.run("indexer", "reset").code)
+}
