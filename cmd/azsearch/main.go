@@ -12,6 +12,11 @@
 //	azsearch emulator -seed state.json -save state.json
 //	azsearch queue stats /var/lib/hotels/queue
 //	azsearch queue parked redis://localhost:6379/0?name=hotels
+//	azsearch search hotels 'wifi pool' -filter 'stars ge 4' -facet tags
+//	azsearch delete hotels -filter "country eq 'XX'"
+//	azsearch replay /var/lib/hotels/dead
+//	azsearch pull definitions
+//	azsearch apply definitions
 //	azsearch version
 //
 // The emulator prints its endpoint, then a line for each request. Its admin key is
@@ -38,7 +43,7 @@
 // The service is AZURE_SEARCH_ENDPOINT or -endpoint, the key AZURE_SEARCH_API_KEY; without one azsearch
 // signs in with Entra ID. The exit code is 0 if everything that was asked for is done; 1 if some records were
 // rejected, something went wrong after a queue was open, or a key that was named is not parked; 2 if the
-// command could not begin; 3 if the service refused or could not be reached; 130 after SIGINT or SIGTERM.
+// command could not begin, or apply without -yes would change something; 3 if the service refused or could not be reached; 130 after SIGINT or SIGTERM.
 package main
 
 import (
@@ -108,6 +113,8 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newStatsCommand(stdout, stderr),
 			newDeleteCommand(stdout, stderr),
 			newIndexerCommand(stdout, stderr),
+			newPullCommand(stdout, stderr),
+			newApplyCommand(stdout, stderr),
 			newReplayCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
 			{

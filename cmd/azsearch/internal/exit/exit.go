@@ -7,6 +7,7 @@ import "errors"
 const (
 	Incomplete  = 1   // it ran, and something was rejected or went wrong on this machine
 	Usage       = 2   // it could not begin: flags, a file, a port
+	Different   = 2   // apply without -yes, and -drift: the plan on the standard output is not empty
 	Service     = 3   // the service refused, or could not be reached
 	Interrupted = 130 // SIGINT or SIGTERM ended it
 )

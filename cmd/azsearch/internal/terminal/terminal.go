@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -25,9 +26,17 @@ func Of(w io.Writer) Terminal {
 }
 
 // Red returns s in red, or as it is.
-func (t Terminal) Red(s string) string {
+func (t Terminal) Red(s string) string { return t.paint(31, s) }
+
+// Green returns s in green, or as it is.
+func (t Terminal) Green(s string) string { return t.paint(32, s) }
+
+// Yellow returns s in yellow, or as it is.
+func (t Terminal) Yellow(s string) string { return t.paint(33, s) }
+
+func (t Terminal) paint(colour int, s string) string {
 	if !t.Colour || s == "" {
 		return s
 	}
-	return "\x1b[31m" + s + "\x1b[0m"
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colour, s)
 }

@@ -1,0 +1,250 @@
+package apply
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func newService(t *testing.T) *connect.Service {
+	srv := searchtest.NewServer(nil)
+	t.Cleanup(func() { assert.NoError(t, srv.Close()) })
+	cred := azcore.NewKeyCredential(searchtest.AdminKey)
+	opts := &search.ClientOptions{}
+	opts.Transport = &http.Client{Transport: srv.Transport()}
+	s := &connect.Service{}
+	var err error
+	s.IndexClient, err = search.NewIndexClientWithKey(srv.URL(), cred, opts)
+	require.NoError(t, err)
+	s.Indexers, err = search.NewIndexerClientWithKey(srv.URL(), cred, opts)
+	require.NoError(t, err)
+	return s
+}
+
+// everything is a service in files, with secrets.
+var everything = map[string]string{
+	"synonymmaps/cities.json": `{"name":"cities","synonyms":"a, b"}`,
+	"indexes/hotels-1.json": `{"name":"hotels-1","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},
+		{"name":"name","type":"Edm.String","searchable":true,"synonymMaps":["cities"]},{"name":"stars","type":"Edm.Int32"}]}`,
+	"aliases/hotels.json":    `{"name":"hotels","indexes":["hotels-1"]}`,
+	"datasources/rooms.json": `{"name":"rooms","type":"azureblob","credentials":{"connectionString":"${ROOMS}"},"container":{"name":"c"}}`,
+	"skillsets/k.json": `{"name":"k","skills":[{"@odata.type":"#Microsoft.Skills.Custom.WebApiSkill","name":"w","uri":"${SKILL}",
+		"inputs":[{"name":"text","source":"/document/content"}],"outputs":[{"name":"y"}]}]}`,
+	"indexers/feed.json": `{"name":"feed","dataSourceName":"rooms","targetIndexName":"hotels-1","skillsetName":"k"}`,
+}
+
+const secret = "https://h/api?code=S3CRET"
+
+func environment(name string) (string, bool) { return secret, name == "ROOMS" || name == "SKILL" }
+
+// written returns the definitions of files, some of them replaced, "" for none.
+func written(t *testing.T, dir string, replaced map[string]string) definitions.Set {
+	files := maps.Clone(everything)
+	maps.Copy(files, replaced)
+	require.NoError(t, os.RemoveAll(dir))
+	for name, content := range files {
+		if content == "" {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	set, err := definitions.Open(dir)
+	require.NoError(t, err)
+	return set
+}
+
+func planOf(t *testing.T, files definitions.Set, service *connect.Service) *Plan {
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	p, err := New(files, live, environment, false)
+	require.NoError(t, err)
+	content, err := json.Marshal(p)
+	require.NoError(t, err)
+	assert.NotContains(t, string(content), "S3CRET")
+	return p
+}
+
+// applied returns a service that is as the files say.
+func applied(t *testing.T) *connect.Service {
+	service := newService(t)
+	p := planOf(t, written(t, t.TempDir(), nil), service)
+	var order []string
+	require.NoError(t, p.Run(t.Context(), service, Permissions{}, func(s *Step) { order = append(order, s.Folder) }))
+	assert.Equal(t, []string{"synonymmaps", "indexes", "aliases", "datasources", "skillsets", "indexers"}, order, "what others refer to comes first")
+	return service
+}
+
+func TestPlanIsEmptyAfterApplyAndAfterPull(t *testing.T) {
+	service := applied(t)
+	p := planOf(t, written(t, t.TempDir(), nil), service)
+	assert.Empty(t, p.Steps)
+	assert.Equal(t, len(everything), p.Same)
+
+	dir := filepath.Join(t.TempDir(), "pulled")
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	r, err := Pull(dir, nil, live, false)
+	require.NoError(t, err)
+	assert.Len(t, r.Written, len(everything))
+	assert.Equal(t, []string{"DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING", "SKILLSETS_K_SKILLS_W_URI"}, r.Variables)
+	pulled, err := definitions.Open(dir)
+	require.NoError(t, err)
+	assert.Empty(t, planOf(t, pulled, service).Steps, "although its variables have no values")
+}
+
+func TestPullLeavesFilesThatSayTheSame(t *testing.T) {
+	service := applied(t)
+	dir := t.TempDir()
+	files := written(t, dir, map[string]string{"indexes/old.json": `{"name":"old","fields":[]}`, "aliases/hotels.json": ""})
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	r, err := Pull(dir, files, live, false)
+	require.NoError(t, err)
+	assert.Equal(t, Pulled{Written: []string{"aliases/hotels.json"}, Stale: []string{"indexes/old.json"}}, r)
+	content, err := os.ReadFile(filepath.Join(dir, "datasources", "rooms.json"))
+	require.NoError(t, err)
+	assert.Equal(t, everything["datasources/rooms.json"], string(content), "with its own variables")
+	files, err = definitions.Open(dir)
+	require.NoError(t, err)
+	r, err = Pull(dir, files, live, true)
+	require.NoError(t, err)
+	assert.Equal(t, Pulled{Written: []string{}, Removed: []string{"indexes/old.json"}}, r)
+
+	require.NoError(t, os.Rename(filepath.Join(dir, "indexers", "feed.json"), filepath.Join(dir, "indexers", "other.json")))
+	files, err = definitions.Open(dir)
+	require.NoError(t, err)
+	_, err = Pull(dir, files, live, true)
+	assert.ErrorContains(t, err, "feed.json")
+}
+
+// TestEachChangeHasItsCost changes one file at a time.
+func TestEachChangeHasItsCost(t *testing.T) {
+	service := applied(t)
+	index := everything["indexes/hotels-1.json"]
+	for name, c := range map[string]struct {
+		files map[string]string
+		cost  Cost
+		says  string
+	}{
+		"a field of another type":             {map[string]string{"indexes/hotels-1.json": strings.Replace(index, "Edm.Int32", "Edm.Int64", 1)}, Rebuild, "hotels-2"},
+		"a new field":                         {map[string]string{"indexes/hotels-1.json": strings.Replace(index, `{"name":"stars"`, `{"name":"city","type":"Edm.String"},{"name":"stars"`, 1)}, InPlace, "null in new fields"},
+		"a synonym":                           {map[string]string{"synonymmaps/cities.json": `{"name":"cities","synonyms":"a, b, c"}`}, InPlace, "a, b, c"},
+		"a data source of another type":       {map[string]string{"datasources/rooms.json": strings.Replace(everything["datasources/rooms.json"], "azureblob", "azuretable", 1)}, Refused, "delete it"},
+		"another container":                   {map[string]string{"datasources/rooms.json": strings.Replace(everything["datasources/rooms.json"], `"c"`, `"d"`, 1)}, InPlace, "indexer reset"},
+		"a skill with a secret":               {map[string]string{"skillsets/k.json": strings.Replace(everything["skillsets/k.json"], `"name":"w"`, `"name":"x"`, 1)}, InPlace, "https://h/***"},
+		"a value from the environment":        {map[string]string{"skillsets/k.json": strings.Replace(everything["skillsets/k.json"], `{"name":"k"`, `{"name":"k","description":"${ROOMS}"`, 1)}, InPlace, `"new":"${ROOMS}"`},
+		"a member that is taken out":          {map[string]string{"indexers/feed.json": `{"name":"feed","dataSourceName":"rooms","targetIndexName":"hotels-1"}`}, InPlace, "azsearch indexer reset"},
+		"an indexer for an index that is not": {map[string]string{"indexers/feed.json": strings.Replace(everything["indexers/feed.json"], "hotels-1", "none", 1)}, Refused, `index \"none\" exists neither`},
+		"a secret without a value":            {map[string]string{"datasources/new.json": `{"name":"new","type":"azureblob","credentials":{"connectionString":"${NEW}"},"container":{"name":"c"}}`}, Refused, "no value for NEW"},
+		"an alias to an index that is new": {map[string]string{"indexes/hotels-2.json": strings.Replace(index, "hotels-1", "hotels-2", 1), "aliases/hotels.json": `{"name":"hotels","indexes":["hotels-2"]}`},
+			Rebuild, "apply indexes/hotels-2.json alone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := planOf(t, written(t, t.TempDir(), c.files), service)
+			require.NotEmpty(t, p.Steps)
+			last := p.Steps[len(p.Steps)-1]
+			assert.Equal(t, c.cost, last.Cost())
+			content, err := json.Marshal(last)
+			require.NoError(t, err)
+			assert.Contains(t, string(content), c.says)
+			assert.Equal(t, c.cost == InPlace, p.Check(Permissions{}) == nil)
+		})
+	}
+}
+
+func TestAliasDoesNotMoveToAnIndexWithFarFewerDocuments(t *testing.T) {
+	service := applied(t)
+	next := map[string]string{"indexes/hotels-2.json": strings.Replace(everything["indexes/hotels-1.json"], "hotels-1", "hotels-2", 1)}
+	p := planOf(t, written(t, t.TempDir(), next), service)
+	require.NoError(t, p.Run(t.Context(), service, Permissions{}, func(*Step) {}))
+	next["aliases/hotels.json"] = `{"name":"hotels","indexes":["hotels-2"]}`
+	files := written(t, t.TempDir(), next)
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	for has, cost := range map[int64]Cost{94: Refused, 95: InPlace} {
+		p := planOf(t, files, service)
+		require.NoError(t, p.CompareCounts(live, func(index string) (int64, error) {
+			return map[string]int64{"hotels-1": 100, "hotels-2": has}[index], nil
+		}))
+		require.Len(t, p.Steps, 1)
+		assert.Equal(t, cost, p.Steps[0].Cost())
+	}
+}
+
+func TestPlanThatIsRefusedInPartChangesNothing(t *testing.T) {
+	service := applied(t)
+	p := planOf(t, written(t, t.TempDir(), map[string]string{
+		"synonymmaps/cities.json": `{"name":"cities","synonyms":"changed"}`, "aliases/other.json": `{"name":"other","indexes":["none"]}`,
+	}), service)
+	require.Len(t, p.Steps, 2)
+	err := p.Run(t.Context(), service, Permissions{}, func(*Step) { t.Error("a step was done") })
+	assert.ErrorContains(t, err, `nothing was changed: alias "other" is refused`)
+	cities, err := service.GetSynonymMap(t.Context(), "cities", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "a, b", strings.Join(cities.Synonyms, "\n"))
+}
+
+func TestDowntimeIsAskedFor(t *testing.T) {
+	service := applied(t)
+	files := written(t, t.TempDir(), map[string]string{"indexes/hotels-1.json": strings.TrimSuffix(everything["indexes/hotels-1.json"], "}") +
+		`,"analyzers":[{"@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","name":"a","tokenizer":"standard_v2"}]}`})
+	p := planOf(t, files, service)
+	assert.ErrorContains(t, p.Run(t.Context(), service, Permissions{}, nil), "add -downtime")
+	require.NoError(t, p.Run(t.Context(), service, Permissions{Downtime: true}, func(*Step) {}))
+	assert.Empty(t, planOf(t, files, service).Steps)
+}
+
+func TestSecretsAreWrittenAgainOnlyWhenAskedFor(t *testing.T) {
+	service := applied(t)
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	p, err := New(written(t, t.TempDir(), nil), live, environment, true)
+	require.NoError(t, err)
+	var names []string
+	for _, s := range p.Steps {
+		names = append(names, s.Name)
+	}
+	assert.Equal(t, []string{"rooms", "k"}, names)
+	assert.NoError(t, p.Run(t.Context(), service, Permissions{}, func(*Step) {}))
+}
+
+func TestWhatTheServiceSaysAboutASecretIsMasked(t *testing.T) {
+	p := &Plan{variables: environment}
+	d := definitions.Definition{Secrets: []definitions.Secret{{Variable: "ROOMS"}}}
+	err := p.masked(&Step{definition: &d}, errors.New("cannot connect to "+secret))
+	assert.EqualError(t, err, "cannot connect to ${ROOMS}")
+}
+
+func TestDefinitionsWithoutAFileAreExtra(t *testing.T) {
+	service := applied(t)
+	p := planOf(t, written(t, t.TempDir(), map[string]string{"aliases/hotels.json": "", "indexes/hotels-1.json": "", "indexes/b.json": `{"name":"b","fields":[{"name":"id","type":"Edm.String","key":true}]}`}), service)
+	assert.Equal(t, []string{`index "hotels-1"`}, p.Extra, "there are no files of aliases")
+	assert.False(t, slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Cost() == Refused }), "the indexer's index is at the service")
+}
+
+func TestIndexThatIsRebuiltGetsTheNextNumber(t *testing.T) {
+	live := definitions.Set{{Kind: definitions.Indexes, Name: "hotels-3"}}
+	for index, next := range map[string]string{"hotels": "hotels-2", "hotels-1": "hotels-2", "hotels-2": "hotels-4", "hotels-v1": "hotels-v1-2", "a-b": "a-b-2"} {
+		assert.Equal(t, next, Next(index, live))
+	}
+}

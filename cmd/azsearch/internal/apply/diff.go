@@ -1,0 +1,162 @@
+package apply
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/indexers"
+	"github.com/go-azsearch/azsearch/models/knowledge"
+	"github.com/go-azsearch/azsearch/models/skills"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// diff returns what changes a definition before into after.
+func diff(k *definitions.Kind, before, after json.RawMessage) (search.IndexChanges, error) {
+	switch k {
+	case definitions.Indexes:
+		return decoded(before, after, search.DiffIndex)
+	case definitions.DataSources:
+		return known(decoded(before, after, search.DiffDefinition[indexers.DataSource]))
+	case definitions.Indexers:
+		return known(decoded(before, after, search.DiffDefinition[indexers.Indexer]))
+	case definitions.Skillsets:
+		return known(decoded(before, after, search.DiffDefinition[skills.Skillset]))
+	case definitions.KnowledgeSources:
+		return known(decoded(before, after, search.DiffDefinition[knowledge.Source]))
+	case definitions.KnowledgeBases:
+		return known(decoded(before, after, search.DiffDefinition[knowledge.Base]))
+	case definitions.SynonymMaps:
+		return decoded(before, after, members[models.SynonymMap])
+	}
+	return decoded(before, after, members[models.Alias])
+}
+
+func decoded[T any](before, after json.RawMessage, diff func(before, after T) (search.IndexChanges, error)) (search.IndexChanges, error) {
+	var a, b T
+	if err := json.Unmarshal(before, &a); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(after, &b); err != nil {
+		return nil, err
+	}
+	return diff(a, b)
+}
+
+// known leaves out what the service is known to fill in where a file says nothing. DiffIndex knows that of indexes.
+func known(changes search.IndexChanges, err error) (search.IndexChanges, error) {
+	return slices.DeleteFunc(changes, func(c search.IndexChange) bool {
+		old := string(c.Old)
+		return c.New == nil && (old == "false" || old == "{}" || old == `"/document"` && strings.HasSuffix(c.Path, ".context"))
+	}), err
+}
+
+// members compares definitions whose members the service changes in place, whatever they are.
+func members[T any](before, after T) (changes search.IndexChanges, err error) {
+	var trees [2]map[string]any
+	for i, definition := range []T{before, after} {
+		content, err := json.Marshal(definition)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(content, &trees[i]); err != nil {
+			return nil, err
+		}
+	}
+	names := map[string]bool{}
+	for _, tree := range trees {
+		for name := range tree {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		a, b := trees[0][name], trees[1][name]
+		if a == redacted && b != nil || reflect.DeepEqual(a, b) {
+			continue
+		}
+		c := search.IndexChange{Path: name, Kind: search.ChangeInPlace, Reason: "it applies from now on"}
+		c.Old, c.New = text(a), text(b)
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+func text(v any) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	content, _ := json.Marshal(v) // it was read from JSON
+	return content
+}
+
+// reference is a definition that another one names.
+type reference struct {
+	kind *definitions.Kind
+	name string
+}
+
+// Needs returns the kinds that definitions of a kind refer to.
+func Needs(k *definitions.Kind) []*definitions.Kind {
+	switch k {
+	case definitions.Indexes:
+		return []*definitions.Kind{definitions.SynonymMaps, definitions.Aliases} // aliases for what is said about a rebuild
+	case definitions.Aliases, definitions.KnowledgeSources:
+		return []*definitions.Kind{definitions.Indexes}
+	case definitions.Indexers:
+		return []*definitions.Kind{definitions.DataSources, definitions.Indexes, definitions.Skillsets}
+	case definitions.KnowledgeBases:
+		return []*definitions.Kind{definitions.KnowledgeSources}
+	}
+	return nil
+}
+
+// references returns what a definition names.
+func references(d *definitions.Definition, content json.RawMessage) (all []reference) {
+	add := func(k *definitions.Kind, names ...string) {
+		for _, name := range names {
+			if name != "" && name != redacted {
+				all = append(all, reference{k, name})
+			}
+		}
+	}
+	var named struct {
+		Fields           []models.SearchField
+		Indexes          []string
+		DataSourceName   string
+		TargetIndexName  string
+		SkillsetName     string
+		Parameters       struct{ SearchIndexName string } `json:"searchIndexParameters"`
+		KnowledgeSources []struct{ Name string }
+	}
+	if json.Unmarshal(content, &named) != nil {
+		return nil // the service says it better
+	}
+	switch d.Kind {
+	case definitions.Indexes:
+		var visit func([]models.SearchField)
+		visit = func(fields []models.SearchField) {
+			for i := range fields {
+				add(definitions.SynonymMaps, fields[i].SynonymMaps...)
+				visit(fields[i].Fields)
+			}
+		}
+		visit(named.Fields)
+	case definitions.Aliases:
+		add(definitions.Indexes, named.Indexes...)
+	case definitions.Indexers:
+		add(definitions.DataSources, named.DataSourceName)
+		add(definitions.Indexes, named.TargetIndexName)
+		add(definitions.Skillsets, named.SkillsetName)
+	case definitions.KnowledgeSources:
+		add(definitions.Indexes, named.Parameters.SearchIndexName)
+	case definitions.KnowledgeBases:
+		for _, s := range named.KnowledgeSources {
+			add(definitions.KnowledgeSources, s.Name)
+		}
+	}
+	return all
+}

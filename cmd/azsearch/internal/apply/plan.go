@@ -1,0 +1,282 @@
+// Package apply is for azsearch apply and pull: it compares definitions in files with those of a service, says what
+// each difference costs before anything happens, and carries out what the service does in place.
+package apply
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// Cost says what a change takes.
+type Cost string
+
+// The costs, the cheapest first.
+const (
+	InPlace Cost = "in place"        // apply makes it
+	Rebuild Cost = "needs a rebuild" // it takes a new index
+	Refused Cost = "refused"         // the service would refuse it, or something is missing
+)
+
+// Change is one difference between a file and the service.
+type Change struct {
+	Cost   Cost            `json:"cost"`
+	Path   string          `json:"path,omitempty"` // "" for the whole definition
+	Old    json.RawMessage `json:"old,omitempty"`  // at the service; without secrets
+	New    json.RawMessage `json:"new,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	Do     string          `json:"do,omitempty"` // by a person, before or after
+}
+
+// Step is a definition that apply would create or change.
+type Step struct {
+	Name     string   `json:"name"`
+	Folder   string   `json:"folder"`
+	Create   bool     `json:"create,omitzero"`
+	Downtime bool     `json:"downtime,omitzero"` // its index is offline for some seconds
+	Changes  []Change `json:"changes"`
+
+	definition *definitions.Definition
+}
+
+// String names the definition.
+func (s *Step) String() string { return s.definition.String() }
+
+// Cost returns the cost of the most costly change.
+func (s *Step) Cost() Cost {
+	costs := []Cost{InPlace, Rebuild, Refused}
+	most := 0
+	for _, c := range s.Changes {
+		most = max(most, slices.Index(costs, c.Cost))
+	}
+	return costs[most]
+}
+
+// Plan is what apply would do, in this order.
+type Plan struct {
+	Steps []Step `json:"steps"`
+	Same  int    `json:"same"` // definitions that need nothing
+	// Extra are definitions of the service that no file has, of kinds that have files. They stay as they are.
+	Extra []string `json:"notInFiles,omitempty"`
+
+	variables Variables
+}
+
+// Count returns how many steps have a cost.
+func (p *Plan) Count(c Cost) (n int) {
+	for i := range p.Steps {
+		if p.Steps[i].Cost() == c {
+			n++
+		}
+	}
+	return n
+}
+
+// Variables are those of the environment that placeholders name.
+type Variables func(name string) (value string, ok bool)
+
+// redacted is a value that is equal to any other one in comparisons.
+const redacted = "<redacted>"
+
+// New compares files with the definitions of a service. With rewriteSecrets a definition with placeholders is a change
+// also if nothing else differs: the service does not return secrets, so nobody can compare them.
+func New(files, live definitions.Set, variables Variables, rewriteSecrets bool) (*Plan, error) {
+	p := &Plan{Steps: []Step{}, variables: variables}
+	var errs []error
+	for i := range files {
+		d := &files[i]
+		step := Step{Name: d.Name, Folder: d.Kind.Folder, definition: d}
+		after, _ := d.Expand(p.shown)
+		if before := live.Find(d.Kind, d.Name); before == nil {
+			step.Create = true
+			step.Changes = []Change{{Cost: InPlace, Reason: "it does not exist"}}
+		} else {
+			hidden, _ := before.Expand(func(string) (string, bool) { return redacted, true })
+			changes, err := diff(d.Kind, hidden, after)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", d.File(), err))
+				continue
+			}
+			step.add(changes, live)
+			if rewriteSecrets && len(d.Secrets) > 0 && len(step.Changes) == 0 {
+				step.Changes = []Change{{Cost: InPlace, Reason: "its secrets are written again"}}
+			}
+		}
+		if len(step.Changes) == 0 {
+			p.Same++
+			continue
+		}
+		step.refuse(after, files, live, variables)
+		p.Steps = append(p.Steps, step)
+	}
+	for i := range live {
+		if d := &live[i]; len(files.Of(d.Kind)) > 0 && files.Find(d.Kind, d.Name) == nil {
+			p.Extra = append(p.Extra, d.String())
+		}
+	}
+	p.emptyTargets(live)
+	p.mask(files)
+	return p, errors.Join(errs...)
+}
+
+// shown is the value of a placeholder in a comparison.
+func (p *Plan) shown(name string) (string, bool) {
+	if v, ok := p.variables(name); ok {
+		return v, true
+	}
+	return redacted, true
+}
+
+// add adds differences.
+func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
+	for _, c := range changes {
+		change := Change{Cost: InPlace, Path: c.Path, Old: c.Old, New: c.New, Reason: c.Reason}
+		switch c.Kind {
+		case search.ChangeInPlaceWithDowntime:
+			s.Downtime = true
+			change.Do = "add -downtime: the index is offline for some seconds"
+		case search.ChangeNeedsReset:
+			change.Do = "afterwards azsearch indexer reset, then run"
+		case search.ChangeNeedsRebuild:
+			change.Cost = Refused
+			change.Do = "delete it and apply again"
+			if s.definition.Kind == definitions.Indexes {
+				change.Cost, change.Do = Rebuild, rebuildBy(s.Name, live)
+			}
+		case search.ChangeInPlace:
+			if c.New == nil && s.definition.Kind != definitions.Indexes {
+				change.Do = "if the service has filled it in, azsearch pull writes it into the file"
+			}
+		}
+		s.Changes = append(s.Changes, change)
+	}
+}
+
+// rebuildBy says how a person rebuilds an index.
+func rebuildBy(index string, live definitions.Set) string {
+	way := fmt.Sprintf("define it as indexes/%s.json, apply that file, fill the new index with azsearch copy or load while no program writes"+
+		" (search/rebuild does it in a program while writers continue)", Next(index, live))
+	for _, a := range live.Of(definitions.Aliases) {
+		if slices.Contains(references(&a, a.JSON), reference{definitions.Indexes, index}) {
+			return fmt.Sprintf("%s, then point alias %q to it", way, a.Name)
+		}
+	}
+	return way + ", then let readers and writers use that name; an alias would spare readers the next change"
+}
+
+// Next returns the name of the index that replaces another.
+func Next(index string, live definitions.Set) string {
+	stem, n := index, 1
+	if at := strings.LastIndexByte(index, '-'); at > 0 {
+		if _, err := fmt.Sscanf(index[at+1:]+"$", "%d$", &n); err == nil {
+			stem = index[:at]
+		}
+	}
+	for {
+		n++
+		if name := fmt.Sprintf("%s-%d", stem, n); live.Find(definitions.Indexes, name) == nil {
+			return name
+		}
+	}
+}
+
+// refuse adds what would make the service refuse the step.
+func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, variables Variables) {
+	for _, r := range references(s.definition, after) {
+		if files.Find(r.kind, r.name) == nil && live.Find(r.kind, r.name) == nil {
+			s.Changes = append(s.Changes, Change{Cost: Refused, Reason: fmt.Sprintf("%s %q exists neither in the files nor at the service", r.kind.Noun, r.name)})
+		}
+	}
+	if _, err := s.definition.Expand(variables); err != nil && s.Cost() == InPlace {
+		s.Changes = append(s.Changes, Change{Cost: Refused, Reason: strings.TrimPrefix(err.Error(), s.definition.String()+": ")})
+	}
+}
+
+// emptyTargets marks aliases that would move to an index that the plan creates, which has no documents.
+func (p *Plan) emptyTargets(live definitions.Set) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		old, target := moves(s, live)
+		if old == "" || live.Find(definitions.Indexes, target) != nil {
+			continue
+		}
+		s.block(Rebuild, fmt.Sprintf("index %q is created by this plan, and empty", target),
+			fmt.Sprintf("apply indexes/%s.json alone, fill the index with azsearch copy or load, then apply the alias; %q serves until then", target, old))
+	}
+}
+
+// block changes the cost of moving an alias.
+func (s *Step) block(cost Cost, reason, do string) {
+	for i := range s.Changes {
+		if c := &s.Changes[i]; c.Path == "indexes" && c.Cost == InPlace {
+			c.Cost, c.Reason, c.Do = cost, reason, do
+		}
+	}
+}
+
+// moves returns between which indexes a step moves an alias, "" if it moves none.
+func moves(s *Step, live definitions.Set) (old, target string) {
+	before := live.Find(definitions.Aliases, s.Name)
+	if s.definition.Kind != definitions.Aliases || before == nil {
+		return "", ""
+	}
+	from, to := references(before, before.JSON), references(s.definition, s.definition.JSON)
+	if len(from) != 1 || len(to) != 1 || from[0] == to[0] {
+		return "", ""
+	}
+	return from[0].name, to[0].name
+}
+
+// minShare is how many documents an alias must find where it moves to, as a share of those where it was.
+const minShare = 0.95
+
+// CompareCounts refuses to move an alias to an index that has far fewer documents than the one it is at. count returns
+// how many an index has.
+func (p *Plan) CompareCounts(live definitions.Set, count func(index string) (int64, error)) error {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		old, target := moves(s, live)
+		if old == "" || live.Find(definitions.Indexes, old) == nil || live.Find(definitions.Indexes, target) == nil {
+			continue
+		}
+		before, err := count(old)
+		if err != nil {
+			return err
+		}
+		after, err := count(target)
+		if err != nil {
+			return err
+		}
+		if float64(after) < minShare*float64(before) {
+			s.block(Refused, fmt.Sprintf("index %q has %d documents, %q has %d", target, after, old, before), "fill it first with azsearch copy or load; or add -fewer if that is right")
+		}
+	}
+	return nil
+}
+
+// mask replaces the values of variables by their names in everything that is printed.
+func (p *Plan) mask(files definitions.Set) {
+	var pairs []string
+	for i := range files {
+		for _, s := range files[i].Secrets {
+			if value, ok := p.variables(s.Variable); ok && value != "" {
+				quoted, _ := json.Marshal(value) // a string
+				pairs = append(pairs, string(quoted), `"${`+s.Variable+`}"`)
+			}
+		}
+	}
+	r := strings.NewReplacer(pairs...)
+	for i := range p.Steps {
+		for j := range p.Steps[i].Changes {
+			c := &p.Steps[i].Changes[j]
+			if c.New != nil {
+				c.New = json.RawMessage(r.Replace(string(c.New)))
+			}
+		}
+	}
+}

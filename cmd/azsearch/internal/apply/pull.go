@@ -1,0 +1,75 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+)
+
+// Pulled says what Pull has done.
+type Pulled struct {
+	Written   []string `json:"written"`
+	Removed   []string `json:"removed,omitempty"`
+	Stale     []string `json:"stale,omitempty"`     // files of definitions that the service does not have
+	Variables []string `json:"variables,omitempty"` // of the secrets in files that were written
+}
+
+// Pull writes the definitions of a service as files below a directory. What a file says already is left as it is, with
+// the names of its own variables.
+func Pull(dir string, files, live definitions.Set, prune bool) (r Pulled, err error) {
+	plan, err := New(files, live, func(string) (string, bool) { return "", false }, false)
+	if err != nil {
+		return r, err
+	}
+	for i := range files {
+		path := filepath.Join(dir, filepath.FromSlash(files[i].File()))
+		if _, missing := os.Stat(path); missing != nil {
+			err = errors.Join(err, fmt.Errorf("%s is not in the file of its name: rename that to %s", &files[i], path))
+		}
+	}
+	if err != nil {
+		return r, err
+	}
+	r.Written = []string{}
+	var write definitions.Set
+	for i := range live {
+		d := &live[i]
+		same := files.Find(d.Kind, d.Name) != nil
+		for j := range plan.Steps {
+			same = same && (plan.Steps[j].definition.Kind != d.Kind || plan.Steps[j].Name != d.Name)
+		}
+		if same {
+			continue
+		}
+		write = append(write, *d)
+		r.Written = append(r.Written, d.File())
+		for _, s := range d.Secrets {
+			r.Variables = append(r.Variables, s.Variable)
+		}
+	}
+	if err := write.Write(dir); err != nil {
+		return r, err
+	}
+	for i := range files {
+		d := &files[i]
+		if live.Find(d.Kind, d.Name) != nil {
+			continue
+		}
+		if !prune {
+			r.Stale = append(r.Stale, d.File())
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(d.File()))
+		if removed := os.Remove(path); removed != nil {
+			err = errors.Join(err, removed)
+			continue
+		}
+		r.Removed = append(r.Removed, d.File())
+	}
+	slices.Sort(r.Variables)
+	return r, err
+}

@@ -1,0 +1,85 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// Permissions are what a person allows beside changes in place.
+type Permissions struct {
+	Downtime bool // indexes may be offline for some seconds
+}
+
+// Check returns why the plan cannot be carried out as a whole, nil if it can. Nothing was changed then.
+func (p *Plan) Check(may Permissions) error {
+	var errs []error
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		switch cost := s.Cost(); {
+		case cost != InPlace:
+			errs = append(errs, fmt.Errorf("%s %s", s, map[Cost]string{Rebuild: "needs a rebuild", Refused: "is refused"}[cost]))
+		case s.Downtime && !may.Downtime:
+			errs = append(errs, fmt.Errorf("%s would be offline for some seconds: add -downtime", s))
+		}
+	}
+	if errs == nil {
+		return nil
+	}
+	return exit.With(exit.Incomplete, fmt.Errorf("nothing was changed: %w; see the plan, or apply single files", errors.Join(errs...)))
+}
+
+// Run carries out the plan. done is called with each step that is done. An error says how far it came.
+func (p *Plan) Run(ctx context.Context, service *connect.Service, may Permissions, done func(*Step)) error {
+	if err := p.Check(may); err != nil {
+		return err
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if err := p.step(ctx, service, s, may); err != nil {
+			return exit.With(exit.Code(err), fmt.Errorf("%d of %d definitions are applied, then %s: %w; run it again when that is corrected", i, len(p.Steps), s, p.masked(s, err)))
+		}
+		done(s)
+	}
+	return nil
+}
+
+func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step, may Permissions) error {
+	content, err := s.definition.Expand(p.variables)
+	switch {
+	case err != nil:
+		return err
+	case s.Create:
+		return s.definition.Kind.Create(ctx, service, content)
+	case s.definition.Kind == definitions.Indexes:
+		var index models.SearchIndex
+		if err := json.Unmarshal(content, &index); err != nil {
+			return err
+		}
+		_, err = service.CreateOrUpdateIndex(ctx, index, &search.CreateOrUpdateIndexOptions{AllowIndexDowntime: may.Downtime})
+		return connect.Failed(err)
+	}
+	return s.definition.Kind.Put(ctx, service, content)
+}
+
+// masked hides the values of variables in what the service says about them.
+func (p *Plan) masked(s *Step, err error) error {
+	text := err.Error()
+	for _, secret := range s.definition.Secrets {
+		if value, ok := p.variables(secret.Variable); ok && len(value) > 3 {
+			text = strings.ReplaceAll(text, value, "${"+secret.Variable+"}")
+		}
+	}
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
+}
