@@ -28,7 +28,7 @@ func newDeleteCommand(stdout, stderr io.Writer) *cli.Command {
 		Description: `Without -yes nothing is deleted: the command counts what matches, and prints some keys. The
 receipt says how many documents were deleted, that a last look found none that match, and
 the digest of the keys. Where the key field is not filterable and sortable, up to 1000
-documents are deleted.
+documents are deleted, and those that permissions hide are not counted before.
 
    azsearch delete hotels -filter "country eq 'XX'"
    azsearch delete hotels -filter "country eq 'XX'" -yes
@@ -98,9 +98,6 @@ func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 	index, err := d.service.GetIndex(ctx, d.args[0], nil)
 	if err != nil {
 		return receipt, err
-	}
-	if index.PermissionFilterOption == models.PermissionFilterEnabled {
-		return receipt, fmt.Errorf("index %q has permission filters, which may hide documents that match: %w", d.args[0], search.ErrNotScannable)
 	}
 	field := keyField(index.Fields)
 	page, err := search.NewSearchPager[map[string]json.RawMessage](d.client, "", &search.SearchOptions{

@@ -43,7 +43,8 @@
 // The service is AZURE_SEARCH_ENDPOINT or -endpoint, the key AZURE_SEARCH_API_KEY; without one azsearch
 // signs in with Entra ID. The exit code is 0 if everything that was asked for is done; 1 if some records were
 // rejected, something went wrong after a queue was open, or a key that was named is not parked; 2 if the
-// command could not begin, or apply without -yes would change something; 3 if the service refused or could not be reached; 130 after SIGINT or SIGTERM.
+// command could not begin, or apply without -yes would change something; 3 if the service refused or could
+// not be reached; 130 after SIGINT or SIGTERM.
 package main
 
 import (

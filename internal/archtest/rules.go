@@ -192,6 +192,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./cmd/azsearch/internal/connect", "./internal/disk", "./internal/wire"}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/apply", May: []string{cli, "./search", "./models/...", "./cmd/azsearch/internal/..."}, Not: []string{http, sql}}, // cli for its tests
 	{Folder: "cmd/azsearch/internal/table", May: []string{"./cmd/azsearch/internal/listing", "./internal/wire"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
 	// Bytes only, below everything: neither a type of this module, nor reflection on those

@@ -1,42 +1,35 @@
 package apply
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/internal/testkit"
-	"github.com/go-azsearch/azsearch/search"
-	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-func newService(t *testing.T) *connect.Service {
-	srv := searchtest.NewServer(nil)
-	t.Cleanup(func() { assert.NoError(t, srv.Close()) })
-	cred := azcore.NewKeyCredential(searchtest.AdminKey)
-	opts := &search.ClientOptions{}
-	opts.Transport = &http.Client{Transport: srv.Transport()}
-	s := &connect.Service{}
-	var err error
-	s.IndexClient, err = search.NewIndexClientWithKey(srv.URL(), cred, opts)
-	require.NoError(t, err)
-	s.Indexers, err = search.NewIndexerClientWithKey(srv.URL(), cred, opts)
-	require.NoError(t, err)
-	return s
+func newService(t *testing.T) (service *connect.Service) {
+	c := &cli.Command{Flags: connect.Flags(), Action: func(_ context.Context, c *cli.Command) (err error) {
+		service, err = connect.Open(c)
+		return err
+	}}
+	require.NoError(t, c.Run(t.Context(), []string{"test", "-endpoint", "emulator"}))
+	t.Cleanup(func() { assert.NoError(t, service.Close()) })
+	return service
 }
 
 // everything is a service in files, with secrets.
