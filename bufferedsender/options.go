@@ -112,8 +112,8 @@ type Options[T any] struct {
 	// none is held while the sender waits, is paused, or its breaker is open. MaxInFlight is then for each class by
 	// itself; keep it below the number of slots, so that an index that begins to hang does not have all of them. When
 	// requests hang it sends small ones without a slot to find out whether it is answered, one at a time, and one more
-	// than MaxInFlight. A sender that does not flush by itself (DisableAutoFlush) has its floor of room and no more. The sender does not
-	// leave the pool. Defaults to none.
+	// than MaxInFlight. A sender that does not flush by itself (DisableAutoFlush) has its floor of room and no more.
+	// The sender does not leave the pool. Defaults to none.
 	Share *pool.Member
 	// Class is how urgent the actions are, unless the context of an adding call says
 	// something else, see models.WithClass: a live update can go past a backfill of the same

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -43,6 +44,7 @@ func (s *session) killed(after, spread time.Duration, args ...string) ended {
 
 // TestBackupThatIsKilledHasNoGap kills a backup five times, and the restore of it.
 func TestBackupThatIsKilledHasNoGap(t *testing.T) {
+	testkit.Long(t)
 	const records = 30_000
 	e := startEmulator(t, "-quiet", "-latency", "20ms")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)

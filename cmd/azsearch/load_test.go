@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -120,6 +121,7 @@ func TestLoadSession(t *testing.T) {
 }
 
 func TestLoadRefusesWhatCannotWorkInOneLine(t *testing.T) {
+	testkit.Long(t)
 	e := startEmulator(t, "-quiet")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
 	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(1), "town.csv": "id,town\n1,x\n", "twice.csv": "id,id\n", "notjson.json": "{"})
@@ -172,6 +174,7 @@ func TestLoadIntoAnEmulatorOfItsOwn(t *testing.T) {
 // TestLoadThatIsKilledLeavesNoGap kills a load five times, and runs it again with the same checkpoint: at the end every
 // record is in the index or rejected, and each run repeats what was sent since the last checkpoint alone.
 func TestLoadThatIsKilledLeavesNoGap(t *testing.T) {
+	testkit.Long(t)
 	const records = 60_000
 	e := startEmulator(t, "-quiet", "-latency", "20ms")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)

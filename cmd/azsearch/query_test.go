@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -99,6 +100,7 @@ func TestCountersSayTheirShareOfTheQuota(t *testing.T) {
 }
 
 func TestDeleteSession(t *testing.T) {
+	testkit.Long(t)
 	for name, fields := range map[string]string{"any key": roomFields, "a key that cannot be scanned": strings.Replace(roomFields, `"filterable":true,"sortable":true`, `"sortable":false`, 1)} {
 		t.Run(name, func(t *testing.T) {
 			_, s := withRooms(t, fields, nil)

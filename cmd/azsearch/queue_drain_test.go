@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -59,6 +60,7 @@ func assertPiled(t *testing.T, q queue.Admin, keys, each int) {
 }
 
 func TestDrainThatIsKilledAndRunAgainLosesNothing(t *testing.T) {
+	testkit.Long(t)
 	const keys, each = 4000, 2
 	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
 	q := openDirectory(t, from)

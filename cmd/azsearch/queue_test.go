@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -233,6 +234,7 @@ func TestQueueThatIsMissingIsNotMade(t *testing.T) {
 }
 
 func TestMistakesInACommandAboutAQueueAreOneLineAndExit2(t *testing.T) {
+	testkit.Long(t)
 	for _, c := range []struct {
 		args []string
 		says string

@@ -188,8 +188,6 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/verify", May: []string{compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/apply", May: []string{"./search", "./models/...", "./cmd/azsearch/internal/..."}, Not: []string{http, sql}},
-	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./cmd/azsearch/internal/connect", "./internal/disk", "./internal/wire"}, Not: []string{http, sql}},
 	// They serve any queue, so they know none of the back ends.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/apply", May: []string{cli, "./search", "./models/...", "./cmd/azsearch/internal/..."}, Not: []string{http, sql}}, // cli for its tests

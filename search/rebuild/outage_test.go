@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,6 +92,7 @@ func (w *world) shaky(opts Options) (*mortal, *atomic.Bool) {
 }
 
 func TestADatabaseThatIsAwayForSomeSecondsEndsNoRebuild(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ends, step := false, 1
 	if testing.Short() {

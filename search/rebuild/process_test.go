@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -59,6 +60,7 @@ func (c *child) kill() (err error) {
 
 // A Run is killed ten times, at all steps, and a writer once.
 func TestARebuildWhoseProcessIsKilledAgainAndAgainMissesNothing(t *testing.T) {
+	testkit.Long(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	address := "file:" + filepath.Join(t.TempDir(), "db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_pragma=synchronous(OFF)"

@@ -315,6 +315,7 @@ func awaitTaps(t *testing.T, store Store) {
 }
 
 func TestARebuildFromATableInPostgreSQLBesideTwoWritersMissesNothing(t *testing.T) {
+	testkit.Long(t)
 	x, err := openTable("pgx", servers.Postgres(t).Database(t))
 	require.NoError(t, err)
 	defer x.db.Close()

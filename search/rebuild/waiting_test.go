@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/sleep"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -44,6 +45,7 @@ func (w *world) watchDrained() func() time.Duration {
 }
 
 func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	const long = 3 * time.Second
 	never := errors.New("it has not been tried")
@@ -92,6 +94,7 @@ func TestAShownThatGivesNoAnswerKeepsNoWriterWaiting(t *testing.T) {
 
 // A managed database that fails over is away for a minute. Where writers wait for Run, that is borne.
 func TestADatabaseThatIsAwayForAMinuteLeavesNoWriterWaiting(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	ends, step := false, 1
 	if testing.Short() {
@@ -144,6 +147,7 @@ func (d *dialling) Swap(ctx context.Context, next Record) (Record, error) {
 }
 
 func TestTapsAreOpenedAlsoWhereANewConnectionTakesLong(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	for _, line := range []string{"drain closing", "closed", "alias", "closed again"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -104,6 +105,7 @@ func wants(err error, got, want any) error {
 }
 
 func TestEveryScriptRunsWhileTheMemoryOfTheServerIsFull(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server, cluster := servers.NewRedis(t), servers.NewCluster(t)
 	for name, place := range map[string]struct {

@@ -352,6 +352,7 @@ func (s said) RedisError()   {}
 // Also what the server has already is written once more: a master that was cut off and replaced does not know that it
 // is out of date.
 func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	master, replica := pair(t)
 	client, opts := newClient(t, master), Options{Name: newName()}
@@ -397,6 +398,7 @@ func TestNothingIsAcknowledgedThatReplicasLack(t *testing.T) {
 }
 
 func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := servers.NewCluster(t)
 	s := newStore(t, newCluster(t, c), Options{Replicas: 1, replicaTimeout: 20 * time.Second, patience: time.Minute})
@@ -441,6 +443,7 @@ func TestAFailoverLosesNoMarkThatWasAcknowledged(t *testing.T) {
 }
 
 func TestASlotThatMovesUnderLoadLosesNoMark(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	c := servers.NewCluster(t)
 	s := newStore(t, newCluster(t, c), Options{})

@@ -79,7 +79,7 @@ const (
 
 // fill makes an index with documents of the keys 0000, 0001 and so on.
 func (s *service) fill(name, key string, n int) {
-	require.NoError(s.t, s.Server.CreateIndex(fmt.Sprintf(`{"name":%q,"fields":[%s,%s]}`, name, key, fields)))
+	require.NoError(s.t, s.CreateIndex(fmt.Sprintf(`{"name":%q,"fields":[%s,%s]}`, name, key, fields)))
 	s.upload(name, 0, n, "Hotel")
 }
 
