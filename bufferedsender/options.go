@@ -118,8 +118,8 @@ type Options[T any] struct {
 	// Class is how urgent the actions are, unless the context of an adding call says
 	// something else, see models.WithClass: a live update can go past a backfill of the same
 	// index. Urgent ones are sent first, but while several classes wait every fourth request is one of the others',
-	// and, without Share, so is a quarter of the room. An action behind a less urgent one of its key makes that one
-	// urgent. Other classes than Expedited leave an eighth of the buffer to it. Defaults to models.ClassExpedited.
+	// and so is a quarter of the room. An action behind a less urgent one of its key makes that one urgent. Other
+	// classes than Expedited leave an eighth of the buffer to it. Defaults to models.ClassExpedited.
 	Class models.Class
 
 	// Folding merges actions of one key while they wait, so that a key that changes

@@ -150,7 +150,7 @@ func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 				}
 				time.Sleep(5 * time.Second)
 				minutes := 10
-				if testing.Short() {
+				if testing.Short() || c.hang == 10 || c.most < 8 {
 					minutes = 2 // also the second time that requests have hung for all of their time
 				}
 				for minute := range minutes {
@@ -245,6 +245,29 @@ func TestASlowIndexBesideFastOnesKeepsItsRate(t *testing.T) {
 		assert.GreaterOrEqual(t, b.in(100*time.Second, "slow"), 0.8*alone)
 		assert.NoError(t, b.fleet.Health().Err())
 		b.stop()
+		b.adding.Wait()
+	})
+}
+
+// A live feed that always has more leaves every fourth turn for room to the backfill of its index.
+func TestABackfillGetsItsTurnsBesideAFeedThatFillsTheBuffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBusy(t, &hung{service: newService()})
+		b.begin("index-0")
+		s := b.senders["index-0"]
+		var done atomic.Int64
+		b.adding.Go(func() {
+			ctx := models.WithClass(t.Context(), models.ClassBestEffort)
+			for n := 0; s.UploadDocuments(ctx, sendertest.Hotels(fmt.Sprint("old", n, "-"), batchOfBusy)...) == nil; n++ {
+				done.Add(batchOfBusy)
+			}
+		})
+		time.Sleep(time.Minute)
+		before, all := done.Load(), s.Stats().Completed
+		time.Sleep(time.Minute)
+		assert.Greater(t, 8*(done.Load()-before), int64(s.Stats().Completed-all))
+		b.stop()
+		require.NoError(t, b.fleet.Close(sendertest.Within(t, time.Hour)))
 		b.adding.Wait()
 	})
 }

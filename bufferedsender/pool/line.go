@@ -16,6 +16,7 @@ type line struct {
 	bounded int          // of these, those that maxWaiting counts
 	tag     int64        // that of who was served last, before it was
 	joined  uint64       // numbers the arrivals of places, for those with equal tags
+	usual   int64        // bytes of a request, smoothed; 0: there was none
 	places  places       // of members that wait and may have a slot
 }
 
@@ -93,6 +94,9 @@ func (l *line) charge(p *place, s *Seat) {
 	l.raise(p)
 	l.tag = p.tag
 	p.tag = l.tag + turn(s.bytes)
+	if s.bounded == 0 {
+		l.usual += (turn(s.bytes) - l.usual + 7) / 8
+	}
 	s.paid.raised = p.raised
 	if p.at > 0 {
 		l.joined++

@@ -135,6 +135,9 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 			news = p.look() // one more waits, or has a slot that others wait for
 		}
 	}()
+	if usual := p.lines[lane].usual; s.bounded > 0 && usual > 0 {
+		bytes = min(bytes, usual)
+	}
 	switch s.state {
 	case seatGranted:
 		s.taken()
@@ -161,8 +164,8 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 	if !known {
 		p.fellBack++
 	}
-	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
 	l, m := &p.lines[lane], s.member
+	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
 	switch {
 	case s.bounded == 0 && m.doubted && !m.trial:
 		m.trial, s.trial = true, true

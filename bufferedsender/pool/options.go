@@ -23,8 +23,8 @@ const (
 // maxSlots is how many slots each side of a pool has at the most.
 const maxSlots = 10_000
 
-// doBytes is what a piece of work of Do counts in the turns between members, whose requests count by
-// their bytes.
+// doBytes is what a piece of work of Do counts at the most in the turns between members, whose requests count by
+// their bytes: otherwise as much as those usually do.
 const doBytes = 1 << 20
 
 // Options configures a Pool. nil and the zero value are ready to use. All of them can be changed at run time, see

@@ -157,3 +157,37 @@ func TestAnyWorkWithCrashesInAnyPoolEnds(t *testing.T) {
 		})
 	})
 }
+
+// Work counts as much as the requests beside it do: it waits for a turn of each other member.
+func TestWorkBesideSmallRequestsWaitsForOneTurnOfEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const members, takes = 20, 100 * time.Millisecond
+		p := inTime(t, 1, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		for i := range members {
+			m, woken := join(t, p, fmt.Sprint(i)), make(chan struct{}, 1)
+			seat := m.Seat(func() { woken <- struct{}{} })
+			go func() {
+				for ctx.Err() == nil {
+					slot, ok, _ := seat.Ask(models.ClassAssured1, 1000)
+					if !ok {
+						<-woken
+						continue
+					}
+					time.Sleep(takes)
+					slot.Release(true)
+				}
+				seat.Cancel()
+			}()
+		}
+		worker := join(t, p, "worker")
+		time.Sleep(time.Minute)
+		for range 3 {
+			began := time.Now()
+			require.NoError(t, worker.Do(ctx, models.ClassAssured1, func(context.Context) error { return nil }))
+			require.LessOrEqual(t, time.Since(began), (members+2)*takes)
+		}
+		stop()
+		time.Sleep(time.Minute)
+	})
+}

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -151,7 +152,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	}
 	accepted := 0
 	if len(a.waiters) == 0 || !wait && a.waiters[0].class > items[0].Class { // first come, first served
-		accepted = a.accept(items, now, false)
+		accepted = a.accept(items, now, math.MaxUint8)
 	}
 	if accepted == len(items) {
 		a.nextTurns()
@@ -197,23 +198,23 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	return call.accepted, call.err
 }
 
-// accept takes as many of the items as there is room for. all says that they may have the
-// room, too, that is left to the most urgent class.
-func (a *admission[V]) accept(items []Item[V], now instant, all bool) int {
+// accept takes as many of the items as there is room for. They have the room of the class, too,
+// in which the most urgent of those asks that wait here: whose turn it is among them the
+// others who share the room do not see, or two publishers that asked for another class each
+// time would wake each other without an end.
+func (a *admission[V]) accept(items []Item[V], now instant, class uint8) int {
 	if a.inbox == nil {
 		a.inbox = a.newInbox(len(items))
 	}
 	lend := a.flows()
 	for i := range items {
 		size := int64(len(items[i].Body))
-		limits := a.settings.limits
-		if !all {
-			limits = a.limitsOf(items[i].Class)
-		}
+		class := min(class, items[i].Class)
+		limits := a.limitsOf(class)
 		if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > limits.Bytes {
 			return i // an empty buffer takes anything: SetControl can make it smaller than an item that waits
 		}
-		if !a.take(Want{Class: items[i].Class, Bytes: size, Lend: lend}) {
+		if !a.take(Want{Class: class, Bytes: size, Lend: lend}) {
 			return i
 		}
 		a.inboxBytes += size

@@ -87,7 +87,7 @@ func (a *admission[V]) admit() {
 		if classes != 1<<call.class {
 			some = some[:1]
 		}
-		n := a.accept(some, call.now, a.waiters[0].class == 0)
+		n := a.accept(some, call.now, a.waiters[0].class)
 		for _, it := range call.items[:n] {
 			a.waitingBytes -= int64(len(it.Body))
 		}
@@ -107,11 +107,9 @@ func (a *admission[V]) admit() {
 
 // nextWaiter returns the place of the waiter that is to have room next, and the classes of
 // those that could, as bits. It is the most urgent one while what is accepted does not go
-// away: what it has given up to make room, see PurgeOldest, is for it. And so it is if the
-// room is shared, where the pool decides between classes: asked for another class each time,
-// two publishers would wake each other without an end.
+// away: what it has given up to make room, see PurgeOldest, is for it.
 func (a *admission[V]) nextWaiter() (i int, classes uint64) {
-	if a.room != nil || !a.flows() {
+	if !a.flows() {
 		return 0, 1 << a.waiters[0].class
 	}
 	return a.roomTurns.pick(len(a.waiters), func(i int) uint8 { return a.waiters[i].class })
