@@ -74,6 +74,7 @@ func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fat
 // Actions that are added together share memory. What is held apart must not keep
 // fifteen others that have settled long since.
 func TestHeldApartDocumentsKeepNoNeighbours(t *testing.T) {
+	testkit.Long(t)
 	index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 		raw, err := io.ReadAll(body)
 		if err != nil {
@@ -92,6 +93,7 @@ func TestHeldApartDocumentsKeepNoNeighbours(t *testing.T) {
 
 // Nor what waits behind an action of its key.
 func TestActionsBehindAnotherOfTheirKeyKeepNoNeighbours(t *testing.T) {
+	testkit.Long(t)
 	index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 		res, err := sendertest.AcceptAll(ctx, body)
 		for i := range res.Results {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search"
@@ -116,6 +117,7 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 // service dies in the middle of the load, stays dead until the breaker is open
 // and a probe has failed, and comes back when nobody adds or flushes anything.
 func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T) {
+	testkit.Long(t)
 	const documents, keys = 4000, 900 // several versions of each key
 	srv := searchtest.NewServer(&searchtest.Options{KeepContents: true})
 	require.NoError(t, srv.CreateIndex(sendertest.HotelIndex))
