@@ -192,7 +192,7 @@ func (m *model) hold(what string) {
 
 func (m *model) start() {
 	m.service = &service{
-		wrong: m.wrong, rnd: rand.New(rand.NewPCG(m.seed, 1)), faults: map[string]fault{}, indexes: map[string]bool{}, lateEnded: map[string]time.Time{}, changed: make(chan struct{}),
+		wrong: m.wrong, rnd: rand.New(rand.NewPCG(m.seed, 1)), faults: map[string]fault{}, indexes: map[string]bool{}, doubts: map[string]int{}, changed: make(chan struct{}),
 		applied: map[docKey]int{}, inFlight: map[docKey]int{}, requests: map[*request]bool{},
 	}
 	m.hints = new(hints.Set)

@@ -49,9 +49,10 @@ type service struct {
 	inFlight map[docKey]int    // the version that is, for each key of a request
 	requests map[*request]bool // under way
 	indexes  map[string]bool   // that there was a request for
-	// lateEnded is when the last request of an index ended that was late.
-	lateEnded map[string]time.Time
-	most      int // that may be
+	// doubts are the indexes that had late requests, and how many must be answered one after the other until it is
+	// certain that what finds out whether they answer has ended.
+	doubts map[string]int
+	most   int // that may be
 	// As soon as nothing is left of what was before lower there may be next: on each side and together. Until then
 	// own and shared.
 	next        [3]int
@@ -109,20 +110,20 @@ func (s *service) allow(own, shared, together int) {
 // lag is longer than all handlers take that run one after the other.
 const lag = 3 * time.Second
 
-// late is how old a request may be that has to have a slot, and trial how long one takes that finds out whether an
-// index with late ones answers again.
+// late is how old a request may be that has to have a slot, and certain how many answers end a doubt: of 1, 2, 4 … 64
+// documents.
 const (
-	late  = time.Second
-	trial = 2 * time.Second
+	late    = time.Second
+	certain = 7
 )
 
 // live returns how many requests are under way that have a slot for certain: those that nobody has cut off, since a
 // Close that does not wait any more gives the slots back of those that it leaves behind, and that are not late. Beside
-// late ones an index has one that finds out whether it answers again.
+// late ones, and after them, an index has one that finds out whether it answers again.
 func (s *service) live() (n int) {
 	trials := make(map[string]int)
-	for index, at := range s.lateEnded {
-		if time.Since(at) < trial {
+	for index, left := range s.doubts {
+		if left > 0 {
 			trials[index] = 1
 		}
 	}
@@ -222,8 +223,11 @@ func (s *service) end(r *request, index string, docs []hotel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.requests, r)
-	if time.Since(r.began) >= late {
-		s.lateEnded[index] = time.Now()
+	switch {
+	case time.Since(r.began) >= late, r.ctx.Err() != nil && s.doubts[index] > 0:
+		s.doubts[index] = certain
+	case s.doubts[index] > 0:
+		s.doubts[index]--
 	}
 	for _, d := range docs {
 		delete(s.inFlight, docKey{index, d.ID})
