@@ -32,7 +32,7 @@ func (l *loop) beginRead(now time.Time) {
 				return err
 			}
 			from, news, err := c.floor.rise(ctx, conn, l.read, slices.Max(c.seen[:]))
-			if err != nil || c.floor.another || !news && c.dry && !c.full {
+			if err != nil || c.floor.another != "" || !news && c.dry && !c.full {
 				return err
 			}
 			if c.back(from) {
@@ -60,8 +60,8 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 	switch {
 	case was.life != l.progress.life: // what it has read may be of the earlier server
 		return
-	case was.floor.another:
-		l.begun(was.floor.server, now)
+	case was.floor.another != "":
+		l.begun(was.floor.server, was.floor.another, now)
 		return
 	}
 	l.desk.confirmed.prune(now.Add(-confirmedFor), was.floor.at())

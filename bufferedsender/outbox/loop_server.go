@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -18,8 +19,8 @@ type back struct {
 
 // begun begins with a server that may lack what the one before had: nothing that was read is sent, no number is
 // compared with one of before, and ranges are taken after a margin, in which requests of other relays end. server is
-// its identity, "" if that is not known.
-func (l *loop) begun(server string, now time.Time) {
+// its identity, "" if that is not known, and how what has shown that it is another one.
+func (l *loop) begun(server, how string, now time.Time) {
 	keys, since := l.desk.doubtful(now)
 	for i := range l.holds.parts {
 		if l.holds.parts[i].lease != nil {
@@ -34,15 +35,22 @@ func (l *loop) begun(server string, now time.Time) {
 	if l.desk.loads {
 		l.back.doubts = append(l.back.doubts, keys...)
 	}
-	l.r.opts.Logger.Warn("outbox: server changed; index may be ahead of it", "queue", l.r.table.Queue, "keys", len(keys), "since", since, "reloaded", l.desk.loads,
+	l.r.opts.Logger.Warn("outbox: server changed; index may be ahead of it", "queue", l.r.table.Queue, "known_by", how, "keys", len(keys), "since", since, "reloaded", l.desk.loads,
 		"next", "if commits may have been lost, compare index and source with repair.Repairer")
 }
 
-// wentBack reports whether another server has answered a tick, or one that lacks a renewal which this relay has made. A
-// tick that began before another one was found says nothing.
-func (l *loop) wentBack(t *tally) bool {
+// wentBack says how a tick shows that another server has answered it, or one that lacks a renewal which this relay has
+// made; "" if it does not. A tick that began before another one was found says nothing.
+func (l *loop) wentBack(t *tally) string {
 	known := l.progress.floor.server
-	return t.life == l.progress.life && (known != "" && t.server != known || l.back.renewals > 0 && t.renewals <= l.back.renewals)
+	switch {
+	case t.life != l.progress.life:
+	case known != "" && t.server != known:
+		return "another identity"
+	case l.back.renewals > 0 && t.renewals <= l.back.renewals:
+		return fmt.Sprintf("it knows of %d renewals of leases after %d", t.renewals, l.back.renewals)
+	}
+	return ""
 }
 
 // beginDoubt writes rows of keys of which the index may be ahead: the Loader reads them behind all others.

@@ -117,8 +117,8 @@ func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 		return
 	}
 	l.works(kindTick)
-	if l.wentBack(&t) {
-		l.begun("", now) // the next read asks who it is, and compares the sequence
+	if how := l.wentBack(&t); how != "" {
+		l.begun("", how, now) // the next read asks who it is, and compares the sequence
 	}
 	l.back.renewals = t.renewals
 	at := &l.jobs[kindTick].retry.At

@@ -200,7 +200,7 @@ type floor struct {
 	last    int64            // number of the sequence, asked for before the writers were listed
 	open    map[string]int64 // transactions that may hold numbers up to last: all of theirs are above this one
 	server  string           // the identity of the server whose numbers these are, "" before it is known
-	another bool             // another server answers, or this one has lost commits
+	another string           // how it is known that another server answers, or that this one has lost commits; "" if it is not
 }
 
 // at is the number up to which no row can become visible any more.
@@ -214,7 +214,9 @@ func (f *floor) at() int64 {
 
 // of notes which server has answered.
 func (f *floor) of(server string) {
-	f.another = f.another || f.server != "" && f.server != server
+	if f.server != "" && f.server != server {
+		f.another = "another identity"
+	}
 	f.server = server
 }
 
@@ -228,8 +230,11 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (f
 	}
 	unknown := f.server == ""
 	f.of(server)
-	if f.another = f.another || last < max(f.last, read); f.another || unknown {
-		if err := q.compare(ctx, db); err != nil || f.another {
+	if f.another == "" && last < max(f.last, read) {
+		f.another = fmt.Sprintf("its sequence says %d after %d", last, max(f.last, read))
+	}
+	if f.another != "" || unknown {
+		if err := q.compare(ctx, db); err != nil || f.another != "" {
 			return 0, true, err
 		}
 	}
@@ -248,7 +253,7 @@ func (f *floor) rise(ctx context.Context, db Queryer, q *reading, read int64) (f
 		}
 		return err
 	}, q.writers)
-	if err != nil || f.another {
+	if err != nil || f.another != "" {
 		return 0, true, err
 	}
 	from, ended := f.list(last, writers)
