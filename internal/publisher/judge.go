@@ -143,6 +143,10 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 	return n
 }
 
+// leastAgain is how long an item waits at the least that was sent more often than it has attempts, because nobody knows
+// yet whose fault it is. Without a delay (Retry.Delay) that would be thousands of requests.
+const leastAgain = time.Second
+
 // due returns when an item may go again. A pause holds it anyway, until Resume.
 func (l *loop[V, R]) due(f *flight[V, R], node *node[V], result *Result[R], now instant, progress bool, waits *waits) (due instant) {
 	due = now
@@ -154,6 +158,9 @@ func (l *loop[V, R]) due(f *flight[V, R], node *node[V], result *Result[R], now 
 			attempt = max(attempt, int(node.alone.times)+1)
 		}
 		due = max(due, later(now, waits.after(attempt)))
+	}
+	if !paced && l.budget.attempts > 0 && node.item.Attempt > l.budget.attempts {
+		due = max(due, later(now, leastAgain))
 	}
 	if n := node.busy.remarkable(l.budget.traffic.applied, l.budget.traffic.busy); n > 0 && result.Throttled {
 		due = max(due, later(now, waits.after(n)))

@@ -1,0 +1,46 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/retry"
+	"github.com/stretchr/testify/assert"
+)
+
+// Without a delay, too, a document that is tried on because nobody knows whose fault it is goes once a second.
+func TestWithoutADelayADocumentThatHasUsedItsAttemptsIsTriedOnceASecond(t *testing.T) {
+	for name, answer := range map[string]sendertest.Answer{
+		"its connection breaks": sendertest.BreakConnection, "500": sendertest.Always(500, ""), "503": sendertest.Always(503, ""), "a foreign 400": sendertest.Always(400, "<html>no"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := sendertest.WithBreaker(t)
+				opts.Retry, opts.Limits = retry.Options{Delay: -1}, bufferedsender.Limits{MaxBatchActions: 10}
+				r := sendertest.New(t, opts)
+				tries := 0
+				r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+					time.Sleep(10 * time.Millisecond)
+					if slices.Contains(x.Keys, "bad-0") {
+						tries++
+						return answer(n, x, req, next)
+					}
+					return next()
+				})
+				r.Upload(sendertest.Hotels("bad", 1)...)
+				for i := range 120 {
+					r.Upload(sendertest.Hotels(fmt.Sprint("good-", i), 10)...)
+					time.Sleep(time.Second)
+				}
+				assert.Error(t, r.Flush())
+				assert.Less(t, tries, 100, "it was some 18 000 in two minutes")
+			})
+		})
+	}
+}
