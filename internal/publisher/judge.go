@@ -144,8 +144,8 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 }
 
 // leastAgain is how long an item waits at the least that was sent more often than it has attempts, because nobody knows
-// yet whose fault it is. Without a delay (Retry.Delay) that would be thousands of requests.
-const leastAgain = time.Second
+// yet whose fault it is. Without a delay (Retry.Delay) that would be thousands of requests. It is below the usual delay.
+const leastAgain = 500 * time.Millisecond
 
 // due returns when an item may go again. A pause holds it anyway, until Resume.
 func (l *loop[V, R]) due(f *flight[V, R], node *node[V], result *Result[R], now instant, progress bool, waits *waits) (due instant) {
