@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Without a delay, too, a document that is tried on because nobody knows whose fault it is goes twice a second at the most.
+// Without a delay, too: what is tried on because nobody knows whose fault it is goes twice a second at the most.
 func TestWithoutADelayADocumentThatHasUsedItsAttemptsIsTriedTwiceASecond(t *testing.T) {
 	for name, answer := range map[string]sendertest.Answer{
 		"its connection breaks": sendertest.BreakConnection, "500": sendertest.Always(500, ""), "503": sendertest.Always(503, ""), "a foreign 400": sendertest.Always(400, "<html>no"),

@@ -143,8 +143,9 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 	return n
 }
 
-// leastAgain is how long an item waits at the least that was sent more often than it has attempts, because nobody knows
-// yet whose fault it is. Without a delay (Retry.Delay) that would be thousands of requests. It is below the usual delay.
+// leastAgain is how long an item waits at the least that was sent more often than it has
+// attempts, because nobody knows yet whose fault it is. Without a delay (Retry.Delay) that
+// would be thousands of requests. It is below the usual delay.
 const leastAgain = 500 * time.Millisecond
 
 // due returns when an item may go again. A pause holds it anyway, until Resume.
