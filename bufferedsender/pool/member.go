@@ -164,8 +164,8 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 	if !known {
 		p.fellBack++
 	}
-	l, m := &p.lines[lane], s.member
 	s.class, s.lane, s.bytes, s.since = class, lane, bytes, time.Now()
+	l, m := &p.lines[lane], s.member
 	switch {
 	case s.bounded == 0 && m.doubted && !m.trial:
 		m.trial, s.trial = true, true

@@ -97,6 +97,7 @@ func (l *copying) run(ctx context.Context) (err error) {
 		if target, err = connect.OpenTo(l.Command); err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, target.Close()) }()
 	}
 	if err := l.open(ctx, source, target); err != nil {
 		return err
@@ -133,8 +134,8 @@ func (l *copying) open(ctx context.Context, source, target *connect.Service) err
 	for _, field := range x.Hidden {
 		say("left out: values of field %s, which the service does not return", field)
 	}
-	if n, err := x.Client.DocumentCount(ctx, nil); err != nil || x.Unscannable != "" && n > keyrange.Paged {
-		return connect.Failed(errors.Join(err, fmt.Errorf("index %s: %s, so %d of %d documents can be reached", from, x.Unscannable, keyrange.Paged, n)))
+	if err := reached(ctx, x, from); err != nil {
+		return err
 	}
 	l.from = x
 	_, err = target.GetIndex(ctx, to, nil)

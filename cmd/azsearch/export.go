@@ -92,8 +92,8 @@ func (e *exporting) run(ctx context.Context, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if n, err := x.Client.DocumentCount(ctx, nil); err != nil || x.Unscannable != "" && n > keyrange.Paged {
-		return connect.Failed(errors.Join(err, fmt.Errorf("index %s: %s, so %d of %d documents can be reached", e.Args().First(), x.Unscannable, keyrange.Paged, n)))
+	if err := reached(ctx, x, e.Args().First()); err != nil {
+		return err
 	}
 	x.ReadAhead = 8
 	columns := fields
@@ -172,9 +172,8 @@ func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []stri
 	return nil
 }
 
-// cells fills a row with the fields of a document: text as it is, null as nothing, anything else as its JSON.
-// What stands
-// for a field of an object, address/city, is taken from there.
+// cells fills a row with the fields of a document: text as it is, null as nothing, anything else as its JSON. A field
+// of an object, address/city, is taken from there.
 func cells(row, columns []string, document json.RawMessage) error {
 	for i, path := range columns {
 		value := document
@@ -194,7 +193,11 @@ func cells(row, columns []string, document json.RawMessage) error {
 		case string(value) == "null":
 			row[i] = ""
 		case len(value) > 0 && value[0] == '"':
-			row[i], _ = wire.Unquote(value)
+			text, ok := wire.Unquote(value)
+			if !ok {
+				return fmt.Errorf("field %s of a document is no JSON string: %.100s", path, value)
+			}
+			row[i] = text
 		}
 	}
 	return nil

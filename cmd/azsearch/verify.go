@@ -124,11 +124,8 @@ func (v *verifying) side(ctx context.Context, name, other string, open func(*cli
 	if err != nil {
 		return nil, err
 	}
-	if x.Unscannable != "" {
-		n, err := x.Client.DocumentCount(ctx, nil)
-		if err != nil || n > keyrange.Paged {
-			return nil, connect.Failed(errors.Join(err, fmt.Errorf("index %s: %s, so %d of %d documents can be compared", name, x.Unscannable, keyrange.Paged, n)))
-		}
+	if err := reached(ctx, x, name); err != nil {
+		return nil, err
 	}
 	v.key = x.Key()
 	return verify.Index{Index: x, InFlight: v.Int("in-flight")}, nil
@@ -150,6 +147,21 @@ func openIndex(ctx context.Context, service *connect.Service, name string, filte
 	}
 	x, err := keyrange.Of(client, &definition, filter, fields)
 	return x, d, err
+}
+
+// reached returns an error if not all documents of an index can be read.
+func reached(ctx context.Context, x *keyrange.Index, name string) error {
+	if x.Unscannable == "" {
+		return nil
+	}
+	n, err := x.Client.DocumentCount(ctx, nil)
+	if err == nil && n > keyrange.Paged {
+		err = fmt.Errorf("index %s: %s, so %d of %d documents can be reached", name, x.Unscannable, keyrange.Paged, n)
+	}
+	if err != nil {
+		return connect.Failed(err)
+	}
+	return nil
 }
 
 // failed tells an error of a file from one of a service.
