@@ -3,6 +3,7 @@ package outbox
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ func hanging(t *testing.T, db database) (database, *process) {
 	pool := p.database(db.Driver(), db.url)
 	t.Cleanup(func() {
 		p.goOn()
+		synctest.Wait() // for calls that were abandoned: they write into the directory of the test
 		require.NoError(t, pool.Close())
 	})
 	return database{pool, db.dialect, db.url}, p

@@ -61,6 +61,7 @@ type tally struct {
 	renewals      int64 // how often this relay has renewed its leases
 	server        string
 	life          uint32 // of the progress when it began
+	known         string // the server when it began, "" before it was known
 }
 
 // on calls f with the connection for leases.

@@ -40,12 +40,12 @@ func (l *loop) begun(server, how string, now time.Time) {
 }
 
 // wentBack says how a tick shows that another server has answered it, or one that lacks a renewal which this relay has
-// made; "" if it does not. A tick that began before another one was found says nothing.
+// made; "" if it does not. A tick that began before another one was found says nothing, and one that began before any
+// was known may have been answered by a new server that had no identity yet.
 func (l *loop) wentBack(t *tally) string {
-	known := l.progress.floor.server
 	switch {
 	case t.life != l.progress.life:
-	case known != "" && t.server != known:
+	case t.known != "" && t.server != t.known:
 		return "another identity"
 	case l.back.renewals > 0 && t.renewals <= l.back.renewals:
 		return fmt.Sprintf("it knows of %d renewals of leases after %d", t.renewals, l.back.renewals)

@@ -94,11 +94,11 @@ func (l *loop) beginTick(now time.Time) {
 			knew[i] = p.epoch
 		}
 	}
-	life, at := l.progress.life, l.stuck.place
+	life, known, at := l.progress.life, l.progress.floor.server, l.stuck.place
 	leases := l.leases
 	l.ask(kindTick, max(l.r.opts.renew, 5*time.Second), func(ctx context.Context) func() {
 		t, err := leases.tick(ctx, l.r.db, at, draining)
-		if t.life = life; ctx.Err() != nil { // it may have been abandoned, with its connection
+		if t.life, t.known = life, known; ctx.Err() != nil { // it may have been abandoned, with its connection
 			leases.close()
 		}
 		return func() { l.tickedOff(t, knew, err) }

@@ -220,6 +220,18 @@ func TestAnAnswerOfAnEarlierServerChangesNothing(t *testing.T) {
 	require.Len(t, l.holds.gifts, 1)
 }
 
+// A new server gets its identity from the first read. A tick under way meanwhile has seen none.
+func TestATickThatBeganBeforeTheServerHadAnIdentityShowsNoOther(t *testing.T) {
+	l := still(t, &accepting{}, RelayOptions{})
+	l.progress.floor.server = "a"
+	l.tickedOff(tally{began: time.Now(), members: 1}, [ranges]int64{}, nil)
+	require.Zero(t, l.progress.life)
+	l.tickedOff(tally{began: time.Now(), known: "a", server: "a", members: 1}, [ranges]int64{}, nil)
+	require.Zero(t, l.progress.life)
+	l.tickedOff(tally{began: time.Now(), known: "a", members: 1}, [ranges]int64{}, nil)
+	require.EqualValues(t, 1, l.progress.life, "a server that has recovered has none until the next read")
+}
+
 // Roles of before may send rows; what Migrate adds is theirs as well.
 func TestARoleThatMaySendRowsMayRecognizeTheServer(t *testing.T) {
 	db := newPostgres(t)
