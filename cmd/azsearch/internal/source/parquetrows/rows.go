@@ -3,6 +3,7 @@
 package parquetrows
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +26,24 @@ type Rows struct {
 	read    atomic.Int64
 }
 
+// corrupt makes an error of a panic: the library panics on some files that are corrupt.
+func corrupt(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("corrupt Parquet file: %v", v)
+	}
+}
+
 // Open reads the footer of a file.
-func Open(r io.ReaderAt, size int64) (*Rows, error) {
+func Open(r io.ReaderAt, size int64) (_ *Rows, err error) {
+	defer corrupt(&err)
+	// The library makes room for a footer of the length that the file gives, up to 4 GiB, before it reads it.
+	var end [8]byte
+	if _, err := r.ReadAt(end[:], size-int64(len(end))); err != nil {
+		return nil, fmt.Errorf("not a Parquet file, or cut off: %w", err)
+	}
+	if n := int64(binary.LittleEndian.Uint32(end[:])); n > size-int64(len(end)) {
+		return nil, fmt.Errorf("not a Parquet file, or cut off: its footer would have %d bytes, the file has %d", n, size)
+	}
 	file, err := parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true),
 		parquet.FileReadMode(parquet.ReadModeSync), parquet.ReadBufferSize(64<<10))
 	if err != nil {
@@ -39,11 +56,7 @@ func Open(r io.ReaderAt, size int64) (*Rows, error) {
 // The error is io.EOF if there are no more. Types that JSON lacks are written as the nearest one.
 func (r *Rows) Append(data []byte, ends []int, size int) (_ []byte, _ []int, err error) {
 	before := len(ends)
-	defer func() {
-		if v := recover(); v != nil { // the decoder panics on some files that are corrupt
-			err = fmt.Errorf("corrupt page: %v", v)
-		}
-	}()
+	defer corrupt(&err)
 	for len(data) < size {
 		if len(r.ready) == 0 {
 			if err := r.fill(); err != nil {
@@ -88,7 +101,8 @@ func (r *Rows) fill() error {
 }
 
 // SkipTo goes to a row, before the first Append.
-func (r *Rows) SkipTo(row int64) error {
+func (r *Rows) SkipTo(row int64) (err error) {
+	defer corrupt(&err)
 	r.read.Store(row)
 	for len(r.groups) > 0 && row >= r.groups[0].NumRows() {
 		row -= r.groups[0].NumRows()
@@ -111,7 +125,8 @@ func (r *Rows) Share(size int64) int64 {
 }
 
 // Close closes what Append has opened. The file belongs to the caller.
-func (r *Rows) Close() error {
+func (r *Rows) Close() (err error) {
+	defer corrupt(&err)
 	if r.rows == nil {
 		return nil
 	}
