@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"context"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -202,24 +203,32 @@ func (s *share) Err() error { return s.err }
 // sharedSlot is a slot that is given back once, by whoever comes first: the request, or a
 // Close that leaves it behind.
 type sharedSlot struct {
-	given pool.Slot
 	trial time.Duration
-	gone  atomic.Bool
+
+	mu    sync.Mutex
+	given pool.Slot // guarded by mu; does nothing when it was given back
 }
 
 // Trial implements publisher.Slot.
 func (s *sharedSlot) Trial() time.Duration { return s.trial }
 
+// Elsewhere implements publisher.Slot.
+func (s *sharedSlot) Elsewhere(waits bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given.Elsewhere(waits)
+}
+
 // Release implements publisher.Slot.
 func (s *sharedSlot) Release(answered bool) {
-	if !s.gone.Swap(true) {
-		s.given.Release(answered)
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given.Release(answered)
 }
 
 // GiveBack implements publisher.Slot.
 func (s *sharedSlot) GiveBack() {
-	if !s.gone.Swap(true) {
-		s.given.GiveBack()
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given.GiveBack()
 }

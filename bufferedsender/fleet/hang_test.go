@@ -69,6 +69,7 @@ func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
 type busy struct {
 	t       *testing.T
 	most    int // requests of each under way
+	taps    map[string]models.Tap
 	fleet   *Fleet
 	senders map[string]*bufferedsender.BufferedSender[hotel]
 	stop    context.CancelFunc
@@ -87,7 +88,7 @@ func newBusy(t *testing.T, h *hung) *busy {
 // begin has an index get documents until the test ends.
 func (b *busy) begin(names ...string) {
 	for _, name := range names {
-		s := senderOf(b.t, b.fleet, name, &bufferedsender.Options[hotel]{Limits: bufferedsender.Limits{MaxBatchActions: batchOfBusy, MaxInFlight: b.most, MaxBufferedActions: 20 * batchOfBusy}})
+		s := senderOf(b.t, b.fleet, name, &bufferedsender.Options[hotel]{Tap: b.taps[name], Limits: bufferedsender.Limits{MaxBatchActions: batchOfBusy, MaxInFlight: b.most, MaxBufferedActions: 20 * batchOfBusy}})
 		b.senders[name] = s
 		ctx, stop := context.WithCancel(b.t.Context())
 		before := b.stop
@@ -165,6 +166,55 @@ func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 				b.stop()
 				b.adding.Wait()
 				require.NoError(t, b.fleet.Flush(sendertest.Within(t, time.Hour)))
+			})
+		})
+	}
+}
+
+// slowTap waits before each request, or before its outcome is taken over.
+type slowTap struct{ before, confirm atomic.Int64 }
+
+func (s *slowTap) Before(ctx context.Context, _ []string) error { return sleep(ctx, &s.before) }
+
+func (s *slowTap) Confirm(ctx context.Context, _ []string) (again bool, err error) {
+	return false, sleep(ctx, &s.confirm)
+}
+
+func sleep(ctx context.Context, d *atomic.Int64) error {
+	select {
+	case <-time.After(time.Duration(d.Load())):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// What a request waits for beside the service costs the others nothing.
+func TestTapsThatWaitKeepNoSlots(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, confirm time.Duration
+		slow            int
+	}{"before, 4 of 20": {5 * time.Second, 0, 4}, "before, 10 of 20": {5 * time.Second, 0, 10}, "confirm, 10 of 20": {0, 5 * time.Second, 10}, "a moment, 10 of 20": {30 * time.Millisecond, 0, 10}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, tap := newBusy(t, &hung{service: newService()}), new(slowTap)
+				slow, good := indexes(0, c.slow), indexes(c.slow, 20)
+				b.taps = map[string]models.Tap{}
+				for _, name := range slow {
+					b.taps[name] = tap
+				}
+				b.begin(append(slow, good...)...)
+				time.Sleep(5 * time.Second)
+				before := b.in(10*time.Second, good...)
+				tap.before.Store(int64(c.before))
+				tap.confirm.Store(int64(c.confirm))
+				time.Sleep(time.Second)
+				for minute := range 3 {
+					assert.GreaterOrEqual(t, b.in(time.Minute, good...), 0.9*before, "documents a second in minute %d", minute)
+				}
+				assert.NoError(t, b.fleet.Health().Err())
+				b.stop()
+				b.adding.Wait()
 			})
 		})
 	}

@@ -21,6 +21,8 @@ const (
 	trialProves, mostRamp = 64, 1 << 20
 	// lookAgain is when to look after late slots that too many are late beside.
 	lookAgain = time.Second
+	// lateElsewhere is how long a request may wait for somebody else before it is late.
+	lateElsewhere = 50 * time.Millisecond
 )
 
 // use is a slot that is out.
@@ -33,9 +35,11 @@ type use struct {
 	trial       time.Duration // of a trial, which takes no slot: how long it may take; 0 otherwise
 	actions     int           // and how many actions it may have
 	seat        *Seat
-	work        bool // of Do, which takes as long as it takes
-	late        bool // its slot went to others
-	at          int  // in uses
+	work        bool          // of Do, which takes as long as it takes
+	late        bool          // its slot went to others
+	elsewhere   bool          // it waits for somebody who is not the service
+	waited      time.Duration // how long it has done so, before it began
+	at          int           // in uses
 }
 
 // uses are the slots that are out. Those that are not out any more stay behind its end, and are used again: a slot
@@ -213,15 +217,15 @@ func (p *Pool) look() (news told) {
 	awaited := p.awaited()
 	now, next := time.Now(), time.Duration(-1)
 	for _, u := range p.uses {
-		if u.late && u.member.doubted || u.trial > 0 || u.work || !awaited && !u.member.waits() {
+		if u.late && (u.member.doubted || u.elsewhere) || u.trial > 0 || u.work || !awaited && !u.member.waits() {
 			continue
 		}
 		left := u.began.Add(p.doubtAfter(u.member)).Sub(now)
-		if left <= 0 && !u.member.doubted && !u.member.answeredSince(u.began) {
+		if left <= 0 && !u.elsewhere && !u.member.doubted && !u.member.answeredSince(u.began) {
 			news.append(p.doubt(u))
 		}
 		if !u.late {
-			left = u.began.Add(p.lateAfter()).Sub(now)
+			left = u.began.Add(p.lateOf(u)).Sub(now)
 			if left <= 0 {
 				if p.mayBeLate(u.member) {
 					news.append(p.giveUp(u))
@@ -238,6 +242,30 @@ func (p *Pool) look() (news told) {
 	if next >= 0 && p.watch == nil {
 		p.watch = time.AfterFunc(min(next, p.lateAfter()), p.lookLater) // one that comes now may be late by then
 	}
+	return news
+}
+
+// lateOf is when a request is late, after it began.
+func (p *Pool) lateOf(u *use) time.Duration {
+	if u.elsewhere {
+		return lateElsewhere
+	}
+	return p.lateAfter()
+}
+
+// goElsewhere notes that a request waits for somebody who is not the service, or does not any more: it begins then.
+// mu must be held.
+func (p *Pool) goElsewhere(u *use, waits bool) (news told) {
+	now := time.Now()
+	if u.elsewhere = waits; waits {
+		u.began = now
+		if p.watch != nil && p.watch.Stop() { // it would look too late
+			p.watch = nil
+		}
+		return p.look()
+	}
+	u.waited += now.Sub(u.began)
+	u.began = now
 	return news
 }
 
@@ -305,7 +333,7 @@ func (p *Pool) learn(u *use, answered bool, took time.Duration) {
 func (p *Pool) end(u *use, used, answered bool) (news told) {
 	m, took := u.member, time.Since(u.began)
 	if used {
-		p.counts[u.class].worked(took)
+		p.counts[u.class].worked(took + u.waited)
 		p.learn(u, answered, took)
 	}
 	gone := *u

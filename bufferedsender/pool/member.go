@@ -261,6 +261,21 @@ func (s *Slot) Trial() (within time.Duration, actions int) {
 	return s.use.trial, s.use.actions
 }
 
+// Elsewhere says that the request waits for somebody who is not the service, or that it does not any more. A slot
+// whose request does so for 50 ms goes to others who wait for one, and how long it takes says nothing about the
+// service. It is for the goroutine that has the slot. It does not block.
+func (s *Slot) Elsewhere(waits bool) {
+	u := s.use
+	if u == nil || u.elsewhere == waits {
+		return
+	}
+	p := u.member.pool
+	p.mu.Lock()
+	news := p.goElsewhere(u, waits)
+	p.mu.Unlock()
+	news.wake()
+}
+
 // Release ends the request: the slot goes to the next, unless it has gone already because the request was late.
 // answered says that the service has answered, whatever it said; false, that nothing came until the time was up. Done
 // again, or with the zero value, it does nothing. It is for the goroutine that has the slot.

@@ -195,6 +195,9 @@ type Slot interface {
 	// answered, and this one finds out whether the service answers again. If it does not, that
 	// says nothing.
 	Trial() time.Duration
+	// Elsewhere says that the request waits for somebody who is not the service, or that it does not any more.
+	// The slot may go to others meanwhile, and how long it takes says nothing.
+	Elsewhere(waits bool)
 }
 
 // Sample is a request that has ended, for a Tuner. Times are distances from the

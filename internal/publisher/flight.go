@@ -364,9 +364,7 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 	defer l.p.workers.Done()
 	started := l.p.now()
 	slot, within, trial := f.slot, l.p.config.RequestTimeout, time.Duration(0)
-	answered := func() {}
 	if slot != nil {
-		answered = func() { slot.Release(true) }
 		trial = slot.Trial()
 	}
 	defer func() {
@@ -380,7 +378,7 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 		l.p.signal()
 	}()
 	f.trial = trial > 0 && (within <= 0 || trial < within)
-	f.reply = l.p.sendBatch(&f.batch, within, trial, answered)
+	f.reply = l.p.sendBatch(&f.batch, within, trial, slot)
 	f.took = l.p.now() - started // without the Ping
 	f.quiet = f.quiet || f.sized && f.reply.cut()
 	if f.undecided() {
@@ -420,7 +418,7 @@ var errGoexit = errors.New("the client has ended its goroutine")
 
 // sendBatch runs on the worker's goroutine. within is how long it may take, and trial how long the service may, if they
 // are positive.
-func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within, trial time.Duration, answered func()) (reply Reply[R]) {
+func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within, trial time.Duration, slot Slot) (reply Reply[R]) {
 	ctx, cancel := p.requests, context.CancelFunc(func() {})
 	if within > 0 {
 		ctx, cancel = context.WithTimeout(ctx, within)
@@ -432,7 +430,7 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within, trial time.Duration
 			reply = Reply[R]{Err: &PanicError{v, debug.Stack()}, Pause: true, RetryAfter: -1, Service: ServiceFails}
 		}
 	}()
-	return p.sendTapped(ctx, batch, trial, answered)
+	return p.sendTapped(ctx, batch, trial, slot)
 }
 
 // reportEarly reports to the gate what became of a request, unless only the loop can

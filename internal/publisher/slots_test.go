@@ -100,6 +100,8 @@ func (s *slot) GiveBack() {
 	})
 }
 
+func (s *slot) Elsewhere(bool) {}
+
 func (s *slot) Trial() time.Duration { return s.slots.trial }
 
 func (s *slot) Release(bool) {

@@ -24,9 +24,8 @@ type Tap interface {
 }
 
 // sendTapped sends a batch with the Tap's consent. trial is how long the service may take, if
-// it is positive. answered is called before the Tap confirms what was applied, which may take
-// long.
-func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial time.Duration, answered func()) Reply[R] {
+// it is positive. slot, if there is one, is not kept from others while the Tap takes long.
+func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial time.Duration, slot Slot) Reply[R] {
 	send := func() Reply[R] {
 		ctx, cancel := ctx, context.CancelFunc(func() {})
 		if trial > 0 {
@@ -43,7 +42,14 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial
 	for i := range batch.Items {
 		keys[i] = batch.Items[i].Key
 	}
-	if err := tap.Before(ctx, keys); err != nil {
+	if slot != nil {
+		slot.Elsewhere(true)
+	}
+	err := tap.Before(ctx, keys)
+	if slot != nil {
+		slot.Elsewhere(false)
+	}
+	if err != nil {
 		held := Result[R]{Err: err, Free: true}
 		return Reply[R]{Results: slices.Repeat([]Result[R]{held}, len(keys)), Err: err, Pause: true, RetryAfter: -1, Unconfirmed: true}
 	}
@@ -60,7 +66,9 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial
 	if len(applied) == 0 {
 		return reply
 	}
-	answered()
+	if slot != nil {
+		slot.Release(true)
+	}
 	again, err := tap.Confirm(ctx, applied)
 	if !again && err == nil {
 		return reply
