@@ -72,6 +72,43 @@ func TestASenderGoesOnAtOnceWhenItsTapLetsItGo(t *testing.T) {
 	}
 }
 
+// What the tap held back says nothing about the service: one 503 afterwards is the first one.
+func TestATapThatWasClosedLeavesNoSuspicionOfTheService(t *testing.T) {
+	const long = time.Minute
+	for name, confirms := range map[string]bool{"before": false, "confirm": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				ask := func(asked bool) error {
+					if asked && time.Since(began) < long {
+						return errTap
+					}
+					return nil
+				}
+				opts := sendertest.WithBreaker(t)
+				opts.Tap = &tap{
+					before:  func([]string) error { return ask(!confirms) },
+					confirm: func([]string) (bool, error) { return false, ask(confirms) },
+				}
+				r := sendertest.New(t, opts)
+				r.Upload(sendertest.Hotels("h", 3)...)
+				time.Sleep(long - 500*time.Millisecond)
+				busy := 0
+				r.Respond(sendertest.When(func(int, *sendertest.Request) bool {
+					if time.Since(began) >= long {
+						busy++
+					}
+					return busy == 1
+				}, sendertest.Always(503, sendertest.ErrorBody("busy"))))
+				require.NoError(t, r.Flush())
+				assert.Positive(t, busy)
+				assert.Zero(t, r.Sender.Breaker().Status().Counts.Opened)
+				r.AllCompleted(3)
+			})
+		})
+	}
+}
+
 func TestWhatTheTapSendsAgainIsReportedOnceAndUsesNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked [][]string

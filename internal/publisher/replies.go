@@ -60,7 +60,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	l.leaveHook()
 	l.report()
 
-	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() && !f.undecided() {
+	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() && !f.undecided() && !f.reply.Unconfirmed {
 		l.pace.tuned = tuner(Sample{
 			Now: now, Started: f.left, Items: len(f.refs), Bytes: f.batch.Bytes, Done: n.Done, Throttled: f.reply.Throttled,
 			Service: f.reply.Service, Refused: f.reply.Refused, InFlight: carrying, Backlog: l.pending.waiting() + n.Retried + l.p.admission.backlog(),
@@ -121,14 +121,14 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 			t.busy++
 		}
 	}
-	if l.cancelled() {
-		return
-	}
 	sound := f.reply.Service == ServiceSound
+	if l.cancelled() || f.reply.Unconfirmed && !sound {
+		return // what Close has cut, or the Tap has held back, says nothing about the service
+	}
 	t.end(request{
 		passed: progress || sound, failed: f.reply.Whole && !f.reply.Refused, fresh: f.fresh, pinged: f.pinged, bytes: f.batch.Bytes,
 	}, now)
-	l.pace.trouble(progress, (f.reply.Pause || f.reply.Whole) && !f.quiet, f.left)
+	l.pace.trouble(progress || f.reply.Unconfirmed, (f.reply.Pause || f.reply.Whole) && !f.quiet, f.left)
 	switch {
 	case f.reply.Err == nil && (progress || sound && !f.reply.Split):
 		l.pace.size.accept(f.batch.Bytes, f.cut)
