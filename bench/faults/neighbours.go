@@ -28,7 +28,18 @@ func neighbours(setting) []row {
 	for i := range 4 {
 		backfill[fmt.Sprint("backfill", i)] = neighbour{class: models.ClassBestEffort, answer: slowly}
 	}
+	hung := map[string]neighbour{}
+	for i := range 19 {
+		hung[fmt.Sprint("neighbour", i)] = neighbour{answer: slowly}
+		if i < 4 {
+			hung[fmt.Sprint("neighbour", i)] = neighbour{answer: hang}
+		}
+	}
 	return []row{
+		{
+			name: "hang-4-of-20", what: "four of twenty indexes of a fleet with two slots hang; all are fed as fast as they take it", spread: 4 * time.Second,
+			beside: hung, needs: map[string]int{"neighbours' requests": 20}, limit: 30 * time.Second,
+		},
 		{
 			name: "fleet-sick", what: "four other indexes of a fleet with two slots hang, or answer 503, 403, 404; all are fed as fast as they take it", spread: 4 * time.Second,
 			beside: sick, needs: map[string]int{"neighbours held": 2},

@@ -22,6 +22,7 @@ func rows(s setting) []row {
 	all = append(all, causes(s)...)
 	all = append(all, foreign(s)...)
 	all = append(all, neighbours(s)...)
+	all = append(all, limits(s)...)
 	for i := range all {
 		r := &all[i]
 		r.shape.seed = s.seed

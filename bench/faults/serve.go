@@ -43,6 +43,7 @@ type service struct {
 	address  string
 	control  *http.Server
 	door     frontDoor
+	named    int // as trouble.Named
 
 	active sync.WaitGroup // requests under way
 
@@ -73,7 +74,8 @@ func startService(c serviceConfig) (*service, addresses, error) {
 	if err := s.emulator.CreateIndex(c.Trouble.definition()); err != nil {
 		return nil, addresses{}, err
 	}
-	s.door.firewall = c.Trouble.Firewall
+	s.door.firewall, s.named = c.Trouble.Firewall, c.Trouble.Named
+	s.emulator.Intercept(c.Trouble.name)
 	s.emulator.Intercept(s.witness.intercept)
 	s.emulator.Intercept(s.checkKey)
 	s.emulator.Intercept(c.Trouble.intercept)
@@ -133,7 +135,7 @@ func (s *service) testimony() *testimony {
 	s.mu.Unlock()
 	s.active.Wait()
 	t := s.witness.testify(s.emulator)
-	t.Firewall = s.door.firewall
+	t.Firewall, t.Named = s.door.firewall, s.named
 	return t
 }
 

@@ -2,10 +2,12 @@ package faults
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +30,11 @@ type trouble struct {
 	Firewall string `json:"firewall,omitempty"`
 	// Nested has the service say of a field that is missing what it says of an array or an object.
 	Nested bool `json:"nested,omitempty"`
+	// Clock is how far the clock of the service is ahead of others. Its 503 then have a Retry-After in a second by this
+	// clock, and their Date says what it is.
+	Clock searchtest.Duration `json:"clock,omitempty"`
+	// Named has requests refused that carry a document whose number this divides; the reply names each. 0: none.
+	Named int `json:"named,omitempty"`
 	// Drifted leaves the field rank out of the index until it is mended.
 	Drifted bool `json:"drifted,omitempty"`
 }
@@ -57,10 +64,50 @@ func (t *trouble) intercept(req *http.Request, next func(*http.Request) (*http.R
 	if err == nil && t.RetryAfter != "" && resp.StatusCode == http.StatusServiceUnavailable {
 		resp.Header.Set("Retry-After", t.RetryAfter)
 	}
+	if err == nil && t.Clock != 0 && resp.StatusCode == http.StatusServiceUnavailable {
+		now := time.Now().Add(time.Duration(t.Clock)).UTC()
+		resp.Header.Set("Date", now.Format(http.TimeFormat))
+		resp.Header.Set("Retry-After", now.Add(time.Second).Format(http.TimeFormat))
+	}
 	if err == nil && t.Nested && resp.StatusCode == http.StatusBadRequest {
 		err = nested(resp)
 	}
 	return resp, err
+}
+
+// name is for Server.Intercept, behind the witness. It refuses a request as the service does that names each document
+// which it does not take.
+func (t *trouble) name(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if t.Named == 0 || req.Method != http.MethodPost || req.Body == nil {
+		return next(req)
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	var batch struct {
+		Value []struct {
+			ID string `json:"id"`
+		} `json:"value"`
+	}
+	if err := json.Unmarshal(body, &batch); err != nil {
+		return nil, err
+	}
+	var texts, details []string
+	for i, d := range batch.Value {
+		if n, err := strconv.Atoi(strings.TrimPrefix(d.ID, "d")); err == nil && n%t.Named == 0 {
+			text := fmt.Sprintf("%d: The vector of %s is too short.", i, d.ID)
+			texts = append(texts, text)
+			details = append(details, fmt.Sprintf(`{"code":"BadVector","message":"%s Parameters: actions"}`, text))
+		}
+	}
+	if len(texts) == 0 {
+		return next(req)
+	}
+	refusal := front{http.StatusBadRequest, "application/json", fmt.Sprintf(`{"error":{"code":"OperationNotAllowed","message":"The request is invalid. Details: actions : %s","details":[%s]}}`,
+		strings.Join(texts, " "), strings.Join(details, ","))}
+	return refusal.reply(req), nil
 }
 
 // definition is the index that the service begins with.

@@ -22,6 +22,7 @@ type testimony struct {
 	Requests []received       `json:"requests"` // in the order of their arrival
 	Index    map[string]state `json:"index"`
 	Problems []string         `json:"problems,omitempty"` // documents that nobody wrote
+	Named    int              `json:"named,omitempty"`    // as trouble.Named: the emulator knows nothing of these refusals
 	Firewall string           `json:"firewall,omitempty"` // the key of the document for which a firewall answered in place of the service
 }
 

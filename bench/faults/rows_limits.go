@@ -1,0 +1,43 @@
+package faults
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// limits are rows about what the service, or the way to it, does not take, and about what its replies say of that.
+func limits(s setting) []row {
+	const named = 20
+	return []row{
+		{
+			name: "cut-over-256k", what: "a proxy breaks the connections of requests above 256 kB, without an answer; 2000 documents of 6 kB",
+			shape:   shape{documents: 2000, size: 6000},
+			service: serviceConfig{Faults: faults(searchtest.Fault{OverBytes: 256_000, Cut: searchtest.CutBeforeCommit})},
+			needs:   map[string]int{"connection broken": 1}, limit: time.Minute,
+		},
+		{
+			name: "date-of-another-clock", what: "every request is answered 503 for 5 s, with a date in a second as Retry-After, by a clock that is an hour ahead", spread: 9 * time.Second,
+			service:  serviceConfig{Trouble: trouble{Clock: searchtest.Duration(time.Hour)}},
+			phases:   []phase{script(2*time.Second, faults(searchtest.Fault{Status: 503})), script(7*time.Second, nil)},
+			recovery: afterPhase, needs: map[string]int{"request 503": 1}, limit: time.Minute,
+		},
+		{
+			name: "named-positions", what: "one document in twenty is not taken; a request that carries some is refused, and the reply names them: they alone must fail",
+			shape:   shape{once: true},
+			service: serviceConfig{Trouble: trouble{Named: named}},
+			needs:   map[string]int{"request 400": 1},
+			mayFail: func(_ *plan, a action, status int) bool { return a.key%named == 0 && status == http.StatusBadRequest },
+		},
+		{
+			name: "quota", what: "every document is answered 429 for 5 s, as the index is full; few fail until the index is found to be the cause, and the others wait", spread: 9 * time.Second,
+			phases: []phase{
+				script(2*time.Second, faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 1, Status: http.StatusTooManyRequests}}})),
+				script(7*time.Second, nil),
+			},
+			recovery: afterPhase, needs: map[string]int{"document 429": 20},
+			mayFail: mayFailFew(http.StatusTooManyRequests),
+		},
+	}
+}
