@@ -97,7 +97,7 @@ func (k *checker) access(ctx context.Context, withKey bool) (reading, writing er
 // writeNothing sends a batch without documents. The service checks who asks
 // before it refuses the batch, with a 400, so that this is a success.
 func (k *checker) writeNothing(ctx context.Context) error {
-	_, err := k.client.postBatch(ctx, streaming.NopCloser(bytes.NewReader([]byte(`{"value":[]}`))), k.call(writeDocuments))
+	_, err := k.client.postBatch(ctx, streaming.NopCloser(bytes.NewReader([]byte(`{"value":[]}`))), k.call(writeDocuments), true)
 	var e *Error
 	if errors.As(err, &e) && e.StatusCode == http.StatusBadRequest && !e.foreign {
 		return nil

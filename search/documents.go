@@ -165,7 +165,7 @@ func sendActions[T any](ctx context.Context, c *Client, call call, actions []mod
 		return models.IndexDocumentsResult{}, call.wrap(err)
 	}
 	call.measured = c.telemetry.begin(ctx, measureBatch)
-	result, err := c.postBatch(ctx, streaming.NopCloser(bytes.NewReader(body)), call)
+	result, err := c.postBatch(ctx, streaming.NopCloser(bytes.NewReader(body)), call, true)
 	call.measured.end(ctx, unknownRows, err)
 	if err != nil {
 		return result, err

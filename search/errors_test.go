@@ -72,7 +72,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 		"missing index: its name is misleading": {getDocument, 404, `{"error":{"message":"No index with the name 'documents' was found in the service 'svc'."}}`,
 			`No index with the name 'documents' was found in the service 'svc'. (GetDocument of index "hotels": HTTP 404` + id + noIndexHint, search.ErrIndexNotFound},
 		"missing index: batch": {raw, 404, noIndex,
-			noIndexText + `(IndexDocumentsRaw of index "hotels": HTTP 404 ResourceNotFound` + id + noIndexHint, search.ErrIndexNotFound},
+			noIndexText + `(IndexDocuments of index "hotels": HTTP 404 ResourceNotFound` + id + noIndexHint, search.ErrIndexNotFound},
 		"missing index: definition, empty body": {getIndex, 404, "",
 			`the service answered 404 Not Found and did not say why (GetIndex of index "hotels": HTTP 404` + id + noIndexHint, search.ErrIndexNotFound},
 		"404 of something else": {statistics, 404, "",
@@ -80,9 +80,9 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 		"404 of another server": {getIndex, 404, "<html>\r\n<title>nginx</title><body>Not <b>here</b></body></html>",
 			`nginx Not here (GetIndex of index "hotels": HTTP 404` + id + `: this reply does not come from a search service: check the endpoint https://svc.search.windows.net and any proxy on the way`, nil},
 		"401": {raw, 401, "",
-			`the service answered 401 Unauthorized and did not say why (IndexDocumentsRaw of index "hotels": HTTP 401` + id + `: IndexDocumentsRaw needs an admin key (query keys only read documents) of this service`, nil},
+			`the service answered 401 Unauthorized and did not say why (IndexDocuments of index "hotels": HTTP 401` + id + `: IndexDocuments needs an admin key (query keys only read documents) of this service`, nil},
 		"403 for a write": {raw, 403, `{"error":{"code":"","message":"Invalid api-key."}}`,
-			`Invalid api-key. (IndexDocumentsRaw of index "hotels": HTTP 403` + id + `: IndexDocumentsRaw needs an admin key (query keys only read documents) of this service; the key may also have been rolled since, or the service may accept roles only`, nil},
+			`Invalid api-key. (IndexDocuments of index "hotels": HTTP 403` + id + `: IndexDocuments needs an admin key (query keys only read documents) of this service; the key may also have been rolled since, or the service may accept roles only`, nil},
 		"403 for a lookup": {getDocument, 403, "",
 			`the service answered 403 Forbidden and did not say why (GetDocument of index "hotels": HTTP 403` + id + `: GetDocument needs a query key or an admin key of this service; the key may also have been rolled since, or the service may accept roles only`, nil},
 		"403 for the key field": {keyField, 403, "",
@@ -91,11 +91,11 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 			`The precondition given in one of the request headers evaluated to false. No change was made to the resource from this request. (CreateOrUpdateIndex of index "hotels": HTTP 412` + id + `: the index was changed, created or deleted by somebody else: get it again and repeat the change on the new ETag`,
 			search.ErrPreconditionFailed},
 		"413 of a gateway": {raw, 413, "<h1>413 Request Entity Too Large</h1>",
-			`413 Request Entity Too Large (IndexDocumentsRaw of index "hotels": HTTP 413` + id + `: send fewer documents in one request, or use a bufferedsender, which splits its batches`, nil},
+			`413 Request Entity Too Large (IndexDocuments of index "hotels": HTTP 413` + id + `: send fewer documents in one request, or use a bufferedsender, which splits its batches`, nil},
 		"413 without a word": {raw, 413, "",
-			`the service answered 413 Request Entity Too Large and did not say why (IndexDocumentsRaw of index "hotels": HTTP 413` + id + `: send fewer documents in one request, or use a bufferedsender, which splits its batches`, nil},
+			`the service answered 413 Request Entity Too Large and did not say why (IndexDocuments of index "hotels": HTTP 413` + id + `: send fewer documents in one request, or use a bufferedsender, which splits its batches`, nil},
 		"400 with line ends and byte order mark": {raw, 400, "\ufeff" + `{"error":{"code":"","message":"The request is invalid. Details: actions : 0: Document key cannot be missing or empty.\r\n"}}`,
-			`The request is invalid. Details: actions : 0: Document key cannot be missing or empty. (IndexDocumentsRaw of index "hotels": HTTP 400` + id, nil},
+			`The request is invalid. Details: actions : 0: Document key cannot be missing or empty. (IndexDocuments of index "hotels": HTTP 400` + id, nil},
 		"400 with details": {update, 400, `{"error":{"code":"OperationNotAllowed","message":"The request is invalid.","details":[{"code":"CannotChangeExistingField","message":"Existing field 'x' cannot be changed.","target":"x"},{"code":"Same","message":"The request is invalid."},7]}}`,
 			`The request is invalid. Existing field 'x' cannot be changed. (CreateOrUpdateIndex of index "hotels": HTTP 400 OperationNotAllowed` + id, nil},
 		"400 for the version": {statistics, 400, `{"error":{"message":"The version indicated by the api-version query string parameter does not exist."}}`,
@@ -113,9 +113,9 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 		"redirect": {statistics, 302, "",
 			`the service answered 302 Found and did not say why (GetServiceStatistics: HTTP 302` + id + `: a search service never redirects: check the endpoint https://svc.search.windows.net`, nil},
 		"success that is none": {raw, 204, "",
-			`the service answered 204 No Content and did not say why (IndexDocumentsRaw of index "hotels": HTTP 204` + id, nil},
+			`the service answered 204 No Content and did not say why (IndexDocuments of index "hotels": HTTP 204` + id, nil},
 		"503 of a load balancer": {raw, 503, "upstream connect error",
-			`upstream connect error (IndexDocumentsRaw of index "hotels": HTTP 503` + id + `: the service is too busy, or being updated: try again later, or with fewer requests at once`, nil},
+			`upstream connect error (IndexDocuments of index "hotels": HTTP 503` + id + `: the service is too busy, or being updated: try again later, or with fewer requests at once`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := reply(c.status, c.body)
@@ -244,7 +244,7 @@ func TestConnectionErrorsAreReachable(t *testing.T) {
 	assert.Zero(t, status)
 	assert.Equal(t, retry.Retry, decision.Verdict)
 	assert.False(t, decision.Unknown, "nothing was sent")
-	assert.ErrorContains(t, err, `search: IndexDocumentsRaw of index "hotels": `)
+	assert.ErrorContains(t, err, `search: IndexDocuments of index "hotels": `)
 
 	_, err = newClient(t, w).DocumentCount(t.Context(), nil)
 	require.ErrorAs(t, err, &op)

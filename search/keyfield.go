@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"fmt"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // KeyFieldName returns the name of the key field of the index, from its
@@ -21,7 +23,8 @@ func (c *Client) KeyFieldName(ctx context.Context) (_ string, err error) {
 	ctx, end := c.conn.span(ctx, "Client."+operation)
 	defer func() { end(err) }()
 	call := c.call(operation, readKeyField)
-	body, resp, err := c.conn.getURL(ctx, c.conn.url("/indexes"+quoted(c.indexName)), call)
+	// Whoever waits for it, before anything is sent, shall hear of a wrong endpoint soon.
+	body, resp, err := c.conn.getURL(policy.WithRetryOptions(ctx, c.conn.forCheck), c.conn.url("/indexes"+quoted(c.indexName)), call)
 	if err != nil {
 		return "", err
 	}

@@ -35,13 +35,11 @@ import (
 func (c *Client) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (_ models.IndexDocumentsResult, err error) {
 	ctx, end := c.conn.span(ctx, "Client.IndexDocumentsRaw")
 	defer func() { end(err) }()
-	return c.postBatch(policy.WithRetryOptions(ctx, c.conn.noRetries), body, c.call(rawBatch, writeDocuments))
+	return c.postBatch(policy.WithRetryOptions(ctx, c.conn.noRetries), body, c.call("IndexDocuments", writeDocuments), false)
 }
 
-const rawBatch = "IndexDocumentsRaw"
-
-// postBatch is the one place that sends batches. It closes body.
-func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call call) (models.IndexDocumentsResult, error) {
+// postBatch is the one place that sends batches. It closes body. keep is that of decodeReply.
+func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call call, keep bool) (models.IndexDocumentsResult, error) {
 	if body == nil {
 		return models.IndexDocumentsResult{}, call.wrap(errors.New("the body is nil"))
 	}
@@ -65,7 +63,7 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 		_ = resp.Body.Close()
 		return result, c.conn.foreign(resp, call)
 	}
-	result.Results, err = decodeReply(resp, call.operation != rawBatch)
+	result.Results, err = decodeReply(resp, keep)
 	if err != nil {
 		return result, call.wrap(fmt.Errorf("%w (HTTP %d, request id %s)", err, resp.StatusCode, result.RequestID))
 	}
