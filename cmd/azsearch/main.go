@@ -17,6 +17,7 @@
 //	azsearch replay /var/lib/hotels/dead
 //	azsearch pull definitions
 //	azsearch apply definitions
+//	azsearch doctor -index hotels
 //	azsearch version
 //
 // The emulator prints its endpoint, then a line for each request. Its admin key is
@@ -114,6 +115,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newStatsCommand(stdout, stderr),
 			newDeleteCommand(stdout, stderr),
 			newIndexerCommand(stdout, stderr),
+			newDoctorCommand(stdout, stderr),
 			newPullCommand(stdout, stderr),
 			newApplyCommand(stdout, stderr),
 			newReplayCommand(stdout, stderr),

@@ -26,7 +26,8 @@ const (
 
 	variables = KeyVariable + " (for -to-endpoint " + ToKeyVariable + ")"
 
-	emulated = "emulator"
+	// Emulator is the endpoint of one that a command brings along.
+	Emulator = "emulator"
 )
 
 // Flags are those of every command that talks to a service.
@@ -56,6 +57,7 @@ func OpenTo(c *cli.Command) (*Service, error) {
 type Service struct {
 	*search.IndexClient
 	Indexers *search.IndexerClient
+	WithKey  bool // else with Entra ID
 
 	emulator *searchtest.Server // or nil
 }
@@ -70,7 +72,7 @@ func open(endpoint, key string) (*Service, error) {
 	switch endpoint {
 	case "":
 		return nil, fmt.Errorf("no service is named: set %s or use -endpoint URL; -endpoint emulator tries a command without a service", EndpointVariable)
-	case emulated:
+	case Emulator:
 		server := searchtest.NewServer(&searchtest.Options{KeepRequests: -1, KeepChanges: -1})
 		opts.Transport = &http.Client{Transport: server.Transport()}
 		s, err := withKey(server.URL(), searchtest.AdminKey, opts)
@@ -103,7 +105,7 @@ func withKey(endpoint, key string, opts *search.ClientOptions) (*Service, error)
 		return &Service{}, err
 	}
 	indexers, err := search.NewIndexerClientWithKey(endpoint, cred, opts)
-	return &Service{IndexClient: indexes, Indexers: indexers}, err
+	return &Service{IndexClient: indexes, Indexers: indexers, WithKey: true}, err
 }
 
 // Close ends an emulator, with what it holds.

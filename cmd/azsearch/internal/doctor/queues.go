@@ -1,0 +1,63 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
+)
+
+// waitsLong is from when on what waits should have been sent.
+const waitsLong = 10 * time.Minute
+
+// Queue checks a queue by its numbers and its fault, nil for none. where is its URL without a password.
+func Queue(f *Findings, where string, s *queue.Stats, fault error, now time.Time) {
+	text := fmt.Sprintf("%s waiting, %s leased", humanize.Comma(s.Waiting), humanize.Comma(s.Leased))
+	var age time.Duration
+	if !s.Oldest.IsZero() {
+		age = now.Sub(s.Oldest).Round(time.Second)
+		text += fmt.Sprintf(", the oldest for %v", age)
+	}
+	switch {
+	case fault != nil:
+		f.Fail("queue", "see azsearch queue stats "+where, "%v", fault)
+	case s.Paused:
+		f.Warn("queue", "azsearch queue resume "+where, "paused (%s), %s", s.PauseReason, text)
+	case age > waitsLong:
+		f.Warn("queue", "check that a sender with this queue runs, and its log", "%s", text)
+	default:
+		f.Ok("queue", "%s", text)
+	}
+	if s.Parked > 0 {
+		f.Warn("queue", "azsearch queue parked "+where+" says why", "%s keys are parked, and are not sent", humanize.Comma(s.Parked))
+	}
+}
+
+// Outbox checks an outbox by its lag. where is its URL without a password.
+func Outbox(f *Findings, where string, lag *outbox.Lag) {
+	rows := humanize.Comma(lag.Rows)
+	if lag.Estimated {
+		rows = "about " + rows
+	}
+	text := rows + " rows wait"
+	if lag.Oldest > 0 {
+		text += fmt.Sprintf(", the oldest for %v", lag.Oldest.Round(time.Second))
+	}
+	switch {
+	case lag.Paused:
+		f.Warn("outbox", "azsearch outbox resume "+where, "paused, %s", text)
+	case lag.Oldest > waitsLong:
+		f.Warn("outbox", "check that a relay of this queue runs, and its log", "%s", text)
+	default:
+		f.Ok("outbox", "%s", text)
+	}
+	if lag.Dead > 0 {
+		f.Warn("outbox", "azsearch outbox letters "+where+" says why", "%s dead letters", humanize.Comma(lag.Dead))
+	}
+	if lag.OldestTransaction > waitsLong {
+		f.Warn("outbox", "end it: while it is open the database cannot clean up what was deleted", "a transaction of the database is open for %v", lag.OldestTransaction.Round(time.Second))
+	}
+}

@@ -1,0 +1,274 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+// Service is what a command talks to.
+type Service struct {
+	Client  *search.IndexClient
+	WithKey bool   // else with Entra ID
+	Index   string // "" for none
+}
+
+const (
+	withKey   = "set AZURE_SEARCH_API_KEY to a key of this service (portal: Settings, Keys)"
+	withRoles = "give the identity a role: Search Index Data Reader to query, Search Index Data Contributor to write documents, Search Service Contributor for definitions"
+)
+
+// Check checks the credential, the version, the quotas and the index.
+func (s Service) Check(ctx context.Context, f *Findings) {
+	stats, err := s.Client.GetServiceStatistics(ctx, nil)
+	before := f.Count(Failure)
+	var index *models.SearchIndex
+	if s.Index == "" {
+		s.credential(f, err)
+	} else {
+		index = s.rights(ctx, f)
+	}
+	fine := f.Count(Failure) == before
+	if fine && s.Index != "" && err != nil && !refused(err) {
+		trouble(f, err)
+		return
+	}
+	if fine || err == nil {
+		f.Ok("api-version", "%s", search.DefaultAPIVersion)
+	}
+	quotas(f, &stats.Counters)
+	if index != nil {
+		s.index(ctx, f, index, &stats.Limits)
+	}
+}
+
+func status(err error) int {
+	var said *search.Error
+	if errors.As(err, &said) && !said.Foreign() {
+		return said.StatusCode
+	}
+	return 0
+}
+
+func refused(err error) bool {
+	return status(err) == http.StatusUnauthorized || status(err) == http.StatusForbidden
+}
+
+// credential says what a request for the statistics shows of the credential: err is its outcome.
+func (s Service) credential(f *Findings, err error) {
+	switch {
+	case err == nil && s.WithKey:
+		f.Ok("credential", "an admin key")
+	case err == nil:
+		f.Ok("credential", "Entra ID, may read definitions; -index NAME shows what it may do with documents")
+	case refused(err) && s.WithKey:
+		f.Fail("credential", withKey+"; -index NAME distinguishes a query key from a wrong one", "the key is not an admin key of this service")
+	case refused(err):
+		f.Warn("credential", withRoles, "Entra ID, may not read statistics; -index NAME shows what it may do with documents")
+	default:
+		trouble(f, err)
+	}
+}
+
+// trouble adds an error that is not about rights.
+func trouble(f *Findings, err error) {
+	var credential *search.CredentialError
+	switch {
+	case errors.As(err, &credential):
+		f.Fail("credential", "set AZURE_SEARCH_API_KEY, or sign in with az login", "%v", err)
+	case status(err) == http.StatusBadRequest:
+		f.Fail("api-version", "update azsearch, or the service of another cloud", "%s is refused: %v", search.DefaultAPIVersion, err)
+	default:
+		f.Fail("service", "try again; if it stays, see the health of the service in the portal", "%v", err)
+	}
+}
+
+// use is something that a credential may do, or not.
+type use struct {
+	name  string
+	roles []string // what it lacks; nil if it may
+}
+
+// rights says what the credential may do with the index, and returns its definition, nil if it may not be read.
+func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
+	client, err := s.Client.Client(s.Index)
+	if err != nil {
+		f.Fail("index", "check -index", "%v", err)
+		return nil
+	}
+	report, reading := search.Check[map[string]any](ctx, client, nil)
+	_, writing := search.Check[map[string]any](ctx, client, &search.CheckOptions{Use: search.CheckForWriting})
+	uses := []use{{name: "read definitions"}, {name: "query"}, {name: "write documents"}}
+	if report.Index == nil {
+		uses[0].roles = []string{"Search Service Contributor"}
+	}
+	missing := false
+	for i, err := range []error{reading, writing} {
+		for _, p := range problems(err) {
+			switch p.Kind {
+			case search.CheckRole:
+				uses[i+1].roles = append(uses[i+1].roles, p.Want)
+			case search.CheckIndex:
+				missing = true
+			default: // it is said once
+				f.Fail(string(p.Kind), p.Hint, "%s", p.Problem)
+				return nil
+			}
+		}
+	}
+	if missing {
+		f.Fail("index", "azsearch stats lists the indexes; azsearch load -create makes one", "%q does not exist", s.Index)
+		return nil
+	}
+	s.may(f, uses)
+	return report.Index
+}
+
+// problems are those of an error of Check.
+func problems(err error) []*search.CheckProblem {
+	var found *search.CheckError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &found):
+		return found.Problems
+	}
+	return []*search.CheckProblem{{Kind: search.CheckService, Problem: err.Error()}}
+}
+
+// may says what a credential may do.
+func (s Service) may(f *Findings, uses []use) {
+	var can, cannot, roles []string
+	for _, u := range uses {
+		if u.roles == nil {
+			can = append(can, u.name)
+		} else {
+			cannot, roles = append(cannot, u.name), append(roles, u.roles...)
+		}
+	}
+	switch {
+	case s.WithKey && cannot == nil:
+		f.Ok("credential", "an admin key")
+	case s.WithKey:
+		f.Warn("credential", "set AZURE_SEARCH_API_KEY to an admin key to write", "a query key, which only queries; definition and quotas were not checked")
+	case cannot == nil:
+		f.Ok("credential", "Entra ID, may %s", strings.Join(can, ", "))
+	case can == nil:
+		f.Fail("credential", withRoles, "Entra ID, may do nothing with index %q", s.Index)
+	default:
+		f.Warn("credential", "if the program needs that, give the identity "+strings.Join(roles, ", "), "Entra ID, may %s; may not %s", strings.Join(can, ", "), strings.Join(cannot, ", "))
+	}
+}
+
+// near is from which share of a limit on there is a warning, in percent.
+const near = 80
+
+// limit adds what is used of a limit. It returns a text for those that are far from it.
+func limit(f *Findings, check, do, what string, used, most int64, show func(int64) string) string {
+	text := fmt.Sprintf("%s %s of %s", what, show(used), show(most))
+	switch {
+	case most > 0 && used >= most:
+		f.Fail(check, do, "%s: used up, more is refused", text)
+	case most > 0 && used >= most/100*near && used*100 >= most*near:
+		f.Warn(check, do, "%s (%d %%)", text, used*100/most)
+	default:
+		return text
+	}
+	return ""
+}
+
+func inBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
+
+// quotas checks what is used of those of the service.
+func quotas(f *Findings, c *models.ServiceCounters) {
+	var fine []string
+	for _, x := range []struct {
+		what    string
+		counter *models.ResourceCounter
+		show    func(int64) string
+	}{
+		{"documents", c.Documents, humanize.Comma}, {"storage", c.StorageSize, inBytes}, {"vectors in memory", c.VectorIndexSize, inBytes},
+		{"indexes", c.Indexes, humanize.Comma}, {"indexers", c.Indexers, humanize.Comma}, {"data sources", c.DataSources, humanize.Comma},
+		{"skillsets", c.Skillsets, humanize.Comma}, {"synonym maps", c.SynonymMaps, humanize.Comma}, {"aliases", c.Aliases, humanize.Comma},
+	} {
+		if x.counter == nil || x.counter.Quota == nil || *x.counter.Quota == 0 && x.counter.Usage == 0 {
+			continue
+		}
+		if text := limit(f, "quota", "delete what is not needed, add partitions, or use a larger tier", x.what, x.counter.Usage, *x.counter.Quota, x.show); text != "" {
+			fine = append(fine, text)
+		}
+	}
+	if len(fine) > 0 {
+		f.Ok("quota", "%s", strings.Join(fine, ", "))
+	}
+}
+
+// index checks a definition, and what the index uses of its limits.
+func (s Service) index(ctx context.Context, f *Findings, index *models.SearchIndex, limits *models.ServiceLimits) {
+	client, err := s.Client.Client(s.Index)
+	if err == nil {
+		definition(f, client, index)
+		var stats models.IndexStatistics
+		if stats, err = s.Client.GetIndexStatistics(ctx, s.Index, nil); err == nil {
+			size(f, index, &stats, limits)
+		}
+	}
+	if err != nil {
+		f.Fail("index", "try again", "%v", err)
+	}
+}
+
+// definition checks what of an index can be read, compared and repaired.
+func definition(f *Findings, client *search.Client, index *models.SearchIndex) {
+	x, err := keyrange.Of(client, index, search.Filter{}, nil)
+	if err != nil {
+		f.Fail("key field", "create the index again, with a key field that is retrievable", "%v", err)
+		return
+	}
+	const again = "it is fixed once the index exists: azsearch copy into an index with another definition changes it"
+	if x.Unscannable != "" {
+		f.Warn("key field", again, "%s: backup, verify, delete -filter and repair reach %s documents at most", x.Unscannable, humanize.Comma(keyrange.Paged))
+	} else {
+		f.Ok("key field", "%q is filterable and sortable, so every document can be reached", x.Key())
+	}
+	if len(x.Hidden) > 0 {
+		f.Warn("fields", "keep their source: a backup or a copy is without these values. retrievable can be changed, stored cannot", "cannot be read back: %s", strings.Join(x.Hidden, ", "))
+	} else {
+		f.Ok("fields", "all can be read back")
+	}
+	if x.Trimmed {
+		f.Warn("permissions", "to back up, compare or repair the index, use an identity with the role of elevated read", "permission filters hide documents from queries")
+	}
+}
+
+// size checks what an index uses of the limits of one.
+func size(f *Findings, index *models.SearchIndex, stats *models.IndexStatistics, limits *models.ServiceLimits) {
+	fine := []string{humanize.Comma(stats.DocumentCount) + " documents"}
+	add := func(do, what string, used int64, most *int64, show func(int64) string) {
+		text := what + " " + show(used)
+		if most != nil {
+			text = limit(f, "index", do, what, used, *most, show)
+		}
+		if text != "" {
+			fine = append(fine, text)
+		}
+	}
+	add("delete documents, or divide them among several indexes", "storage", stats.StorageSize, limits.MaxStoragePerIndex, inBytes)
+	add("create the index again with fewer fields", "fields", countFields(index.Fields), limits.MaxFieldsPerIndex, humanize.Comma)
+	f.Ok("index", "%s", strings.Join(fine, ", "))
+}
+
+func countFields(fields []models.SearchField) (n int64) {
+	for _, x := range fields {
+		n += 1 + countFields(x.Fields)
+	}
+	return n
+}
