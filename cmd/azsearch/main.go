@@ -18,6 +18,7 @@
 //	azsearch pull definitions
 //	azsearch apply definitions
 //	azsearch doctor -index hotels
+//	azsearch bench -index hotels
 //	azsearch version
 //
 // The emulator prints its endpoint, then a line for each request. Its admin key is
@@ -116,6 +117,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newDeleteCommand(stdout, stderr),
 			newIndexerCommand(stdout, stderr),
 			newDoctorCommand(stdout, stderr),
+			newBenchCommand(stdout, stderr),
 			newPullCommand(stdout, stderr),
 			newApplyCommand(stdout, stderr),
 			newReplayCommand(stdout, stderr),

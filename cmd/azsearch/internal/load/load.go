@@ -41,10 +41,11 @@ type Options struct {
 	Plan   *convert.Plan
 	Filter *jqfilter.Filter // or nil
 
-	Indexer    bufferedsender.Indexer // nil: a dry run
-	Queue      queue.Queue            // or nil
-	InFlight   int                    // requests at once
-	Patience   time.Duration          // how long the service may be gone
+	Indexer    bufferedsender.Indexer       // nil: a dry run
+	Take       func(models.RawAction) error // in a dry run gets each document, in the order of the files; or nil
+	Queue      queue.Queue                  // or nil
+	InFlight   int                          // requests at once
+	Patience   time.Duration                // how long the service may be gone
 	Rejects    *Rejects
 	Checkpoint *Checkpoint // or nil
 	Watch      func(ctx context.Context, now func() Progress)
@@ -283,7 +284,12 @@ func (r *run) add(j *job) error {
 	}
 	if r.sender == nil {
 		r.completed.Add(int64(len(j.toAdd)))
-		for range j.toAdd {
+		for _, a := range j.toAdd {
+			if r.Take != nil {
+				if err := r.Take(a); err != nil {
+					return err
+				}
+			}
 			r.release(j)
 		}
 		j.toAdd = nil

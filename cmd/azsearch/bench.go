@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/trial"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newBenchCommand(stdout, stderr io.Writer) *cli.Command {
+	return serviceCommand(stdout, stderr, cli.Command{
+		Name:  "bench",
+		Usage: "find out how large requests should be, and how many at once, for this service",
+		Description: `A new index with a random name is filled with documents, by one setting after the other, and
+deleted at the end, also after an error and Ctrl-C. It is asked for first. The last lines are Go: the
+options of a sender. Meanwhile other programs share the service with it.
+
+   azsearch bench
+   azsearch bench -index hotels
+   azsearch bench -index hotels -docs sample.jsonl -for 1m -yes -json > bench.json`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "index", Usage: "take the definition of the index `NAME`, which itself is not written to; by default one of five fields"},
+			&cli.StringFlag{Name: "docs", Usage: "send the first documents of `FILE`, in any format of azsearch load; by default generated ones"},
+			&cli.DurationFlag{Name: "for", Usage: "take `DURATION` at most", Value: 2 * time.Minute},
+			&cli.BoolFlag{Name: "yes", Usage: "make the index without a question"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+		},
+	}, 0, 0, runBench)
+}
+
+func runBench(ctx context.Context, c *serviceCall) (err error) {
+	if len(c.args) > 0 {
+		return fmt.Errorf("unknown argument %q (see %s -help)", c.args[0], c.FullName())
+	}
+	if c.Duration("for") < time.Second {
+		return fmt.Errorf("-for %v: at least 1s", c.Duration("for"))
+	}
+	window := c.Duration("for") / (trial.Runs + 1) // the rest is for the index, and requests that end late
+	scratch, err := c.scratch(ctx)
+	if err != nil {
+		return err
+	}
+	documents, err := c.benchDocuments(ctx, &scratch)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("yes") {
+		if err := c.confirm(fmt.Sprintf("create the index %s (%d fields) at %s, fill it for up to %v, and delete it?", scratch.Name, len(scratch.Fields), c.service.Endpoint(), c.Duration("for"))); err != nil {
+			return err
+		}
+	}
+	client, err := c.service.Client(scratch.Name)
+	if err != nil {
+		return err
+	}
+	_, err = c.service.CreateIndex(ctx, scratch, nil)
+	var said *search.Error
+	if errors.As(err, &said) && said.StatusCode < http.StatusInternalServerError {
+		return answered(err)
+	}
+	defer func() { err = errors.Join(err, c.drop(ctx, scratch.Name)) }() // without an answer it may have been created
+	if err != nil {
+		return answered(err)
+	}
+	runs, best, err := trial.Find(documents.Size, func(s trial.Setting) (trial.Run, error) {
+		r, err := trial.Measure(ctx, client, documents, s, window)
+		fmt.Fprintf(c.stderr, "azsearch: %s documents a request, %d requests at once: %s documents/s\n", humanize.Comma(int64(s.Batch)), s.InFlight, humanize.Comma(int64(r.Rate)))
+		return r, err
+	})
+	if err != nil {
+		return answered(err)
+	}
+	return c.benchResult(runs, best, documents.Size)
+}
+
+// scratch is the definition of an index that does not exist.
+func (c *serviceCall) scratch(ctx context.Context) (x models.SearchIndex, err error) {
+	x.Fields = []models.SearchField{
+		{Name: "id", Type: models.DataTypeString, Key: new(true)}, {Name: "title", Type: models.DataTypeString}, {Name: "text", Type: models.DataTypeString},
+		{Name: "stars", Type: models.DataTypeInt32}, {Name: "tags", Type: models.Collection(models.DataTypeString)},
+	}
+	if name := c.String("index"); name != "" {
+		if x, err = c.service.GetIndex(ctx, name, nil); err != nil {
+			return x, answered(err)
+		}
+	}
+	x.ETag, x.Name = "", "azsearch-bench-"+strings.ToLower(rand.Text()[:10])
+	return x, nil
+}
+
+func (c *serviceCall) benchDocuments(ctx context.Context, index *models.SearchIndex) (*trial.Documents, error) {
+	file := c.String("docs")
+	if file == "" {
+		some, err := trial.Generate(index.Fields)
+		if err != nil {
+			return nil, err
+		}
+		return trial.NewDocuments(keyField(index.Fields), some)
+	}
+	var some []json.RawMessage
+	errEnough := errors.New("enough")
+	err := eachDocument(ctx, index, []string{file}, func(a models.RawAction) error {
+		if len(some) == trial.Kept {
+			return errEnough
+		}
+		some = append(some, append(json.RawMessage(nil), a.Document...))
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("-docs: %w", err)
+	}
+	return trial.NewDocuments(keyField(index.Fields), some)
+}
+
+// eachDocument calls take with each document of files, as azsearch load would send it. A record that fits no document is
+// an error.
+func eachDocument(ctx context.Context, index *models.SearchIndex, files []string, take func(models.RawAction) error) (err error) {
+	files, err = filesOf(files)
+	if err != nil {
+		return err
+	}
+	plan, err := convert.NewPlan(index, convert.Options{Action: models.ActionTypeUpload})
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "azsearch")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	rejects, err := load.OpenRejects(filepath.Join(dir, "rejects"), nil)
+	if err != nil {
+		return err
+	}
+	report, err := load.Run(ctx, load.Options{Files: files, Source: source.Options{Stdin: os.Stdin}, Plan: plan, Rejects: rejects, Take: take})
+	closed := rejects.Close()
+	if report.Rejected > 0 {
+		return failed(fmt.Errorf("%s of %s records fit no document of the index, such as %s; azsearch load -dry-run lists them", humanize.Comma(report.Rejected), humanize.Comma(report.Records), strings.Join(report.Examples, "; ")))
+	}
+	return errors.Join(err, closed)
+}
+
+// confirm asks a question on stderr.
+func (c *serviceCall) confirm(question string) error {
+	fmt.Fprint(c.stderr, question+" [y/N] ")
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of input is a no
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was done: answer y, or use -yes")
+}
+
+// drop deletes an index, also when ctx has ended.
+func (c *serviceCall) drop(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if err := c.service.DeleteIndex(ctx, name, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
+		return answered(fmt.Errorf("the index %s remains, delete it: %w", name, err))
+	}
+	return nil
+}
+
+func (c *serviceCall) benchResult(runs []trial.Run, best trial.Run, size int) error {
+	if c.Bool("json") {
+		return c.print(struct {
+			Runs         []trial.Run `json:"runs"`
+			Best         trial.Run   `json:"best"`
+			DocumentSize int         `json:"documentSize"`
+			Options      string      `json:"options"`
+		}{runs, best, size, trial.Options(best.Setting, size)}, true)
+	}
+	t := table.New(c.stdout)
+	t.Row("", "documents a request", "requests at once", "documents/s", "MB/s", "median reply", "sent again")
+	for _, r := range runs {
+		mark := ""
+		if r.Setting == best.Setting {
+			mark = "→"
+		}
+		t.Row(mark, humanize.Comma(int64(r.Batch)), fmt.Sprint(r.InFlight), humanize.Comma(int64(r.Rate)), fmt.Sprintf("%.1f", r.Rate*float64(size)/1e6), r.Reply.String(), humanize.Comma(r.Retries))
+	}
+	if err := t.Flush(); err != nil {
+		return failed(err)
+	}
+	return c.say("\n%s", trial.Options(best.Setting, size))
+}
