@@ -12,6 +12,7 @@
 //	azsearch emulator -seed state.json -save state.json
 //	azsearch queue stats /var/lib/hotels/queue
 //	azsearch queue parked redis://localhost:6379/0?name=hotels
+//	azsearch outbox letters 'postgres://app@db/shop?name=hotels'
 //	azsearch search hotels 'wifi pool' -filter 'stars ge 4' -facet tags
 //	azsearch delete hotels -filter "country eq 'XX'"
 //	azsearch replay /var/lib/hotels/dead
@@ -122,6 +123,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newApplyCommand(stdout, stderr),
 			newReplayCommand(stdout, stderr),
 			newQueueCommand(stdout, stderr),
+			newOutboxCommand(stdout),
 			{
 				Name:         "version",
 				Usage:        "print the version",

@@ -1,5 +1,306 @@
 package main
 
-import "errors"
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
 
-var errNoOutbox = errors.New("the name of the outbox is missing: end the URL with ?name=QUEUE, or use -name")
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
+)
+
+func newOutboxCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:  "outbox",
+		Usage: "inspect the outbox of a database, pause its relays, and resolve its dead letters",
+		Description: `URL is ` + database.Forms + `, with ?name=QUEUE for the
+queue, and &prefix=PREFIX where the tables do not begin with azsearch_outbox. PGPASSWORD, or
+~/.pgpass, keeps a password out of the list of processes.`,
+		OnUsageError: usageError,
+		Action:       refuseArguments(cli.ShowSubcommandHelp),
+		Commands: []*cli.Command{
+			outboxCommand(stdout, cli.Command{Name: "check", Usage: "check that the tables are as the relays need them", ArgsUsage: "URL"},
+				"URL", "URL?prefix=search.outbox", "URL -json", 0, outboxCheck),
+			outboxCommand(stdout, cli.Command{Name: "lag", Usage: "print how many rows wait, for how long, and how many dead letters there are", ArgsUsage: "URL"},
+				"URL", "-name hotels URL", "-json URL | jq .oldestSeconds", 0, outboxLag),
+			outboxCommand(stdout, cli.Command{Name: "pause", Usage: "let no relay read rows until resume; what is in flight is still sent", ArgsUsage: "URL"},
+				"URL", "-name hotels URL", "-json URL", 0, outboxPause),
+			outboxCommand(stdout, cli.Command{Name: "resume", Usage: "end a pause", ArgsUsage: "URL"},
+				"URL", "-name hotels URL", "-json URL", 0, outboxResume),
+			outboxCommand(stdout, cli.Command{
+				Name: "letters", Usage: "print dead letters, and why they are", ArgsUsage: "URL", Flags: listingFlags(),
+			}, "URL", "-limit 100 -bodies URL", "-json URL | jq -r .key", 0, outboxLetters),
+			outboxCommand(stdout, cli.Command{
+				Name: "retry", Usage: "make rows of the dead letters with these NUMBERs again, unless their keys have newer rows", ArgsUsage: "URL NUMBER... | URL -all -yes", Flags: allLettersFlags(),
+			}, "URL 17", "URL 17 18 19", "URL -all -yes", 1, outboxRetry),
+			outboxCommand(stdout, cli.Command{
+				Name: "discard", Usage: "delete the dead letters with these NUMBERs for good", ArgsUsage: "URL NUMBER... | URL -all -yes", Flags: allLettersFlags(),
+			}, "URL 17", "URL 17 18 19", "URL -all -yes", 1, outboxDiscard),
+		},
+	}
+}
+
+func allLettersFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "all", Usage: "all dead letters of the queue"},
+		&cli.BoolFlag{Name: "yes", Usage: "do it for all of them without a question"},
+	}
+}
+
+var errNoOutbox = errors.New("the name of the queue is missing: end the URL with ?name=QUEUE, or use -name")
+
+// outboxCall is one command at work.
+type outboxCall struct {
+	*cli.Command
+	place   database.Place
+	db      *sql.DB
+	table   *outbox.Table
+	numbers []int64 // of dead letters
+	stdout  io.Writer
+	out     listing.Printer
+}
+
+// outboxCommand makes a command for an outbox, with three examples. It takes numbers of dead letters, or -all, if
+// numbers is 1. What goes wrong once the database is open had started.
+func outboxCommand(stdout io.Writer, c cli.Command, first, second, third string, numbers int, action func(context.Context, *outboxCall) error) *cli.Command {
+	for _, example := range []string{first, second, third} {
+		c.Description += "\n   azsearch outbox " + c.Name + " " + example
+	}
+	c.Description = c.Description[1:]
+	c.OnUsageError = usageError
+	c.Flags = append(c.Flags,
+		&cli.StringFlag{Name: "name", Usage: "the `QUEUE`, if the URL does not name it"},
+		&cli.BoolFlag{Name: "json", Usage: "print JSON, one line for each result"},
+	)
+	c.Action = func(ctx context.Context, cmd *cli.Command) (err error) {
+		args := cmd.Args().Slice()
+		if len(args) == 0 {
+			return fmt.Errorf("the database is missing: use %s (see %s -help)", database.Forms, cmd.FullName())
+		}
+		call := &outboxCall{Command: cmd, stdout: stdout, out: listing.New(stdout, cmd.Bool("json"))}
+		if call.place, err = database.Parse(args[0]); err != nil {
+			return err
+		}
+		if err := call.arguments(args[1:], numbers > 0); err != nil {
+			return err
+		}
+		if call.db, err = call.place.Open(ctx); err != nil {
+			return err
+		}
+		defer func() { err = failed(errors.Join(err, call.db.Close())) }()
+		return action(ctx, call)
+	}
+	return &c
+}
+
+// arguments reads what follows the URL, and the flags.
+func (c *outboxCall) arguments(args []string, numbers bool) error {
+	if name := c.String("name"); name != "" {
+		if c.place.Name != "" && c.place.Name != name {
+			return fmt.Errorf("the queue has two names: %q in the URL, and %q", c.place.Name, name)
+		}
+		c.place.Name = name
+	}
+	switch {
+	case c.place.Name == "" && c.Name != "check":
+		return errNoOutbox
+	case c.Name == "letters" && c.Int("limit") < 1:
+		return fmt.Errorf("-limit %d: at least one dead letter must be printed", c.Int("limit"))
+	case !numbers && len(args) > 0:
+		return fmt.Errorf("unknown argument %q (see %s -help)", args[0], c.FullName())
+	case numbers && c.Bool("all") == (len(args) > 0):
+		return errors.New("name the numbers of dead letters, or -all")
+	case numbers && c.Bool("all") && !c.Bool("yes"):
+		return errors.New("-all is about every dead letter: add -yes if that is meant")
+	}
+	for _, arg := range args {
+		n, err := strconv.ParseInt(arg, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not the number of a dead letter; azsearch outbox letters prints them", arg)
+		}
+		c.numbers = append(c.numbers, n)
+	}
+	c.table = &outbox.Table{Dialect: c.place.Dialect, Queue: c.place.Name, Prefix: c.place.Prefix}
+	return nil
+}
+
+func outboxCheck(ctx context.Context, c *outboxCall) error {
+	if err := outbox.Check(ctx, c.db, c.place.Dialect, &outbox.SchemaOptions{Prefix: c.place.Prefix}); err != nil {
+		return err
+	}
+	return c.out.Done(map[string]any{"outbox": c.place.String(), "ok": true}, "the tables of "+c.place.String()+" are as they should be")
+}
+
+func outboxLag(ctx context.Context, c *outboxCall) error {
+	lag, err := c.table.Lag(ctx, c.db)
+	if err != nil {
+		return err
+	}
+	rows := humanize.Comma(lag.Rows)
+	if lag.Estimated {
+		rows = "about " + rows + ", all queues together,"
+	}
+	text := rows + " rows wait"
+	if lag.Oldest > 0 {
+		text += fmt.Sprintf(", the oldest for %v", lag.Oldest.Round(time.Millisecond))
+	}
+	text += fmt.Sprintf("; %s dead letters", humanize.Comma(lag.Dead))
+	if lag.Paused {
+		text += "; paused"
+	}
+	return c.out.Done(struct {
+		Rows          int64   `json:"rows"`
+		Estimated     bool    `json:"estimated,omitempty"`
+		OldestSeconds float64 `json:"oldestSeconds"`
+		Dead          int64   `json:"deadLetters"`
+		Paused        bool    `json:"paused"`
+		Transaction   float64 `json:"oldestTransactionSeconds,omitempty"`
+	}{lag.Rows, lag.Estimated, lag.Oldest.Seconds(), lag.Dead, lag.Paused, lag.OldestTransaction.Seconds()}, text)
+}
+
+func outboxPause(ctx context.Context, c *outboxCall) error {
+	if err := c.table.Pause(ctx, c.db); err != nil {
+		return err
+	}
+	return c.out.Done(map[string]any{"paused": true}, "paused; relays stop reading within ten seconds, until azsearch outbox resume")
+}
+
+func outboxResume(ctx context.Context, c *outboxCall) error {
+	if err := c.table.Resume(ctx, c.db); err != nil {
+		return err
+	}
+	return c.out.Done(map[string]any{"paused": false}, "resumed; relays read again within ten seconds")
+}
+
+func outboxLetters(ctx context.Context, c *outboxCall) error {
+	limit := c.Int("limit")
+	all, err := c.table.DeadLetters(ctx, c.db, 0, limit+1)
+	if err != nil {
+		return err
+	}
+	more := len(all) > limit
+	all = all[:min(limit, len(all))]
+	switch {
+	case c.Bool("json"):
+		err = c.lettersJSON(all)
+	case len(all) > 0:
+		err = c.lettersText(all)
+	}
+	if err == nil && more {
+		err = c.out.More(fmt.Sprintf("… and more: -limit is %d", limit))
+	}
+	if len(all) == 0 {
+		err = c.out.More("no dead letters")
+	}
+	return err
+}
+
+func (c *outboxCall) lettersJSON(all []outbox.DeadLetter) error {
+	for _, l := range all {
+		body := l.Body
+		if !c.Bool("bodies") {
+			body = nil
+		}
+		if err := c.out.Done(struct {
+			Number  int64           `json:"number"`
+			Key     string          `json:"key"`
+			Op      string          `json:"op,omitempty"`
+			Status  int             `json:"status,omitempty"`
+			Reason  string          `json:"reason"`
+			Message string          `json:"message"`
+			Died    time.Time       `json:"died"`
+			Newer   int64           `json:"newer,omitempty"`
+			Body    json.RawMessage `json:"body,omitempty"`
+		}{l.Seq, l.Key, string(l.Op), l.Status, l.Reason, l.Message, l.Died.UTC(), l.Newer, body}, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *outboxCall) lettersText(all []outbox.DeadLetter) error {
+	t := table.New(c.stdout)
+	t.Row("number", "key", "action", "died", "reason", "status", "message")
+	for _, l := range all {
+		reason := l.Reason
+		if l.Newer > 0 {
+			reason += " (the key has newer rows)"
+		}
+		t.Row(strconv.FormatInt(l.Seq, 10), l.Key, string(l.Op), l.Died.UTC().Format(time.RFC3339), reason, strconv.Itoa(l.Status), l.Message)
+		if c.Bool("bodies") && l.Body != nil {
+			t.Row("", string(l.Body))
+		}
+	}
+	return t.Flush()
+}
+
+// each calls do with the numbers of the command, or of all dead letters.
+func (c *outboxCall) each(ctx context.Context, do func(number int64) error) error {
+	for _, n := range c.numbers {
+		if err := do(n); err != nil {
+			return err
+		}
+	}
+	for after, more := int64(0), c.Bool("all"); more; {
+		all, err := c.table.DeadLetters(ctx, c.db, after, 1000)
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if err := do(l.Seq); err != nil {
+				return err
+			}
+			after = l.Seq
+		}
+		more = len(all) > 0
+	}
+	return nil
+}
+
+func outboxRetry(ctx context.Context, c *outboxCall) error {
+	var done, stay int
+	var why error // the first one stays
+	err := c.each(ctx, func(number int64) error {
+		err := c.table.Retry(ctx, c.db, number)
+		switch {
+		case err == nil:
+			done++
+		case errors.Is(err, outbox.ErrNewer), errors.Is(err, outbox.ErrNoLetter):
+			if stay++; why == nil {
+				why = fmt.Errorf("dead letter %d: %w", number, err)
+			}
+		default:
+			return err
+		}
+		return nil
+	})
+	if stay > 0 && err == nil {
+		err = fmt.Errorf("%d stay; %w", stay, why)
+	}
+	return errors.Join(c.out.Done(map[string]int{"retried": done, "stay": stay}, fmt.Sprintf("%d wait again", done)), err)
+}
+
+func outboxDiscard(ctx context.Context, c *outboxCall) error {
+	var done, missing int64
+	err := c.each(ctx, func(number int64) error {
+		n, err := c.table.Discard(ctx, c.db, number)
+		if done += n; err == nil && n == 0 {
+			missing++
+		}
+		return err
+	})
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("%d of the numbers have no dead letter", missing)
+	}
+	return errors.Join(c.out.Done(map[string]int64{"discarded": done}, fmt.Sprintf("%d discarded", done)), err)
+}
