@@ -15,6 +15,7 @@
 //	azsearch outbox letters 'postgres://app@db/shop?name=hotels'
 //	azsearch search hotels 'wifi pool' -filter 'stars ge 4' -facet tags
 //	azsearch delete hotels -filter "country eq 'XX'"
+//	azsearch repair -index hotels hotels.jsonl
 //	azsearch replay /var/lib/hotels/dead
 //	azsearch pull definitions
 //	azsearch apply definitions
@@ -116,6 +117,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 			newSearchCommand(stdout, stderr),
 			newStatsCommand(stdout, stderr),
 			newDeleteCommand(stdout, stderr),
+			newIndexRepairCommand(stdout, stderr),
 			newIndexerCommand(stdout, stderr),
 			newDoctorCommand(stdout, stderr),
 			newBenchCommand(stdout, stderr),

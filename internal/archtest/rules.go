@@ -173,6 +173,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/database", May: []string{pgx, modernc, "./bufferedsender/outbox"}, Not: []string{http}},
 	{Folder: "cmd/azsearch/internal/doctor", May: []string{"./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/trial", May: []string{"./models", "./bufferedsender"}, Not: []string{http, sql}},
+	{Folder: "cmd/azsearch/internal/sorted", Not: []string{http, sql}},
 	// Readers of files, each of one format; jq and the compressions stay where they are used.
 	{Folder: "cmd/azsearch/internal/source", May: []string{"./cmd/azsearch/internal/source/...", compress}, Not: []string{http, sql}}, // compress for its tests
 	{Folder: "cmd/azsearch/internal/source/jsontext", May: []string{"./internal/wire"}, Not: []string{http, sql}},

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sorted"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+)
+
+func newIndexRepairCommand(stdout, stderr io.Writer) *cli.Command {
+	return serviceCommand(stdout, stderr, cli.Command{
+		Name:      "repair",
+		Usage:     "make an index like files: write what is missing or different, delete what is surplus",
+		ArgsUsage: "FILE...",
+		Description: `Without -yes nothing is written: the command says what differs. All files together are what the
+index should hold, in any format of azsearch load, whole documents: a field that a file lacks is null.
+What other programs write to the index meanwhile may be replaced by what the files say.
+More than 5 % of the documents, or 10 000, are deleted or overwritten only if you say so.
+
+   azsearch repair -index hotels hotels.jsonl
+   azsearch repair -index hotels -yes hotels.jsonl
+   azsearch repair -index hotels -yes -allow-deletes 1200 'export/*.csv.gz'`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "index", Usage: "repair the index `NAME`"},
+			&cli.BoolFlag{Name: "yes", Usage: "write and delete"},
+			&cli.Int64Flag{Name: "allow-deletes", Usage: "delete the surplus documents if there are exactly `N`, as an earlier run has counted; -1 deletes none"},
+			&cli.FloatFlag{Name: "max-share", Usage: "overwrite and delete at most this `SHARE` of the documents, up to 1", Value: 0.05},
+			&cli.StringFlag{Name: "version", Usage: "compare the numbers or times in `FIELD` only; by default all fields that can be read back"},
+			&cli.DurationFlag{Name: "pause", Usage: "look again after `DURATION`, in which the index shows all that was written", Value: 2 * time.Second},
+			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
+		},
+	}, 1, 0, runRepair)
+}
+
+func runRepair(ctx context.Context, c *serviceCall) (err error) {
+	var errs []error
+	if c.String("index") == "" {
+		errs = append(errs, errors.New("no index is named: use -index NAME"))
+	}
+	if share := c.Float("max-share"); share <= 0 || share > 1 {
+		errs = append(errs, fmt.Errorf("-max-share %v: use more than 0, and at most 1", share))
+	}
+	if c.Duration("pause") <= 0 {
+		errs = append(errs, fmt.Errorf("-pause %v: use a duration such as 2s", c.Duration("pause")))
+	}
+	if n := c.Int64("allow-deletes"); n < -1 {
+		errs = append(errs, fmt.Errorf("-allow-deletes %d: use the number that a run without -yes has counted, or -1", n))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	index, err := c.service.GetIndex(ctx, c.String("index"), nil)
+	if err != nil {
+		return answered(err)
+	}
+	client, err := c.service.Client(index.Name)
+	if err != nil {
+		return err
+	}
+	x, err := keyrange.Of(client, &index, search.Filter{}, nil)
+	if err != nil {
+		return err
+	}
+	if x.Unscannable != "" {
+		return fmt.Errorf("index %s: %s, so its documents cannot be compared one after the other", index.Name, x.Unscannable)
+	}
+	dir, err := os.MkdirTemp("", "azsearch")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "documents.jsonl")
+	if err := c.sort(ctx, &index, path); err != nil {
+		return err
+	}
+	compared, left := comparable(index.Fields)
+	rows, lines := &search.RowsOptions{DigestOf: compared}, &repair.JSONLOptions{Key: x.Key(), DigestOf: compared}
+	if version := c.String("version"); version != "" {
+		rows, lines = &search.RowsOptions{Version: version}, &repair.JSONLOptions{Key: x.Key(), Version: version}
+	} else if len(left) > 0 {
+		fmt.Fprintf(c.stderr, "azsearch: not compared, because they cannot be read back exactly: %s; what is written has them as the files do\n", strings.Join(left, ", "))
+	}
+	source, err := repair.OpenJSONL(path, lines)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	indexed, err := search.NewRows(client, rows)
+	if err != nil {
+		return err
+	}
+	return c.repair(ctx, client, source, indexed)
+}
+
+// sort writes the documents of the files, sorted by their keys, into a file.
+func (c *serviceCall) sort(ctx context.Context, index *models.SearchIndex, path string) (err error) {
+	documents, err := sorted.New(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, documents.Close()) }()
+	err = eachDocument(ctx, index, c.args, func(a models.RawAction) error {
+		if a.Type != models.ActionTypeUpload {
+			return failed(fmt.Errorf("the record with the key %q is a %s: repair takes whole documents only", a.Key, a.Type))
+		}
+		return documents.Add(a.Key, a.Document)
+	})
+	if err != nil {
+		return err
+	}
+	return failed(documents.Write(path))
+}
+
+// comparable returns the fields whose values an index returns as they were written, and the others.
+func comparable(fields []models.SearchField) (compared, left []string) {
+	for _, f := range fields {
+		if exact(&f) {
+			compared = append(compared, f.Name)
+		} else {
+			left = append(left, f.Name)
+		}
+	}
+	return compared, left
+}
+
+func exact(f *models.SearchField) bool {
+	for i := range f.Fields {
+		if !exact(&f.Fields[i]) {
+			return false
+		}
+	}
+	return (f.Retrievable == nil || *f.Retrievable) && (f.Stored == nil || *f.Stored) && !f.Type.IsVector()
+}
+
+// repair compares and writes.
+func (c *serviceCall) repair(ctx context.Context, client *search.Client, source *repair.JSONL, indexed *search.Rows) error {
+	discard := slog.New(slog.DiscardHandler)
+	sender, err := bufferedsender.New(client, &bufferedsender.Options[json.RawMessage]{Limits: bufferedsender.Limits{MaxInFlight: 4}, Logger: discard})
+	if err != nil {
+		return err
+	}
+	options := repair.Options{
+		DryRun: !c.Bool("yes"), AllowDeletes: c.Int64("allow-deletes"), Pause: c.Duration("pause"), Logger: discard,
+	}
+	if c.IsSet("max-share") { // the usual one is 10 000 documents at most
+		options.MaxShare = c.Float("max-share")
+	}
+	report, err := (&repair.Repairer{Source: source, Index: indexed, Sender: sender.Raw(), Options: options}).Run(ctx)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if closed := sender.Close(closing); err == nil {
+		err = closed
+	}
+	var guard *repair.DeletesError
+	switch {
+	case errors.As(err, &guard), errors.Is(err, repair.ErrNoRows), errors.Is(err, repair.ErrNothingSettles):
+		err = failed(err)
+	case err != nil:
+		err = answered(err)
+	case report.Rejected+report.Failed+report.Unsettled+report.Unreadable+report.Ahead > 0:
+		err = failed(errors.New("the index is not like the files"))
+	}
+	if err != nil && report.SourceRows+report.IndexRows == 0 {
+		return err // nothing was compared
+	}
+	return errors.Join(c.repaired(&report), err)
+}
+
+// repaired prints a report.
+func (c *serviceCall) repaired(r *repair.Report) error {
+	if c.Bool("json") {
+		return c.print(r, true)
+	}
+	if err := c.say("compared %s documents of the files with %s of the index", humanize.Comma(r.SourceRows), humanize.Comma(r.IndexRows)); err != nil {
+		return err
+	}
+	different := r.Missing + r.Surplus + r.Different
+	for _, x := range []struct {
+		kind repair.Kind
+		n    int64
+	}{
+		{repair.Missing, r.Missing}, {repair.Surplus, r.Surplus}, {repair.Different, r.Different}, {repair.Ahead, r.Ahead},
+		{repair.Rejected, r.Rejected}, {repair.Unreadable, r.Unreadable}, {repair.Unsettled, r.Unsettled},
+	} {
+		if x.n == 0 {
+			continue
+		}
+		keys := r.Keys[x.kind]
+		shown := make([]string, min(len(keys), 10))
+		for i := range shown {
+			shown[i] = listing.Safe(keys[i])
+		}
+		if x.n > int64(len(shown)) {
+			shown = append(shown, "…")
+		}
+		if err := c.say("  %s %s: %s", humanize.Comma(x.n), x.kind, strings.Join(shown, ", ")); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !r.DryRun:
+		return c.say("wrote %s, deleted %s", humanize.Comma(r.Repaired), humanize.Comma(r.Deleted))
+	case r.Refused != "":
+		return c.say("nothing was written, and -yes would be refused: %s (-allow-deletes, -max-share)", listing.Printable(r.Refused))
+	case different > 0:
+		return c.say("nothing was written; add -yes to repair")
+	}
+	return nil
+}
