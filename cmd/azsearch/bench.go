@@ -131,8 +131,8 @@ func (c *serviceCall) benchDocuments(ctx context.Context, index *models.SearchIn
 	return trial.NewDocuments(keyField(index.Fields), some)
 }
 
-// eachDocument calls take with each document of files, as azsearch load would send it. A record that fits no document is
-// an error.
+// eachDocument calls take with each document of files, as azsearch load would send it. A record that fits no document
+// is an error.
 func eachDocument(ctx context.Context, index *models.SearchIndex, files []string, take func(models.RawAction) error) (err error) {
 	files, err = filesOf(files)
 	if err != nil {

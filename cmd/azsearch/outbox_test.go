@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// TestOutboxSession looks at an outbox with two rows and three dead letters, pauses it, and brings one dead letter back.
+// TestOutboxSession inspects an outbox with two rows and three dead letters, pauses it, and retries one dead letter.
 func TestOutboxSession(t *testing.T) {
 	urls := map[string]func(t *testing.T) string{
 		"SQLite": func(t *testing.T) string {

@@ -1,5 +1,5 @@
-// Package sorted is for commands that compare documents from anywhere with an index: it sorts them by their keys, in files
-// of a directory, because only keys and offsets need to fit in memory.
+// Package sorted is for commands that compare documents from anywhere with an index: it sorts them by their keys, in
+// files of a directory, because only keys and offsets need to fit in memory.
 package sorted
 
 import (

@@ -1,5 +1,5 @@
-// Package trial is for azsearch bench: it finds out how many documents a request should have, and how many requests should
-// be under way, for one service and one kind of documents.
+// Package trial is for azsearch bench: it finds out how many documents a request should have, and how many requests
+// should be under way, for one service and one kind of documents.
 package trial
 
 import (
@@ -87,8 +87,8 @@ func Find(size int, measure func(Setting) (Run, error)) (runs []Run, best Run, e
 	return runs, smallest(runs, best), nil
 }
 
-// smallest returns the run with the fewest requests at once that is about as fast as the best, and of these the one with
-// the smallest batches.
+// smallest returns the run with the fewest requests at once that is about as fast as the best, and of these the one
+// with the smallest batches.
 func smallest(runs []Run, best Run) Run {
 	least := best.Rate * enough
 	for _, r := range runs {
