@@ -16,11 +16,11 @@ import (
 func TestIndexerSession(t *testing.T) {
 	e, s := withRooms(t, roomFields, nil)
 	assert.Equal(t, ended{0, "the service has no indexers\n", ""}, s.run("indexer", "status"))
-	for path, body := range map[string]string{
-		"/datasources": `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c"}}`,
-		"/indexers":    `{"name":"feed","dataSourceName":"blobs","targetIndexName":"rooms","disabled":true}`,
+	for _, c := range [][2]string{
+		{"/datasources('blobs')", `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c"}}`},
+		{"/indexers('feed')", `{"name":"feed","dataSourceName":"blobs","targetIndexName":"rooms","disabled":true}`},
 	} {
-		status, _, said := e.call(t, http.DefaultClient, http.MethodPut, path+"('"+map[string]string{"/datasources": "blobs", "/indexers": "feed"}[path]+"')", searchtest.AdminKey, body)
+		status, _, said := e.call(t, http.DefaultClient, http.MethodPut, c[0], searchtest.AdminKey, c[1])
 		require.Less(t, status, 300, said)
 	}
 	assert.Equal(t, ended{0, "feed: ready, has never run\n", ""}, s.run("indexer", "status", "feed"))
