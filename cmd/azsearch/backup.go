@@ -3,19 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/backup"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 )
 
 func newBackupCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
+	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "backup",
 		Usage:     "write the definitions and documents of a service into a directory",
 		ArgsUsage: "DIR",
@@ -30,71 +27,37 @@ again after an interruption or a crash, and it continues.
 
 Exit codes: 0 everything that was not said to be left out is in DIR; 1 not all documents can be reached,
 or a definition changed meanwhile; 2 usage; 3 the service; 130 interrupted.`,
-		OnUsageError: usageError,
-		Flags: append(connect.Flags(),
+		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "index", Usage: "take the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
 			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 8},
 			&cli.IntFlag{Name: "passes", Usage: "`N` 2 reads every range again, and writes it again if it has changed; 1 does not", Value: 2},
 			&cli.BoolFlag{Name: "partial", Usage: "also where not all documents can be reached"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
-		),
-		Action: func(ctx context.Context, c *cli.Command) (err error) {
-			dir, err := oneDirectory(c)
-			if err == nil {
-				err = errors.Join(between("in-flight", c.Int("in-flight"), 1, 1000), between("passes", c.Int("passes"), 1, 2))
-			}
-			if err != nil {
-				return err
-			}
-			service, err := connect.Open(c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, service.Close()) }()
-			to := terminal.Of(stderr)
-			b, err := backup.Begin(ctx, backup.Options{
-				Service: service, Dir: dir, Patterns: c.StringSlice("index"), InFlight: c.Int("in-flight"), Passes: c.Int("passes"), Partial: c.Bool("partial"), Say: saying(to),
-			})
-			if err != nil {
-				return err
-			}
-			began := time.Now()
-			stop := progress(to, c.Bool("quiet"), func() string { return share(b.Read.Load(), b.Total.Load(), "read", began) })
-			m, err := b.Run(ctx)
-			stop()
-			if err != nil {
-				return err
-			}
-			for _, x := range m.Indexes {
-				fmt.Fprintf(stdout, "%s\t%d documents\t%s\n", x.Name, x.Documents, x.Digest)
-			}
-			return nil
 		},
-	}
+	}, 1, 1, runBackup)
 }
 
-// oneDirectory returns the argument of a command that takes one.
-func oneDirectory(c *cli.Command) (string, error) {
-	if c.Args().Len() != 1 {
-		return "", fmt.Errorf("want one directory, got %d arguments; flags come before it (see %s -help)", c.Args().Len(), c.FullName())
+func runBackup(ctx context.Context, c *serviceCall) error {
+	if err := errors.Join(c.between("in-flight", 1, 1000), c.between("passes", 1, 2)); err != nil {
+		return err
 	}
-	return c.Args().First(), nil
-}
-
-func between(flag string, n, low, high int) error {
-	if n < low || n > high {
-		return fmt.Errorf("-%s %d: use %d to %d", flag, n, low, high)
+	b, err := backup.Begin(ctx, backup.Options{
+		Service: c.service, Dir: c.args[0], Patterns: c.StringSlice("index"), InFlight: c.Int("in-flight"), Passes: c.Int("passes"), Partial: c.Bool("partial"), Say: c.note,
+	})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	stop := progress(c.stderr, c.Bool("quiet"), func() string { return share(b.Read.Load(), b.Total.Load(), "read", began) })
+	m, err := b.Run(ctx)
+	stop()
+	if err != nil {
+		return err
+	}
+	for _, x := range m.Indexes {
+		if err := c.say("%s\t%d documents\t%s", x.Name, x.Documents, x.Digest); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// saying returns a function that prints a line of its own.
-func saying(to terminal.Terminal) func(format string, args ...any) {
-	return func(format string, args ...any) {
-		line := "azsearch: " + fmt.Sprintf(format, args...) + "\n"
-		if to.Live {
-			line = "\r\x1b[K" + line // not behind what progress has drawn
-		}
-		fmt.Fprint(to, line)
-	}
 }

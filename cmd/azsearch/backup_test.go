@@ -94,7 +94,7 @@ func TestVerifySession(t *testing.T) {
 		{[]string{"a.jsonl", "b.jsonl"}, 2, "-key FIELD"},
 		{[]string{"-index", "inns", "dir", "a.jsonl"}, 2, "-index NAME"},
 		{[]string{"hotels", "none"}, 3, "\"none\" is no index"},
-		{[]string{"hotels"}, 2, "two names"},
+		{[]string{"hotels"}, 2, "arguments are missing"},
 	} {
 		got := s.run(append([]string{"verify"}, c.args...)...)
 		assert.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)
@@ -116,8 +116,8 @@ func TestBackupRefusesWhatCannotWorkInOneLine(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"backup"}, 2, "want one directory"},
-		{[]string{"backup", "a", "b"}, 2, "want one directory"},
+		{[]string{"backup"}, 2, "use azsearch backup DIR"},
+		{[]string{"backup", "a", "b"}, 2, "unknown argument \"b\""},
 		{[]string{"backup", "-in-flight", "0", "a"}, 2, "1 to 1000"},
 		{[]string{"backup", "-passes", "3", "a"}, 2, "1 to 2"},
 		{[]string{"backup", "-index", "rooms*", "a"}, 2, "no index has such a name"},

@@ -22,14 +22,13 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
 
 func newCopyCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
+	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "copy",
 		Usage:     "copy the documents of an index into another one, of the same service or not",
 		ArgsUsage: "FROM TO",
@@ -42,8 +41,7 @@ must be empty. Both are compared by digests at the end, unless -jq changes the d
 
 Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected or differ;
 2 usage, or TO has documents; 3 the service; 130 interrupted.`,
-		OnUsageError: usageError,
-		Flags: append(append(connect.Flags(), connect.ToFlags("TO")...),
+		Flags: append(connect.ToFlags("TO"),
 			&cli.StringFlag{Name: "create", Usage: "create TO by the definition in `FILE` if it does not exist"},
 			&cli.StringFlag{Name: "filter", Usage: "copy the documents that meet the OData `EXPRESSION`"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each document by the results of the jq `EXPRESSION`"},
@@ -52,23 +50,18 @@ Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected
 			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		),
-		Action: func(ctx context.Context, c *cli.Command) error {
-			l := &copying{Command: c, stdout: stdout, stderr: terminal.Of(stderr)}
-			err := l.run(ctx)
-			if err != nil && ctx.Err() != nil {
-				return exit.With(exit.Interrupted, errors.New("interrupted; run it again with -overwrite"))
-			}
-			return err
-		},
-	}
+	}, 2, 2, func(ctx context.Context, c *serviceCall) error {
+		err := (&copying{serviceCall: c}).run(ctx)
+		if err != nil && ctx.Err() != nil {
+			return exit.With(exit.Interrupted, errors.New("interrupted; run it again with -overwrite"))
+		}
+		return err
+	})
 }
 
 // copying is the command at work.
 type copying struct {
-	*cli.Command
-	stdout io.Writer
-	stderr terminal.Terminal
-
+	*serviceCall
 	jq   *jqfilter.Filter // or nil
 	from *keyrange.Index
 	to   *keyrange.Index
@@ -76,10 +69,7 @@ type copying struct {
 }
 
 func (l *copying) run(ctx context.Context) (err error) {
-	if l.Args().Len() != 2 {
-		return fmt.Errorf("want two names of indexes, got %d; flags come before them (see %s -help)", l.Args().Len(), l.FullName())
-	}
-	if err := between("in-flight", l.Int("in-flight"), 1, 1000); err != nil {
+	if err := l.between("in-flight", 1, 1000); err != nil {
 		return err
 	}
 	if expression := l.String("jq"); expression != "" {
@@ -87,19 +77,14 @@ func (l *copying) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	source, err := connect.Open(l.Command)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	target := source
+	target := l.service
 	if l.String("to-endpoint") != "" {
 		if target, err = connect.OpenTo(l.Command); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, target.Close()) }()
 	}
-	if err := l.open(ctx, source, target); err != nil {
+	if err := l.open(ctx, target); err != nil {
 		return err
 	}
 	if err := l.documents(ctx); err != nil {
@@ -112,13 +97,13 @@ func (l *copying) run(ctx context.Context) (err error) {
 	if err != nil {
 		return connect.Failed(err)
 	}
-	return report(l.stdout, l.Args().Slice(), result)
+	return l.report(result)
 }
 
 // open reads the definitions, and creates the index to copy into if it does not exist.
-func (l *copying) open(ctx context.Context, source, target *connect.Service) error {
-	from, to := l.Args().Get(0), l.Args().Get(1)
-	if from == to && source.Endpoint() == target.Endpoint() {
+func (l *copying) open(ctx context.Context, target *connect.Service) error {
+	from, to := l.args[0], l.args[1]
+	if from == to && l.service.Endpoint() == target.Endpoint() {
 		return errors.New("FROM and TO are the same index: name another one, or another service by -to-endpoint")
 	}
 	filter := search.Filter{}
@@ -126,13 +111,12 @@ func (l *copying) open(ctx context.Context, source, target *connect.Service) err
 		filter = search.RawFilter(text)
 	}
 	var err error
-	x, definition, err := openIndex(ctx, source, from, filter, nil)
+	x, definition, err := openIndex(ctx, l.service, from, filter, nil)
 	if err != nil {
 		return err
 	}
-	say := saying(l.stderr)
 	for _, field := range x.Hidden {
-		say("left out: values of field %s, which the service does not return", field)
+		l.note("left out: values of field %s, which the service does not return", field)
 	}
 	if err := reached(ctx, x, from); err != nil {
 		return err
@@ -225,7 +209,7 @@ func (l *copying) documents(ctx context.Context) error {
 		err = closed
 	}
 	if err == nil && !l.Bool("quiet") {
-		saying(l.stderr)("%s documents of %s are in %s", humanize.Comma(out.Completed.Load()), humanize.Comma(l.read.Load()), l.Args().Get(1))
+		l.note("%s documents of %s are in %s", humanize.Comma(out.Completed.Load()), humanize.Comma(l.read.Load()), l.args[1])
 	}
 	return err
 }

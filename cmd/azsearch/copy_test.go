@@ -63,11 +63,11 @@ func TestCopyAndExportSession(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"export"}, 2, "one index"},
+		{[]string{"export"}, 2, "use azsearch export INDEX"},
 		{[]string{"export", "-format", "xml", "hotels"}, 2, "jsonl or csv"},
 		{[]string{"export", "-select", "nme", "hotels"}, 3, "nme"},
 		{[]string{"export", "-o", "no/such.csv", "hotels"}, 1, "no/such"},
-		{[]string{"copy", "hotels"}, 2, "two names"},
+		{[]string{"copy", "hotels"}, 2, "arguments are missing"},
 		{[]string{"copy", "-jq", ".[", "hotels", "x"}, 2, "-jq"},
 	} {
 		got := s.run(c.args...)

@@ -19,7 +19,6 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
@@ -27,7 +26,7 @@ import (
 )
 
 func newExportCommand(stdout, stderr io.Writer) *cli.Command {
-	return &cli.Command{
+	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "export",
 		Usage:     "write the documents of an index as JSON Lines or CSV, in the order of their keys",
 		ArgsUsage: "INDEX",
@@ -39,60 +38,46 @@ there when all of it is.
    azsearch export -select id,name -format csv hotels | head
 
 Exit codes: 0 every document is written; 1 the file cannot be; 2 usage; 3 the service; 130 interrupted.`,
-		OnUsageError: usageError,
-		Flags: append(connect.Flags(),
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "filter", Usage: "write the documents that meet the OData `EXPRESSION`"},
 			&cli.StringFlag{Name: "select", Usage: "write the `FIELDS`, with commas between them, and the key; by default all that are retrievable"},
 			&cli.StringFlag{Name: "o", Usage: "write to `FILE` instead of the standard output"},
 			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: jsonl or csv; by default what the name of the file says, or jsonl"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
-		),
-		Action: func(ctx context.Context, c *cli.Command) error {
-			if c.Args().Len() != 1 {
-				return fmt.Errorf("want the name of one index, got %d arguments; flags come before it (see %s -help)", c.Args().Len(), c.FullName())
-			}
-			e := &exporting{Command: c, stderr: terminal.Of(stderr)}
-			switch format := strings.ToLower(c.String("format")); {
-			case format == "csv", format == "" && strings.HasSuffix(strings.ToLower(c.String("o")), ".csv"):
-				e.csv = true
-			case format != "" && format != "jsonl":
-				return fmt.Errorf("-format %q: use jsonl or csv", c.String("format"))
-			}
-			err := e.run(ctx, stdout)
-			if err != nil && ctx.Err() != nil {
-				return exit.With(exit.Interrupted, errors.New("interrupted: not all documents are written"))
-			}
-			return err
 		},
-	}
+	}, 1, 1, func(ctx context.Context, c *serviceCall) error {
+		e := &exporting{serviceCall: c}
+		switch format := strings.ToLower(c.String("format")); {
+		case format == "csv", format == "" && strings.HasSuffix(strings.ToLower(c.String("o")), ".csv"):
+			e.csv = true
+		case format != "" && format != "jsonl":
+			return fmt.Errorf("-format %q: use jsonl or csv", c.String("format"))
+		}
+		err := e.run(ctx)
+		if err != nil && ctx.Err() != nil {
+			return exit.With(exit.Interrupted, errors.New("interrupted: not all documents are written"))
+		}
+		return err
+	})
 }
 
 // exporting is the command at work.
 type exporting struct {
-	*cli.Command
-	stderr terminal.Terminal
-	csv    bool
+	*serviceCall
+	csv bool
 }
 
-func (e *exporting) run(ctx context.Context, stdout io.Writer) (err error) {
-	service, err := connect.Open(e.Command)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, service.Close()) }()
+func (e *exporting) run(ctx context.Context) error {
 	var filter search.Filter
-	var fields []string
+	fields := e.list("select")
 	if text := e.String("filter"); text != "" {
 		filter = search.RawFilter(text)
 	}
-	if text := e.String("select"); text != "" {
-		fields = strings.Split(text, ",")
-	}
-	x, definition, err := openIndex(ctx, service, e.Args().First(), filter, fields)
+	x, definition, err := openIndex(ctx, e.service, e.args[0], filter, fields)
 	if err != nil {
 		return err
 	}
-	if err := reached(ctx, x, e.Args().First()); err != nil {
+	if err := reached(ctx, x, e.args[0]); err != nil {
 		return err
 	}
 	x.ReadAhead = 8
@@ -104,7 +89,7 @@ func (e *exporting) run(ctx context.Context, stdout io.Writer) (err error) {
 	}
 	path := e.String("o")
 	if path == "" {
-		w := bufio.NewWriterSize(stdout, 256<<10)
+		w := bufio.NewWriterSize(e.stdout, 256<<10)
 		return errors.Join(e.write(ctx, x, columns, w), failed(w.Flush()))
 	}
 	var wrote error
@@ -167,7 +152,7 @@ func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []stri
 		n++
 	}
 	if !e.Bool("quiet") {
-		saying(e.stderr)("%s documents written in %v", humanize.Comma(n), time.Since(began).Round(time.Millisecond))
+		e.note("%s documents written in %v", humanize.Comma(n), time.Since(began).Round(time.Millisecond))
 	}
 	return nil
 }

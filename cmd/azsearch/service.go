@@ -20,7 +20,7 @@ import (
 // serviceCall is one command at work that talks to a service.
 type serviceCall struct {
 	*cli.Command
-	service        *connect.Service
+	service        *connect.Service // nil in a namedCommand
 	args           []string
 	stdout, stderr terminal.Terminal
 }
@@ -28,10 +28,21 @@ type serviceCall struct {
 // serviceCommand makes a command that talks to a service, and takes from least to most arguments; any number if most
 // is 0. An action that ends because ctx has is interrupted.
 func serviceCommand(stdout, stderr io.Writer, c cli.Command, least, most int, action func(context.Context, *serviceCall) error) *cli.Command {
+	return namedCommand(stdout, stderr, c, least, most, func(ctx context.Context, c *serviceCall) (err error) {
+		if c.service, err = connect.Open(c.Command); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.service.Close()) }()
+		return action(ctx, c)
+	})
+}
+
+// namedCommand is serviceCommand for an action that opens the service itself, if its arguments need one.
+func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, action func(context.Context, *serviceCall) error) *cli.Command {
 	c.OnUsageError = usageError
 	c.DisableSliceFlagSeparator = true
 	c.Flags = append(connect.Flags(), c.Flags...)
-	c.Action = func(ctx context.Context, cmd *cli.Command) (err error) {
+	c.Action = func(ctx context.Context, cmd *cli.Command) error {
 		args := cmd.Args().Slice()
 		switch {
 		case len(args) < least:
@@ -41,18 +52,21 @@ func serviceCommand(stdout, stderr io.Writer, c cli.Command, least, most int, ac
 		case slices.Contains(args[:least], ""):
 			return fmt.Errorf("an argument is empty: use %s %s", cmd.FullName(), cmd.ArgsUsage)
 		}
-		service, err := connect.Open(cmd)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, service.Close()) }()
-		err = action(ctx, &serviceCall{Command: cmd, service: service, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
-		if err != nil && ctx.Err() != nil {
+		err := action(ctx, &serviceCall{Command: cmd, args: args, stdout: terminal.Of(stdout), stderr: terminal.Of(stderr)})
+		if err != nil && ctx.Err() != nil && exit.Code(err) != exit.Interrupted {
 			return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w", err))
 		}
 		return err
 	}
 	return &c
+}
+
+// between returns an error unless the number of a flag is in bounds.
+func (c *serviceCall) between(flag string, low, high int) error {
+	if n := c.Int(flag); n < low || n > high {
+		return fmt.Errorf("-%s %d: use %d to %d", flag, n, low, high)
+	}
+	return nil
 }
 
 // answered gives an error of a request its exit code. What was wrong before anything was sent is of usage.
@@ -97,6 +111,15 @@ func (c *serviceCall) list(flag string) (parts []string) {
 		}
 	}
 	return parts
+}
+
+// note prints a line that is not a result.
+func (c *serviceCall) note(format string, args ...any) {
+	line := "azsearch: " + fmt.Sprintf(format, args...) + "\n"
+	if c.stderr.Live {
+		line = "\r\x1b[K" + line // not behind what progress has drawn
+	}
+	fmt.Fprint(c.stderr, line)
 }
 
 // print prints a value as JSON: in lines that are indented, or in one.

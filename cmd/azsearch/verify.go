@@ -13,15 +13,14 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/backup"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
 
-func newVerifyCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
+func newVerifyCommand(stdout, stderr io.Writer) *cli.Command {
+	return namedCommand(stdout, stderr, cli.Command{
 		Name:      "verify",
 		Usage:     "compare the documents of two indexes, backups or files, by digests",
 		ArgsUsage: "A B",
@@ -34,59 +33,56 @@ The digests of both are printed, and the first keys that differ.
    azsearch verify -to-endpoint https://other.search.windows.net hotels hotels
 
 Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 the service.`,
-		OnUsageError: usageError,
-		Flags: append(append(connect.Flags(), connect.ToFlags("B")...),
+		Flags: append(connect.ToFlags("B"),
 			&cli.StringFlag{Name: "index", Usage: "the index `NAME` of a backup that has several; by default that of the other side"},
 			&cli.StringFlag{Name: "key", Usage: "`FIELD` with the key, for two files; by default the key field of the index or backup"},
 			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 8},
 		),
-		Action: func(ctx context.Context, c *cli.Command) (err error) {
-			v := &verifying{Command: c}
-			if c.Args().Len() != 2 {
-				return fmt.Errorf("want two names, got %d; flags come before them (see %s -help)", c.Args().Len(), c.FullName())
-			}
-			if err := between("in-flight", c.Int("in-flight"), 1, 1000); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, v.close()) }()
-			a, err := v.side(ctx, c.Args().Get(0), c.Args().Get(1), connect.Open)
-			if err != nil {
-				return err
-			}
-			b, err := v.side(ctx, c.Args().Get(1), c.Args().Get(0), connect.OpenTo)
-			if err != nil {
-				return err
-			}
-			if c.String("key") != "" {
-				v.key = c.String("key")
-			}
-			if v.key == "" {
-				return errors.New("two files do not say which field has the key: use -key FIELD")
-			}
-			r, err := verify.Compare(ctx, a, b, v.key)
-			if err != nil {
-				return v.failed(err)
-			}
-			return report(stdout, c.Args().Slice(), r)
-		},
-	}
+	}, 2, 2, func(ctx context.Context, c *serviceCall) (err error) {
+		if err := c.between("in-flight", 1, 1000); err != nil {
+			return err
+		}
+		v := &verifying{serviceCall: c}
+		defer func() { err = errors.Join(err, v.close()) }()
+		a, err := v.side(ctx, c.args[0], c.args[1], connect.Open)
+		if err != nil {
+			return err
+		}
+		b, err := v.side(ctx, c.args[1], c.args[0], connect.OpenTo)
+		if err != nil {
+			return err
+		}
+		if c.String("key") != "" {
+			v.key = c.String("key")
+		}
+		if v.key == "" {
+			return errors.New("two files do not say which field has the key: use -key FIELD")
+		}
+		r, err := verify.Compare(ctx, a, b, v.key)
+		if err != nil {
+			return v.failed(err)
+		}
+		return c.report(r)
+	})
 }
 
-// report prints both digests, and what differs.
-func report(stdout io.Writer, names []string, r *verify.Result) error {
-	fmt.Fprintf(stdout, "%s\t%d documents\t%s\n%s\t%d documents\t%s\n", names[0], r.A.Documents, r.A, names[1], r.B.Documents, r.B)
-	if r.Equal() {
-		return nil
+// report prints the digests of both arguments, and what differs.
+func (c *serviceCall) report(r *verify.Result) error {
+	a, b := c.args[0], c.args[1]
+	if err := c.say("%s\t%d documents\t%s\n%s\t%d documents\t%s", a, r.A.Documents, r.A, b, r.B.Documents, r.B); err != nil || r.Equal() {
+		return err
 	}
 	for _, d := range r.Differences {
-		fmt.Fprintf(stdout, "%q: %s\n", d.Key, d.What)
+		if err := c.say("%q: %s", d.Key, d.What); err != nil {
+			return err
+		}
 	}
-	return exit.With(exit.Incomplete, fmt.Errorf("%s and %s differ", names[0], names[1]))
+	return failed(fmt.Errorf("%s and %s differ", a, b))
 }
 
 // verifying is the command at work.
 type verifying struct {
-	*cli.Command
+	*serviceCall
 	key      string
 	services []*connect.Service
 }
