@@ -1,0 +1,208 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-azsearch/azsearch/internal/wire"
+)
+
+var plains sync.Pool
+
+// plain writes JSON so that equal values are written equally: what encoding/json writes for the same value in maps,
+// without what is nothing. Digests that are kept somewhere depend on each byte of it. It makes no maps, since a backup
+// and a comparison take the digest of every document of an index, several times.
+type plain struct {
+	src     []byte // valid JSON
+	out     []byte
+	members []plainMember // of the objects around the current value
+	sorted  []byte
+}
+
+// plainMember is a member of an object in out, with its name and a comma behind it.
+type plainMember struct {
+	name       []byte
+	start, end int // the same if it is nothing
+}
+
+// value appends the value that begins at i, and returns where it ends. What is nothing is not appended.
+func (p *plain) value(i int) (end int, something bool) {
+	switch p.src[i] {
+	case '{':
+		return p.object(i, nil)
+	case '[':
+		return p.list(i)
+	case '"':
+		end, _ = wire.StringEnd(p.src, i+1)
+		p.text(p.src[i:end])
+		return end, true
+	case 't':
+		p.out = append(p.out, "true"...)
+		return i + 4, true
+	case 'f':
+		p.out = append(p.out, "false"...)
+		return i + 5, true
+	case 'n':
+		return i + 4, false
+	}
+	end, _ = wire.NumberEnd(p.src, i)
+	p.number(p.src[i:end])
+	return end, true
+}
+
+// list appends a list, whose elements keep their places.
+func (p *plain) list(i int) (end int, something bool) {
+	start := len(p.out)
+	p.out = append(p.out, '[')
+	for i = wire.Space(p.src, i+1); p.src[i] != ']'; {
+		if i, something = p.value(i); !something {
+			p.out = append(p.out, "null"...)
+		}
+		p.out = append(p.out, ',')
+		if i = wire.Space(p.src, i); p.src[i] == ',' {
+			i = wire.Space(p.src, i+1)
+		}
+	}
+	if len(p.out) == start+1 {
+		p.out = p.out[:start]
+		return i + 1, false
+	}
+	p.out[len(p.out)-1] = ']'
+	return i + 1, true
+}
+
+// object appends an object, of which it takes the members that are named, or all.
+func (p *plain) object(i int, only []string) (end int, something bool) {
+	start, first := len(p.out), len(p.members)
+	p.out = append(p.out, '{')
+	point := false
+	for i = wire.Space(p.src, i+1); p.src[i] != '}'; {
+		quoted := i
+		i, _ = wire.StringEnd(p.src, i+1)
+		m := plainMember{name: unquoted(p.src[quoted:i]), start: len(p.out)}
+		kept := len(only) == 0 || slices.Contains(only, string(m.name))
+		p.string(p.src[quoted:i])
+		p.out = append(p.out, ':')
+		value := len(p.out)
+		i, something = p.value(wire.Space(p.src, wire.Space(p.src, i)+1))
+		if string(m.name) == "type" {
+			point = kept && string(p.out[value:]) == `"Point"`
+		}
+		p.out = append(p.out, ',')
+		if !something || !kept || bytes.HasPrefix(m.name, []byte("@")) {
+			p.out = p.out[:m.start]
+		}
+		m.end = len(p.out)
+		p.members = append(p.members, m)
+		if i = wire.Space(p.src, i); p.src[i] == ',' {
+			i = wire.Space(p.src, i+1)
+		}
+	}
+	p.sort(p.members[first:], start+1, point)
+	p.members = p.members[:first]
+	if len(p.out) == start+1 {
+		p.out = p.out[:start]
+		return i + 1, false
+	}
+	p.out[len(p.out)-1] = '}'
+	return i + 1, true
+}
+
+// sort brings members of an object, which begin at start, into the order of their names. Of those with the same name the
+// last one counts. A point has no crs.
+func (p *plain) sort(members []plainMember, start int, point bool) {
+	slices.SortStableFunc(members, func(a, b plainMember) int { return bytes.Compare(a.name, b.name) })
+	p.sorted = p.sorted[:0]
+	for i, m := range members {
+		if i+1 < len(members) && bytes.Equal(members[i+1].name, m.name) || point && string(m.name) == "crs" {
+			continue
+		}
+		p.sorted = append(p.sorted, p.out[m.start:m.end]...)
+	}
+	p.out = append(p.out[:start], p.sorted...)
+}
+
+// text appends a string, or a time that it stands for.
+func (p *plain) text(quoted []byte) {
+	if len(quoted) > 20 && (quoted[5] == '-' || bytes.IndexByte(quoted, '\\') >= 0) {
+		s, _ := wire.Unquote(quoted)
+		if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+			p.out = append(p.out, '"')
+			p.out = t.UTC().Truncate(time.Millisecond).AppendFormat(p.out, time.RFC3339Nano)
+			p.out = append(p.out, '"')
+			return
+		}
+	}
+	p.string(quoted)
+}
+
+// string appends a string as encoding/json writes it.
+func (p *plain) string(quoted []byte) {
+	ascii := true
+	for _, c := range quoted {
+		if c == '\\' || c == '<' || c == '>' || c == '&' {
+			p.escape(quoted)
+			return
+		}
+		ascii = ascii && c < utf8.RuneSelf
+	}
+	if !ascii && (!utf8.Valid(quoted) || bytes.Contains(quoted, []byte("\u2028")) || bytes.Contains(quoted, []byte("\u2029"))) {
+		p.escape(quoted)
+		return
+	}
+	p.out = append(p.out, quoted...)
+}
+
+func (p *plain) escape(quoted []byte) {
+	s, _ := wire.Unquote(quoted)
+	text, _ := json.Marshal(s) // a string
+	p.out = append(p.out, text...)
+}
+
+// unquoted returns what a name stands for.
+func unquoted(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
+		return quoted[1 : len(quoted)-1]
+	}
+	s, _ := wire.Unquote(quoted)
+	return []byte(s)
+}
+
+// number appends a number as a float64, or as it is where that would change it.
+func (p *plain) number(n []byte) {
+	if isSmallInteger(n) {
+		p.out = append(p.out, n...)
+		return
+	}
+	f, err := strconv.ParseFloat(string(n), 64)
+	switch {
+	case err != nil, isLargeInteger(string(n), f):
+		p.out = append(p.out, n...)
+	case f == 0:
+		p.out = append(p.out, '0') // not -0
+	default:
+		p.out = strconv.AppendFloat(p.out, f, 'g', -1, 64)
+	}
+}
+
+// isSmallInteger reports whether a number is written as a float64 is, by up to six digits.
+func isSmallInteger(n []byte) bool {
+	for _, c := range n {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(n) <= 6
+}
+
+// isLargeInteger reports whether a number is an integer that float64 would change. One that is how a float64 is
+// written, with zeros for the digits that it does not have, is not: that is what becomes of a float64 in JSON.
+func isLargeInteger(n string, f float64) bool {
+	_, err := strconv.ParseInt(n, 10, 64)
+	return err == nil && strconv.FormatFloat(f, 'f', -1, 64) != n
+}
