@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
@@ -17,6 +19,12 @@ import (
 // documents use it. When there is an error, doc is the zero document. Values that read their own
 // JSON (UnmarshalJSON) are left to do so.
 func DecodeDocument[T any](b []byte, doc *T) error {
+	if raw, ok := any(doc).(*json.RawMessage); ok {
+		if _, ok := wire.Check(b); ok { // json.Unmarshal would read it three times
+			*raw = append((*raw)[:0], bytes.TrimSpace(b)...)
+			return nil
+		}
+	}
 	err := json.Unmarshal(b, doc)
 	if mismatch := (*json.UnmarshalTypeError)(nil); errors.As(err, &mismatch) && mismatch.Value == "string" && isFloatKind(mismatch.Type.Kind()) {
 		if plain, floats := withoutSpecial(b, reflect.TypeFor[T](), nil); len(floats) > 0 {

@@ -132,7 +132,7 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 	if err != nil {
 		return nil, err
 	}
-	reply, err := runtime.Payload(resp)
+	reply, err := payload(resp)
 	if err != nil {
 		return nil, call.wrap(malformed(err, resp))
 	}
@@ -146,8 +146,8 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 // has models.ErrMalformedReply in its chain unless it is about a document that
 // does not fit into its Go type.
 //
-// What json.Unmarshal does before it calls UnmarshalJSON takes as long again as
-// json.Valid, which is enough.
+// What json.Unmarshal does before it calls UnmarshalJSON takes longer than
+// wire.Check, which is enough.
 func decodeQueryReply(reply []byte, v json.Unmarshaler) error {
 	reply, err := object(reply)
 	if err != nil {

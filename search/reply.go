@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -133,13 +135,33 @@ func (wholeReplies) Do(req *policy.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode >= http.StatusMultipleChoices || !req.OperationValue(&whole) {
 		return resp, err
 	}
-	body, err := io.ReadAll(resp.Body)
+	var body bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n < maxReplyBytes {
+		body.Grow(int(n) + bytes.MinRead)
+	}
+	_, err = body.ReadFrom(resp.Body)
 	_ = resp.Body.Close()
 	if err != nil {
-		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, len(body), err)
+		return nil, fmt.Errorf("%w: it breaks off after %d bytes: %w", models.ErrMalformedReply, body.Len(), err)
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = readReply{bytes.NewReader(body.Bytes()), body.Bytes()}
 	return resp, nil
+}
+
+// readReply is the body of a reply that wholeReplies has read.
+type readReply struct {
+	*bytes.Reader
+	all []byte
+}
+
+func (readReply) Close() error { return nil }
+
+// payload is runtime.Payload without a copy of what wholeReplies has read, which stays as if nobody had read it.
+func payload(resp *http.Response) ([]byte, error) {
+	if whole, ok := resp.Body.(readReply); ok {
+		return whole.all, nil
+	}
+	return runtime.Payload(resp)
 }
 
 // bounded is a body that fails instead of filling the memory.
@@ -209,6 +231,7 @@ func malformed(cause error, resp *http.Response) error {
 func object(body []byte) ([]byte, error) {
 	body = bytes.TrimSpace(trimBOM(body))
 	problem := ""
+	_, valid := wire.Check(body)
 	switch {
 	case len(body) == 0:
 		problem = "it is empty"
@@ -216,7 +239,7 @@ func object(body []byte) ([]byte, error) {
 		problem = "it is a page of HTML"
 	case string(body) == "null":
 		problem = "it is null"
-	case !json.Valid(body):
+	case !valid:
 		problem = "it is not JSON, or breaks off"
 	case body[0] != '{':
 		problem = "it is JSON, but not an object"

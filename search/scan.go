@@ -115,7 +115,9 @@ func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T,
 				return
 			}
 			var doc T
-			if err := models.DecodeDocument(found.json, &doc); err != nil {
+			if raw, ok := any(&doc).(*json.RawMessage); ok {
+				*raw = found.json
+			} else if err := models.DecodeDocument(found.json, &doc); err != nil {
 				yield(zero, s.call.wrap(fmt.Errorf("the document with the key %q does not fit into %T: %w", found.key, zero, withoutValue(err))))
 				return
 			}
