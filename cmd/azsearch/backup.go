@@ -23,13 +23,13 @@ again after an interruption or a crash, and it continues.
 
    azsearch backup nightly
    azsearch backup -index 'hotels*' -index rooms nightly
-   azsearch backup -in-flight 16 -passes 1 nightly
+   azsearch backup -in-flight 4 -passes 1 nightly
 
 Exit codes: 0 everything that was not said to be left out is in DIR; 1 not all documents can be reached,
 or a definition changed meanwhile; 2 usage; 3 the service; 130 interrupted.`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "index", Usage: "take the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 8},
+			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 16},
 			&cli.IntFlag{Name: "passes", Usage: "`N` 2 reads every range again, and writes it again if it has changed; 1 does not", Value: 2},
 			&cli.BoolFlag{Name: "partial", Usage: "also where not all documents can be reached"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},

@@ -46,7 +46,7 @@ Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected
 			&cli.StringFlag{Name: "filter", Usage: "copy the documents that meet the OData `EXPRESSION`"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each document by the results of the jq `EXPRESSION`"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "also into an index that has documents"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys, and send as many requests, at once", Value: 8},
+			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys, and send as many requests, at once", Value: 16},
 			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		),
@@ -191,7 +191,7 @@ func (l *copying) documents(ctx context.Context) error {
 	began := time.Now()
 	stop := progress(l.stderr, l.Bool("quiet"), func() string { return share(out.Completed.Load(), 0, "copied", began) })
 	reading := keyrange.Whole(ctx)
-	err = keyrange.Each(reading, l.Int("in-flight"), l.from.Split(reading, keyrange.Range{}, 10_000), func(ctx context.Context, r keyrange.Range) error {
+	err = keyrange.Each(reading, l.Int("in-flight"), l.from.Split(reading, keyrange.Range{}, keyrange.Size), func(ctx context.Context, r keyrange.Range) error {
 		for document, err := range l.from.Documents(ctx, r) {
 			if err != nil {
 				return connect.Failed(err)

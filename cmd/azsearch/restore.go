@@ -28,7 +28,7 @@ Exit codes: 0 everything is there, and equal by digests; 1 documents were reject
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "index", Usage: "bring back the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace definitions that differ, and add documents to those of an index"},
-			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests at once", Value: 8},
+			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests at once", Value: 16},
 			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		},

@@ -36,7 +36,7 @@ Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 th
 		Flags: append(connect.ToFlags("B"),
 			&cli.StringFlag{Name: "index", Usage: "the index `NAME` of a backup that has several; by default that of the other side"},
 			&cli.StringFlag{Name: "key", Usage: "`FIELD` with the key, for two files; by default the key field of the index or backup"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 8},
+			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 16},
 		),
 	}, 2, 2, func(ctx context.Context, c *serviceCall) (err error) {
 		if err := c.between("in-flight", 1, 1000); err != nil {

@@ -61,7 +61,7 @@ type Options struct {
 	InFlight  int      // ranges that are read at once
 	Passes    int      // 1 or 2
 	Partial   bool     // go on where not all documents can be reached
-	RangeSize int      // documents; 0: 10 000
+	RangeSize int      // documents; 0: keyrange.Size
 	Say       func(format string, args ...any)
 }
 
@@ -90,7 +90,7 @@ type source struct {
 func Begin(ctx context.Context, o Options) (_ *Backup, err error) {
 	b := &Backup{Options: o}
 	if b.RangeSize == 0 {
-		b.RangeSize = 10_000
+		b.RangeSize = keyrange.Size
 	}
 	if err := b.free(); err != nil {
 		return nil, err

@@ -340,7 +340,8 @@ type packer struct {
 func newPacker(w io.Writer) *packer {
 	p, _ := packers.Get().(*packer)
 	if p == nil {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		// A window of 4 MB, the default, would be 8 MB of memory for each range that is read.
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
 		if err != nil {
 			panic(err) // the options are right
 		}
@@ -380,7 +381,7 @@ func (m *Manifest) Documents(dir string, x *Index, f *File) iter.Seq2[json.RawMe
 			return
 		}
 		defer file.Close()
-		z, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+		z, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			yield(nil, err)
 			return

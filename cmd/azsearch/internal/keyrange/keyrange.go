@@ -6,6 +6,7 @@ package keyrange
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -147,32 +148,54 @@ func (x *Index) within(r Range) search.Filter {
 	return f
 }
 
-// Split divides a range into ranges of about size documents, each found by one query as the caller takes it. What is
-// added and deleted meanwhile changes how many documents they have, and not that each key is in one of them.
+// Size is how many documents a range has by default: five pages of Scan, which begin with the last document of the page
+// before. With one more the last page would be full, and another one asked for.
+const Size = 5 * 999
+
+// splitAhead is how many ranges Split looks for at once. The service skips that many times their size, at most 100 000.
+const splitAhead = 8
+
+// Split divides a range into ranges of about size documents, each found by one query as the caller takes it, or soon
+// before. What is added and deleted meanwhile changes how many documents they have, and not that each key is in one of
+// them.
 func (x *Index) Split(ctx context.Context, r Range, size int) iter.Seq2[Range, error] {
 	return func(yield func(Range, error) bool) {
-		for x.Unscannable == "" {
+		for more := x.Unscannable == ""; more; {
 			through, err := x.next(ctx, r, size)
 			if err != nil {
 				yield(r, err)
 				return
 			}
-			if through == "" {
-				break
+			for _, key := range through {
+				if more = key != ""; !more || key <= r.After {
+					break // behind the last document, or some came or went meanwhile
+				}
+				if !yield(Range{r.After, key}, nil) || key == r.Through {
+					return
+				}
+				r.After = key
 			}
-			if !yield(Range{r.After, through}, nil) || through == r.Through {
-				return
-			}
-			r.After = through
 		}
 		yield(r, nil)
 	}
 }
 
-// next returns the key of the document at the place size of a range, "" if there is none.
-func (x *Index) next(ctx context.Context, r Range, size int) (string, error) {
+// next returns the keys of the documents at the places size, 2·size and so on of a range, "" where there is none.
+func (x *Index) next(ctx context.Context, r Range, size int) (keys []string, err error) {
+	keys = make([]string, splitAhead)
+	errs := make([]error, splitAhead)
+	var asking sync.WaitGroup
+	for i := range keys {
+		asking.Go(func() { keys[i], errs[i] = x.at(ctx, r, (i+1)*size-1) })
+	}
+	asking.Wait()
+	return keys, errors.Join(errs...)
+}
+
+// at returns the key of the document that has skip others of a range before it, "" if there is none.
+func (x *Index) at(ctx context.Context, r Range, skip int) (string, error) {
 	for found, err := range search.Search[json.RawMessage](ctx, x.Client, "", &search.SearchOptions{
-		Filter: x.within(r), OrderBy: []string{x.key.Name}, Select: []string{x.key.Name}, Top: new(1), Skip: size - 1,
+		Filter: x.within(r), OrderBy: []string{x.key.Name}, Select: []string{x.key.Name}, Top: new(1), Skip: skip,
 	}) {
 		if err != nil {
 			return "", err

@@ -21,13 +21,10 @@ type Index struct {
 	InFlight int
 }
 
-// rangeSize is how many documents a range has.
-const rangeSize = 10_000
-
 // Each implements Side.
 func (x Index) Each(ctx context.Context, yield func(json.RawMessage) error) error {
 	ctx = keyrange.Whole(ctx)
-	return keyrange.Each(ctx, x.InFlight, x.Split(ctx, keyrange.Range{}, rangeSize), func(ctx context.Context, r keyrange.Range) error {
+	return keyrange.Each(ctx, x.InFlight, x.Split(ctx, keyrange.Range{}, keyrange.Size), func(ctx context.Context, r keyrange.Range) error {
 		return all(x.Documents(ctx, r), yield)
 	})
 }
