@@ -1,5 +1,6 @@
-// Package backup measures azsearch backup against reading the same index page by page, one after the other, from a
-// service that takes 50 ms for each request. The service is in this process, so both share the processor with it.
+// Package backup measures azsearch backup and restore against reading and writing the same index page by page, one after
+// the other, with a service that takes 50 ms for each request. The service is in this process, so both share the
+// processor with it.
 //
 //	go run . backup -docs 1000000
 package backup
@@ -9,154 +10,179 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
+	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/search"
 )
 
 // Command fails if a document is missing; a target that is missed is marked.
 var Command = cli.Command{
 	Name:  "backup",
-	About: "azsearch backup, compared with reading page by page",
+	About: "azsearch backup and restore, compared with page by page",
 	Run:   run,
 }
 
 const target = 8 // times as fast as page by page
 
-const definition = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"name","type":"Edm.String"},{"name":"description","type":"Edm.String"}]}`
+type bench struct {
+	folder, program     string
+	documents, inFlight int
+	latency             time.Duration
+
+	rows    []string // in their order
+	seconds map[string][]float64
+	cpu     map[string][]float64
+	rss     map[string]int64
+}
 
 func run(ctx context.Context, args []string, s cli.Streams) error {
-	var documents, inFlight int
-	var latency time.Duration
+	b := &bench{seconds: map[string][]float64{}, cpu: map[string][]float64{}, rss: map[string]int64{}}
+	var rounds int
 	set := cli.Flags("backup", s)
-	set.IntVar(&documents, "docs", 200_000, "`documents` in the index")
-	set.IntVar(&inFlight, "in-flight", 16, "`ranges` that azsearch reads at once")
-	set.DurationVar(&latency, "latency", 50*time.Millisecond, "`time` that a request takes")
+	set.IntVar(&b.documents, "docs", 200_000, "`documents` in the index, of 650 bytes")
+	set.IntVar(&rounds, "rounds", 5, "`rounds` in which each has a turn")
+	set.IntVar(&b.inFlight, "in-flight", 16, "`requests` that azsearch makes at once")
+	set.DurationVar(&b.latency, "latency", 50*time.Millisecond, "`time` that a request takes")
 	if err := cli.Parse(set, args, nil); err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "backup")
-	if err != nil {
+	var err error
+	if b.folder, err = os.MkdirTemp("", "backup"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
-	program := filepath.Join(folder, "azsearch")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", program, "./cmd/azsearch").CombinedOutput(); err != nil {
+	defer os.RemoveAll(b.folder)
+	b.program = filepath.Join(b.folder, "azsearch")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", b.program, "./cmd/azsearch").CombinedOutput(); err != nil {
 		return fmt.Errorf("building azsearch: %w: %s", err, out)
 	}
-	service := httptest.NewServer(&index{documents, latency})
-	defer service.Close()
-
-	client, err := search.NewClientWithKey(service.URL, "hotels", azcore.NewKeyCredential("key"), nil)
-	if err != nil {
-		return err
-	}
-	began, n := time.Now(), 0
-	for _, err := range search.Scan[json.RawMessage](ctx, client, &search.ScanOptions{KeyField: "id"}) {
-		if err != nil {
+	for range rounds {
+		if err := b.round(ctx); err != nil {
 			return err
 		}
-		n++
 	}
-	if n != documents {
-		return fmt.Errorf("page by page returned %d documents, want %d", n, documents)
-	}
-	anchor := time.Since(began)
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "\tseconds\tdocuments/s\ttimes as fast\ttarget\t\npage by page\t%.1f\t%.0f\t1.0\t\t\n", anchor.Seconds(), float64(n)/anchor.Seconds())
-	for _, passes := range []string{"1", "2"} {
-		cmd := exec.CommandContext(ctx, program, "backup", "-quiet", "-in-flight", strconv.Itoa(inFlight), "-passes", passes, filepath.Join(folder, passes))
-		cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+service.URL, "AZURE_SEARCH_API_KEY=key")
-		began := time.Now()
-		out, err := cmd.CombinedOutput()
-		if err == nil && !strings.Contains(string(out), fmt.Sprintf("\t%d documents\t", documents)) {
-			err = errors.New("documents are missing")
+	fmt.Fprintln(table, "\tseconds\tof them CPU\tdocuments/s\ttimes as fast\ttarget\tmemory MB\t")
+	for _, name := range b.rows {
+		seconds := measure.Median(b.seconds[name])
+		fmt.Fprintf(table, "%s\t%.1f\t", name, seconds)
+		anchor := "read page by page"
+		if strings.HasPrefix(name, "restore") {
+			anchor = "write page by page"
 		}
-		if err != nil {
-			return fmt.Errorf("azsearch backup: %w: %s", err, out)
+		if strings.HasSuffix(name, "page") {
+			fmt.Fprintf(table, "\t%.0f\t1.0\t\t\t\n", float64(b.documents)/seconds)
+			continue
 		}
-		took, mark := time.Since(began), ""
-		times := anchor.Seconds() / took.Seconds()
-		if times < target {
-			mark = " missed"
-		}
-		fmt.Fprintf(table, "backup, passes: %s\t%.1f\t%.0f\t%.1f\t%d%s\t\n", passes, took.Seconds(), float64(n)/took.Seconds(), times, target, mark)
+		times := measure.Median(b.seconds[anchor]) / seconds
+		mark := map[bool]string{true: " missed"}[times < target]
+		fmt.Fprintf(table, "%.1f\t%.0f\t%.1f\t%d%s\t%s\t\n", measure.Median(b.cpu[name]), float64(b.documents)/seconds, times, target, mark, measure.Megabytes(b.rss[name]))
 	}
 	return table.Flush()
 }
 
-// index is a service with one index, of documents with the keys 00000000, 00000001 and so on.
-type index struct {
-	documents int
-	latency   time.Duration
+func (b *bench) took(row string, d time.Duration) {
+	if b.seconds[row] == nil {
+		b.rows = append(b.rows, row)
+	}
+	b.seconds[row] = append(b.seconds[row], d.Seconds())
 }
 
-var condition = regexp.MustCompile(`id (g[te]|le) '([^']*)'`)
-
-func (x *index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	time.Sleep(x.latency)
-	w.Header().Set("Content-Type", "application/json")
-	switch path := r.URL.Path; {
-	case path == "/indexes":
-		fmt.Fprintf(w, `{"value":[%s]}`, definition)
-	case path == "/indexes('hotels')":
-		fmt.Fprint(w, definition)
-	case strings.HasSuffix(path, "/$count"):
-		fmt.Fprint(w, x.documents)
-	case strings.HasSuffix(path, "/docs/search.post.search"):
-		x.search(w, r)
-	default:
-		fmt.Fprint(w, `{"value":[]}`)
+// round gives each a turn.
+func (b *bench) round(ctx context.Context) error {
+	full := httptest.NewServer(newIndex(b.documents, b.latency, true))
+	defer full.Close()
+	client, err := search.NewClientWithKey(full.URL, "hotels", azcore.NewKeyCredential("key"), nil)
+	if err != nil {
+		return err
 	}
+	began := time.Now()
+	page := make([]json.RawMessage, 0, 1000)
+	var writing time.Duration
+	empty := newIndex(b.documents, b.latency, false)
+	target := httptest.NewServer(empty)
+	defer target.Close()
+	writer, err := search.NewClientWithKey(target.URL, "hotels", azcore.NewKeyCredential("key"), nil)
+	if err != nil {
+		return err
+	}
+	write := func() error {
+		began := time.Now()
+		_, err := search.UploadDocuments(ctx, writer, page, nil)
+		writing += time.Since(began)
+		page = page[:0]
+		return err
+	}
+	for document, err := range search.Scan[json.RawMessage](ctx, client, &search.ScanOptions{KeyField: "id"}) {
+		if err != nil {
+			return err
+		}
+		if page = append(page, document); len(page) == cap(page) {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(page) > 0 {
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	if n := empty.has.Load(); n != int64(b.documents) {
+		return fmt.Errorf("page by page returned %d documents, want %d", n, b.documents)
+	}
+	b.took("read page by page", time.Since(began)-writing)
+	says := fmt.Sprintf("\t%d documents\t", b.documents)
+	var dir string
+	for _, passes := range []string{"1", "2"} {
+		dir = filepath.Join(b.folder, passes)
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		if err := b.azsearch(ctx, "backup, passes: "+passes, full.URL, says, "backup", "-quiet", "-in-flight", strconv.Itoa(b.inFlight), "-passes", passes, dir); err != nil {
+			return err
+		}
+	}
+	b.took("write page by page", writing)
+	back := newIndex(b.documents, b.latency, false)
+	restored := httptest.NewServer(back)
+	defer restored.Close()
+	if err := b.azsearch(ctx, "restore, and compare", restored.URL, "the same as in the backup", "restore", "-quiet", "-in-flight", strconv.Itoa(b.inFlight), dir); err != nil {
+		return err
+	}
+	if n := back.has.Load(); n != int64(b.documents) {
+		return fmt.Errorf("restore wrote %d documents, want %d", n, b.documents)
+	}
+	return nil
 }
 
-func (x *index) search(w http.ResponseWriter, r *http.Request) {
-	var query struct {
-		Filter, Select string
-		Skip, Top      int
+// azsearch runs a command, which must print something.
+func (b *bench) azsearch(ctx context.Context, row, endpoint, says string, args ...string) error {
+	cmd := exec.CommandContext(ctx, b.program, args...)
+	cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+endpoint, "AZURE_SEARCH_API_KEY=key")
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	b.took(row, time.Since(began))
+	if err == nil && !strings.Contains(string(out), says) {
+		err = errors.New("documents are missing")
 	}
-	if err := json.NewDecoder(r.Body).Decode(&query); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	if err != nil {
+		return fmt.Errorf("azsearch %s: %w: %s", args[0], err, out)
 	}
-	first, behind := 0, x.documents
-	for _, c := range condition.FindAllStringSubmatch(query.Filter, -1) {
-		key, _ := strconv.Atoi(c[2])
-		switch c[1] {
-		case "ge":
-			first = key
-		case "gt":
-			first = key + 1
-		case "le":
-			behind = key + 1
-		}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		b.rss[row] = max(b.rss[row], usage.Maxrss<<10)
+		b.cpu[row] = append(b.cpu[row], cmd.ProcessState.UserTime().Seconds()+cmd.ProcessState.SystemTime().Seconds())
 	}
-	first += query.Skip
-	behind = min(behind, first+query.Top)
-	b := []byte(`{"value":[`)
-	for i := first; i < behind; i++ {
-		if i > first {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, `{"@search.score":1,"id":"%08d"`, i)
-		if query.Select != "id" {
-			b = append(append(append(b, `,"name":"Hotel","description":"`...), description...), '"')
-		}
-		b = append(b, '}')
-	}
-	_, _ = w.Write(append(b, `]}`...))
+	return nil
 }
-
-var description = strings.Repeat("close to the river and quiet at night ", 16)
