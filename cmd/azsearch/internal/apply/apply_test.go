@@ -197,6 +197,29 @@ func TestPlanThatIsRefusedInPartChangesNothing(t *testing.T) {
 	assert.Equal(t, "a, b", strings.Join(cities.Synonyms, "\n"))
 }
 
+func TestChangeOfOthersAfterThePlanIsNotOverwritten(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"synonymmaps/cities.json": {`"a, b"`, `"a, b, c"`},
+		"indexes/hotels-1.json":   {`{"name":"stars"`, `{"name":"city","type":"Edm.String"},{"name":"stars"`},
+		"aliases/hotels.json":     {`"hotels-1"`, `"other"`},
+		"datasources/rooms.json":  {`{"name":"c"}`, `{"name":"d"}`},
+		"skillsets/k.json":        {`{"name":"k"`, `{"name":"k","description":"x"`},
+		"indexers/feed.json":      {`{"name":"feed"`, `{"name":"feed","description":"x"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := applied(t)
+			files := map[string]string{"indexes/other.json": strings.Replace(everything["indexes/hotels-1.json"], "hotels-1", "other", 1)}
+			require.NoError(t, planOf(t, written(t, t.TempDir(), files), service).Run(t.Context(), service, Permissions{}, func(*Step) {}))
+			files[name] = strings.Replace(everything[name], change[0], change[1], 1)
+			first, second := planOf(t, written(t, t.TempDir(), files), service), planOf(t, written(t, t.TempDir(), files), service)
+			require.NoError(t, first.Run(t.Context(), service, Permissions{}, func(*Step) {}))
+			err := second.Run(t.Context(), service, Permissions{}, func(*Step) { t.Error("a step was done") })
+			assert.ErrorContains(t, err, "0 of 1 definitions are applied")
+			assert.ErrorContains(t, err, "after the plan was made")
+		})
+	}
+}
+
 func TestDowntimeIsAskedFor(t *testing.T) {
 	service := applied(t)
 	files := written(t, t.TempDir(), map[string]string{"indexes/hotels-1.json": strings.TrimSuffix(everything["indexes/hotels-1.json"], "}") +

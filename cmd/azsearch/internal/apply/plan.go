@@ -42,6 +42,7 @@ type Step struct {
 	Changes  []Change `json:"changes"`
 
 	definition *definitions.Definition
+	etag       string // of what the plan was made from
 }
 
 // String names the definition.
@@ -96,6 +97,7 @@ func New(files, live definitions.Set, variables Variables, rewriteSecrets bool) 
 			step.Create = true
 			step.Changes = []Change{{Cost: InPlace, Reason: "it does not exist"}}
 		} else {
+			step.etag = before.ETag
 			hidden, _ := before.Expand(func(string) (string, bool) { return redacted, true })
 			changes, err := diff(d.Kind, hidden, after)
 			if err != nil {

@@ -1,10 +1,12 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
@@ -52,22 +54,33 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, may Permission
 	return nil
 }
 
+// step creates a definition, or changes the version that the plan was made from.
 func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step, may Permissions) error {
 	content, err := s.definition.Expand(p.variables)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case s.Create:
+	}
+	if s.Create {
 		return s.definition.Kind.Create(ctx, service, content)
-	case s.definition.Kind == definitions.Indexes:
+	}
+	if s.etag != "" { // with one the client sends it in If-Match
+		etag, _ := json.Marshal(s.etag) // a string
+		content = slices.Concat([]byte(`{"@odata.etag":`), etag, []byte(","), bytes.TrimSpace(content)[1:])
+	}
+	if s.definition.Kind == definitions.Indexes {
 		var index models.SearchIndex
 		if err := json.Unmarshal(content, &index); err != nil {
 			return err
 		}
 		_, err = service.CreateOrUpdateIndex(ctx, index, &search.CreateOrUpdateIndexOptions{AllowIndexDowntime: may.Downtime})
-		return connect.Failed(err)
+		err = connect.Failed(err)
+	} else {
+		err = s.definition.Kind.Put(ctx, service, content)
 	}
-	return s.definition.Kind.Put(ctx, service, content)
+	if errors.Is(err, search.ErrPreconditionFailed) {
+		return exit.With(exit.Incomplete, errors.New("it was changed or deleted at the service after the plan was made, and is left alone"))
+	}
+	return err
 }
 
 // masked hides the values of variables in what the service says about them.

@@ -34,6 +34,7 @@ type Definition struct {
 	Kind    *Kind
 	Name    string
 	JSON    json.RawMessage // without its ETag, with placeholders for its secrets, indented
+	ETag    string          // of the version that was read from a service
 	Secrets []Secret        // that were left out
 }
 
@@ -180,7 +181,10 @@ func parse(k *Kind, content []byte) (Definition, error) {
 		if wire.Quotes(name, "name") {
 			d.Name, _ = wire.Unquote(value)
 		}
-		if text, _ := wire.Unquote(name); !strings.HasPrefix(text, "@odata.etag") && text != "@odata.context" {
+		switch text, _ := wire.Unquote(name); {
+		case text == "@odata.etag":
+			d.ETag, _ = wire.Unquote(value)
+		case !strings.HasPrefix(text, "@odata.etag") && text != "@odata.context":
 			members = append(append(append(append(members, ','), name...), ':'), value...)
 		}
 		return true
