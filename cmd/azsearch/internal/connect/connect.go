@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/urfave/cli/v3"
 
@@ -69,6 +70,7 @@ func Open(c *cli.Command) (*Service, error) {
 
 func open(endpoint, key string) (*Service, error) {
 	opts := &search.ClientOptions{}
+	opts.PerRetryPolicies = []policy.Policy{&queries{}}
 	switch endpoint {
 	case "":
 		return nil, fmt.Errorf("no service is named: set %s or use -endpoint URL; -endpoint emulator tries a command without a service", EndpointVariable)
