@@ -105,6 +105,28 @@ func TestVerifySession(t *testing.T) {
 	}
 }
 
+// TestRestoreSession brings a backup back, changed by an expression.
+func TestRestoreSession(t *testing.T) {
+	e, other := startEmulator(t, "-quiet"), startEmulator(t, "-quiet")
+	s := newSession(t, e.url, map[string]string{"hotels.json": hotelFields, "a.jsonl": hotelLines(100)})
+	require.Zero(t, s.run("load", "-create", "hotels.json", "-quiet", "a.jsonl").code)
+	require.Zero(t, s.run("backup", "dir").code)
+	s.url = other.url
+	status, _, body := other.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, strings.Replace(hotelFields, `"name":"name"`, `"name":"title"`, 1))
+	require.Equal(t, http.StatusCreated, status, body)
+	got := s.run("restore", "dir")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "exists and differs")
+	got = s.run("restore", "-jq", "{id, title: .name} | select(.id != \"17\")", "dir")
+	require.Zero(t, got.code, got.stderr)
+	_, _, body = other.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs('16')", searchtest.AdminKey, "")
+	assert.Contains(t, body, `"title":"Hotel 16"`)
+	_, _, body = other.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs/$count", searchtest.AdminKey, "")
+	assert.Equal(t, "99", strings.TrimPrefix(body, "\ufeff"))
+	got = s.run("restore", "-jq", ".[", "dir")
+	assert.Equal(t, 2, got.code)
+}
+
 func TestBackupRefusesWhatCannotWorkInOneLine(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)

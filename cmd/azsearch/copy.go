@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"os"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/ledger"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
 	"github.com/go-azsearch/azsearch/models"
@@ -37,6 +39,7 @@ must be empty. Both are compared by digests at the end, unless -jq changes the d
 
    azsearch copy hotels hotels-copy
    azsearch copy -to-endpoint https://other.search.windows.net hotels hotels
+   azsearch copy -resume state hotels hotels-copy
    azsearch copy -create new.json -jq 'del(.rating)' -filter 'stars ge 3' hotels hotels-v2
 
 Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected or differ;
@@ -45,6 +48,7 @@ Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected
 			&cli.StringFlag{Name: "create", Usage: "create TO by the definition in `FILE` if it does not exist"},
 			&cli.StringFlag{Name: "filter", Usage: "copy the documents that meet the OData `EXPRESSION`"},
 			&cli.StringFlag{Name: "jq", Usage: "replace each document by the results of the jq `EXPRESSION`"},
+			&cli.StringFlag{Name: "resume", Usage: "note in `FILE` what is copied, and continue there after an interruption or a crash"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "also into an index that has documents"},
 			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys, and send as many requests, at once", Value: 16},
 			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
@@ -53,7 +57,8 @@ Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected
 	}, 2, 2, func(ctx context.Context, c *serviceCall) error {
 		err := (&copying{serviceCall: c}).run(ctx)
 		if err != nil && ctx.Err() != nil {
-			return exit.With(exit.Interrupted, errors.New("interrupted; run it again with -overwrite"))
+			how := map[bool]string{true: "with -overwrite", false: "to continue"}[c.String("resume") == ""]
+			return exit.With(exit.Interrupted, fmt.Errorf("interrupted; run it again %s", how))
 		}
 		return err
 	})
@@ -65,6 +70,7 @@ type copying struct {
 	jq   *jqfilter.Filter // or nil
 	from *keyrange.Index
 	to   *keyrange.Index
+	done *ledger.Ledger // of -resume, or nil
 	read atomic.Int64
 }
 
@@ -72,10 +78,8 @@ func (l *copying) run(ctx context.Context) (err error) {
 	if err := l.between("in-flight", 1, 1000); err != nil {
 		return err
 	}
-	if expression := l.String("jq"); expression != "" {
-		if l.jq, err = jqfilter.New(expression); err != nil {
-			return err
-		}
+	if l.jq, err = jqfilter.New(l.String("jq")); err != nil {
+		return err
 	}
 	target := l.service
 	if l.String("to-endpoint") != "" {
@@ -84,11 +88,22 @@ func (l *copying) run(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, target.Close()) }()
 	}
+	if path := l.String("resume"); path != "" {
+		job := fmt.Sprintf("%q", []string{"copy", l.service.Endpoint(), l.args[0], target.Endpoint(), l.args[1], l.String("filter"), l.jq.String()})
+		if l.done, err = ledger.Open(path, job); err != nil {
+			return err
+		}
+	}
 	if err := l.open(ctx, target); err != nil {
 		return err
 	}
 	if err := l.documents(ctx); err != nil {
 		return err
+	}
+	if l.done != nil {
+		if err := errors.Join(l.done.Close(), l.done.Remove()); err != nil {
+			return err
+		}
 	}
 	if l.jq != nil {
 		return nil
@@ -157,7 +172,10 @@ func (l *copying) open(ctx context.Context, target *connect.Service) error {
 	if err != nil {
 		return connect.Failed(err)
 	}
-	if n > 0 && !l.Bool("overwrite") {
+	if n == 0 && l.done != nil {
+		clear(l.done.Done) // of an index that is gone
+	}
+	if n > 0 && !l.Bool("overwrite") && (l.done == nil || !l.done.Resumed) {
 		return fmt.Errorf("index %s has %s documents; nothing was copied; -overwrite adds to them", to, humanize.Comma(n))
 	}
 	return nil
@@ -184,6 +202,16 @@ func (l *copying) fits(from, to *definitions.Definition) error {
 
 // documents reads and sends, and says how many there were.
 func (l *copying) documents(ctx context.Context) error {
+	gaps, err := []keyrange.Range{{}}, error(nil)
+	note, noted := func(keyrange.Range) {}, func() error { return nil }
+	if l.done != nil {
+		if gaps, err = l.left(); err != nil {
+			return err
+		}
+		var finished chan<- string
+		finished, noted = l.done.Noting()
+		note = func(r keyrange.Range) { finished <- fmt.Sprintf("%q %q", r.After, r.Through) }
+	}
 	out, err := sink.Open(ctx, l.to.Client, l.Int("in-flight"), l.Duration("patience"))
 	if err != nil {
 		return err
@@ -191,16 +219,18 @@ func (l *copying) documents(ctx context.Context) error {
 	began := time.Now()
 	stop := progress(l.stderr, l.Bool("quiet"), func() string { return share(out.Completed.Load(), 0, "copied", began) })
 	reading := keyrange.Whole(ctx)
-	err = keyrange.Each(reading, l.Int("in-flight"), l.from.Split(reading, keyrange.Range{}, keyrange.Size), func(ctx context.Context, r keyrange.Range) error {
+	err = keyrange.Each(reading, l.Int("in-flight"), l.ranges(reading, gaps), func(ctx context.Context, r keyrange.Range) error {
+		part := out.Part(func() { note(r) })
 		for document, err := range l.from.Documents(ctx, r) {
 			if err != nil {
 				return connect.Failed(err)
 			}
 			l.read.Add(1)
-			if err := l.send(ctx, out, document); err != nil {
+			if err := l.send(ctx, part, document); err != nil {
 				return failed(err)
 			}
 		}
+		part.End()
 		return nil
 	})
 	closed := out.Close()
@@ -208,20 +238,50 @@ func (l *copying) documents(ctx context.Context) error {
 	if err == nil {
 		err = closed
 	}
+	err = errors.Join(err, noted())
 	if err == nil && !l.Bool("quiet") {
 		l.note("%s documents of %s are in %s", humanize.Comma(out.Completed.Load()), humanize.Comma(l.read.Load()), l.args[1])
 	}
 	return err
 }
 
+// left returns what is not copied yet by the file of -resume.
+func (l *copying) left() ([]keyrange.Range, error) {
+	var done []keyrange.Range
+	for line := range l.done.Done {
+		var r keyrange.Range
+		if _, err := fmt.Sscanf(line, "%q %q", &r.After, &r.Through); err != nil {
+			return nil, fmt.Errorf("%s: %q is not a range of keys: %w", l.String("resume"), line, err)
+		}
+		done = append(done, r)
+	}
+	if done != nil {
+		l.note("continuing: %d ranges of keys are copied", len(done))
+	}
+	return keyrange.Gaps(done), l.done.Begin()
+}
+
+// ranges divides ranges of keys into smaller ones.
+func (l *copying) ranges(ctx context.Context, all []keyrange.Range) iter.Seq2[keyrange.Range, error] {
+	return func(yield func(keyrange.Range, error) bool) {
+		for _, gap := range all {
+			for r, err := range l.from.Split(ctx, gap, keyrange.Size) {
+				if !yield(r, connect.Failed(err)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // send sends a document, or what the expression makes of it.
-func (l *copying) send(ctx context.Context, out *sink.Sink, document json.RawMessage) error {
+func (l *copying) send(ctx context.Context, to *sink.Part, document json.RawMessage) error {
 	add := func(document []byte) error {
 		key, err := l.to.KeyOf(document)
 		if err != nil {
 			return err
 		}
-		return out.Add(key, document, nil)
+		return to.Add(key, document, nil)
 	}
 	if l.jq == nil {
 		return add(document)

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,6 +34,19 @@ func TestCopyAndExportSession(t *testing.T) {
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "the same index")
 	assert.Zero(t, s.run("copy", "-overwrite", "-quiet", "hotels", "inns").code)
+
+	require.Zero(t, s.run("copy", "-filter", "id le '1500'", "-quiet", "hotels", "rest").code)
+	state := fmt.Sprintf("%q\n\"\" \"1500\"\n\"1500\" \"2", []string{"copy", e.url, "hotels", e.url, "rest", "", ""}) // cut off by a crash
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "state"), []byte(state), 0o600))
+	got = s.run("copy", "-resume", "state", "-filter", "stars ge 3", "hotels", "rest")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "state is of another job")
+	got = s.run("copy", "-resume", "state", "hotels", "rest")
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "continuing: 1 ranges of keys are copied")
+	assert.Contains(t, got.stderr, "1,941 documents of 1,941 are in rest", "those behind 1500")
+	assert.Equal(t, 2, strings.Count(got.stdout, "\t2501 documents\t"))
+	assert.NoFileExists(t, filepath.Join(s.dir, "state"))
 
 	there := *s
 	there.url = other.url

@@ -282,17 +282,12 @@ func (j *journal) before(index string, pass int) iter.Seq2[File, error] {
 }
 
 // gaps returns the ranges of an index that no entry has.
-func (j *journal) gaps(index string) (gaps []keyrange.Range) {
-	at := ""
+func (j *journal) gaps(index string) []keyrange.Range {
+	var done []keyrange.Range
 	for _, e := range j.of(index) {
-		if e.After > at {
-			gaps = append(gaps, keyrange.Range{After: at, Through: e.After})
-		}
-		if at = e.Through; at == "" {
-			return gaps
-		}
+		done = append(done, e.Range)
 	}
-	return append(gaps, keyrange.Range{After: at})
+	return keyrange.Gaps(done)
 }
 
 // complete writes the manifest, and removes what is of use no more.

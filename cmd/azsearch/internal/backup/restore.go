@@ -1,16 +1,13 @@
 package backup
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,10 +19,11 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/ledger"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
-	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
 // RestoreOptions say what is brought back.
@@ -35,6 +33,7 @@ type RestoreOptions struct {
 	Patterns  []string // of indexes; none: everything in the backup
 	InFlight  int      // requests at once
 	Patience  time.Duration
+	JQ        *jqfilter.Filter                     // that replaces each document by its results, or nil
 	Overwrite bool                                 // definitions that differ are replaced, documents added to those of an index
 	Lookup    func(variable string) (string, bool) // the values of secrets
 	Say       func(format string, args ...any)
@@ -55,7 +54,7 @@ type Restore struct {
 	set      definitions.Set
 	contents map[string]json.RawMessage // with secrets, by file
 	exists   map[string]bool            // and is the same, by file
-	state    *restoreState
+	state    *ledger.Ledger
 	looks    int // how often an index is compared before it counts as different: queries show documents later than they are accepted
 
 	Sent  atomic.Int64
@@ -84,10 +83,25 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if r.state, err = openRestore(r.Dir, r.Service.Endpoint(), fingerprint(mustJSON(r.manifest))); err != nil {
+	job := restoreJob{r.Service.Endpoint(), fingerprint(mustJSON(r.manifest)), r.JQ.String()}
+	if r.state, err = ledger.Open(filepath.Join(r.Dir, restoreName), string(mustJSON(job))); err != nil {
 		return nil, err
 	}
 	return r, r.check(ctx)
+}
+
+const restoreName = "restore.jsonl"
+
+// restoreJob identifies a restore that is under way.
+type restoreJob struct {
+	Endpoint string `json:"endpoint"`
+	Backup   string `json:"backup"`
+	JQ       string `json:"jq,omitempty"`
+}
+
+// forget has all files of an index sent again, which is empty or new: it is not the one that they were sent to.
+func (r *Restore) forget(index string) {
+	maps.DeleteFunc(r.state.Done, func(file string, _ bool) bool { return strings.HasPrefix(file, index+"/") })
 }
 
 func mustJSON(v any) []byte {
@@ -109,10 +123,11 @@ func (r *Restore) check(ctx context.Context) error {
 		d := &r.set[i]
 		is := live.Find(d.Kind, d.Name)
 		if is == nil {
-			r.state.forget(d.Name)
+			r.forget(d.Name)
 			continue
 		}
-		if r.exists[d.File()] = bytes.Equal(is.JSON, d.JSON); !r.exists[d.File()] && !r.Overwrite {
+		r.exists[d.File()] = bytes.Equal(is.JSON, d.JSON) || r.JQ != nil && d.Kind == definitions.Indexes
+		if !r.exists[d.File()] && !r.Overwrite {
 			errs = append(errs, fmt.Errorf("%s exists and differs", d))
 		}
 		if d.Kind != definitions.Indexes {
@@ -128,8 +143,8 @@ func (r *Restore) check(ctx context.Context) error {
 		}
 		switch {
 		case n == 0:
-			r.state.forget(d.Name)
-		case !r.Overwrite && !r.state.resumed:
+			r.forget(d.Name)
+		case !r.Overwrite && !r.state.Resumed:
 			errs = append(errs, fmt.Errorf("%s has %s documents", d, humanize.Comma(n)))
 		}
 	}
@@ -152,12 +167,12 @@ func (r *Restore) check(ctx context.Context) error {
 // Run brings everything back.
 func (r *Restore) Run(ctx context.Context) (err error) {
 	defer func() {
-		err = errors.Join(interrupted(ctx, err, "run it again to continue"), r.state.close())
+		err = errors.Join(interrupted(ctx, err, "run it again to continue"), r.state.Close())
 	}()
-	if err := r.state.begin(); err != nil { // R1
-		return exit.With(exit.Incomplete, err)
+	if err := r.state.Begin(); err != nil { // R1
+		return err
 	}
-	if n := len(r.state.done); n > 0 {
+	if n := len(r.state.Done); n > 0 {
 		r.Say("continuing: %d files are in their indexes", n)
 	}
 	first := []*definitions.Kind{definitions.SynonymMaps, definitions.Indexes}
@@ -170,6 +185,9 @@ func (r *Restore) Run(ctx context.Context) (err error) {
 		}
 	}
 	for _, d := range r.set.Of(definitions.Indexes) {
+		if r.JQ != nil {
+			break
+		}
 		if err := r.verify(ctx, &d); err != nil { // R5
 			return err
 		}
@@ -180,7 +198,7 @@ func (r *Restore) Run(ctx context.Context) (err error) {
 	if n := len(r.set.Of(definitions.Indexers)); n > 0 {
 		r.Say("%d indexers are there again, and run by their schedules", n)
 	}
-	return exit.With(exit.Incomplete, r.state.remove()) // R7
+	return r.state.Remove() // R7
 }
 
 func (r *Restore) create(ctx context.Context, kinds ...*definitions.Kind) error {
@@ -212,22 +230,11 @@ func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
 	if err != nil {
 		return err
 	}
-	// Files whose last document is completed; there is room for all, so the sender never waits.
-	finished := make(chan *File, len(x.Files))
-	noted := make(chan error, 1)
-	go func() {
-		var err error
-		for f := range finished {
-			if err == nil {
-				err = r.state.note(x.Name, f.Name) // R4
-			}
-		}
-		noted <- err
-	}()
+	finished, noted := r.state.Noting() // R4
 	left := func(yield func(*File, error) bool) {
 		for i := range x.Files {
 			f := &x.Files[i]
-			if r.state.done[x.Name+"/"+f.Name] {
+			if r.state.Done[x.Name+"/"+f.Name] {
 				r.Sent.Add(f.Documents)
 			} else if !yield(f, nil) {
 				return
@@ -235,34 +242,35 @@ func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
 		}
 	}
 	err = keyrange.Each(ctx, 4, left, func(ctx context.Context, f *File) error {
-		var open atomic.Int64
-		open.Store(f.Documents + 1)
-		settle := func() {
-			if open.Add(-1) == 0 {
-				finished <- f
+		sent := to.Part(func() { finished <- x.Name + "/" + f.Name })
+		add := func(document []byte) error {
+			key, err := index.KeyOf(document)
+			if err != nil {
+				return err
 			}
+			return sent.Add(key, document, func() { r.Sent.Add(1) })
 		}
 		for document, err := range r.manifest.Documents(r.Dir, x, f) {
 			if err != nil {
 				return exit.With(exit.Incomplete, err)
 			}
-			key, err := index.KeyOf(document)
-			if err == nil {
-				err = to.Add(key, document, func() { r.Sent.Add(1); settle() })
+			if r.JQ != nil {
+				err = exit.With(exit.Incomplete, r.JQ.JSON(ctx, document, add))
+			} else {
+				err = add(document)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		settle() // the digest of the file is right
+		sent.End() // the digest of the file is right
 		return nil
 	})
 	closed := to.Close()
-	close(finished)
 	if err == nil {
 		err = closed
 	}
-	return errors.Join(err, <-noted)
+	return errors.Join(err, noted())
 }
 
 // verify compares an index with its backup.
@@ -292,79 +300,3 @@ func (m *Manifest) Side(dir string, x *Index) verify.Side {
 	}
 	return verify.Files(files)
 }
-
-const restoreName = "restore.jsonl"
-
-// restoreState is the file that says which files of a backup are in their indexes.
-type restoreState struct {
-	folder  disk.Folder
-	header  restoreHeader
-	resumed bool
-	done    map[string]bool // index/file
-	file    disk.Handle     // nil until begin
-}
-
-type restoreHeader struct {
-	Endpoint string `json:"endpoint"`
-	Backup   string `json:"backup"`
-}
-
-func openRestore(dir, endpoint, backup string) (*restoreState, error) {
-	s := &restoreState{folder: disk.View(dir), header: restoreHeader{endpoint, backup}, done: map[string]bool{}}
-	content, err := os.ReadFile(filepath.Join(dir, restoreName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	whole := content[:bytes.LastIndexByte(content, '\n')+1]
-	first, rest, _ := strings.Cut(string(whole), "\n")
-	var header restoreHeader
-	if err := json.Unmarshal([]byte(first), &header); err != nil || header != s.header {
-		return nil, fmt.Errorf("%s is of a restore to %s, or of another backup; remove it to begin a new one", filepath.Join(dir, restoreName), header.Endpoint)
-	}
-	for line := range strings.Lines(rest) {
-		s.done[strings.TrimSuffix(line, "\n")] = true
-	}
-	s.resumed = true
-	if len(whole) < len(content) {
-		return s, s.folder.Cut(restoreName, int64(len(whole)))
-	}
-	return s, nil
-}
-
-func (s *restoreState) begin() (err error) {
-	if !s.resumed {
-		if err := disk.Replace(s.folder, restoreName+".tmp", restoreName, func(w *bufio.Writer) error {
-			_, err := w.Write(append(mustJSON(s.header), '\n'))
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	s.file, err = s.folder.Append(restoreName)
-	return err
-}
-
-func (s *restoreState) note(index, file string) error {
-	_, err := fmt.Fprintf(s.file, "%s/%s\n", index, file)
-	if err == nil {
-		err = s.file.Sync()
-	}
-	return exit.With(exit.Incomplete, err)
-}
-
-// forget has all files of an index sent again, which is empty or new: it is not the one that they were sent to.
-func (s *restoreState) forget(index string) {
-	maps.DeleteFunc(s.done, func(file string, _ bool) bool { return strings.HasPrefix(file, index+"/") })
-}
-
-func (s *restoreState) close() error {
-	if s.file == nil {
-		return nil
-	}
-	return s.file.Close()
-}
-
-func (s *restoreState) remove() error { return disk.Remove(s.folder, restoreName) }

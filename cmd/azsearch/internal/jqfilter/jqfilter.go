@@ -14,10 +14,16 @@ import (
 )
 
 // Filter is a compiled expression. It is safe for concurrent use.
-type Filter struct{ code *gojq.Code }
+type Filter struct {
+	code *gojq.Code
+	text string
+}
 
-// New compiles an expression. It sees the record alone: no environment, no files, no modules.
+// New compiles an expression; the filter of "" is nil. It sees the record alone: no environment, no files, no modules.
 func New(expression string) (*Filter, error) {
+	if expression == "" {
+		return nil, nil
+	}
 	query, err := gojq.Parse(expression)
 	if err != nil {
 		return nil, fmt.Errorf("-jq: %w", err)
@@ -26,7 +32,15 @@ func New(expression string) (*Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-jq: %w", err)
 	}
-	return &Filter{code}, nil
+	return &Filter{code, expression}, nil
+}
+
+// String is the expression, "" of nil.
+func (f *Filter) String() string {
+	if f == nil {
+		return ""
+	}
+	return f.text
 }
 
 // JSON calls yield with each result for a record that is JSON. Whole numbers stay exact.

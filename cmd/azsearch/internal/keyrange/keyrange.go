@@ -4,11 +4,13 @@
 package keyrange
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
@@ -146,6 +148,20 @@ func (x *Index) within(r Range) search.Filter {
 		f = search.And(search.Le(x.key.Name, r.Through), f)
 	}
 	return f
+}
+
+// Gaps returns what some ranges leave out of all keys.
+func Gaps(ranges []Range) (gaps []Range) {
+	at := ""
+	for _, r := range slices.SortedFunc(slices.Values(ranges), func(a, b Range) int { return cmp.Compare(a.After, b.After) }) {
+		if r.After > at {
+			gaps = append(gaps, Range{After: at, Through: r.After})
+		}
+		if at = r.Through; at == "" {
+			return gaps
+		}
+	}
+	return append(gaps, Range{After: at})
 }
 
 // Size is how many documents a range has by default: five pages of Scan, which begin with the last document of the page

@@ -100,6 +100,38 @@ func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
 	return err
 }
 
+// Part is documents that are settled together.
+type Part struct {
+	sink *Sink
+	open atomic.Int64 // documents, and one until End
+	done func()
+}
+
+// Part returns a part of the documents. done runs when all of them are completed, and not otherwise.
+func (s *Sink) Part(done func()) *Part {
+	p := &Part{sink: s, done: done}
+	p.open.Store(1)
+	return p
+}
+
+// Add is Sink.Add.
+func (p *Part) Add(key string, document json.RawMessage, done func()) error {
+	p.open.Add(1)
+	return p.sink.Add(key, document, func() {
+		if done != nil {
+			done()
+		}
+		p.End()
+	})
+}
+
+// End says that no more documents come.
+func (p *Part) End() {
+	if p.open.Add(-1) == 0 {
+		p.done()
+	}
+}
+
 func (s *Sink) fail(key string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
