@@ -2,11 +2,13 @@
 // Parquet, and the same hotels as structs, into a sink that answers at once.
 //
 //	go run . load -docs 1000000
+//	go run . load -gb 10
 //
 // Each run is a process of its own, and its sink another one. The figures of azsearch are those of its -json report.
 package load
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,9 +70,11 @@ func structs(ctx context.Context, t task) (result, error) {
 func run(ctx context.Context, args []string, s cli.Streams) error {
 	var documents, rounds int
 	var folder string
+	var gigabytes float64
 	set := cli.Flags("load", s)
 	set.IntVar(&documents, "docs", 300_000, "`documents` in each file")
 	set.IntVar(&rounds, "rounds", 5, "`rounds` in which each has a turn")
+	set.Float64Var(&gigabytes, "gb", 0, "instead show the memory that JSON Lines and Parquet of this many `GB` take, once")
 	set.StringVar(&folder, "dir", "", "`folder` for the files, which are used again; by default one that is removed")
 	if err := cli.Parse(set, args, nil); err != nil {
 		return err
@@ -90,6 +94,9 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-C", "..", "-o", program, "./cmd/azsearch").CombinedOutput(); err != nil {
 		return fmt.Errorf("building azsearch: %w: %s", err, out)
 	}
+	if gigabytes > 0 {
+		return big(ctx, gigabytes, program, folder, s)
+	}
 	rates, memory := map[string][]float64{}, map[string]int64{}
 	for range rounds {
 		for _, c := range contestants {
@@ -97,7 +104,7 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 			if err := write(c.name, file, documents); err != nil {
 				return err
 			}
-			got, rss, err := measureOne(ctx, c.name, program, file, documents)
+			got, rss, err := measureOne(ctx, c.name, program, file, documents, nil)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
@@ -119,9 +126,9 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	return table.Flush()
 }
 
-// measureOne runs one contestant, and checks that the sink has every document.
-func measureOne(ctx context.Context, name, program, file string, documents int) (got result, rss int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+// measureOne runs one contestant, and checks that the sink has every document. w may be nil.
+func measureOne(ctx context.Context, name, program, file string, documents int, w *watch) (got result, rss int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 	sink, err := child.StartSink(ctx)
 	if err != nil {
@@ -138,9 +145,17 @@ func measureOne(ctx context.Context, name, program, file string, documents int) 
 		cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+sink.Address, "AZURE_SEARCH_API_KEY=bench")
 	}
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(out, &got)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		return got, 0, err
+	}
+	if w != nil {
+		w.begin(cmd.Process.Pid)
+		defer w.end()
+	}
+	if err = cmd.Wait(); err == nil {
+		err = json.Unmarshal(out.Bytes(), &got)
 	}
 	if err != nil {
 		return got, 0, err
