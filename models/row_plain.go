@@ -113,8 +113,8 @@ func (p *plain) object(i int, only []string) (end int, something bool) {
 	return i + 1, true
 }
 
-// sort brings members of an object, which begin at start, into the order of their names. Of those with the same name the
-// last one counts. A point has no crs.
+// sort brings members of an object, which begin at start, into the order of their names. Of those with the same name
+// the last one counts. A point has no crs.
 func (p *plain) sort(members []plainMember, start int, point bool) {
 	slices.SortStableFunc(members, func(a, b plainMember) int { return bytes.Compare(a.name, b.name) })
 	p.sorted = p.sorted[:0]

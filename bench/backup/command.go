@@ -1,5 +1,5 @@
-// Package backup measures azsearch backup and restore against reading and writing the same index page by page, one after
-// the other, with a service that takes 50 ms for each request. The service is in this process, so both share the
+// Package backup measures azsearch backup and restore against reading and writing the same index page by page, one
+// after the other, with a service that takes 50 ms for each request. The service is in this process, so both share the
 // processor with it.
 //
 //	go run . backup -docs 1000000

@@ -15,8 +15,8 @@ import (
 
 const mostMemory = 200 << 20
 
-// big loads one large file after the other, each removed before the next one is made, and prints what memory azsearch had
-// in both halves of its time. The rows of a Parquet file are one group.
+// big loads one large file after the other, each removed before the next one is made, and prints what memory azsearch
+// had in both halves of its time. The rows of a Parquet file are one group.
 func big(ctx context.Context, gigabytes float64, program, folder string, s cli.Streams) error {
 	documents := int(gigabytes * 1e9 / 650)
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
