@@ -1,0 +1,46 @@
+package ledger
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func TestPartOfALineIsAPartThatIsDoneAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	l, err := Open(path, "job")
+	require.NoError(t, err)
+	assert.NoFileExists(t, path, "nothing was begun")
+	require.NoError(t, l.Begin())
+	done, end := l.Noting()
+	done <- "a"
+	done <- "b"
+	require.NoError(t, end())
+	require.NoError(t, l.Close())
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "job\na\nb\n", string(content))
+
+	require.NoError(t, os.WriteFile(path, append(content, "c"...), 0o600))
+	_, err = Open(path, "other")
+	require.ErrorContains(t, err, "of another job: job;")
+	l, err = Open(path, "job")
+	require.NoError(t, err)
+	assert.True(t, l.Resumed)
+	assert.Equal(t, map[string]bool{"a": true, "b": true}, l.Done)
+	require.NoError(t, l.Begin())
+	require.NoError(t, l.Note("d"))
+	require.NoError(t, l.Close())
+	content, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "job\na\nb\nd\n", string(content))
+	require.NoError(t, l.Remove())
+	assert.NoFileExists(t, path)
+}
