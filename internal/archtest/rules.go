@@ -164,7 +164,7 @@ var Rules = []Rule{
 	{Folder: "samples/rebuild", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/disk", "./internal/queuecontrol", "./internal/sleep", "./internal/wire"}, public...)},
-	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion"}},
+	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion", "./internal/webpage"}},
 	// What all commands have in common: exit codes, terminals, and the one way to a service.
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/terminal", May: []string{isatty}, Not: []string{http, sql}},
@@ -207,6 +207,8 @@ var Rules = []Rule{
 	{Folder: "internal/bound", Not: []string{http, sql}},
 	{Folder: "internal/sleep", Not: []string{http, sql}},
 	{Folder: "internal/wholeindex", Not: []string{http, sql}},
+	// What the pages of the emulator and of a sender have in common, no script of which is from elsewhere.
+	{Folder: "internal/webpage", Not: []string{sql}},
 	{Folder: "internal/nilcheck", Not: []string{http, sql}},
 	// Below the packages whose users hand over a client of Redis; it knows neither of them.
 	{Folder: "internal/rediskit", May: []string{"./internal/nilcheck", goredis}, Not: []string{http, sql}},

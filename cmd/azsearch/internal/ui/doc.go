@@ -19,5 +19,5 @@
 //
 // Whoever can see the page can see every document and make the emulator fail, so
 // it is for loopback. A page of somebody else's in the same browser can neither
-// read nor change anything: see guard.go.
+// read nor change anything: see package webpage.
 package ui

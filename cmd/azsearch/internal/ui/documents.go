@@ -3,6 +3,8 @@ package ui
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/go-azsearch/azsearch/internal/webpage"
 )
 
 // What one answer holds at most. A list is for a glance: of a large document it has
@@ -39,10 +41,10 @@ func (p *Page) indexes() []indexState {
 func (p *Page) definition(w http.ResponseWriter, r *http.Request) {
 	definition, ok := p.srv.IndexDefinition(r.URL.Query().Get("index"))
 	if !ok {
-		refuse(w, http.StatusNotFound, "there is no such index")
+		webpage.Refuse(w, http.StatusNotFound, "there is no such index")
 		return
 	}
-	writeJSON(w, http.StatusOK, definition)
+	webpage.WriteJSON(w, http.StatusOK, definition)
 }
 
 // listedDocument is a document as the index holds it, fields that queries do not
@@ -66,7 +68,7 @@ func (p *Page) documents(w http.ResponseWriter, r *http.Request) {
 	}
 	index := r.URL.Query().Get("index")
 	if _, ok := p.srv.IndexVersion(index); !ok {
-		refuse(w, http.StatusNotFound, "there is no such index")
+		webpage.Refuse(w, http.StatusNotFound, "there is no such index")
 		return
 	}
 	keys := p.srv.DocumentKeys(index)
@@ -89,7 +91,7 @@ func (p *Page) documents(w http.ResponseWriter, r *http.Request) {
 		}
 		documents = append(documents, listed)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"count": len(keys), "documents": documents})
+	webpage.WriteJSON(w, http.StatusOK, map[string]any{"count": len(keys), "documents": documents})
 }
 
 // document answers with one document, however large it is.
@@ -97,8 +99,8 @@ func (p *Page) document(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	document, ok := p.srv.Document(q.Get("index"), q.Get("key"))
 	if !ok {
-		refuse(w, http.StatusNotFound, "there is no such document")
+		webpage.Refuse(w, http.StatusNotFound, "there is no such document")
 		return
 	}
-	writeJSON(w, http.StatusOK, document)
+	webpage.WriteJSON(w, http.StatusOK, document)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/webpage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -63,20 +64,20 @@ func (p *Page) putFaults(w http.ResponseWriter, r *http.Request) {
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		refuse(w, status, err.Error())
+		webpage.Refuse(w, status, err.Error())
 		return
 	}
 	script, err := searchtest.ParseFaults(bytes.NewReader(text))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, strings.Split(err.Error(), "\n")...)
+		webpage.Refuse(w, http.StatusBadRequest, strings.Split(err.Error(), "\n")...)
 		return
 	}
-	writeJSON(w, http.StatusOK, p.setFaults(script, string(text)))
+	webpage.WriteJSON(w, http.StatusOK, p.setFaults(script, string(text)))
 }
 
 // deleteFaults ends the script in force.
 func (p *Page) deleteFaults(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, p.setFaults(nil, ""))
+	webpage.WriteJSON(w, http.StatusOK, p.setFaults(nil, ""))
 }
 
 func (p *Page) setFaults(script *searchtest.Faults, text string) faultsInForce {

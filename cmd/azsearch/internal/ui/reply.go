@@ -2,30 +2,13 @@ package ui
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/go-azsearch/azsearch/internal/webpage"
 )
-
-// writeJSON answers with v. What could be taken for markup in it is escaped, so
-// that it is harmless even where it is taken for HTML.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
-}
-
-// refuse answers with what is wrong.
-func refuse(w http.ResponseWriter, status int, problems ...string) {
-	writeJSON(w, status, map[string]any{"errors": problems})
-}
 
 // number reads a parameter of the address between low, which it is when it is left
 // out, and high. If it is no such number it answers that and returns false.
@@ -36,7 +19,7 @@ func number(w http.ResponseWriter, r *http.Request, name string, low, high int64
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < low || n > high {
-		refuse(w, http.StatusBadRequest, fmt.Sprintf("%s: %q is no number from %d to %d", name, text, low, high))
+		webpage.Refuse(w, http.StatusBadRequest, fmt.Sprintf("%s: %q is no number from %d to %d", name, text, low, high))
 		return 0, false
 	}
 	return n, true

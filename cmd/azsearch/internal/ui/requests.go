@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/webpage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -82,7 +83,7 @@ func (p *Page) request(w http.ResponseWriter, r *http.Request) {
 	records := p.srv.Requests()
 	i := slices.IndexFunc(records, func(rec searchtest.RequestRecord) bool { return strconv.FormatUint(rec.Seq, 10) == r.PathValue("seq") })
 	if i < 0 {
-		refuse(w, http.StatusNotFound, "the request is not in the log, or not any more")
+		webpage.Refuse(w, http.StatusNotFound, "the request is not in the log, or not any more")
 		return
 	}
 	rec := &records[i]
@@ -96,5 +97,5 @@ func (p *Page) request(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortStableFunc(details.Headers, func(a, b header) int { return cmp.Compare(a.Name, b.Name) })
-	writeJSON(w, http.StatusOK, details)
+	webpage.WriteJSON(w, http.StatusOK, details)
 }

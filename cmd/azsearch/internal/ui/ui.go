@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"embed"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/webpage"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -16,6 +18,9 @@ const (
 	KeepRequests = 500  // requests
 	KeepBodies   = 4096 // bytes of the body of each
 )
+
+//go:embed page
+var files embed.FS
 
 // Options says what a page does not learn from the server.
 type Options struct {
@@ -53,7 +58,7 @@ func New(srv *searchtest.Server, opts Options) *Page {
 	if script, err := searchtest.ParseFaults(strings.NewReader(opts.Faults)); err == nil {
 		p.faults.Script, p.faults.Label = opts.Faults, labelOf(script)
 	}
-	p.handler = p.guarded(p.routes())
+	p.handler = webpage.Guard([]string{opts.Host}, p.routes())
 	return p
 }
 
@@ -71,8 +76,8 @@ func (p *Page) Intercept(r *http.Request, next func(*http.Request) (*http.Respon
 
 func (p *Page) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", serveFile("index.html"))
-	mux.HandleFunc("GET /_ui/page/{name}", func(w http.ResponseWriter, r *http.Request) { serveFile(r.PathValue("name"))(w, r) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { webpage.ServeFile(w, files, "index.html") })
+	mux.HandleFunc("GET /_ui/page/{name}", func(w http.ResponseWriter, r *http.Request) { webpage.ServeFile(w, files, r.PathValue("name")) })
 	mux.HandleFunc("GET /_ui/session", p.session)
 	mux.HandleFunc("GET /_ui/state", p.state)
 	mux.HandleFunc("GET /_ui/requests/{seq}", p.request)
@@ -86,7 +91,7 @@ func (p *Page) routes() http.Handler {
 
 // session is what the page needs once.
 func (p *Page) session(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{
+	webpage.WriteJSON(w, http.StatusOK, map[string]any{
 		"started":    p.started,
 		"apiVersion": apiversion.Default, // of the queries of the page
 		"queryKey":   p.opts.QueryKey,
@@ -101,7 +106,7 @@ func (p *Page) state(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	requests, all := p.requestsAfter(uint64(after))
-	writeJSON(w, http.StatusOK, map[string]any{
+	webpage.WriteJSON(w, http.StatusOK, map[string]any{
 		"started":  p.started,
 		"indexes":  p.indexes(),
 		"faults":   p.inForce(),
