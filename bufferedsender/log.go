@@ -3,10 +3,9 @@ package bufferedsender
 import (
 	"errors"
 	"log/slog"
-	"net/http"
-	"regexp"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/harmless"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -104,39 +103,10 @@ func withLeftOut(attrs []slog.Attr, leftOut int) []slog.Attr {
 // of a property that the index lacks. Where it has applied what it was sent the error
 // is not its own.
 func (o *observer) loggable(status int, err error) string {
-	malformed := errors.Is(err, models.ErrMalformedReply)
-	if !malformed && (status < 300 || o.logger.Enabled(o.ctx, slog.LevelDebug)) {
+	if o.logger.Enabled(o.ctx, slog.LevelDebug) && !errors.Is(err, models.ErrMalformedReply) {
 		return err.Error()
 	}
-	text := errorType(status, err)
-	if name := http.StatusText(status); name != "" && !malformed {
-		text += " " + name
-	}
-	if reason := harmlessReason(status, messageOf(err)); reason != "" {
-		return text + ": " + reason
-	}
-	if said := models.ServiceError(nil); errors.As(err, &said) && said.LogReason() != "" {
-		return text + ": " + said.LogReason()
-	}
-	return text
-}
-
-// ofType is how the service says of which type a value should be.
-var ofType = regexp.MustCompile(`expected type '((?:Collection\()?Edm\.\w+\)?)(?:\[Nullable=False\])?'`)
-
-// harmlessReason says why the service has refused a document, as far as that can be
-// said without a word of the document; "" if it cannot.
-func harmlessReason(status int, message string) string {
-	if status != http.StatusBadRequest {
-		return ""
-	}
-	if lacks := missingProperty(message); lacks != nil {
-		return "the index has no property " + lacks.Name
-	}
-	if match := ofType.FindStringSubmatch(message); match != nil {
-		return "a value is not of the type " + match[1]
-	}
-	return ""
+	return harmless.Words(status, err)
 }
 
 func (o *observer) logPause(wait time.Duration) {
@@ -200,7 +170,7 @@ func (o *observer) logFailure(s *settlement, err error) {
 		attrs = append(attrs, slog.String("reason", failed.Reason.String()), slog.Int("status", failed.Status), slog.Bool("unknown", failed.Unknown))
 		if cause := failed.Err; cause != nil && s.Outcome == publisher.Failed {
 			attrs = append(attrs, slog.String("error", o.loggable(failed.Status, cause)))
-		} else if reason := harmlessReason(failed.Status, failed.Message); reason != "" {
+		} else if reason := harmless.Reason(failed.Status, failed.Message); reason != "" {
 			attrs = append(attrs, slog.String("error", reason))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/harmless"
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
@@ -41,7 +42,7 @@ var wordings = []struct {
 }{
 	{aboutAddress, regexp.MustCompile(`(?i)\bapi-version\b|\bquery string parameter\b|\brequest headers?\b|\bhost ?name\b`),
 		"The version indicated by the api-version query string parameter does not exist. (recorded)"},
-	{aboutIndex, lacks,
+	{aboutIndex, harmless.Lacks,
 		"The property 'x' does not exist on type 'search.documentFields'. (Azure/azure-sdk-for-net#8780), " +
 			"Cannot find nested property 'x' on the resource type 'search.documentFields'. (when its value is an array or an object)"},
 	{aboutActions, named,
@@ -51,8 +52,6 @@ var wordings = []struct {
 }
 
 var (
-	// lacks says that the index does not have a property.
-	lacks = regexp.MustCompile(`The property '([^']+)' does not exist on type|Cannot find nested property '([^']+)' on the resource type`)
 	// named names an action, alsoNamed others behind it.
 	named     = regexp.MustCompile(`actions : (\d{1,5}):`)
 	alsoNamed = regexp.MustCompile(`[.!] (\d{1,5}): `)
@@ -161,11 +160,10 @@ func (s statement) each(n int) bool {
 // missingProperty returns what the documents have in common that the index refuses because it lacks one of their
 // properties, or nil.
 func missingProperty(message string) *publisher.Trait {
-	match := lacks.FindStringSubmatch(message)
-	if match == nil {
+	name := harmless.MissingProperty(message)
+	if name == "" {
 		return nil
 	}
-	name := match[1] + match[2] // one of them
 	return &publisher.Trait{Name: name, Has: func(action []byte) bool { return hasMember(action, name) }}
 }
 

@@ -25,6 +25,8 @@ type Stats struct {
 	// their encoded size.
 	PendingActions int
 	PendingBytes   int64
+	// OldestAge is the age of the oldest action that could be sent and never was, 0 if there is none.
+	OldestAge time.Duration
 	// BlockedProducers is how many adding calls wait for room, and BlockedBytes the size
 	// of what they have encoded: about a quarter of MaxBufferedBytes at the most, or as
 	// much again when they come all at once.
@@ -81,6 +83,14 @@ type Stats struct {
 	Appended, Kept, Stale int64
 }
 
+// Observable is a sender as a page or a probe sees it, whatever its documents are: every BufferedSender is one.
+type Observable interface {
+	Stats() Stats
+	Health() Health
+	Control() Control
+	Contains(keys ...string) []bool
+}
+
 // Stats returns a snapshot of the sender's counters. It is cheap and never
 // waits for the service.
 func (s *sender) Stats() Stats {
@@ -104,6 +114,7 @@ func (s *sender) Stats() Stats {
 		Unsent:           int64(p.Unsent),
 		PendingActions:   p.Items,
 		PendingBytes:     p.Bytes,
+		OldestAge:        p.OldestAge,
 		BlockedProducers: p.Waiting,
 		BlockedBytes:     p.WaitingBytes,
 		HeldApart:        p.Apart,

@@ -75,8 +75,7 @@ type sender interface {
 	Pause()
 	Resume()
 	Purge(ctx context.Context, most int) int
-	Stats() bufferedsender.Stats
-	Health() bufferedsender.Health
+	bufferedsender.Observable
 	Breaker() *breaker.Breaker
 	Raw() *bufferedsender.RawSender
 }
@@ -176,6 +175,17 @@ func (f *Fleet) Indexes() []string {
 		names[i] = e.name
 	}
 	return names
+}
+
+// Senders returns the senders there are, by index. It makes none.
+func (f *Fleet) Senders() map[string]bufferedsender.Observable {
+	senders := make(map[string]bufferedsender.Observable)
+	for _, e := range f.all() {
+		if s := e.get(); s != nil {
+			senders[e.name] = s
+		}
+	}
+	return senders
 }
 
 // all returns all entries, by name.

@@ -51,6 +51,7 @@ func addTo(sum *bufferedsender.Stats, s bufferedsender.Stats) {
 	sum.Unsent += s.Unsent
 	sum.PendingActions += s.PendingActions
 	sum.PendingBytes += s.PendingBytes
+	sum.OldestAge = max(sum.OldestAge, s.OldestAge)
 	sum.BlockedProducers += s.BlockedProducers
 	sum.BlockedBytes += s.BlockedBytes
 	sum.HeldApart += s.HeldApart

@@ -48,6 +48,11 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			what:  func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 3)...) },
 			moved: []string{"Accepted +3", "PendingActions +3", "PendingBytes"},
 		},
+		"actions wait": {
+			setup: func(r *sendertest.Rig) { r.Sender.Pause(); r.Upload(sendertest.Hotels("k", 3)...) },
+			what:  func(*sendertest.Rig) { time.Sleep(time.Second) },
+			moved: []string{"OldestAge +1000000000"},
+		},
 		"actions are refused": {
 			what: func(r *sendertest.Rig) {
 				sendertest.RequireAccepted(r.T, r.Sender.UploadDocuments(r.T.Context(), sendertest.Hotel{ID: "not a key"}), 0)
@@ -106,6 +111,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			what: func(r *sendertest.Rig) {
 				_ = r.Sender.UploadDocuments(sendertest.Within(r.T, time.Second), sendertest.Hotel{ID: "w"})
 			},
+			moved: []string{"OldestAge +1000000000"}, // of those that wait
 		},
 		"a document is refused": {
 			opts:  sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
@@ -276,7 +282,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	}
 	t.Run("every number is in the table", func(t *testing.T) {
 		const ofAQueue = 3 // queue_test.go is about these
-		require.Equal(t, 28+ofAQueue, reflect.TypeFor[bufferedsender.Stats]().NumField(), "a new one needs a row above")
+		require.Equal(t, 29+ofAQueue, reflect.TypeFor[bufferedsender.Stats]().NumField(), "a new one needs a row above")
 	})
 }
 

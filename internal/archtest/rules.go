@@ -100,7 +100,7 @@ var Rules = []Rule{
 		Folder: "bufferedsender",
 		May: append([]string{
 			"./models/...", "./retry/...", "./events", "./internal/publisher", "./internal/relay", "./internal/nilcheck", "./internal/sleep",
-			"./bufferedsender/internal/fold",
+			"./bufferedsender/internal/fold", "./bufferedsender/internal/harmless",
 			"./bufferedsender/tuning", "./bufferedsender/deadletter", "./bufferedsender/queue", "./bufferedsender/pool", uuid,
 		}, otelAPI...),
 		Not:   []string{sql},
@@ -111,6 +111,8 @@ var Rules = []Rule{
 		Never:  []string{http, "encoding/json", sql, "./models/..."},
 	},
 	{Folder: "bufferedsender/internal/fold", May: []string{"./models/...", "./internal/wire"}, Never: []string{http}},
+	// What may be said of an error where documents must not be: in logs, and on a page.
+	{Folder: "bufferedsender/internal/harmless", May: []string{"./models"}, Not: []string{sql}},
 	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
 	// The classes, and the standard library: senders and repair share it, and so may whatever else talks to a service.
 	{Folder: "bufferedsender/pool", May: []string{"./models"}, Never: []string{http, sql}},
@@ -134,6 +136,14 @@ var Rules = []Rule{
 		May: append([]string{"./internal/nilcheck",
 			"./models/...", "./retry/...", "./events", "./bufferedsender", "./bufferedsender/pool", "./bufferedsender/hints", "./bufferedsender/tuning",
 		}, otelAPI...),
+		Not:   []string{sql},
+		Never: []string{"./search/...", azure, stemmers},
+	},
+	// It looks at everything that a process can send with, and nothing imports it.
+	{
+		Folder: "bufferedsender/dashboard",
+		May: []string{"./models", "./retry/...", "./events", "./bufferedsender", "./bufferedsender/fleet", "./bufferedsender/outbox", "./bufferedsender/queue",
+			"./bufferedsender/internal/harmless", "./internal/nilcheck", "./internal/webpage"},
 		Not:   []string{sql},
 		Never: []string{"./search/...", azure, stemmers},
 	},

@@ -118,7 +118,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	defer a.mu.Unlock()
 	s := a.stats
 	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.encoders), a.waitingBytes, a.settings.limits
-	if a.waits {
+	if a.waits && s.Items > 0 { // Close leaves it as it was
 		s.OldestAge = p.now() - a.oldest
 	}
 	return s

@@ -1,0 +1,33 @@
+package dashboard
+
+import "time"
+
+const (
+	rateOver  = 10 * time.Second
+	rateEvery = time.Second
+)
+
+// rate makes a throughput of a counter that is looked at from time to time.
+type rate struct{ samples []sample }
+
+type sample struct {
+	at    time.Time
+	count int64
+	bytes int64
+}
+
+// add notes a look, and returns how much a second it was since the oldest look that is still kept: of the last ten
+// seconds, or the one before them.
+func (r *rate) add(now sample) (perSecond, bytesPerSecond float64) {
+	for len(r.samples) > 1 && now.at.Sub(r.samples[1].at) >= rateOver {
+		r.samples = r.samples[1:]
+	}
+	if n := len(r.samples); n == 0 || now.at.Sub(r.samples[n-1].at) >= rateEvery {
+		r.samples = append(r.samples, now)
+	}
+	first := r.samples[0]
+	if took := now.at.Sub(first.at).Seconds(); took > 0 {
+		return max(0, float64(now.count-first.count)/took), max(0, float64(now.bytes-first.bytes)/took)
+	}
+	return 0, 0
+}
