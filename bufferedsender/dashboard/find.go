@@ -62,7 +62,7 @@ func (p *page) oldest(w http.ResponseWriter, r *http.Request) {
 		webpage.Refuse(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	webpage.WriteJSON(w, http.StatusOK, map[string]any{"entries": slices.Concat([]entry{}, entries)})
+	webpage.WriteJSON(w, http.StatusOK, map[string]any{"entries": append([]entry{}, entries...)})
 }
 
 var errTooMany = errors.New("too many slow requests; try again when they have ended")
@@ -193,7 +193,7 @@ func (p *page) find(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	p.ask(places, asks)
-	webpage.WriteJSON(w, http.StatusOK, map[string]any{"places": slices.Concat([]place{}, places)})
+	webpage.WriteJSON(w, http.StatusOK, map[string]any{"places": append([]place{}, places...)})
 }
 
 // ask fills in the places, a few at a time.

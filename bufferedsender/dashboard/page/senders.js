@@ -6,6 +6,8 @@ import { facts, keep, meter, show, spark } from './parts.js'
 // kinds say how bad a state is.
 const kinds = { healthy: '', 'waiting for a slot': 'warn', throttled: 'warn', 'half-open': 'warn', closing: 'warn', 'circuit open': 'bad', paused: 'bad', closed: 'quiet' }
 
+const columns = 9
+
 const full = (s) => s.fleet ? `${s.fleet} / ${s.name}` : s.name
 
 export function showSenders(senders) {
@@ -19,29 +21,29 @@ export function showSenders(senders) {
 
 function senderPart(first) {
   const toggle = element('button', { type: 'button', class: 'disclose', 'aria-expanded': 'false' }, full(first))
-  const chip = element('span', { class: 'chip' }), reason = element('span', { class: 'muted' })
+  const chip = element('span', { class: 'chip' }), reason = element('td', { colSpan: columns }), reasonRow = element('tr', { class: 'why', hidden: true }, reason)
   const rate = element('td', { class: 'number' }), line = spark(120), latency = element('td', { class: 'number wide' })
   const buffered = element('span', {}), fill = meter(), oldest = element('td', { class: 'number' })
   const flight = element('td', { class: 'number wide' }), failed = element('td', { class: 'number' })
-  const row = element('tr', {}, element('th', { scope: 'row' }, toggle), element('td', { class: 'state' }, chip, ' ', reason), rate,
+  const row = element('tr', {}, element('th', { scope: 'row' }, toggle), element('td', {}, chip), rate,
     element('td', { class: 'wide' }, line.node), latency, element('td', { class: 'number wide' }, buffered, fill.node), oldest, flight, failed)
   const details = detailsPart()
-  const cell = element('td', { colSpan: 9 }, details.node)
+  const cell = element('td', { colSpan: columns }, details.node)
   const more = element('tr', { class: 'more', hidden: true }, cell)
   let last = first
   toggle.addEventListener('click', () => {
     more.hidden = !more.hidden
     toggle.setAttribute('aria-expanded', String(!more.hidden))
-    cell.colSpan = [...row.children].filter((c) => c.checkVisibility()).length
     details.update(last)
   })
   return {
-    node: element('tbody', {}, row, more),
+    node: element('tbody', {}, row, reasonRow, more),
     update(s) {
       last = s
       chip.className = `chip ${kinds[s.state] ?? 'warn'}`
       show(chip, s.state)
       show(reason, why(s))
+      reasonRow.hidden = !why(s)
       show(rate, count(s.completedPerSecond))
       line.add(s.completedPerSecond)
       show(latency, s.latency ? `${seconds(s.latency.p50Millis / 1000)} / ${seconds(s.latency.p95Millis / 1000)}` : '–')
