@@ -18,7 +18,7 @@ var ofService = []string{"search", "models", "models/indexers", "models/skills",
 // use is used by tests.
 var harness = []string{
 	"internal/archtest", "internal/commits", "internal/disk/disktest", "internal/fleetmodel", "internal/interop", "internal/mutate",
-	"internal/othersystems", "internal/queuefiles", "internal/queuehistory", "internal/queuekill", "internal/queuelab", "internal/reached",
+	"internal/othersystems", "internal/queuefiles", "internal/queuehistory", "internal/queuekill", "internal/queuelab", "internal/reached", "internal/release",
 	"internal/sendertest", "internal/soak", "internal/spec/...", "internal/testkit/...",
 	"bufferedsender/queue/queuetest", "search/rebuild/internal/storetest",
 }

@@ -264,6 +264,7 @@ var Rules = []Rule{
 	{Folder: "internal/commits"},
 	{Folder: "internal/othersystems"},
 	{Folder: "internal/reached"},
+	{Folder: "internal/release"},
 	{Folder: "internal/interop"},
 }
 
