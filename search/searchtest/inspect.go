@@ -139,6 +139,23 @@ func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 	return ix.schema.Load().appendDefinition(nil, latest, ""), true
 }
 
+// Definitions returns what the service keeps in addition to indexes, by kind as in a snapshot ("dataSources") and by
+// name, as the service would show it today. A kind without definitions is left out.
+func (s *Server) Definitions() map[string]map[string]json.RawMessage {
+	all := make(map[string]map[string]json.RawMessage)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, k := range listedKinds {
+		for _, res := range k.list(&s.catalog) {
+			if all[k.snapshotName()] == nil {
+				all[k.snapshotName()] = make(map[string]json.RawMessage)
+			}
+			all[k.snapshotName()][res.name] = res.appendDefinition(nil, latest, "")
+		}
+	}
+	return all
+}
+
 // IndexVersion is a state of an index: if two are equal nothing has changed between
 // them.
 type IndexVersion struct {

@@ -80,6 +80,26 @@ func TestStateFollowsTheIndexes(t *testing.T) {
 	assert.Contains(t, r.body, `"requests":[]`)
 }
 
+func TestDefinitionsOfEveryKindAreListedWithoutTheirSecrets(t *testing.T) {
+	s := show(t, Options{})
+	assert.Contains(t, s.send("GET", "/_ui/state", "").body, `"others":[]`)
+	for path, definition := range map[string]string{
+		"datasources": `{"name":"blobs","type":"azureblob","credentials":{"connectionString":"AccountKey=secret"},"container":{"name":"c"}}`,
+		"synonymmaps": `{"name":"words","format":"solr","synonyms":"a => b"}`,
+	} {
+		r := s.send("POST", "/"+path+"?api-version=2026-04-01", definition, "Api-Key", searchtest.AdminKey, "Content-Type", "application/json")
+		require.Equal(t, http.StatusCreated, r.StatusCode, r.body)
+	}
+	assert.Contains(t, s.send("GET", "/_ui/state", "").body, `"others":[{"kind":"dataSources","names":["blobs"]},{"kind":"synonymMaps","names":["words"]}]`)
+	source := s.send("GET", "/_ui/definition?kind=dataSources&name=blobs", "").body
+	assert.Contains(t, source, `"azureblob"`)
+	assert.NotContains(t, source, "secret")
+	assert.Contains(t, s.send("GET", "/_ui/definition?kind=synonymMaps&name=words", "").body, "a =\\u003e b")
+	for _, query := range []string{"kind=dataSources&name=none", "kind=none&name=blobs", "kind=dataSources"} {
+		assert.Equal(t, http.StatusNotFound, s.send("GET", "/_ui/definition?"+query, "").StatusCode, query)
+	}
+}
+
 func TestDocumentsAreGivenPageByPageWithWhatQueriesHide(t *testing.T) {
 	s := show(t, Options{})
 	for i := range 5 {

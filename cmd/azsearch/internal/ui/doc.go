@@ -9,9 +9,9 @@
 // know: looking leaves no trace in what is looked at.
 //
 //	GET    /_ui/session        the api-version, the query key, and scripts to choose from
-//	GET    /_ui/state          the indexes, the script in force, and requests since ?after=
+//	GET    /_ui/state          the indexes, the names of other definitions, the script in force, and requests since ?after=
 //	GET    /_ui/requests/{seq} all that is known of one request
-//	GET    /_ui/definition     the definition of ?index=
+//	GET    /_ui/definition     the definition of ?index=, or of ?kind= and ?name=
 //	GET    /_ui/documents      documents of ?index=, from ?skip= on, ?top= of them, large ones cut off
 //	GET    /_ui/document       the one of ?index= with ?key=, whole
 //	PUT    /_ui/faults         puts a script in force, as searchtest.ParseFaults reads it

@@ -2,9 +2,12 @@ package ui
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/go-azsearch/azsearch/internal/webpage"
+	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
 // What one answer holds at most. A list is for a glance: of a large document it has
@@ -38,8 +41,37 @@ func (p *Page) indexes() []indexState {
 	return out
 }
 
+// kindState is a kind of definitions beside indexes, with their names.
+type kindState struct {
+	Kind  string   `json:"kind"` // "dataSources"
+	Names []string `json:"names"`
+}
+
+// definitions lists what there is beside indexes, in the order in which it is used: where data comes from, what is
+// made of it, what it is called.
+func (p *Page) definitions() []kindState {
+	all := p.srv.Definitions()
+	out := []kindState{}
+	for _, kind := range []string{"dataSources", "skillsets", "indexers", "knowledgeSources", "knowledgeBases", "synonymMaps", "aliases"} {
+		if len(all[kind]) > 0 {
+			out = append(out, kindState{kind, slices.Sorted(maps.Keys(all[kind]))})
+		}
+	}
+	return out
+}
+
 func (p *Page) definition(w http.ResponseWriter, r *http.Request) {
-	definition, ok := p.srv.IndexDefinition(r.URL.Query().Get("index"))
+	q := r.URL.Query()
+	if kind := q.Get("kind"); kind != "" {
+		definition, ok := p.srv.Definitions()[kind][q.Get("name")]
+		if !ok {
+			webpage.Refuse(w, http.StatusNotFound, "definition not found")
+			return
+		}
+		webpage.WriteJSON(w, http.StatusOK, json.RawMessage(wire.Redact(definition)))
+		return
+	}
+	definition, ok := p.srv.IndexDefinition(q.Get("index"))
 	if !ok {
 		webpage.Refuse(w, http.StatusNotFound, "there is no such index")
 		return

@@ -109,6 +109,7 @@ func (p *Page) state(w http.ResponseWriter, r *http.Request) {
 	webpage.WriteJSON(w, http.StatusOK, map[string]any{
 		"started":  p.started,
 		"indexes":  p.indexes(),
+		"others":   p.definitions(),
 		"faults":   p.inForce(),
 		"requests": requests,
 		"all":      all,

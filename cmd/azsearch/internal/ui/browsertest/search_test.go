@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -36,6 +37,58 @@ func TestIndexesAndTheirDocumentsAreShown(t *testing.T) {
 	assert.Contains(t, document, `"visits": 9007199254741013`, "every digit of an Int64")
 	assert.Contains(t, document, "for the staff only", "also what is not retrievable")
 	assert.Contains(t, document, "… 4 more", "a vector is cut off")
+}
+
+func TestAnIndexShowsItsFirstDocumentsAndExamplesFromItsFieldsBeforeAnyQuery(t *testing.T) {
+	p := open(t, startEmulator(t))
+	p.choose("hotels")
+	p.waitFor(`document.getElementById('summary').textContent === 'the first 10 of 24, in the order of writing'`)
+	assert.Equal(t, 10, evaluate[int](p, `document.querySelectorAll('#hits > li').length`))
+	assert.NotContains(t, p.text("#hits"), "for the staff only", "what a query would not return")
+	assert.Empty(t, p.rows(), "nothing was sent")
+	placeholders := evaluate[map[string]string](p, `Object.fromEntries([...document.querySelectorAll('#query [placeholder]')].map((c) => [c.name, c.placeholder]))`)
+	assert.Equal(t, "rating ge 4", placeholders["filter"])
+	assert.Equal(t, "rating desc, search.score() desc", placeholders["orderby"])
+	assert.Equal(t, "name,count:5\nrating,interval:1", placeholders["facets"], "the emulator makes it facetable, as the service does")
+	assert.Equal(t, "name, description", placeholders["highlight"])
+	for _, name := range []string{"filter", "orderby", "facets", "highlight", "select", "other"} {
+		p.write("[name="+name+"]", strings.ReplaceAll(placeholders[name], "\n", kb.Enter))
+	}
+	p.search()
+	assert.Regexp(t, `^\d+ documents, these are 1–10`, p.text("#summary"), "the examples can be sent as they are")
+	p.choose("hostile")
+	p.waitFor(`document.querySelector('[name=filter]').placeholder === "text eq 'text'"`)
+	p.waitFor(`document.getElementById('summary').textContent === 'all 4, in the order of writing'`)
+}
+
+func TestTheAddressHasTheIndexAndItsOpenTab(t *testing.T) {
+	e := startEmulator(t)
+	p := open(t, e)
+	p.choose("hotels")
+	assert.True(t, strings.HasSuffix(evaluate[string](p, `location.href`), "/#hotels"))
+	p.click("#tab-fields")
+	assert.True(t, strings.HasSuffix(evaluate[string](p, `location.href`), "/#hotels/fields"))
+	evaluate[any](p, `window.old = true`)
+	p.do(chromedp.Reload())
+	p.waitForNew()
+	p.waitFor(`document.getElementById('index-title').textContent === 'hotels' && !document.getElementById('panel-fields').hidden`)
+	assert.True(t, evaluate[bool](p, `document.getElementById('panel-search').hidden`))
+	assert.Contains(t, p.text("#fields"), "rating")
+}
+
+func TestDefinitionsOfOtherKindsAreShown(t *testing.T) {
+	p := open(t, startEmulator(t))
+	p.choose("hotels")
+	assert.Equal(t, []string{"Data sources", "Skillsets", "Indexers", "Knowledge sources", "Knowledge bases"}, evaluate[[]string](p, `[...document.querySelectorAll('#others h2')].map((h) => h.textContent)`))
+	for name, part := range map[string]string{"blobs": "azureblob", "skills": "SplitSkill", "nightly": "PT1H", "ks": "searchIndexName", "kb": "deploymentId"} {
+		p.press(name)
+		p.waitFor(`document.getElementById('index-title').textContent === ` + strconv.Quote(name) + ` && document.getElementById('other').textContent.includes(` + strconv.Quote(part) + `)`)
+		assert.NotContains(t, p.text("#other"), "never-shown")
+	}
+	p.screenshot("definition")
+	assert.False(t, evaluate[bool](p, `document.getElementById('query').checkVisibility()`))
+	p.choose("hotels")
+	assert.True(t, evaluate[bool](p, `document.getElementById('query').checkVisibility() && !document.getElementById('other').checkVisibility()`))
 }
 
 func TestAQueryIsNarrowedDownByItsFacets(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// rows are the lines of the request log: method, path, index, actions and status.
+// rows are the lines of the request log: method, operation and path, actions and status.
 func (p *tab) rows() []string {
 	p.t.Helper()
-	return evaluate[[]string](p, `[...document.querySelectorAll('#log tr:not(.more)')].map((row) => [...row.children].slice(1, 6).map((c) => c.innerText.trim()).join(' | '))`)
+	return evaluate[[]string](p, `[...document.querySelectorAll('#log tr:not(.more)')].map((row) => [...row.children].slice(1, 5).map((c) => c.innerText.trim()).join(' | '))`)
 }
 
 func (p *tab) waitForRows(n int) {
@@ -54,7 +54,7 @@ func TestRequestsShowAsTheyComeWithTheirFaults(t *testing.T) {
 	_, err := search.IndexDocuments(t.Context(), c, upload("100"), nil)
 	require.NoError(t, err)
 	p.waitForRows(1)
-	assert.Equal(t, []string{"POST | /indexes('hotels')/docs/search.index | hotels | 1 | 200"}, p.rows())
+	assert.Equal(t, []string{"POST | indexDocuments /indexes('hotels')/docs/search.index | 1 | 200"}, p.rows())
 	p.waitFor(`document.querySelector('[data-index=hotels]').textContent === 'hotels25'`) // the list counts along
 
 	p.press("503 every 3rd batch")

@@ -1,8 +1,10 @@
 // The list of indexes, and of the chosen one its fields and its documents.
+import { open, opened } from './address.js'
 import { byId, element } from './dom.js'
 import { ask } from './emulator.js'
 import { brief, render, write } from './json.js'
-import { useIndex } from './search.js'
+import { leave } from './others.js'
+import { preview, useIndex } from './search.js'
 
 const pageSize = 20
 const state = {
@@ -23,13 +25,20 @@ export async function showIndexes(indexes) {
   const changed = inList(indexes) !== inList(state.indexes)
   state.indexes = indexes
   if (changed) drawList()
-  const wanted = indexes.find((i) => i.name === state.chosen) ?? indexes.find((i) => '#' + encodeURIComponent(i.name) === location.hash) ?? indexes[0]
+  const wanted = indexes.find((i) => i.name === state.chosen) ?? indexes.find((i) => i.name === opened.index) ?? indexes[0]
   if (!wanted) {
     chooseNone()
     return
   }
   if (wanted.name !== state.chosen || wanted.revision !== state.revision) await choose(wanted)
-  else if (version(wanted) !== state.seen) await showDocuments()
+  else if (version(wanted) !== state.seen) await Promise.all([showDocuments(), previewed !== version(wanted) && look(wanted)])
+}
+
+// look shows the beginning of the index where nothing was searched for yet.
+let previewed = ''
+async function look(index) {
+  previewed = version(index)
+  await preview()
 }
 
 function chooseNone() {
@@ -50,7 +59,7 @@ function drawList() {
 }
 
 function listButton(index) {
-  const button = element('button', { type: 'button', onclick: () => choose(index) },
+  const button = element('button', { type: 'button', onclick: () => { leave(); choose(index) } },
     element('span', { class: 'index-label' }, index.name), element('span', { class: 'muted' }, index.documents.toLocaleString('en')))
   button.dataset.index = index.name
   return button
@@ -69,7 +78,7 @@ async function choose(index) {
   if (other) {
     state.skip = 0
     clearDocuments()
-    history.replaceState(null, '', '#' + encodeURIComponent(index.name))
+    open({ index: index.name })
   }
   markChosen()
   let definition
@@ -83,8 +92,8 @@ async function choose(index) {
   state.key = definition.fields.find((f) => f.key)?.name
   useIndex(index.name, definition)
   showFields(definition)
-  byId('index-title').textContent = index.name
-  await showDocuments()
+  if (byId('panel-other').hidden) byId('index-title').textContent = index.name
+  await Promise.all([showDocuments(), look(index)])
 }
 
 function showFields(definition) {

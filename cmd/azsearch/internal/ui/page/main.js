@@ -1,8 +1,10 @@
 // The page as a whole: tabs, views, and the state of the emulator once a second.
+import { open, opened } from './address.js'
 import { byId, copyButtons } from './dom.js'
 import { ask, load, session } from './emulator.js'
 import { makePresets, showFaults } from './faults.js'
 import { showIndexes } from './indexes.js'
+import { showOthers } from './others.js'
 import { lastRequest, showRequests } from './requests.js'
 
 const every = 1000 // milliseconds between two looks
@@ -44,6 +46,7 @@ async function show(state) {
   }
   showFaults(state.faults)
   showRequests(state.requests, state.all)
+  showOthers(state.others)
   await showIndexes(state.indexes)
   say('live')
 }
@@ -58,21 +61,29 @@ function say(word) {
 // Tab leaves them.
 function tabs() {
   const all = [...document.querySelectorAll('[role=tab]')]
+  const nameOf = (tab) => tab.id.slice('tab-'.length)
   const select = (tab) => {
     for (const t of all) {
       t.setAttribute('aria-selected', String(t === tab))
       t.tabIndex = t === tab ? 0 : -1
       byId(t.getAttribute('aria-controls')).hidden = t !== tab
     }
-    tab.focus()
+    if (nameOf(tab) !== opened.tab) open({ tab: nameOf(tab) })
   }
   const steps = { ArrowRight: 1, ArrowLeft: -1 }
   all.forEach((tab, i) => {
-    tab.addEventListener('click', () => select(tab))
+    tab.addEventListener('click', () => {
+      select(tab)
+      tab.focus()
+    })
     tab.addEventListener('keydown', (event) => {
-      if (event.key in steps) select(all[(i + steps[event.key] + all.length) % all.length])
+      if (!(event.key in steps)) return
+      const next = all[(i + steps[event.key] + all.length) % all.length]
+      select(next)
+      next.focus()
     })
   })
+  select(all.find((tab) => nameOf(tab) === opened.tab) ?? all[0])
 }
 
 // views are the two halves of the page where there is no room for both.

@@ -33,7 +33,7 @@ export function showRequests(requests, all) {
 }
 
 function gap(missed) {
-  return element('tr', { class: 'gap' }, element('td', { colSpan: 7 }, `… about ${missed.toLocaleString('en')} requests that are not shown`))
+  return element('tr', { class: 'gap' }, element('td', { colSpan: 6 }, `… about ${missed.toLocaleString('en')} requests that are not shown`))
 }
 
 function line(r) {
@@ -42,7 +42,7 @@ function line(r) {
   if (r.fault) status.append(' ', element('span', { class: 'badge' }, 'fault'))
   const row = element('tr', { class: [r.fault && 'fault', (r.error || r.status >= 400) && 'failed', r.status === 207 && 'partly'].filter(Boolean).join(' ') },
     element('td', { class: 'time' }, toggle), element('td', { class: 'method' }, r.method),
-    element('td', { class: 'path', title: r.path }, r.path), element('td', { class: 'index-name', title: r.index }, r.index),
+    element('td', { class: 'path' }, ...(r.operation ? [element('strong', {}, r.operation), ' '] : []), element('span', {}, r.path)),
     element('td', { class: 'number actions' }, r.actions ? String(r.actions) : ''), status, element('td', { class: 'number' }, duration(r.ms)))
   row.dataset.seq = r.seq
   row.addEventListener('click', (event) => {

@@ -1,11 +1,12 @@
 // The search tab: a query, what it found, and the facets to narrow it down by.
 import { byId, element, markedText, showProblem } from './dom.js'
-import { curl, search, serviceMessage } from './emulator.js'
+import { ask, curl, search, serviceMessage } from './emulator.js'
+import { examples } from './examples.js'
 import { and, bucketFilter } from './filter.js'
 import { brief, parse, render, toNumber, write } from './json.js'
 
 const form = byId('query')
-const state = { index: '', fields: [], key: '', abort: null, facets: [] }
+const state = { index: '', fields: [], key: '', abort: null, asked: false } // asked: somebody has sent a query
 
 // useIndex makes an index the one that is searched, "" none. What was found in
 // another one goes away.
@@ -16,11 +17,38 @@ export function useIndex(name, definition = { fields: [] }) {
   state.key = definition.fields.find((f) => f.key)?.name
   if (other) {
     state.abort?.abort()
+    state.asked = false
     form.reset()
     byId('summary').textContent = ''
     showProblem(byId('query-error'))
     for (const id of ['reply', 'wire']) byId(id).hidden = true
   }
+  for (const [control, text] of Object.entries(examples(state.fields))) form.elements[control].placeholder = text
+}
+
+const previewed = 10 // documents
+
+// preview shows the first documents until there is a query. It sends none, which would be in the log and could meet a
+// fault, and leaves out what a query would not return.
+export async function preview() {
+  if (!state.index || state.asked) return
+  const index = state.index, fields = state.fields
+  let page
+  try {
+    page = await ask(`documents?index=${encodeURIComponent(index)}&top=${previewed}`)
+  } catch {
+    return // it was deleted just now
+  }
+  if (state.asked || state.index !== index) return
+  const hidden = new Set(fields.filter((f) => f.retrievable === false).map((f) => f.name))
+  const documents = page.documents.map((d) => d.document ? Object.fromEntries(Object.entries(d.document).filter(([name]) => !hidden.has(name))) : { [state.key]: d.key })
+  byId('summary').textContent = page.count === 0 ? 'no documents yet' : documents.length < page.count ? `the first ${documents.length} of ${page.count.toLocaleString('en')}, in the order of writing` : `all ${page.count}, in the order of writing`
+  byId('hits').start = 1
+  byId('hits').replaceChildren(...documents.map((d) => hit(d, {})))
+  byId('facets').hidden = true
+  byId('reply').hidden = page.count === 0
+  byId('reply').classList.add('unasked')
+  pager(0, 0, false)
 }
 
 // request returns the body that the form stands for. What is left at the default
@@ -56,6 +84,8 @@ function otherParameters(text) {
 
 async function run() {
   if (!state.index) return
+  state.asked = true
+  byId('reply').classList.remove('unasked')
   state.abort?.abort()
   const abort = state.abort = new AbortController()
   const problem = byId('query-error')
@@ -137,7 +167,7 @@ function hit(document, body) {
   const fields = Object.entries(document).filter(([name]) => !name.startsWith('@'))
   const key = document[state.key]
   const line = element('summary', {},
-    element('span', { class: 'score', title: '@search.score' }, toNumber(document['@search.score']).toFixed(3)),
+    element('span', { class: 'score', title: '@search.score' }, '@search.score' in document ? toNumber(document['@search.score']).toFixed(3) : ''),
     element('span', { class: 'key' }, key ?? ''),
     element('span', { class: 'rest' }, fields.filter(([name]) => name !== state.key).map(([, v]) => brief(v)).join(' · ')))
   const box = element('details', {}, line)
