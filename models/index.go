@@ -4,7 +4,7 @@ import "encoding/json"
 
 // SearchIndex is the definition of an index: its fields and how they are
 // analyzed, scored and searched. The types of this package cover api-version
-// 2026-04-01, which is a superset of the earlier stable ones; a member that an
+// 2026-10-01, which is a superset of the earlier stable ones; a member that an
 // older api-version does not know is refused by the service.
 //
 // Wherever the service tells "not said" from a value, a field is a pointer, a

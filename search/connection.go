@@ -36,7 +36,6 @@ type connection struct {
 	endpoint    *url.URL
 	root        string // the endpoint as text, no trailing slash
 	apiVersion  apiversion.Version
-	chosen      bool // apiVersion is the caller's choice
 	auth        authentication
 	noRetries   policy.RetryOptions
 	forCheck    policy.RetryOptions
@@ -108,25 +107,12 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 		endpoint:    address,
 		root:        address.String(),
 		apiVersion:  apiVersion,
-		chosen:      opts.APIVersion != "" || opts.ClientOptions.APIVersion != "",
 		auth:        auth,
 		noRetries:   policy.RetryOptions{MaxRetries: -1, TryTimeout: options.Retry.TryTimeout},
 		forCheck:    soon(options.Retry),
 		instruments: instruments,
 		assumeWhole: opts.AssumeWholeView,
 	}, nil
-}
-
-// in returns the connection in a version for what needs a capability: its own if that has it or the
-// caller chose it, otherwise the oldest stable one that has it. So the default version can be one
-// that every region has.
-func (c *connection) in(needs apiversion.Capability) *connection {
-	if stable := needs.Stable(); !c.chosen && !c.apiVersion.Has(needs) && stable != (apiversion.Version{}) {
-		newer := *c
-		newer.apiVersion = stable
-		return &newer
-	}
-	return c
 }
 
 // secret reports whether a header holds a credential, which no log may have.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
-	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
@@ -16,12 +15,6 @@ var dataSourceKind = &definitionKind[indexers.DataSource]{
 	notFound: ErrDataSourceNotFound,
 	check:    namedAtAll("data source"),
 	named:    func(x *indexers.DataSource) (string, string) { return x.Name, x.ETag },
-	uses: func(x *indexers.DataSource) apiversion.Capability {
-		if len(x.PermissionOptions) > 0 {
-			return apiversion.PermissionFilters
-		}
-		return 0
-	},
 	keep: func(x *indexers.DataSource) {
 		if x.Credentials.ConnectionString == "" {
 			x.Credentials.ConnectionString = indexers.Unchanged

@@ -29,7 +29,6 @@ func listNames[K any](ctx context.Context, c manager, kind *definitionKind[K], o
 
 // listDefinitions yields the entries of a list of definitions of a kind, as T.
 func listDefinitions[T, K any](ctx context.Context, c manager, kind *definitionKind[K], operation string, page listing, name func(*T) string, query ...string) iter.Seq2[T, error] {
-	c = kind.in(c, nil)
 	call := kind.call(operation, "")
 	return listPages(ctx, c, kind.path, call, page, kind.allowed(c.conn), name, query...)
 }
@@ -74,9 +73,6 @@ const maxListPage = 3000
 func listPages[T any](ctx context.Context, c manager, path string, call call, page listing, invalid error, name func(*T) string, query ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		if page != (listing{}) {
-			c.conn = c.conn.in(apiversion.ListPages)
-		}
 		paging, err := page.query(c.conn)
 		if err := errors.Join(invalid, err); err != nil {
 			yield(zero, call.wrap(err))

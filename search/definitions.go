@@ -37,10 +37,8 @@ type definitionKind[T any] struct {
 	notFound error
 	check    func(name string) error // of names
 	named    func(*T) (name, etag string)
-	needs    apiversion.Capability          // 0 if all api-versions have it
-	prefers  apiversion.Capability          // of the default version, see connection.in
-	uses     func(*T) apiversion.Capability // what a definition needs; may be nil
-	keep     func(*T)                       // keeps in an update what the service does not return; may be nil
+	needs    apiversion.Capability // 0 if all api-versions have it
+	keep     func(*T)              // keeps in an update what the service does not return; may be nil
 }
 
 // namedAtAll returns the check of names whose rules are left to the service, which
@@ -61,12 +59,6 @@ var indexKind = &definitionKind[models.SearchIndex]{
 	notFound: ErrIndexNotFound,
 	check:    validateIndexName,
 	named:    func(x *models.SearchIndex) (string, string) { return x.Name, x.ETag },
-	uses: func(x *models.SearchIndex) apiversion.Capability {
-		if x.PermissionFilterOption != "" || trimmed(x) {
-			return apiversion.PermissionFilters
-		}
-		return 0
-	},
 }
 
 // call returns the call for an operation on one definition, or on all if name
@@ -87,15 +79,6 @@ func (k *definitionKind[T]) name(definition *T) string {
 	return name
 }
 
-// in returns the manager in a version for a definition, nil if there is none.
-func (k *definitionKind[T]) in(c manager, definition *T) manager {
-	c.conn = c.conn.in(k.prefers)
-	if definition != nil && k.uses != nil {
-		c.conn = c.conn.in(k.uses(definition))
-	}
-	return c
-}
-
 // allowed checks the api-version.
 func (k *definitionKind[T]) allowed(conn *connection) error {
 	if err := missing(conn.apiVersion, k.needs); err != nil {
@@ -113,7 +96,6 @@ func (k *definitionKind[T]) url(conn *connection, name string, query ...string) 
 func (k *definitionKind[T]) create(ctx context.Context, c manager, operation string, definition T) (_ T, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
-	c = k.in(c, &definition)
 	name, _ := k.named(&definition)
 	call := k.call(operation, name)
 	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {
@@ -128,7 +110,6 @@ func (k *definitionKind[T]) create(ctx context.Context, c manager, operation str
 func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string, definition T, ifMatch, ifNoneMatch *azcore.ETag, query ...string) (_ T, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
-	c = k.in(c, &definition)
 	var none T
 	name, etag := k.named(&definition)
 	call := k.call(operation, name)
@@ -150,7 +131,6 @@ func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string
 func (k *definitionKind[T]) get(ctx context.Context, c manager, operation, name string) (definition T, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
-	c = k.in(c, nil)
 	var none T
 	call := k.call(operation, name)
 	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {
@@ -187,7 +167,6 @@ func (k *definitionKind[T]) decode(body []byte, name string) (definition T, err 
 func (k *definitionKind[T]) delete(ctx context.Context, c manager, operation, name string, ifMatch *azcore.ETag) (err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
-	c = k.in(c, nil)
 	call := k.call(operation, name)
 	header, err := conditions(ifMatch, nil)
 	if err := errors.Join(k.check(name), k.allowed(c.conn), err); err != nil {
@@ -270,7 +249,6 @@ func condition(header http.Header, name string, etag *azcore.ETag) error {
 func getPart[T, K any](ctx context.Context, c manager, k *definitionKind[K], operation, name, suffix string) (part T, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
-	c = k.in(c, nil)
 	var none T
 	call := k.call(operation, name)
 	if err := errors.Join(k.check(name), k.allowed(c.conn)); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -240,4 +241,23 @@ func TestDefinitionIsReadOnceForWorkAndNotForPages(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, before+i+1, definitions())
 	}
+}
+
+// TestAnUpdateKeepsPermissionFilters: a version that does not show them would remove them, and every user
+// would see every document.
+func TestAnUpdateKeepsPermissionFilters(t *testing.T) {
+	srv := secured(t, 1)
+	client, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), securedOptions(srv, nil))
+	require.NoError(t, err)
+	_, err = client.UpdateIndex(t.Context(), "everything", func(x *models.SearchIndex) error {
+		x.Description = "changed"
+		return nil
+	}, nil)
+	require.NoError(t, err)
+	shown := 0
+	for _, err := range search.Search[models.Document](t.Context(), byKey(t, srv, searchtest.AdminKey, nil), "", nil) {
+		require.NoError(t, err)
+		shown++
+	}
+	assert.Equal(t, 3, shown, "what is open to all")
 }

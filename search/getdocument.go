@@ -62,16 +62,16 @@ func (c *Client) getDocument(ctx context.Context, call call, key string, opts *G
 	if opts != nil && len(opts.Select) > 0 {
 		query = []string{"$select", strings.Join(opts.Select, ",")}
 	}
-	conn, reader, err := c.conn.reading(ctx)
+	reader, err := c.conn.reading(ctx)
 	if err != nil {
 		return nil, call.wrap(err)
 	}
-	req, err := conn.newRequest(ctx, http.MethodGet, conn.url(c.docs+quoted(key), query...), acceptNone)
+	req, err := c.conn.newRequest(ctx, http.MethodGet, c.conn.url(c.docs+quoted(key), query...), acceptNone)
 	if err != nil {
 		return nil, call.wrap(err)
 	}
 	reader.header(req.Raw().Header)
-	resp, err := conn.send(req, call, http.StatusOK)
+	resp, err := c.conn.send(req, call, http.StatusOK)
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,6 @@ func (c *IndexerClient) GetIndexerStatus(ctx context.Context, name string, _ *Ge
 func (k *definitionKind[T]) act(ctx context.Context, c manager, operation, name, suffix string, needs apiversion.Capability, body any, status int, query ...string) (err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
-	c.conn = c.conn.in(needs)
 	call := k.call(operation, name)
 	if err := errors.Join(k.check(name), missing(c.conn.apiVersion, needs)); err != nil {
 		return call.wrap(err)

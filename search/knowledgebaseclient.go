@@ -41,7 +41,6 @@ func newKnowledgeBaseClient(endpoint, name string, auth authentication, opts *Cl
 	conn, err := newConnection(endpoint, auth, opts)
 	err = errors.Join(err, knowledgeBaseKind.check(name))
 	if err == nil {
-		conn = conn.in(knowledgeBaseKind.prefers)
 		err = knowledgeBaseKind.allowed(conn)
 	}
 	if err != nil {

@@ -17,7 +17,6 @@ var knowledgeBaseKind = &definitionKind[knowledge.Base]{
 	check:    namedAtAll("knowledge base"),
 	named:    func(x *knowledge.Base) (string, string) { return x.Name, x.ETag },
 	needs:    apiversion.KnowledgeBases,
-	prefers:  apiversion.KnowledgeFiles, // 2026-04-01 has a few of their members only
 }
 
 // CreateKnowledgeBaseOptions are the options of IndexClient.CreateKnowledgeBase. There are

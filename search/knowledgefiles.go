@@ -34,7 +34,7 @@ type UploadKnowledgeSourceFileOptions struct{}
 // content is read into memory, so that a request can be repeated. Files take api-version
 // 2026-10-01, or 2026-08-01-preview.
 func (c *IndexClient) UploadKnowledgeSourceFile(ctx context.Context, source string, file knowledge.FileMetadata, content io.Reader, _ *UploadKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
-	return knowledgeSourceKind.in(c.manager, nil).sendFile(ctx, "UploadKnowledgeSourceFile", http.MethodPost, source, "", file, content, http.StatusCreated)
+	return c.sendFile(ctx, "UploadKnowledgeSourceFile", http.MethodPost, source, "", file, content, http.StatusCreated)
 }
 
 // UpdateKnowledgeSourceFileOptions are the options of
@@ -47,7 +47,7 @@ func (c *IndexClient) UpdateKnowledgeSourceFile(ctx context.Context, source, fil
 	if fileID == "" {
 		return knowledge.SourceFile{}, knowledgeSourceKind.call("UpdateKnowledgeSourceFile", source).wrap(errNoFile)
 	}
-	return knowledgeSourceKind.in(c.manager, nil).sendFile(ctx, "UpdateKnowledgeSourceFile", http.MethodPut, source, quoted(fileID), file, content, http.StatusOK)
+	return c.sendFile(ctx, "UpdateKnowledgeSourceFile", http.MethodPut, source, quoted(fileID), file, content, http.StatusOK)
 }
 
 var errNoFile = errors.New("the id of the file is empty")
@@ -75,8 +75,7 @@ func (c *IndexClient) ListKnowledgeSourceFiles(ctx context.Context, source strin
 	}
 	call := knowledgeSourceKind.call("ListKnowledgeSourceFiles", source)
 	id := func(f *knowledge.SourceFile) string { return f.FileID }
-	m := knowledgeSourceKind.in(c.manager, nil)
-	return listPages(ctx, m, knowledgeSourceKind.path+quoted(source)+"/files", call, listing{opts.Prefix, opts.PageSize}, m.files(source), id, query...)
+	return listPages(ctx, c.manager, knowledgeSourceKind.path+quoted(source)+"/files", call, listing{opts.Prefix, opts.PageSize}, c.files(source), id, query...)
 }
 
 // DeleteKnowledgeSourceFileOptions are the options of
@@ -89,19 +88,18 @@ func (c *IndexClient) DeleteKnowledgeSourceFile(ctx context.Context, source, fil
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
 	call := knowledgeSourceKind.call(operation, source)
-	m := knowledgeSourceKind.in(c.manager, nil)
-	invalid := m.files(source)
+	invalid := c.files(source)
 	if fileID == "" {
 		invalid = errors.Join(invalid, errNoFile)
 	}
 	if invalid != nil {
 		return call.wrap(invalid)
 	}
-	req, err := m.conn.newRequest(ctx, http.MethodDelete, m.fileURL(source, quoted(fileID)), acceptMinimal)
+	req, err := c.conn.newRequest(ctx, http.MethodDelete, c.fileURL(source, quoted(fileID)), acceptMinimal)
 	if err != nil {
 		return call.wrap(err)
 	}
-	_, err = m.conn.send(req, call, http.StatusNoContent)
+	_, err = c.conn.send(req, call, http.StatusNoContent)
 	return err
 }
 

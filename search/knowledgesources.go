@@ -17,7 +17,6 @@ var knowledgeSourceKind = &definitionKind[knowledge.Source]{
 	check:    namedAtAll("knowledge source"),
 	named:    func(x *knowledge.Source) (string, string) { return x.Name, x.ETag },
 	needs:    apiversion.KnowledgeBases,
-	prefers:  apiversion.KnowledgeFiles, // 2026-04-01 has a few of their members only
 }
 
 // CreateKnowledgeSourceOptions are the options of IndexClient.CreateKnowledgeSource. There are

@@ -27,7 +27,7 @@ func TestA404IsAboutTheIndexThoughItIsCalledDocuments(t *testing.T) {
 }
 
 func TestListingEndsWhenItsPagesGoRoundInACircle(t *testing.T) {
-	client := newIndexClient(t, reply(http.StatusOK, `{"value":[{"name":"a"}],"@odata.nextLink":"`+testEndpoint+`/indexes?api-version=2026-04-01&page=2"}`))
+	client := newIndexClient(t, reply(http.StatusOK, `{"value":[{"name":"a"}],"@odata.nextLink":"`+testEndpoint+`/indexes?api-version=2026-10-01&page=2"}`))
 	seen := 0
 	var last error
 	for _, err := range client.ListIndexes(t.Context(), nil) {

@@ -288,3 +288,30 @@ func TestOperationsAreThoseOfTheSpecification(t *testing.T) {
 		assert.True(t, used[item], "the exception %s (%s) is not needed", item, reason)
 	}
 }
+
+// TestEveryOperationIsAskedInTheDefaultVersion counts the operations of DefaultAPIVersion that functions
+// send. A client for a service that does not know it asks in no other version than the caller's.
+func TestEveryOperationIsAskedInTheDefaultVersion(t *testing.T) {
+	s, err := spec.Load()
+	require.NoError(t, err)
+	all, sent := 0, 0
+	for route, o := range s.Operations {
+		if !slices.Contains(s.Names(o.In), search.DefaultAPIVersion) {
+			continue
+		}
+		all++
+		do := specified[route]
+		if do == nil {
+			assert.Contains(t, unsent, route)
+			continue
+		}
+		sent++
+		assert.Equal(t, search.DefaultAPIVersion, asked(t, "", do).URL.Query().Get("api-version"), route)
+		c := newClients(t, "2026-04-01")
+		do(t.Context(), c)
+		for _, req := range c.requests {
+			assert.Equal(t, "2026-04-01", req.URL.Query().Get("api-version"), route)
+		}
+	}
+	assert.Equal(t, []int{64, 61}, []int{all, sent}, "operations, and those that functions send; the others are queries as GET")
+}

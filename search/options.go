@@ -70,7 +70,7 @@ type ClientOptions struct {
 
 	// APIVersion is the version of the REST API to ask for, in every request. It hides the
 	// member of the same name of the embedded options, which works as well. Defaults to
-	// DefaultAPIVersion, and to the version that its documentation names for what that lacks.
+	// DefaultAPIVersion.
 	APIVersion string
 
 	// Audience is the resource that Entra ID tokens are requested for, for

@@ -36,10 +36,9 @@ import (
 // opts and what it refers to is read before Search returns. ctx bounds each
 // iteration. The iterator may be used by many goroutines at once.
 func Search[T any](ctx context.Context, c *Client, text string, opts *SearchOptions) iter.Seq2[models.SearchResult[T], error] {
-	conn := opts.in(c.conn)
-	body, err := opts.body(text, conn.apiVersion)
+	body, err := opts.body(text, c.conn.apiVersion)
 	return func(yield func(models.SearchResult[T], error) bool) {
-		pager := newSearchPager[T](c, conn, body, err)
+		pager := newSearchPager[T](c, body, err)
 		for pager.More() {
 			page, err := pager.NextPage(ctx)
 			if err != nil {
@@ -65,14 +64,13 @@ func Search[T any](ctx context.Context, c *Client, text string, opts *SearchOpti
 // error there are no more pages. A pager is for one goroutine. For everything
 // else see Search.
 func NewSearchPager[T any](c *Client, text string, opts *SearchOptions) *runtime.Pager[models.SearchDocumentsResult[T]] {
-	conn := opts.in(c.conn)
-	body, err := opts.body(text, conn.apiVersion)
-	return newSearchPager[T](c, conn, body, err)
+	body, err := opts.body(text, c.conn.apiVersion)
+	return newSearchPager[T](c, body, err)
 }
 
 // newSearchPager returns the pager for a request that has been made, or for the
 // error that came of trying.
-func newSearchPager[T any](c *Client, conn *connection, body []byte, invalid error) *runtime.Pager[models.SearchDocumentsResult[T]] {
+func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager[models.SearchDocumentsResult[T]] {
 	const operation = "Search"
 	call := c.call(operation, readDocuments)
 	walk := &pageWalk{body: body}
@@ -91,13 +89,13 @@ func newSearchPager[T any](c *Client, conn *connection, body []byte, invalid err
 					return page, call.wrap(fmt.Errorf("%w (request id %s)", err, last.RequestID))
 				}
 			}
-			conn, reader, err := conn.reading(ctx)
+			reader, err := c.conn.reading(ctx)
 			if err != nil {
 				return page, call.wrap(err)
 			}
 			call := call
 			call.reader = reader
-			return searchPage[T](ctx, c, conn.url(c.docs+"/search.post.search"), walk.body, call)
+			return searchPage[T](ctx, c, c.conn.url(c.docs+"/search.post.search"), walk.body, call)
 		},
 	})
 }

@@ -162,7 +162,7 @@ func TestPagesGoSomewhere(t *testing.T) {
 // reached.
 func TestCredentialsStayWithTheService(t *testing.T) {
 	for _, link := range []string{
-		searchURL, "https://SVC.search.windows.net:443/indexes('hotels')/docs/search?api-version=2026-04-01", "",
+		searchURL, "https://SVC.search.windows.net:443/indexes('hotels')/docs/search?api-version=2026-10-01", "",
 		"https://evil.example.com/indexes('hotels')/docs/search.post.search", "http://svc.search.windows.net/indexes('hotels')/docs",
 		"https://user:secret@svc.search.windows.net/indexes", "//evil.example.com/", "/indexes('other')/docs/search.post.search", "https://svc.search.windows.net/%zz",
 	} {

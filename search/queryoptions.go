@@ -116,14 +116,6 @@ type HybridSearch struct {
 	CountAndFacetMode string
 }
 
-// in returns the connection in a version that has the options.
-func (o *SearchOptions) in(c *connection) *connection {
-	if o == nil || o.MoreLikeThis == "" {
-		return c
-	}
-	return c.in(apiversion.MoreLikeThis)
-}
-
 // body returns the body of the request for text.
 func (o *SearchOptions) body(text string, version apiversion.Version) ([]byte, error) {
 	if o == nil {

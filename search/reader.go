@@ -41,14 +41,13 @@ func readerOf(ctx context.Context) reader {
 	return reader{}
 }
 
-// reading returns the reader of a request, and the connection in a version for it.
-func (c *connection) reading(ctx context.Context) (*connection, reader, error) {
+// reading returns the reader of a request.
+func (c *connection) reading(ctx context.Context) (reader, error) {
 	r := readerOf(ctx)
 	if r == (reader{}) {
-		return c, r, nil
+		return r, nil
 	}
-	c = c.in(apiversion.PermissionFilters)
-	return c, r, missing(c.apiVersion, apiversion.PermissionFilters)
+	return r, missing(c.apiVersion, apiversion.PermissionFilters)
 }
 
 // header says for whom a request reads.

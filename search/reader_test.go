@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/models/knowledge"
 	"github.com/go-azsearch/azsearch/search"
 )
@@ -79,52 +78,3 @@ func TestAScanIsNeverThatOfAUser(t *testing.T) {
 	}
 }
 
-func TestTheDefaultVersionIsNewerForWhatNeedsIt(t *testing.T) {
-	const usual, newer = "2026-04-01", "2026-10-01"
-	for name, test := range map[string]struct {
-		want string
-		do   func(context.Context, clients)
-	}{
-		"a query": {usual, func(ctx context.Context, c clients) { drain(search.Search[models.Document](ctx, c.docs, "x", nil)) }},
-		"more like this": {newer, func(ctx context.Context, c clients) {
-			drain(search.Search[models.Document](ctx, c.docs, "", &search.SearchOptions{MoreLikeThis: "1"}))
-		}},
-		"a query of a user": {newer, func(ctx context.Context, c clients) {
-			drain(search.Search[models.Document](user(ctx), c.docs, "", nil))
-		}},
-		"an index": {usual, func(ctx context.Context, c clients) {
-			_, _ = c.index.CreateIndex(ctx, models.SearchIndex{Name: "x1"}, nil)
-		}},
-		"an index with permission filters": {newer, func(ctx context.Context, c clients) {
-			_, _ = c.index.CreateOrUpdateIndex(ctx, models.SearchIndex{Name: "x1", PermissionFilterOption: models.PermissionFilterEnabled}, nil)
-		}},
-		"a data source": {usual, func(ctx context.Context, c clients) {
-			_, _ = c.indexer.CreateDataSource(ctx, indexers.DataSource{Name: "x"}, nil)
-		}},
-		"a data source with permissions": {newer, func(ctx context.Context, c clients) {
-			_, _ = c.indexer.CreateDataSource(ctx, indexers.DataSource{Name: "x", PermissionOptions: []indexers.PermissionOption{"userIds"}}, nil)
-		}},
-		"a list": {usual, func(ctx context.Context, c clients) { drain(c.indexer.ListSkillsets(ctx, nil)) }},
-		"a list by prefix": {newer, func(ctx context.Context, c clients) {
-			drain(c.indexer.ListSkillsets(ctx, &search.ListSkillsetsOptions{Prefix: "p"}))
-		}},
-		"statistics of all indexes": {newer, func(ctx context.Context, c clients) { drain(c.index.ListIndexStatistics(ctx, nil)) }},
-		"permissions read again": {newer, func(ctx context.Context, c clients) {
-			_ = c.indexer.ResyncIndexer(ctx, "x", []string{search.ResyncPermissions}, nil)
-		}},
-		"an indexer run":     {usual, func(ctx context.Context, c clients) { _ = c.indexer.RunIndexer(ctx, "x", nil) }},
-		"a knowledge source": {newer, func(ctx context.Context, c clients) { _, _ = c.index.GetKnowledgeSource(ctx, "x", nil) }},
-		"knowledge bases":    {newer, func(ctx context.Context, c clients) { drain(c.index.ListKnowledgeBases(ctx, nil)) }},
-		"a file":             {newer, uploadFile},
-		"a retrieval":        {newer, func(ctx context.Context, c clients) { _, _ = c.base.Retrieve(ctx, knowledge.Request{}, nil) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.want, asked(t, "", test.do).URL.Query().Get("api-version"))
-			c := newClients(t, usual)
-			test.do(t.Context(), c)
-			for _, req := range c.requests {
-				assert.Equal(t, usual, req.URL.Query().Get("api-version"), "the caller's choice is kept")
-			}
-		})
-	}
-}

@@ -21,7 +21,7 @@ import (
 const (
 	none       = "application/json;odata.metadata=none"
 	minimal    = "application/json;odata.metadata=minimal"
-	version    = "?api-version=2026-04-01"
+	version    = "?api-version=2026-10-01"
 	okOne      = `{"value":[{"key":"1","status":true,"errorMessage":null,"statusCode":201}]}`
 	definition = `{"@odata.etag":"\"0x8D1\"","name":"hotels","fields":[{"name":"hotelId","type":"Edm.String","key":true}]}`
 )

@@ -55,10 +55,8 @@ type ListIndexStatisticsOptions ListIndexesOptions
 // page. It takes api-version 2026-10-01, or 2025-11-01-preview. An error is the last
 // thing that is yielded.
 func (c *IndexClient) ListIndexStatistics(ctx context.Context, opts *ListIndexStatisticsOptions) iter.Seq2[models.NamedIndexStatistics, error] {
-	newer := c.manager
-	newer.conn = newer.conn.in(apiversion.IndexSummaries)
 	call := c.call("ListIndexStatistics", "")
 	page := listed((*ListIndexesOptions)(opts))
 	name := func(s *models.NamedIndexStatistics) string { return s.Name }
-	return listPages(ctx, newer, "/indexstats", call, page, missing(newer.conn.apiVersion, apiversion.IndexSummaries), name)
+	return listPages(ctx, c.manager, "/indexstats", call, page, missing(c.conn.apiVersion, apiversion.IndexSummaries), name)
 }

@@ -9,9 +9,8 @@ const (
 )
 
 // DefaultAPIVersion is the version of the service's REST API that clients ask for unless
-// ClientOptions.APIVersion names another, 2026-04-01. What only a newer stable version has is asked
-// for in 2026-10-01: knowledge sources and bases, retrieval, definitions and readers with permissions
-// (WithUserToken), SearchOptions.MoreLikeThis, ListIndexStatistics, prefixes and page sizes of lists,
-// ResyncIndexer. Every region has the older one; a service that lacks the newer one refuses only
-// those requests, with 400. The versions change only with a release of this module.
+// ClientOptions.APIVersion names another: 2026-10-01. A service that does not know it, in a sovereign
+// cloud for example, answers every request with 400; set ClientOptions.APIVersion to 2026-04-01 there.
+// That version does not show permission filters, so an index that was read in it and is written back
+// may lose them. The default changes only with a release of this module.
 const DefaultAPIVersion = apiversion.Default

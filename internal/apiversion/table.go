@@ -101,7 +101,7 @@ var table = []release{
 		adds: []Capability{FacetMetrics, KnowledgeBases, IndexSummaries},
 	},
 	{
-		version: Default, like: "2025-09-01",
+		version: "2026-04-01", like: "2025-09-01",
 		adds: []Capability{Aliases, VectorImages, StrictPostFilter, PassageLength, KnowledgeBases, DataSourceIdentities},
 	},
 	{
@@ -113,7 +113,7 @@ var table = []release{
 		adds: []Capability{ListPages, KnowledgeFiles, RetrieveStream},
 	},
 	{
-		version: "2026-10-01", like: Default,
+		version: Default, like: "2026-04-01",
 		adds: []Capability{
 			PermissionFilters, Resync, IndexSummaries, ListPages, MoreLikeThis, KnowledgeFiles, RetrieveStream,
 		},

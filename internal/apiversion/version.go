@@ -15,7 +15,7 @@ import (
 
 // Default is the version that the client asks for unless its options name another
 // one: the newest stable version that the emulator has as a whole.
-const Default = "2026-04-01"
+const Default = "2026-10-01"
 
 // Version is one version of the service's REST API. Versions are equal if their
 // texts are; the zero value has no capability.

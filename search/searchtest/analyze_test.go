@@ -54,7 +54,7 @@ func TestTextIsAnalyzedAsTheRequestSays(t *testing.T) {
 		"nulls besides": {`{"text":"a","analyzer":"simple","tokenizer":null,"tokenFilters":null}`, `[{"token":"a","startOffset":0,"endOffset":1,"position":0}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := `{"@odata.context":"https://searchtest.search.windows.net/$metadata#Microsoft.Azure.Search.V2026_04_01.AnalyzeResult","tokens":` + test.tokens + `}`
+			want := `{"@odata.context":"https://searchtest.search.windows.net/$metadata#Microsoft.Azure.Search.V2026_10_01.AnalyzeResult","tokens":` + test.tokens + `}`
 			for _, path := range []string{"/indexes('small')/search.analyze", "/indexes/small/analyze"} {
 				require.Equal(t, want, caller{t, c.srv}.call("POST", path, test.request).want(t, 200, "").body)
 			}

@@ -118,7 +118,7 @@ func TestUnreadableRequestsAreRefusedWhole(t *testing.T) {
 		{"a key with a letter that is not ASCII", `{"value":[{"id":"é"}]}`, "Invalid document key: 'é'."},
 		{"a key that begins with an underscore", `{"value":[{"id":"_a"}]}`, "Invalid document key: '_a'."},
 		{"a key that is too long", `{"value":[{"id":"` + long + `"}]}`, "Document key cannot be longer than 1024 characters"},
-		{"a property that is no field", `{"value":[{"id":"1","X":1}]}`, "The property 'X' does not exist on type 'search.documentFields' or is not present in the API version '2026-04-01'. Make sure to only use property names that are defined by the type."},
+		{"a property that is no field", `{"value":[{"id":"1","X":1}]}`, "The property 'X' does not exist on type 'search.documentFields' or is not present in the API version '2026-10-01'. Make sure to only use property names that are defined by the type."},
 		{"a property in another case", `{"value":[{"ID":"1"}]}`, "The property 'ID' does not exist"},
 		{"a property that comes twice", `{"value":[{"id":"1","s":"a","s":"b"}]}`, "Multiple properties with the name 's'"},
 		{"@search.action below the top", `{"value":[{"id":"1","c":{"x":"a"},"nope":{"@search.action":"delete"}}]}`, "Cannot find nested property 'nope'"},

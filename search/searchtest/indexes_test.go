@@ -214,7 +214,7 @@ func TestListShowsWhatIsSelected(t *testing.T) {
 	}
 	c.call("GET", "/indexes?$select=suggesters,name", "").want(t, 200, `#indexes(suggesters,name)","value":[{"name":"small","suggesters":[]}]}`)
 	c.call("GET", "/indexes?$select=*", "").want(t, 200, `#indexes","value":[{"@odata.etag":`)
-	c.call("GET", "/indexes?$select=nope", "").want(t, 400, `Could not find a property named 'nope' on type 'Microsoft.Azure.Search.V2026_04_01.IndexDefinition'.\r\nParameter name: $select`)
+	c.call("GET", "/indexes?$select=nope", "").want(t, 400, `Could not find a property named 'nope' on type 'Microsoft.Azure.Search.V2026_10_01.IndexDefinition'.\r\nParameter name: $select`)
 	c.call("GET", "/indexes?$select=description&api-version=2020-06-30", "").want(t, 400, "'description'")
 }
 

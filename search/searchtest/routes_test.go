@@ -51,7 +51,7 @@ func TestBothSpellingsOfAPathMeanTheSame(t *testing.T) {
 		{"GET", "/indexers", "listIndexers", "", ""},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
-			u, err := url.Parse("https://x.search.windows.net" + test.path + "?api-version=2026-04-01")
+			u, err := url.Parse("https://x.search.windows.net" + test.path + "?api-version=2026-10-01")
 			require.NoError(t, err)
 			rt, fault := parseRoute(&http.Request{Method: test.method, URL: u})
 			require.Nil(t, fault)
@@ -91,7 +91,7 @@ func TestBothSpellingsOfADefinitionMeanTheSame(t *testing.T) {
 		{"GET", "/knowledgebases/x", "getKnowledgeBase", "x"},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
-			r, err := http.NewRequest(test.method, "https://x.search.windows.net"+test.path+"?api-version=2026-04-01", nil)
+			r, err := http.NewRequest(test.method, "https://x.search.windows.net"+test.path+"?api-version=2026-10-01", nil)
 			require.NoError(t, err)
 			rt, fault := parseRoute(r)
 			require.Nil(t, fault)

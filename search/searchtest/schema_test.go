@@ -251,9 +251,9 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"a compression with another's parameters": {plain(`"vectorSearch":{"compressions":[{"name":"a","kind":"binaryQuantization","scalarQuantizationParameters":{}}]}`), "must not have the property 'scalarQuantizationParameters'"},
 
 		// JSON
-		"an unknown member":               {plain(`"colour":"red"`), "The property 'colour' does not exist on type 'Microsoft.Azure.Search.V2026_04_01.IndexDefinition'. Make sure to only use property names that are defined by the type."},
-		"an unknown member of a field":    {withField(`{"name":"x","type":"Edm.String","colour":1}`), "The property 'colour' does not exist on type 'Microsoft.Azure.Search.V2026_04_01.SchemaField'."},
-		"an unknown object":               {plain(`"vectorSearch":{"algorithmConfigurations":[]}`), "Cannot find nested property 'algorithmConfigurations' on the resource type 'Microsoft.Azure.Search.V2026_04_01.VectorSearch'."},
+		"an unknown member":               {plain(`"colour":"red"`), "The property 'colour' does not exist on type 'Microsoft.Azure.Search.V2026_10_01.IndexDefinition'. Make sure to only use property names that are defined by the type."},
+		"an unknown member of a field":    {withField(`{"name":"x","type":"Edm.String","colour":1}`), "The property 'colour' does not exist on type 'Microsoft.Azure.Search.V2026_10_01.SchemaField'."},
+		"an unknown object":               {plain(`"vectorSearch":{"algorithmConfigurations":[]}`), "Cannot find nested property 'algorithmConfigurations' on the resource type 'Microsoft.Azure.Search.V2026_10_01.VectorSearch'."},
 		"a member in another case":        {plain(`"Suggesters":[]`), "Cannot find nested property 'Suggesters'"},
 		"no name":                         {`{"fields":[]}`, "'name'"},
 		"a name of null":                  {`{"name":null,"fields":[]}`, "'name'"},

@@ -34,7 +34,7 @@ func TestSynonymMapsAreListedByName(t *testing.T) {
 		c.call("POST", "/synonymmaps", strings.ReplaceAll(names, "names", name)).want(t, 201, "")
 	}
 	c.call("GET", "/synonymmaps?$select=name", "").want(t, 200, `/$metadata#synonymmaps(name)","value":[{"name":"a"},{"name":"b"},{"name":"c"}]}`)
-	c.call("GET", "/synonymmaps?$select=fields", "").want(t, 400, "Could not find a property named 'fields' on type 'Microsoft.Azure.Search.V2026_04_01.SynonymMap'")
+	c.call("GET", "/synonymmaps?$select=fields", "").want(t, 400, "Could not find a property named 'fields' on type 'Microsoft.Azure.Search.V2026_10_01.SynonymMap'")
 	c.call("GET", "/servicestats", "").want(t, 200, `"synonymMaps":{"usage":3,`)
 	c.call("DELETE", "/synonymmaps('b')", "").want(t, 204, "")
 	c.call("GET", "/servicestats", "").want(t, 200, `"synonymMaps":{"usage":2,`)
@@ -42,7 +42,7 @@ func TestSynonymMapsAreListedByName(t *testing.T) {
 
 func TestSynonymMapsThatAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ body, says string }{
-		"no name":                   {`{"format":"solr","synonyms":""}`, "The property 'name' of type 'Microsoft.Azure.Search.V2026_04_01.SynonymMap' is required"},
+		"no name":                   {`{"format":"solr","synonyms":""}`, "The property 'name' of type 'Microsoft.Azure.Search.V2026_10_01.SynonymMap' is required"},
 		"no format":                 {`{"name":"x","synonyms":""}`, "'format'"},
 		"no rules":                  {`{"name":"x","format":"solr","synonyms":null}`, "'synonyms'"},
 		"another format":            {`{"name":"x","format":"wordnet","synonyms":""}`, "Supported values are: solr."},

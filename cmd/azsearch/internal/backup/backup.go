@@ -28,6 +28,7 @@ package backup
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -401,7 +402,7 @@ func (b *Backup) export(ctx context.Context, s *source, r keyrange.Range, pass i
 
 // header identifies the backup that a journal belongs to.
 func (b *Backup) header() Manifest {
-	m := Manifest{Format: formatVersion, Endpoint: b.Service.Endpoint(), APIVersion: search.DefaultAPIVersion, Started: time.Now().UTC().Truncate(time.Second), Passes: b.Passes}
+	m := Manifest{Format: formatVersion, Endpoint: b.Service.Endpoint(), APIVersion: cmp.Or(b.Service.APIVersion, search.DefaultAPIVersion), Started: time.Now().UTC().Truncate(time.Second), Passes: b.Passes}
 	for _, s := range b.indexes {
 		d := b.set.Find(definitions.Indexes, s.name)
 		m.Indexes = append(m.Indexes, Index{Name: s.name, Key: s.Key(), Definition: fingerprint(d.JSON), LeftOut: s.seen})

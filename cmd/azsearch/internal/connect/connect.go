@@ -24,6 +24,7 @@ const (
 	EndpointVariable = "AZURE_SEARCH_ENDPOINT"
 	KeyVariable      = "AZURE_SEARCH_API_KEY"
 	ToKeyVariable    = "AZURE_SEARCH_TO_API_KEY" // of the second service of a command
+	VersionVariable  = "AZURE_SEARCH_API_VERSION"
 
 	variables = KeyVariable + " (for -to-endpoint " + ToKeyVariable + ")"
 
@@ -38,6 +39,10 @@ func Flags() []cli.Flag {
 			Name: "endpoint", Sources: cli.EnvVars(EndpointVariable), HideDefault: true,
 			Usage: "`URL` of the service, or \"emulator\" for one that lives as long as the command; sign in with the key in " + KeyVariable + ", or without one with Entra ID (az login, a managed identity, the variables of azidentity)",
 		},
+		&cli.StringFlag{
+			Name: "api-version", Sources: cli.EnvVars(VersionVariable), Value: search.DefaultAPIVersion,
+			Usage: "ask for this `VERSION` of the REST API, for a service that does not know " + search.DefaultAPIVersion,
+		},
 	}
 }
 
@@ -49,7 +54,7 @@ func ToFlags(what string) []cli.Flag {
 // OpenTo returns the second service, which is the first one unless -to-endpoint names another.
 func OpenTo(c *cli.Command) (*Service, error) {
 	if to := c.String("to-endpoint"); to != "" {
-		return open(to, os.Getenv(ToKeyVariable))
+		return open(to, os.Getenv(ToKeyVariable), c.String("api-version"))
 	}
 	return Open(c)
 }
@@ -57,19 +62,20 @@ func OpenTo(c *cli.Command) (*Service, error) {
 // Service is a service that a command talks to.
 type Service struct {
 	*search.IndexClient
-	Indexers *search.IndexerClient
-	WithKey  bool // else with Entra ID
+	Indexers   *search.IndexerClient
+	WithKey    bool   // else with Entra ID
+	APIVersion string // "" for the default
 
 	emulator *searchtest.Server // or nil
 }
 
 // Open returns the service that the flags and variables name. It makes no request.
 func Open(c *cli.Command) (*Service, error) {
-	return open(c.String("endpoint"), os.Getenv(KeyVariable))
+	return open(c.String("endpoint"), os.Getenv(KeyVariable), c.String("api-version"))
 }
 
-func open(endpoint, key string) (*Service, error) {
-	opts := &search.ClientOptions{}
+func open(endpoint, key, version string) (*Service, error) {
+	opts := &search.ClientOptions{APIVersion: version}
 	opts.PerRetryPolicies = []policy.Policy{&queries{}}
 	switch endpoint {
 	case "":
@@ -97,7 +103,7 @@ func open(endpoint, key string) (*Service, error) {
 		return nil, fmt.Errorf("%w (endpoint from -endpoint or %s)", err, EndpointVariable)
 	}
 	indexers, err := search.NewIndexerClient(endpoint, cred, opts)
-	return &Service{IndexClient: indexes, Indexers: indexers}, err
+	return &Service{IndexClient: indexes, Indexers: indexers, APIVersion: opts.APIVersion}, err
 }
 
 func withKey(endpoint, key string, opts *search.ClientOptions) (*Service, error) {
@@ -107,7 +113,7 @@ func withKey(endpoint, key string, opts *search.ClientOptions) (*Service, error)
 		return &Service{}, err
 	}
 	indexers, err := search.NewIndexerClientWithKey(endpoint, cred, opts)
-	return &Service{IndexClient: indexes, Indexers: indexers, WithKey: true}, err
+	return &Service{IndexClient: indexes, Indexers: indexers, WithKey: true, APIVersion: opts.APIVersion}, err
 }
 
 // Close ends an emulator, with what it holds.

@@ -25,10 +25,15 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 func newService(t *testing.T) *connect.Service {
 	srv := searchtest.NewServer(nil)
 	t.Cleanup(func() { assert.NoError(t, srv.Close()) })
+	return serviceIn(t, srv, "")
+}
+
+// serviceIn returns a service that asks in an api-version.
+func serviceIn(t *testing.T, srv *searchtest.Server, version string) *connect.Service {
 	cred := azcore.NewKeyCredential(searchtest.AdminKey)
-	opts := &search.ClientOptions{}
+	opts := &search.ClientOptions{APIVersion: version}
 	opts.Transport = &http.Client{Transport: srv.Transport()}
-	s := &connect.Service{}
+	s := &connect.Service{APIVersion: version}
 	var err error
 	s.IndexClient, err = search.NewIndexClientWithKey(srv.URL(), cred, opts)
 	require.NoError(t, err)
@@ -86,7 +91,7 @@ func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testi
 	}
 	assert.Contains(t, files["datasources/rooms.json"], `"connectionString": "${DATASOURCES_ROOMS_CREDENTIALS_CONNECTIONSTRING}"`)
 
-	assert.Contains(t, files["indexes/hotels.json"], `"permissionFilter": "userIds"`, "the default api-version does not show it")
+	assert.Contains(t, files["indexes/hotels.json"], `"permissionFilter": "userIds"`)
 
 	again, err := Open(dir)
 	require.NoError(t, err)
@@ -126,6 +131,22 @@ func TestDefinitionsComeBackFromFilesWithTheirSecretsFromTheEnvironment(t *testi
 	some, err := Read(t.Context(), to, Aliases, Indexes)
 	require.NoError(t, err)
 	assert.Len(t, some, 2)
+}
+
+// TestPermissionFiltersAreReadInEveryVersion reads what 2026-04-01 does not show, and writes it: the service refuses,
+// instead of making an index that every user may read.
+func TestPermissionFiltersAreReadInEveryVersion(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	require.NoError(t, Indexes.Create(t.Context(), serviceIn(t, srv, ""), json.RawMessage(`{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"users","type":"Edm.String","filterable":true,"permissionFilter":"userIds"}]}`)))
+	old := serviceIn(t, srv, "2026-04-01")
+	hotels, err := Index(t.Context(), old, "hotels")
+	require.NoError(t, err)
+	assert.Contains(t, string(hotels.JSON), `"permissionFilter": "userIds"`)
+	set, err := Read(t.Context(), old, Indexes)
+	require.NoError(t, err)
+	assert.Contains(t, string(set[0].JSON), `"permissionFilter": "userIds"`)
+	assert.ErrorContains(t, Indexes.Put(t.Context(), old, set[0].JSON), "permissionFilter")
 }
 
 func TestFileThatIsNoDefinitionIsNamed(t *testing.T) {

@@ -64,7 +64,7 @@ func kindOf[T, C, L, N, P any](folder, noun string, client func(*connect.Service
 						content, err = json.Marshal(definition)
 					}
 					if err == nil && (folder == "indexes" || folder == "datasources") {
-						content, err = whole[T](ctx, any(client(s)).(search.AnyClient), folder, content)
+						content, err = whole[T](ctx, s, folder, content)
 					}
 					if !yield(content, err) {
 						return
@@ -85,7 +85,7 @@ func Index(ctx context.Context, s *connect.Service, name string) (*Definition, e
 	}
 	content, err := json.Marshal(index)
 	if err == nil {
-		content, err = whole[models.SearchIndex](ctx, s.IndexClient, "indexes", content)
+		content, err = whole[models.SearchIndex](ctx, s, "indexes", content)
 	}
 	if err != nil {
 		return nil, err
@@ -95,15 +95,17 @@ func Index(ctx context.Context, s *connect.Service, name string) (*Definition, e
 	return &d, err
 }
 
-// whole returns a definition with the members that the default api-version does not show: a backup without its
-// permission filters would be an index that everybody may read. A service that does not know the newer version
-// has none.
-func whole[T any](ctx context.Context, client search.AnyClient, folder string, content json.RawMessage) (json.RawMessage, error) {
+// whole returns a definition with the members that an api-version without permission filters does not show: a backup
+// without them would be an index that every user may read. A service that does not know the newer version has none.
+func whole[T any](ctx context.Context, s *connect.Service, folder string, content json.RawMessage) (json.RawMessage, error) {
+	if apiversion.Of(s.APIVersion).Has(apiversion.PermissionFilters) {
+		return content, nil
+	}
 	d, err := parse(nil, content)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := search.Do(ctx, client, http.MethodGet, search.PathOf(folder, d.Name), nil, &search.DoOptions{APIVersion: apiversion.PermissionFilters.Stable().String()})
+	resp, err := search.Do(ctx, s.IndexClient, http.MethodGet, search.PathOf(folder, d.Name), nil, &search.DoOptions{APIVersion: apiversion.PermissionFilters.Stable().String()})
 	if said := (*search.Error)(nil); errors.As(err, &said) && said.StatusCode == http.StatusBadRequest {
 		return content, nil
 	}
@@ -116,7 +118,7 @@ func whole[T any](ctx context.Context, client search.AnyClient, folder string, c
 	}
 	newer, err := json.Marshal(definition)
 	if bytes.Contains(newer, []byte(`"indexerPermissionOptions":[]`)) {
-		return content, err // of a data source without: the default version refuses the member
+		return content, err // of a data source without: the older version refuses the member
 	}
 	return newer, err
 }

@@ -35,7 +35,7 @@ func TestSessionHasAKeyThatOnlyReads(t *testing.T) {
 	}{{Options{}, searchtest.QueryKey}, {Options{QueryKey: "reader"}, "reader"}} {
 		r := show(t, c.opts).send("GET", "/_ui/session", "")
 		assert.Contains(t, r.body, `"queryKey":"`+c.key+`"`)
-		assert.Contains(t, r.body, `"apiVersion":"2026-04-01"`)
+		assert.Contains(t, r.body, `"apiVersion":"2026-10-01"`)
 		assert.NotContains(t, r.body, searchtest.AdminKey)
 	}
 }
@@ -63,7 +63,7 @@ func TestStateFollowsTheIndexes(t *testing.T) {
 	definition := get[json.RawMessage](s, "/_ui/definition?index=hotels")
 	assert.Contains(t, string(definition), `"retrievable":false`)
 	changed := strings.Replace(string(definition), `"fields":[`, `"fields":[{"name":"stars","type":"Edm.Int32"},`, 1)
-	r := s.send("PUT", "/indexes('hotels')?api-version=2026-04-01", changed, "Api-Key", searchtest.AdminKey, "Content-Type", "application/json")
+	r := s.send("PUT", "/indexes('hotels')?api-version=2026-10-01", changed, "Api-Key", searchtest.AdminKey, "Content-Type", "application/json")
 	require.Equal(t, http.StatusOK, r.StatusCode, r.body)
 	assert.NotEqual(t, first.Indexes[0].Revision, get[stateReply](s, "/_ui/state").Indexes[0].Revision)
 	assert.Contains(t, string(get[json.RawMessage](s, "/_ui/definition?index=hotels")), "stars")

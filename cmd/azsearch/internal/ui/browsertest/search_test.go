@@ -117,7 +117,7 @@ func TestAQueryIsNarrowedDownByItsFacets(t *testing.T) {
 
 	p.click("#wire > summary")
 	assert.JSONEq(t, `{"search":"pool","filter":"rating ge 1 and category eq '`+label[0]+`'","facets":["category"],"highlight":"description","top":3,"count":true}`, p.text("#request-json"))
-	assert.Contains(t, p.text("#request-curl"), "curl -sS -X POST '"+p.url+"/indexes/hotels/docs/search?api-version=2026-04-01'")
+	assert.Contains(t, p.text("#request-curl"), "curl -sS -X POST '"+p.url+"/indexes/hotels/docs/search?api-version=2026-10-01'")
 	assert.Contains(t, p.text("#request-curl"), `category eq '\''`+label[0]+`'\''`, "quoted for a shell")
 }
 
