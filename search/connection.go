@@ -115,9 +115,10 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	}, nil
 }
 
-// secret reports whether a header holds a credential, which no log may have.
+// secret reports whether a header holds a credential, which no log may have. Previews have further ones
+// that end like authorization.
 func secret(header string) bool {
-	return slices.ContainsFunc(secretHeaders, func(name string) bool { return strings.EqualFold(name, header) })
+	return strings.EqualFold(header, keyHeader) || strings.HasSuffix(strings.ToLower(header), "authorization")
 }
 
 // soon returns what the caller has configured, or fewer retries than the default:

@@ -6,18 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/models/knowledge"
 	"github.com/go-azsearch/azsearch/models/skills"
 )
 
-// DiffDefinition is DiffIndex for what fills indexes and answers from them: it says what changes the
-// definition before into after, and what each change costs. Nothing is sent. A change of the kind
+// Definition is a definition that DiffDefinition compares.
+type Definition interface {
+	models.SynonymMap | models.Alias | indexers.DataSource | indexers.Indexer | skills.Skillset | knowledge.Source | knowledge.Base
+}
+
+// DiffDefinition is DiffIndex for all other definitions: it says what changes the definition before
+// into after, and what each change costs. Nothing is sent. A member that after leaves out is no change
+// if before has the value that the service fills in. A change of the kind
 // ChangeNeedsReset is made in place, and documents that were indexed before show it only when an
 // indexer has read them again, after IndexerClient.ResetIndexer (or ResetSkills). Where the
 // documentation of the service is silent, a change needs a rebuild: the definition must be deleted
 // and created. Members that this library does not know are in place.
-func DiffDefinition[T indexers.DataSource | indexers.Indexer | skills.Skillset | knowledge.Source | knowledge.Base](before, after T) (IndexChanges, error) {
+func DiffDefinition[T Definition](before, after T) (IndexChanges, error) {
 	d := indexDiff{}
 	for _, x := range []struct {
 		when       string
@@ -40,8 +47,15 @@ func DiffDefinition[T indexers.DataSource | indexers.Indexer | skills.Skillset |
 			d.compare(name, d.before[name], d.after[name], func(path string, _, _ any) (ChangeKind, string) { return costOf(rules, path) })
 		}
 	}
-	d.changes = slices.DeleteFunc(d.changes, func(c IndexChange) bool { return strings.Contains(c.Path, ".createdResources") }) // which is the service's
+	d.changes = slices.DeleteFunc(d.changes, func(c IndexChange) bool { return filledIn(c) })
 	return d.changes, nil
+}
+
+// filledIn reports whether a change is one between nothing and what the service fills in.
+func filledIn(c IndexChange) bool {
+	old := string(c.Old)
+	return strings.Contains(c.Path, ".createdResources") ||
+		c.New == nil && (old == "false" || old == "{}" || old == `"/document"` && strings.HasSuffix(c.Path, ".context"))
 }
 
 // cost is what changes of the members below a path cost. "*" stands for any beginning of a name.
@@ -95,7 +109,9 @@ var costs = map[string][]cost{
 		{"searchIndexParameters", ChangeInPlace, "it applies to queries only"},
 		{"webParameters", ChangeInPlace, "it applies to queries only"},
 	},
-	"knowledge.Base": {{"name", ChangeNeedsRebuild, "a knowledge base cannot be renamed"}},
+	"models.SynonymMap": {{"name", ChangeNeedsRebuild, "a synonym map cannot be renamed"}},
+	"models.Alias":      {{"name", ChangeNeedsRebuild, "an alias cannot be renamed"}},
+	"knowledge.Base":    {{"name", ChangeNeedsRebuild, "a knowledge base cannot be renamed"}},
 }
 
 func costOf(rules []cost, path string) (ChangeKind, string) {

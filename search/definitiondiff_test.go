@@ -1,12 +1,14 @@
 package search_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/models/knowledge"
 	"github.com/go-azsearch/azsearch/models/skills"
@@ -14,7 +16,7 @@ import (
 )
 
 // changed returns the paths and kinds of the changes that change makes.
-func changed[T indexers.DataSource | indexers.Indexer | skills.Skillset | knowledge.Source | knowledge.Base](t *testing.T, definition T, change func(*T)) (lines []string) {
+func changed[T search.Definition](t *testing.T, definition T, change func(*T)) (lines []string) {
 	t.Helper()
 	after := definition
 	change(&after)
@@ -55,6 +57,16 @@ func TestChangesOfDefinitionsSayWhatTheyCost(t *testing.T) {
 	assert.Equal(t, []string{"azureBlobParameters: needs a rebuild", "kind: needs a rebuild", "webParameters: in place"}, changed(t, blobs, func(x *knowledge.Source) {
 		x.Parameters = knowledge.Web{Domains: &knowledge.WebDomains{}}
 	}))
+	preview := knowledge.Source{Name: "m", AdditionalProperties: map[string]json.RawMessage{"mcp": json.RawMessage(`{"headers":{"x.y":"S3CRET"},"clientSecret":{"value":"S3CRET"},"password":1}`)}}
+	assert.Equal(t, []string{"mcp.clientSecret.value: in place", "mcp.headers.x.y: in place", "mcp.password: in place"}, changed(t, preview, func(x *knowledge.Source) {
+		x.AdditionalProperties = map[string]json.RawMessage{"mcp": json.RawMessage(`{"headers":{"x.y":"S3CRET2"},"clientSecret":{"value":"S3CRET2"},"password":2}`)}
+	}))
+	cities := models.SynonymMap{Name: "c", Synonyms: []string{"a, b"}, EncryptionKey: &models.EncryptionKey{AccessCredentials: &models.ApplicationCredentials{ApplicationSecret: "S3CRET"}}}
+	assert.Equal(t, []string{"encryptionKey.accessCredentials.applicationSecret: in place", "synonyms: in place"}, changed(t, cities, func(x *models.SynonymMap) {
+		x.Synonyms = []string{"a, c"}
+		x.EncryptionKey = &models.EncryptionKey{AccessCredentials: &models.ApplicationCredentials{ApplicationSecret: "S3CRET2"}}
+	}))
+	assert.Equal(t, []string{"indexes: in place"}, changed(t, models.Alias{Name: "a", Indexes: []string{"a1"}}, func(x *models.Alias) { x.Indexes = []string{"a2"} }))
 	base := knowledge.Base{Name: "a", Sources: []knowledge.SourceReference{{Name: "b"}}}
 	assert.Equal(t, []string{"name: needs a rebuild", "outputMode: in place"}, changed(t, base, func(x *knowledge.Base) { x.Name, x.OutputMode = "z", "answerSynthesis" }))
 }

@@ -188,8 +188,8 @@ func newError(resp *http.Response, req *policy.Request, call call, conn *connect
 func withoutSecrets(req *http.Request) *http.Request {
 	req = req.Clone(req.Context())
 	req.Body, req.GetBody = nil, nil
-	for _, name := range secretHeaders {
-		if req.Header.Get(name) != "" {
+	for name := range req.Header {
+		if secret(name) {
 			req.Header.Set(name, "REDACTED")
 		}
 	}

@@ -291,9 +291,13 @@ func shownJSON(path string, value any) json.RawMessage {
 	if value == nil {
 		return nil
 	}
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	if strings.Contains(path, "."+httpHeaders+".") {
+	members := strings.Split(path, ".")
+	name := members[len(members)-1]
+	if slices.ContainsFunc(members, func(m string) bool { return wire.SecretObject(m) || wire.Secret(m) }) {
 		name = "key" // any secret
+		if _, is := value.(json.Number); is {
+			value = wire.Hidden
+		}
 	}
 	b, err := encodeBody(jsonObject{name: value})
 	if err != nil {
@@ -303,7 +307,3 @@ func shownJSON(path string, value any) json.RawMessage {
 	_ = wire.EachMember(wire.Redact(b), func(_, value []byte) bool { shown = value; return true })
 	return shown
 }
-
-// httpHeaders is the member that holds the headers of requests, credentials
-// among them.
-const httpHeaders = "httpHeaders"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -267,7 +268,7 @@ func hasSecrets(name string, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		for member, inner := range v {
-			if name == httpHeaders && inner != redacted || hasSecrets(member, inner) {
+			if wire.SecretObject(name) && inner != redacted || hasSecrets(member, inner) {
 				return true
 			}
 		}

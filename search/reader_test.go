@@ -77,4 +77,3 @@ func TestAScanIsNeverThatOfAUser(t *testing.T) {
 		assert.Empty(t, req.Header.Get("X-Ms-Query-Source-Authorization"))
 	}
 }
-

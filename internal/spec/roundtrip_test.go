@@ -41,7 +41,8 @@ var roots = map[string]func() any{
 type maker struct {
 	*spec.Spec
 	*rand.Rand
-	types map[string][]string // of a union, by its base
+	types  map[string][]string // of a union, by its base
+	secret string              // of every member that is one, if it is not ""
 }
 
 func newMaker(tb testing.TB) maker {
@@ -77,7 +78,12 @@ func (m maker) object(name string, depth int) map[string]any {
 		if strings.HasPrefix(exceptions[name+"."+wire], "one string") {
 			typ = "string"
 		}
-		if v := m.value(typ, depth-1); v != nil {
+		switch v := m.value(typ, depth-1); {
+		case m.secret != "" && carriesSecret(wire, p) && strings.HasPrefix(typ, "map:"):
+			object[wire] = map[string]any{"x.y": m.secret + m.text()}
+		case m.secret != "" && carriesSecret(wire, p) && typ == "string":
+			object[wire] = m.secret + m.text()
+		case v != nil:
 			object[wire] = v
 		}
 	}
@@ -151,6 +157,11 @@ func (m maker) value(typ string, depth int) any {
 		return []any{m.text(), map[string]any{}}
 	}
 	return map[string]any{m.text(): m.text(), "@odata.type": m.text()}
+}
+
+// carriesSecret reports whether a member is, or may have in it, a credential.
+func carriesSecret(wire string, p spec.Property) bool {
+	return p.Is("S") || slices.Contains([]string{"uri", "entitiesDefinitionUri", "headers", "httpHeaders"}, wire)
 }
 
 func (m maker) text() string {

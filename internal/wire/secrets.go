@@ -10,21 +10,30 @@ import (
 // Hidden stands for a secret in what is printed or logged.
 const Hidden = "***"
 
-// secretNames are the members whose strings are secrets, in definitions of any api-version, and
-// secretEnds how further ones end, which a preview may have. "key" is a boolean in fields.
+// secretNames are the members whose values are secrets, in definitions of any api-version, in lower
+// case, and secretEnds how further ones end, which a preview may have. "key" is a boolean in fields.
 var (
-	secretNames = []string{"entitiesDefinitionUri", "key"}
-	secretEnds  = []string{"apikey", "accountkey", "accesskey", "secret", "connectionstring", "password", "sastoken"}
+	secretNames = []string{"entitiesdefinitionuri", "key", "authorization"}
+	secretEnds  = []string{
+		"apikey", "accountkey", "accesskey", "functionkey", "masterkey", "sharedkey", "subscriptionkey", "secret",
+		"connectionstring", "password", "sastoken", "accesstoken", "bearertoken", "refreshtoken",
+	}
+	secretObjects = []string{"headers", "httpheaders"}
+	addresses     = []string{"uri", "serverurl"}
 )
 
-// secretObjects are the members whose members are: the headers of requests.
-var secretObjects = []string{"headers", "httpHeaders"}
-
-// Secret reports whether a string member of that name is a secret.
+// Secret reports whether a string member of that name is a secret. encoding/json takes names in any case.
 func Secret(name string) bool {
 	lower := strings.ToLower(name)
-	return slices.Contains(secretNames, name) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(lower, end) })
+	return slices.Contains(secretNames, lower) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(lower, end) })
 }
+
+// SecretObject reports whether every value in an object of that name is a secret: those of the headers
+// of requests.
+func SecretObject(name string) bool { return slices.Contains(secretObjects, strings.ToLower(name)) }
+
+// Address reports whether a string member of that name is an address that may have a key in it.
+func Address(name string) bool { return slices.Contains(addresses, strings.ToLower(name)) }
 
 // Redact returns JSON with Hidden in place of its secrets. Of an address that may
 // have a key in its path or query, "uri", the host stays.
@@ -32,12 +41,12 @@ func Redact(b []byte) []byte {
 	return appendRedacted(make([]byte, 0, len(b)), "", bytes.TrimSpace(b), false)
 }
 
-// appendRedacted appends the value of the member name. all hides every string.
+// appendRedacted appends the value of the member name. all hides every string and number.
 func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 	switch {
 	case len(b) > 0 && b[0] == '{':
 		dst = append(dst, '{')
-		all = all || slices.Contains(secretObjects, name)
+		all = all || SecretObject(name) || Secret(name)
 		first := true
 		_ = EachMember(b, func(quoted, value []byte) bool {
 			if !first {
@@ -52,11 +61,13 @@ func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 		return append(dst, '}')
 	case len(b) > 0 && b[0] == '[':
 		return appendRedactedList(dst, name, b, all)
+	case all && len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9'):
+		return append(dst, `"`+Hidden+`"`...)
 	case len(b) == 0 || b[0] != '"' || len(b) == len(`""`):
 		return append(dst, b...)
 	case all || Secret(name):
 		return append(dst, `"`+Hidden+`"`...)
-	case name == "uri":
+	case Address(name):
 		text, _ := Unquote(b)
 		return append(append(append(dst, '"'), hostOf(text)...), '"')
 	}

@@ -14,12 +14,14 @@ func TestRedactHidesSecretsAndNothingElse(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"key":true,"name":"id"}`:                             `{"key":true,"name":"id"}`,
 		`{"key":"k","apiKey":null,"connectionString":""}`:      `{"key":"***","apiKey":null,"connectionString":""}`,
-		`{"httpHeaders":{"a":"b","c":["d",1]},"x":[ "y" , 2]}`: `{"httpHeaders":{"a":"***","c":["***",1]},"x":["y",2]}`,
+		`{"httpHeaders":{"a":"b","c":["d",1]},"x":[ "y" , 2]}`: `{"httpHeaders":{"a":"***","c":["***","***"]},"x":["y",2]}`,
 		`{"uri":"https://host:1/a?code=k"}`:                    `{"uri":"https://host:1/***"}`,
 		`{"uri":"https://user:pass@host/"}`:                    `{"uri":"https://host/***"}`,
 		`{"uri":"https://host"}`:                               `{"uri":"https://host"}`,
 		`{"uri":"nonsense"}`:                                   `{"uri":"***"}`,
-		`[]`:                                                   `[]`, `{}`: `{}`, `null`: `null`, `"key"`: `"key"`,
+		`{"apiKey":{"value":"k"},"URI":"https://h/?k","HTTPHeaders":{"a":7,"b":true},"Key":"k"}`: `{"apiKey":{"value":"***"},"URI":"https://h/***","HTTPHeaders":{"a":"***","b":true},"Key":"***"}`,
+		`{"serverURL":"https://h/?k","authorization":"b"}`:                                       `{"serverURL":"https://h/***","authorization":"***"}`,
+		`[]`: `[]`, `{}`: `{}`, `null`: `null`, `"key"`: `"key"`,
 	} {
 		assert.Equal(t, want, string(wire.Redact([]byte(in))))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/search"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -263,4 +265,36 @@ func TestIndexThatIsRebuiltGetsTheNextNumber(t *testing.T) {
 	for index, next := range map[string]string{"hotels": "hotels-2", "hotels-1": "hotels-2", "hotels-2": "hotels-4", "hotels-v1": "hotels-v1-2", "a-b": "a-b-2"} {
 		assert.Equal(t, next, Next(index, live))
 	}
+}
+
+// TestNoPlanShowsASecret puts secrets where a reader of the plan must not see them: in the file itself, as the value
+// of a variable in a member that is not known to hold one, and as what stood there before.
+func TestNoPlanShowsASecret(t *testing.T) {
+	service := newService(t)
+	encrypted := `{"name":"cities","synonyms":"a, b","encryptionKey":{"keyVaultUri":"https://v","keyVaultKeyName":"k","keyVaultKeyVersion":"1","accessCredentials":{"applicationId":"i","applicationSecret":"S3CRET"}}}`
+	for name, content := range map[string]string{"datasources": `{"name":"rooms","type":"azureblob","credentials":{"connectionString":"S3CRET"},"container":{"name":"c","query":"S3CRET&before"}}`} {
+		_, err := search.Do(t.Context(), service.IndexClient, "POST", "/"+name, json.RawMessage(content), nil)
+		require.NoError(t, err)
+	}
+	_, err := search.Do(t.Context(), service.IndexClient, "POST", "/synonymmaps", json.RawMessage(`{"name":"cities","format":"solr","synonyms":"a, b"}`), nil)
+	require.NoError(t, err)
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	files := written(t, t.TempDir(), map[string]string{
+		"synonymmaps/cities.json": encrypted,
+		"datasources/rooms.json":  `{"name":"rooms","type":"azureblob","credentials":{"ConnectionString":"S3CRET2"},"container":{"name":"c","query":"${ROOMS}"}}`,
+	})
+	p, err := New(files, live, func(string) (string, bool) { return "https://h/?a=<1>&sig=S3CRET", true }, true)
+	require.NoError(t, err)
+	content, err := json.Marshal(p)
+	require.NoError(t, err)
+	text := string(content) + fmt.Sprintf("%v %+v", p.Steps, p.Steps)
+	for _, step := range p.Steps {
+		for _, c := range step.Changes {
+			text += string(c.Old) + string(c.New)
+		}
+	}
+	assert.NotContains(t, text, "S3CRET")
+	assert.Contains(t, text, `"${ROOMS}"`)
+	assert.Contains(t, text, "encryptionKey")
 }

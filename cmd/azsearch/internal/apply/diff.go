@@ -2,10 +2,6 @@ package apply
 
 import (
 	"encoding/json"
-	"maps"
-	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/models"
@@ -21,19 +17,19 @@ func diff(k *definitions.Kind, before, after json.RawMessage) (search.IndexChang
 	case definitions.Indexes:
 		return decoded(before, after, search.DiffIndex)
 	case definitions.DataSources:
-		return known(decoded(before, after, search.DiffDefinition[indexers.DataSource]))
+		return decoded(before, after, search.DiffDefinition[indexers.DataSource])
 	case definitions.Indexers:
-		return known(decoded(before, after, search.DiffDefinition[indexers.Indexer]))
+		return decoded(before, after, search.DiffDefinition[indexers.Indexer])
 	case definitions.Skillsets:
-		return known(decoded(before, after, search.DiffDefinition[skills.Skillset]))
+		return decoded(before, after, search.DiffDefinition[skills.Skillset])
 	case definitions.KnowledgeSources:
-		return known(decoded(before, after, search.DiffDefinition[knowledge.Source]))
+		return decoded(before, after, search.DiffDefinition[knowledge.Source])
 	case definitions.KnowledgeBases:
-		return known(decoded(before, after, search.DiffDefinition[knowledge.Base]))
+		return decoded(before, after, search.DiffDefinition[knowledge.Base])
 	case definitions.SynonymMaps:
-		return decoded(before, after, members[models.SynonymMap])
+		return decoded(before, after, search.DiffDefinition[models.SynonymMap])
 	}
-	return decoded(before, after, members[models.Alias])
+	return decoded(before, after, search.DiffDefinition[models.Alias])
 }
 
 func decoded[T any](before, after json.RawMessage, diff func(before, after T) (search.IndexChanges, error)) (search.IndexChanges, error) {
@@ -45,52 +41,6 @@ func decoded[T any](before, after json.RawMessage, diff func(before, after T) (s
 		return nil, err
 	}
 	return diff(a, b)
-}
-
-// known leaves out what the service is known to fill in where a file says nothing. DiffIndex knows that of indexes.
-func known(changes search.IndexChanges, err error) (search.IndexChanges, error) {
-	return slices.DeleteFunc(changes, func(c search.IndexChange) bool {
-		old := string(c.Old)
-		return c.New == nil && (old == "false" || old == "{}" || old == `"/document"` && strings.HasSuffix(c.Path, ".context"))
-	}), err
-}
-
-// members compares definitions whose members the service changes in place, whatever they are.
-func members[T any](before, after T) (changes search.IndexChanges, err error) {
-	var trees [2]map[string]any
-	for i, definition := range []T{before, after} {
-		content, err := json.Marshal(definition)
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(content, &trees[i]); err != nil {
-			return nil, err
-		}
-	}
-	names := map[string]bool{}
-	for _, tree := range trees {
-		for name := range tree {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		a, b := trees[0][name], trees[1][name]
-		if a == redacted && b != nil || reflect.DeepEqual(a, b) {
-			continue
-		}
-		c := search.IndexChange{Path: name, Kind: search.ChangeInPlace, Reason: "it applies from now on"}
-		c.Old, c.New = text(a), text(b)
-		changes = append(changes, c)
-	}
-	return changes, nil
-}
-
-func text(v any) json.RawMessage {
-	if v == nil {
-		return nil
-	}
-	content, _ := json.Marshal(v) // it was read from JSON
-	return content
 }
 
 // reference is a definition that another one names.

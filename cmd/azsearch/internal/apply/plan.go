@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -261,14 +262,14 @@ func (p *Plan) CompareCounts(live definitions.Set, count func(index string) (int
 	return nil
 }
 
-// mask replaces the values of variables by their names in everything that is printed.
+// mask replaces the values of variables by their names in everything that is printed. What stands in the place of one
+// at the service was a secret as well, such as the value before.
 func (p *Plan) mask(files definitions.Set) {
 	var pairs []string
 	for i := range files {
 		for _, s := range files[i].Secrets {
 			if value, ok := p.variables(s.Variable); ok && value != "" {
-				quoted, _ := json.Marshal(value) // a string
-				pairs = append(pairs, string(quoted), `"${`+s.Variable+`}"`)
+				pairs = append(pairs, quoted(value), `"${`+s.Variable+`}"`)
 			}
 		}
 	}
@@ -276,9 +277,21 @@ func (p *Plan) mask(files definitions.Set) {
 	for i := range p.Steps {
 		for j := range p.Steps[i].Changes {
 			c := &p.Steps[i].Changes[j]
-			if c.New != nil {
-				c.New = json.RawMessage(r.Replace(string(c.New)))
+			if shown := r.Replace(string(c.New)); c.New != nil && shown != string(c.New) {
+				c.New = json.RawMessage(shown)
+				if c.Old != nil {
+					c.Old = json.RawMessage(`"` + wire.Hidden + `"`)
+				}
 			}
 		}
 	}
+}
+
+// quoted returns a value as the changes of package search have it.
+func quoted(value string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(value) // a string
+	return strings.TrimSpace(b.String())
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,10 +49,10 @@ func secret(path []string, value []byte) bool {
 	if !is || text == "" {
 		return false
 	}
-	if len(path) > 1 && slices.Contains([]string{"headers", "httpHeaders"}, path[len(path)-2]) {
+	if len(path) > 1 && wire.SecretObject(path[len(path)-2]) {
 		return true
 	}
-	if name == "uri" {
+	if wire.Address(name) {
 		u, err := url.Parse(text)
 		return err != nil || u.RawQuery != "" || u.User != nil
 	}
