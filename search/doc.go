@@ -41,6 +41,8 @@
 // RetrieveStream shows the answer as it is made. What holds secrets is printed and
 // logged with *** in their place.
 //
+// Every operation of the stable api-versions since 2025-09-01 has a function, queries as GET excepted,
+// and every property a field: go run ./internal/spec/report, in the repository, counts them per version.
 // Do sends any other operation, of a preview for example.
 //
 // # Coming from another SDK

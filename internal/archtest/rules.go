@@ -228,6 +228,7 @@ var Rules = []Rule{
 	// What the specifications say, for tests; compact makes it of files that are not here.
 	{Folder: "internal/spec", Never: []string{http, sql}},
 	{Folder: "internal/spec/compact", Never: []string{http, sql}},
+	{Folder: "internal/spec/report", Never: []string{http, sql}},
 	// The rules of those who send leased records, for a queue and for an outbox: neither a back end nor a sender.
 	{Folder: "internal/relay", Not: []string{http, sql}},
 	// What the stores in databases have in common: any driver will do, so it knows none.
