@@ -133,6 +133,14 @@ func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
 		}
 		return next(req)
 	}
+	defined := func(definition string) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			if req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/indexes('everything')") {
+				return response(http.StatusOK, definition), nil
+			}
+			return next(req)
+		}
+	}
 	for name, test := range map[string]struct {
 		restricted int
 		client     func(*testing.T, *searchtest.Server) *search.Client
@@ -147,6 +155,8 @@ func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
 		"a service that ignores the header": {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, ignored, refused("no reply shows that this client reads elevated (of restricted documents 0 came with")},
 		"nothing restricted to show it":     {0, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, nil, refused("no reply shows")},
 		"a query key":                       {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.QueryKey, nil) }, nil, refused(`grant the role "Search Service Contributor" or use an admin key`)},
+		"labels instead of filters":         {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, defined(`{"name":"everything","permissionFilterOption":"disabled","purviewEnabled":true,"fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true}]}`), refused("elevated read was refused")},
+		"a filter in a complex field":       {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byKey(t, s, searchtest.AdminKey, nil) }, defined(`{"name":"everything","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"a","type":"Edm.ComplexType","fields":[{"name":"users","type":"Edm.String","permissionFilter":"userIds"}]}]}`), refused("elevated read was refused")},
 		"a service of an older version":     {restricted, func(t *testing.T, s *searchtest.Server) *search.Client { return byToken(t, s, nil) }, old, refused("cannot be read in api-version 2026-10-01")},
 	} {
 		for read, call := range wholeReads {

@@ -110,16 +110,24 @@ func read[T any](ctx context.Context, c *connection, path string, call call) (*T
 	return v, nil
 }
 
-// trimmed reports whether results are trimmed by permissions. Fields without the option
-// count too: what the service does with them is not documented.
+// trimmed reports whether results are trimmed by permissions, or by the sensitivity labels that previews
+// have. Fields without the option count too: what the service does with them is not documented.
 func trimmed(index *models.SearchIndex) bool {
+	if string(index.AdditionalProperties["purviewEnabled"]) == "true" {
+		return true
+	}
 	switch index.PermissionFilterOption {
 	case models.PermissionFilterEnabled:
 		return true
 	case models.PermissionFilterDisabled:
 		return false
 	}
-	return slices.ContainsFunc(index.Fields, func(f models.SearchField) bool { return f.PermissionFilter != "" })
+	return filtered(index.Fields)
+}
+
+// filtered reports whether a field, or one below it, holds permissions.
+func filtered(fields []models.SearchField) bool {
+	return slices.ContainsFunc(fields, func(f models.SearchField) bool { return f.PermissionFilter != "" || filtered(f.Fields) })
 }
 
 // prove returns nil if a reply shows that reads are elevated: documents that are not open
