@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
-	"github.com/go-azsearch/azsearch/internal/wire"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -280,7 +279,7 @@ func (p *Plan) mask(files definitions.Set) {
 			if shown := r.Replace(string(c.New)); c.New != nil && shown != string(c.New) {
 				c.New = json.RawMessage(shown)
 				if c.Old != nil {
-					c.Old = json.RawMessage(`"` + wire.Hidden + `"`)
+					c.Old = json.RawMessage(`"***"`)
 				}
 			}
 		}
