@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -343,4 +344,26 @@ func TestAStateOfAnotherSourceOrIndexIsRefused(t *testing.T) {
 		require.ErrorContains(t, run(half{w, "source"}, at{half{w, "index"}, "https://there.search.windows.net"}), "give it another Name or Store")
 		require.NoError(t, run(half{w, "source"}, half{w, "index"}), "it does not say which it is")
 	})
+}
+
+// sidesOf tells sources apart that a program is likely to confuse: tables, files, indexes.
+func TestAStateKnowsItsSource(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) Source {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(`{"id":"a"}`), 0o600))
+		j, err := OpenJSONL(filepath.Join(dir, name), &JSONLOptions{Key: "id"})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, j.Close()) })
+		return j
+	}
+	index := at{endpoint: "https://here.search.windows.net"}
+	for first, other := range map[Source]Source{
+		file("hotels.jsonl"):              file("rooms.jsonl"),
+		&SQLSource{Table: "hotels"}:       &SQLSource{Table: "rooms"},
+		&SQLSource{Table: "hotels.jsonl"}: file("hotels.jsonl"),
+	} {
+		was := sidesOf(first, index)
+		require.NoError(t, was.check(sidesOf(first, index)))
+		require.ErrorContains(t, was.check(sidesOf(other, index)), "the state that was saved is of "+was.Source)
+	}
 }

@@ -139,7 +139,7 @@ func load(ctx context.Context, store Store, name string, of sides) (*state, erro
 	return s, nil
 }
 
-// sides are a source and an index, as far as they say which they are: a table, or the service and the name.
+// sides are a source and an index, as far as they say which they are: a table, a file, or the service and the name.
 type sides struct {
 	Source string `json:"source,omitempty"`
 	Index  string `json:"index,omitempty"`
@@ -147,8 +147,15 @@ type sides struct {
 
 func sidesOf(source Source, index Index) sides {
 	name := func(of any) (text string) {
-		if table, ok := of.(*SQLSource); ok {
-			return "table " + table.Table
+		switch x := of.(type) {
+		case *SQLSource:
+			return "table " + x.Table
+		case *JSONL:
+			path, err := filepath.Abs(x.file.Name())
+			if err != nil {
+				path = x.file.Name()
+			}
+			return "file " + path
 		}
 		if named, ok := of.(models.IndexNamer); ok && named.IndexName() != "" {
 			text = fmt.Sprintf("index %q", named.IndexName())

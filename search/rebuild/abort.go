@@ -79,6 +79,9 @@ func (r *runner) abort(ctx context.Context) error {
 		if found, err = r.load(ctx); err != nil {
 			return err
 		}
+		if err := found.of(r.client); err != nil {
+			return err
+		}
 		if found.Step == StepMoved {
 			return fmt.Errorf("%w: the writers have moved to %q, and %q lacks what was written since", ErrNothing, found.New, found.Old)
 		}
@@ -232,6 +235,9 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 	}
 	x, err := store.Load(ctx)
 	if err != nil {
+		return err
+	}
+	if err := x.of(client); err != nil {
 		return err
 	}
 	if x.Step != StepMoved {

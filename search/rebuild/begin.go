@@ -31,9 +31,12 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 		if len(alias.Indexes) != 1 {
 			return found, fmt.Errorf("rebuild: the alias %q is at %q: point it at the index that is to be replaced", r.opts.Alias, alias.Indexes)
 		}
-		if found, err = begin(ctx, r.store, alias.Indexes[0], 0); err != nil {
+		if found, err = begin(ctx, r.store, Record{Phase: PhaseIdle, Route: alias.Indexes[0], Endpoint: r.client.Endpoint()}); err != nil {
 			return found, err
 		}
+	}
+	if err := found.of(r.client); err != nil {
+		return found, err
 	}
 	if r.report.Writers, err = r.store.Writers(ctx); err != nil {
 		return found, err

@@ -3,7 +3,10 @@ package rebuild
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Phase says what writers do.
@@ -52,11 +55,13 @@ type Record struct {
 	// choice: if a record can be lost there, with one that no record of before had.
 	Version int64 `json:"-"`
 
-	Phase   Phase  `json:"phase"`
-	Route   string `json:"route"`   // the index that writers write to
-	Epoch   int64  `json:"epoch"`   // grows when marking begins, with each beginning of PhaseSwapped, and when marking ends
-	Round   int64  `json:"round"`   // under which keys are marked
-	Drained int64  `json:"drained"` // the keys of rounds up to this one are in the new index
+	Phase Phase  `json:"phase"`
+	Route string `json:"route"` // the index that writers write to
+	// Endpoint is the service of the indexes, "" if no client has named it. Another service is refused.
+	Endpoint string `json:"endpoint,omitempty"`
+	Epoch    int64  `json:"epoch"`   // grows when marking begins, with each beginning of PhaseSwapped, and when marking ends
+	Round    int64  `json:"round"`   // under which keys are marked
+	Drained  int64  `json:"drained"` // the keys of rounds up to this one are in the new index
 
 	Step   Step   `json:"step,omitempty"`
 	Old    string `json:"old,omitempty"`
@@ -99,6 +104,23 @@ func (r Record) idleValid() time.Duration {
 
 // active reports whether a rebuild is under way.
 func (r Record) active() bool { return r.Step != StepNone && r.Step != StepMoved }
+
+// of returns an error if the record is of another service than that of a client.
+func (r Record) of(client any) error {
+	here := endpointOf(client)
+	if known := (&models.SenderInfo{Endpoint: r.Endpoint}); known.At(here) {
+		return nil
+	}
+	return fmt.Errorf("rebuild: the record is of the indexes at %s, got a client of %s; use that service, or a store of another name", r.Endpoint, here)
+}
+
+// endpointOf returns the service of a client, "" if it does not name it.
+func endpointOf(client any) string {
+	if at, ok := client.(models.EndpointNamer); ok {
+		return at.Endpoint()
+	}
+	return ""
+}
 
 // Writer is a Tap that was made.
 type Writer struct {

@@ -8,9 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-azsearch/azsearch/models"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
 )
 
 // Who mends the definition after a RefusedError gets no index with the old one.
@@ -30,6 +33,56 @@ func TestARebuildGoesOnWithItsOwnDefinitionOnly(t *testing.T) {
 		require.ErrorContains(t, other.run(t.Context()), "is there with another definition")
 		same := w.runner(Options{Settle: -1})
 		require.NoError(t, same.run(t.Context()))
+	})
+}
+
+// elsewhere is a client of an index at another service.
+type elsewhere struct{ noIndexer }
+
+func (elsewhere) Endpoint() string { return "https://staging.search.windows.net" }
+
+// The record of one service moves no alias, deletes no index and routes no writer at another one.
+func TestARecordOfAnotherServiceIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 20)
+		_, err := w.store.Swap(t.Context(), Record{Phase: PhaseIdle, Route: oldIndex}) // of a version that kept no Endpoint
+		require.NoError(t, err)
+		m := w.runner(Options{})
+		m.r.line = func(line string) error {
+			if line == string(StepFilling) {
+				return errStopped
+			}
+			return nil
+		}
+		require.ErrorIs(t, m.run(t.Context()), errStopped)
+		assert.Equal(t, w.client.Endpoint(), w.record().Endpoint, "Run keeps it")
+		there, err := search.NewIndexClientWithKey(elsewhere{}.Endpoint(), azcore.NewKeyCredential("k"), nil)
+		require.NoError(t, err)
+		before := w.record()
+		opts := m.r.opts
+		opts.Sender = w.runner(Options{}).r.opts.Sender
+		for what, call := range map[string]func() error{
+			"Run":     func() error { _, err := Run(t.Context(), w.store, there, next(t), m.r.fill, opts); return err },
+			"Abort":   func() error { return Abort(t.Context(), w.store, there, nil) },
+			"DropOld": func() error { return DropOld(t.Context(), w.store, there, nil) },
+			"NewTap": func() error {
+				_, err := NewTap(t.Context(), w.store, TapOptions{Writer: "b", Index: oldIndex, Connect: func(string) (Indexer, error) { return elsewhere{}, nil }})
+				return err
+			},
+			"a tap that has moved": func() error {
+				tap, err := NewTap(t.Context(), w.store, TapOptions{Writer: "b", Index: newIndex, Connect: func(index string) (Indexer, error) {
+					if index == newIndex {
+						return noIndexer{}, nil
+					}
+					return elsewhere{}, nil
+				}})
+				require.NoError(t, err)
+				return tap.Indexer().Ping(t.Context())
+			},
+		} {
+			require.ErrorContains(t, call(), "the record is of the indexes at "+w.client.Endpoint()+", got a client of https://staging.search.windows.net", what)
+		}
+		assert.Equal(t, before, w.record(), "nothing was changed")
 	})
 }
 

@@ -55,6 +55,9 @@ func (t *Tap) client() (Indexer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rebuild: the client of the index %q: %w", index, err)
 	}
+	if err := t.record.of(c); err != nil {
+		return nil, err
+	}
 	t.clients[index] = c
 	return c, nil
 }
@@ -105,8 +108,5 @@ func (r *Routed) Endpoint() string {
 	if err != nil {
 		return ""
 	}
-	if e, ok := c.(models.EndpointNamer); ok {
-		return e.Endpoint()
-	}
-	return ""
+	return endpointOf(c)
 }

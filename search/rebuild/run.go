@@ -60,7 +60,7 @@ func (r *runner) run(ctx context.Context) error {
 	} else {
 		err = r.take(ctx, found, func(x *Record) {
 			x.Step, x.Old, x.New, x.Alias, x.Cursor = stepCreating, x.Route, r.next.Name, r.opts.Alias, ""
-			x.Settle = r.opts.Settle
+			x.Settle, x.Endpoint = r.opts.Settle, r.client.Endpoint()
 		})
 	}
 	if err != nil {

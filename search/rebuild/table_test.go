@@ -65,12 +65,27 @@ func (x *table) fillWith(t *testing.T, documents int) {
 }
 
 // store returns the store that is in the same database.
-func (x *table) store(ctx context.Context) (*SQL, error) {
+func (x *table) store(ctx context.Context) (Store, error) {
 	s, err := NewSQL(x.db, SQLOptions{Dialect: x.dialect, Name: "hotels"})
 	if err != nil {
 		return nil, err
 	}
-	return s, s.CreateTables(ctx)
+	return anywhere{s}, s.CreateTables(ctx)
+}
+
+// anywhere is a store of processes that reach one service at addresses of their own.
+type anywhere struct{ Store }
+
+func (s anywhere) Load(ctx context.Context) (Record, error) {
+	r, err := s.Store.Load(ctx)
+	r.Endpoint = ""
+	return r, err
+}
+
+func (s anywhere) Swap(ctx context.Context, next Record) (Record, error) {
+	r, err := s.Store.Swap(ctx, next)
+	r.Endpoint = ""
+	return r, err
 }
 
 // rows returns the documents that a condition selects.

@@ -105,20 +105,28 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	if err := store.Register(ctx, opts.Writer, t.wall()); err != nil {
 		return nil, err
 	}
-	if _, err := begin(ctx, store, opts.Index, opts.IdleValid); err != nil {
+	t.record.Route = opts.Index
+	c, err := t.client()
+	if err != nil {
 		return nil, err
 	}
-	_, err := t.load(ctx)
-	return t, err
+	if _, err := begin(ctx, store, Record{Phase: PhaseIdle, Route: opts.Index, Endpoint: endpointOf(c), IdleValid: opts.IdleValid}); err != nil {
+		return nil, err
+	}
+	r, err := t.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t, r.of(c)
 }
 
-// begin returns the record, which it makes if there is none.
-func begin(ctx context.Context, store Store, index string, idleValid time.Duration) (Record, error) {
+// begin returns the record, which is first if there is none.
+func begin(ctx context.Context, store Store, first Record) (Record, error) {
 	r, err := store.Load(ctx)
 	if err != nil || r.Version > 0 {
 		return r, err
 	}
-	r, err = store.Swap(ctx, Record{Phase: PhaseIdle, Route: index, IdleValid: idleValid})
+	r, err = store.Swap(ctx, first)
 	if errors.Is(err, ErrChanged) {
 		return store.Load(ctx)
 	}

@@ -2,7 +2,6 @@ package rebuild
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -206,11 +205,14 @@ func TestWithoutARebuildTheRecordIsReadOnceAMinute(t *testing.T) {
 	})
 }
 
+// noIndexer is the client of an index that nothing is sent to.
+type noIndexer struct{ Indexer }
+
 // Who comes first says how long, for all: a Run waits for what is in the record.
 func TestTheRecordSaysHowLongAReadIsValid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &counted{Store: NewMemory()}
-		opts := TapOptions{Writer: "first", Index: "hotels-1", Connect: func(string) (Indexer, error) { return nil, errors.New("none") }, IdleValid: 5 * time.Second}
+		opts := TapOptions{Writer: "first", Index: "hotels-1", Connect: func(string) (Indexer, error) { return noIndexer{}, nil }, IdleValid: 5 * time.Second}
 		first, err := NewTap(t.Context(), store, opts)
 		require.NoError(t, err)
 		_ = first.Indexer()

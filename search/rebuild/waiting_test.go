@@ -328,7 +328,7 @@ func TestAMarkThatComesWhenTheAliasHasMovedIsWaitedFor(t *testing.T) {
 		store, late := NewMemory(), make(chan struct{})
 		found, err := store.Swap(t.Context(), Record{Phase: PhaseMarking, Step: stepSwapping, Route: oldIndex, New: newIndex, Epoch: 1, Round: 1})
 		require.NoError(t, err)
-		tap, err := NewTap(t.Context(), store, TapOptions{Writer: "a", Index: oldIndex, Connect: func(string) (Indexer, error) { return nil, errors.New("none") }})
+		tap, err := NewTap(t.Context(), store, TapOptions{Writer: "a", Index: oldIndex, Connect: func(string) (Indexer, error) { return noIndexer{}, nil }})
 		require.NoError(t, err)
 		tap.Indexer()
 		require.NoError(t, tap.Before(t.Context(), []string{"k"}))
