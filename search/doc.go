@@ -62,6 +62,46 @@
 //	HttpResponseError (Python)                        *Error
 //	onlyIfUnchanged, match_condition                  IfMatch, the default for what was read
 //
+// What the programs of the SDK for Python call, and what stands for it here, each with an example:
+//
+//	Python                                            here
+//	SearchClient(…, AzureKeyCredential)               NewClientWithKey
+//	SearchClient(…, DefaultAzureCredential)           NewClient
+//	search                                            Search
+//	search, by_page                                   NewSearchPager
+//	search, filter                                    Filterf, Eq, In
+//	search, facets                                    FacetByValue, FacetByRange
+//	search, order_by geo.distance                     GeoDistance
+//	search, scoring_parameters                        ScoringParameter, ScoringPoint
+//	search, query_type full                           EscapeText
+//	search, query_type semantic                       SemanticOptions
+//	search, vector_queries                            VectorQuery
+//	suggest                                           Suggest
+//	autocomplete                                      Autocomplete
+//	get_document                                      GetDocument
+//	get_document_count                                DocumentCount
+//	upload_documents                                  UploadDocuments
+//	merge_documents                                   MergeDocuments
+//	merge_or_upload_documents                         MergeOrUploadDocuments
+//	delete_documents                                  DeleteDocuments, DeleteDocumentsByKey
+//	index_documents                                   IndexDocuments
+//	create_index                                      CreateIndex
+//	create_or_update_index                            UpdateIndex, CreateOrUpdateIndex
+//	get_index, delete_index                           GetIndex, DeleteIndex
+//	list_indexes, list_index_names                    ListIndexes, ListIndexNames
+//	get_index_statistics                              GetIndexStatistics
+//	get_service_statistics                            GetServiceStatistics
+//	analyze_text                                      AnalyzeText
+//	create_or_update_alias, get_alias                 CreateOrUpdateAlias, GetAlias
+//	create_synonym_map, create_or_update_…            CreateSynonymMap, UpdateSynonymMap
+//	create_or_update_data_source_connection           CreateOrUpdateDataSource
+//	create_or_update_skillset, reset_skills           CreateOrUpdateSkillset, ResetSkills
+//	create_or_update_indexer, reset_indexer           CreateOrUpdateIndexer, ResetIndexer
+//	run_indexer, get_indexer_status                   RunIndexer, GetIndexerStatus
+//	create_or_update_knowledge_source                 CreateKnowledgeSource
+//	create_or_update_knowledge_base, retrieve         CreateOrUpdateKnowledgeBase, Retrieve
+//	send_request                                      Do
+//
 // # Errors
 //
 // An answer that refuses a request is an *Error: the service's own message,

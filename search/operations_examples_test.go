@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,4 +72,41 @@ func calls(n ast.Node) map[string]bool {
 		return true
 	})
 	return names
+}
+
+// The table of package search names what has an example.
+func TestWhatProgramsOfOtherSDKsCallHasAnExample(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	shown := map[string]bool{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			if d, is := d.(*ast.FuncDecl); is && strings.HasPrefix(d.Name.Name, "Example") {
+				ast.Inspect(d, func(n ast.Node) bool {
+					if s, is := n.(*ast.SelectorExpr); is {
+						shown[s.Sel.Name] = true
+					}
+					return true
+				})
+			}
+		}
+	}
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(text), "here, each with an example:")
+	table, _, _ = strings.Cut(table, "// # Errors")
+	rows := 0
+	for line := range strings.Lines(table) {
+		theirs, ours, is := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "//\t"), "  ")
+		if !is || theirs == "Python" {
+			continue
+		}
+		rows++
+		for name := range strings.SplitSeq(ours, ",") {
+			assert.True(t, shown[strings.TrimSpace(name)], "%s: no example has %s", theirs, name)
+		}
+	}
+	assert.Equal(t, 36, rows)
 }
