@@ -20,23 +20,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/clienttest"
 )
 
-// README.md shows what stands between here and the end of find, word for word.
+// README.md shows Hotel, load and the body of find, word for word.
 
 type Hotel struct {
-	ID     string   `json:"id" search:"key,filterable,sortable"`
-	Name   string   `json:"name" search:"searchable"`
-	Tags   []string `json:"tags" search:"filterable,facetable"`
-	Rating float64  `json:"rating" search:"filterable,sortable"`
-}
-
-func createIndex(ctx context.Context, client *search.IndexClient) error {
-	fields, err := models.FieldsOf[Hotel]()
-	if err != nil {
-		return err
-	}
-	_, err = client.CreateIndex(ctx, models.SearchIndex{Name: "hotels", Fields: fields}, nil)
-	return err
-}
+	ID     string  `json:"id" search:"key,filterable,sortable"`
+	Name   string  `json:"name" search:"searchable"`
+	Rating float64 `json:"rating" search:"filterable,sortable"`
+} // models.FieldsOf[Hotel]() returns the fields of its index, for IndexClient.CreateIndex
 
 func load(ctx context.Context, client *search.Client, hotels iter.Seq[Hotel]) error {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{Handlers: events.Handlers[Hotel]{
@@ -46,25 +36,33 @@ func load(ctx context.Context, client *search.Client, hotels iter.Seq[Hotel]) er
 		return err
 	}
 	for hotel := range hotels {
-		if err = sender.UploadDocuments(ctx, hotel); err != nil { // waits while the buffer is full
+		if err = sender.UploadDocuments(ctx, hotel); err != nil { // blocks while the buffer is full
 			break
 		}
 	}
-	// A deadline of its own: what was accepted is sent also after Ctrl-C has ended ctx.
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second) // also after Ctrl-C
 	defer cancel()
-	return errors.Join(err, sender.Close(closing)) // nil: everything is in the index
+	return errors.Join(err, sender.Close(closing)) // nil: every document is in the index
 }
 
-func find(ctx context.Context, client *search.Client, text string) error {
+func find(ctx context.Context, client *search.Client) error {
 	opts := &search.SearchOptions{Filter: search.Ge("rating", 3.5), OrderBy: []string{"rating desc"}}
-	for hotel, err := range search.Search[Hotel](ctx, client, text, opts) { // all pages
+	for hit, err := range search.Search[Hotel](ctx, client, "hotel", opts) { // all pages
 		if err != nil {
 			return err
 		}
-		fmt.Println(hotel.Document.Name, hotel.Document.Rating)
+		fmt.Println(hit.Document.Name, hit.Document.Rating)
 	}
 	return nil
+}
+
+func createIndex(ctx context.Context, client *search.IndexClient) error {
+	fields, err := models.FieldsOf[Hotel]()
+	if err != nil {
+		return err
+	}
+	_, err = client.CreateIndex(ctx, models.SearchIndex{Name: "hotels", Fields: fields}, nil)
+	return err
 }
 
 func Example() {
@@ -89,11 +87,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	err = load(ctx, client, slices.Values([]Hotel{
-		{ID: "1", Name: "Stay-Kay City Hotel", Tags: []string{"view"}, Rating: 3.6},
+		{ID: "1", Name: "Stay-Kay City Hotel", Rating: 3.6},
 		{ID: "2", Name: "Old Century Hotel", Rating: 3.5},
 	}))
 	fmt.Println(err, srv.DocumentCount("hotels"))
-	fmt.Println(find(ctx, client, "hotel"))
+	fmt.Println(find(ctx, client))
 	// Output:
 	// <nil> 2
 	// Stay-Kay City Hotel 3.6
@@ -104,6 +102,6 @@ func Example() {
 // clientOfREADME is the piece of README.md about testing.
 func clientOfREADME(t *testing.T) *search.Client {
 	t.Helper()
-	client := clienttest.New(t, Hotel{ID: "1", Name: "Ritz"})
+	client := clienttest.New(t, Hotel{ID: "1", Name: "Ritz"}) // index and client; works inside testing/synctest
 	return client
 }

@@ -12,26 +12,26 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// row is a row of README's table of what happens when: what it is about, the
+// row is a row of the table of what happens when in GUARANTEES.md: what it is about, the
 // statuses, and what the sender does.
 var row = regexp.MustCompile(`(?m)^\| (document|request) ([^|]+)\| ([^|]+)\|`)
 
 var status = regexp.MustCompile(`\b[1-5]\d\d\b`)
 
-// The table in README explains that of package retry, so it must not say
+// The table explains that of package retry, so it must not say
 // anything else.
-func TestVerdictsInREADMEAreThoseOfTheTable(t *testing.T) {
+func TestVerdictsInTheGuaranteesAreThoseOfTheTable(t *testing.T) {
 	words := map[string]func(retry.Decision) bool{
 		"fails at once":  func(d retry.Decision) bool { return d.Verdict == retry.Fail && !d.Permanent },
 		"halved":         func(d retry.Decision) bool { return d.Verdict == retry.Split },
-		"held apart":     func(d retry.Decision) bool { return d.Verdict == retry.Split },
+		"set apart":      func(d retry.Decision) bool { return d.Verdict == retry.Split },
 		"nothing fails:": func(d retry.Decision) bool { return d.Permanent },
 		"retried":        func(d retry.Decision) bool { return d.Verdict == retry.Retry },
 		"slows down":     func(d retry.Decision) bool { return d.Verdict == retry.Retry && d.Pause },
 		"sent again":     func(d retry.Decision) bool { return d.Verdict == retry.Retry && d.Pause },
 	}
 	seen := map[string]bool{}
-	for _, r := range row.FindAllStringSubmatch(read(t, "README.md"), -1) {
+	for _, r := range row.FindAllStringSubmatch(read(t, "bufferedsender/GUARANTEES.md"), -1) {
 		about, what := r[1], r[3]
 		var says func(retry.Decision) bool
 		for word, check := range words {
@@ -47,14 +47,14 @@ func TestVerdictsInREADMEAreThoseOfTheTable(t *testing.T) {
 			if about == "document" {
 				decision = retry.ForDocument(code)
 			}
-			assert.True(t, says(decision), "%s %d: README says %q, the table %+v", about, code, what, decision)
+			assert.True(t, says(decision), "%s %d: GUARANTEES.md says %q, the table %+v", about, code, what, decision)
 			seen[about+" "+text] = true
 		}
 	}
 	for _, code := range []int{400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504} {
-		assert.True(t, seen["request "+strconv.Itoa(code)], "README says nothing about a request with status %d", code)
+		assert.True(t, seen["request "+strconv.Itoa(code)], "GUARANTEES.md says nothing about a request with status %d", code)
 	}
 	for _, code := range []int{400, 404, 409, 422, 429, 503} {
-		assert.True(t, seen["document "+strconv.Itoa(code)], "README says nothing about a document with status %d", code)
+		assert.True(t, seen["document "+strconv.Itoa(code)], "GUARANTEES.md says nothing about a document with status %d", code)
 	}
 }

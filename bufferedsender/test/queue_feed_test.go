@@ -961,7 +961,7 @@ func TestFlushWithAQueueEndsSoonAfterAnOutage(t *testing.T) {
 					q.down.Store(false)
 					began := time.Now()
 					require.NoError(t, s.Flush(q.within(time.Hour), nil))
-					assert.LessOrEqual(t, time.Since(began), 31*time.Second, "README says 30 s")
+					assert.LessOrEqual(t, time.Since(began), 31*time.Second, "GUARANTEES.md says 30 s")
 					require.NoError(t, s.Close(q.within(time.Minute)))
 					q.empty()
 				})

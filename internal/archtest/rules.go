@@ -266,6 +266,7 @@ var Rules = []Rule{
 	{Folder: "internal/othersystems"},
 	{Folder: "internal/reached"},
 	{Folder: "internal/release"},
+	{Folder: "internal/overview"},
 	{Folder: "internal/interop"},
 }
 

@@ -27,7 +27,7 @@ var required = []string{
 	"go.mod", "go.sum", "README.md", "CHANGELOG.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md",
 	".ci/run", ".golangci.yml",
 	"models/doc.go", "retry/doc.go", "events/doc.go", "search/doc.go", "search/searchtest/doc.go",
-	"bufferedsender/doc.go", "bufferedsender/DESIGN.md",
+	"bufferedsender/doc.go", "bufferedsender/DESIGN.md", "bufferedsender/GUARANTEES.md",
 }
 
 // maxLines is where a file that is no test has stopped being one idea that
