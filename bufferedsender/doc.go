@@ -1,5 +1,6 @@
 // Package bufferedsender is for programs that push documents into an Azure AI
 // Search index and must not lose one, or be misinformed about one.
+// The package is stable.
 //
 // A [BufferedSender] takes actions from any number of goroutines, packs them
 // into batches by count and by bytes, sends them, retries what may succeed

@@ -1,6 +1,7 @@
 // Package events is for programs that want to know what became of the actions
 // they gave to a bufferedsender.BufferedSender: to checkpoint, to acknowledge a
 // queue, to count, to alarm.
+// The package is stable.
 //
 // Fill in the fields of [Handlers] that you need; the others cost nothing. For
 // one action the order is always

@@ -1,6 +1,7 @@
 // Package models is for everyone who handles documents or indexes of Azure AI
 // Search: it holds the plain data that goes over the wire, and nothing that
 // talks to a service. It depends on the standard library alone.
+// The package is stable.
 //
 // # Documents
 //

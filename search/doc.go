@@ -3,6 +3,7 @@
 // a call. To get many documents into an index use package bufferedsender, which
 // batches, retries and accounts for every document, on top of a Client of this
 // package. To test without a service use package search/searchtest.
+// The package is stable.
 //
 // An IndexClient is for the definitions of a service, an IndexerClient for what fills
 // indexes inside of it, a Client for the documents of one index, a

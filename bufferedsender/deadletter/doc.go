@@ -1,6 +1,7 @@
 // Package deadletter is for programs that must not lose what the service has
 // refused: it keeps each action that a sender gave up, with the reason, until it
 // was sent again after a fix, or somebody decides against it.
+// The package is stable.
 //
 //	letters, err := deadletter.Open("/var/lib/hotels/letters", nil)
 //	if err != nil { … }

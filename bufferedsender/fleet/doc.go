@@ -1,4 +1,5 @@
 // Package fleet sends to many indexes of one service, with one sender for each and one budget for all.
+// The package is experimental: its API may change in any release.
 //
 //	names := func(ctx context.Context) iter.Seq2[string, error] { return client.ListIndexNames(ctx, nil) } // client is a *search.IndexClient
 //	f, err := fleet.New(fleet.From(client.Client, names), nil)

@@ -1,6 +1,7 @@
 // Package hints is for programs that give documents up without the index having them, because there was no room in an
 // outage or because the service refused them, and repair the index later: it keeps the keys of these documents, so that
 // the repair compares them first, and need not compare everything.
+// The package is experimental: its API may change in any release.
 //
 //	set, err := hints.Open("/var/lib/hotels/hints", nil)
 //	if err != nil { … }

@@ -2,6 +2,7 @@
 // index to follow it: what a transaction commits reaches the index, what it rolls back never
 // does. It works on PostgreSQL and SQLite, through database/sql and any driver; package
 // outboxpgx is for programs that use pgx itself.
+// The package is experimental: its API may change in any release.
 //
 // # What you write
 //

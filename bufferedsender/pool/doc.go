@@ -1,6 +1,7 @@
 // Package pool is for programs with several senders on one search service, and for those with urgent and
 // less urgent work on one index: it has a number of request slots, and says whose turn it is. It also has room for
 // what the senders buffer together, see Room.
+// The package is experimental: its API may change in any release.
 //
 //	p, err := pool.New(&pool.Options{Expedited: 4, Shared: 8})
 //	hotels, err := p.Join("hotels")

@@ -1,6 +1,7 @@
 // Package queue is for those who keep what a buffered sender has accepted where the end of
 // the process does not reach it, and for those who write another place to keep it: it is
 // the contract between a sender and its durable queue.
+// The package is stable.
 //
 // Programs that only use a queue need filequeue, redisqueue or memqueue, and
 // bufferedsender.Options.Queue. Package queuetest has the suite that each of them passes.

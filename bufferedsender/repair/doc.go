@@ -1,6 +1,7 @@
 // Package repair is for programs whose index is made of something else, a database as a rule: it compares the two and
 // repairs what differs. A document was deleted by hand in the index, a message was lost, a job died half-way: users
 // search for what is not there any more, and do not find what is.
+// The package is experimental: its API may change in any release.
 //
 //	rows, err := search.NewRows(client, &search.RowsOptions{Version: "version"})
 //	if err != nil { … }

@@ -1,5 +1,6 @@
 // Package tuning is for programs that do not know how much a search service
 // takes, or that share it with others: it lets a buffered sender find out.
+// The package is experimental: its API may change in any release.
 //
 // A [Policy] is an option of a sender. It makes a [Controller], which is notified of
 // every request that has ended and says how large the next ones may be, how many

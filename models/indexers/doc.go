@@ -1,5 +1,6 @@
 // Package indexers is for programs that manage the indexers of Azure AI Search: it holds data
 // sources, indexers and their status, as search.IndexerClient takes and returns them.
+// The package is experimental: its API may change in any release.
 //
 // A [DataSource] says where documents come from, an [Indexer] reads it into an index, and a skillset
 // of package skills enriches the documents on their way. [Status] describes the outcome.

@@ -1,5 +1,6 @@
 // Package keys is for everyone whose identifiers are not legal document keys:
 // it makes legal keys out of any string, and says what is wrong with a key.
+// The package is stable.
 //
 // Azure AI Search allows 1 to 1024 letters, digits, underscores, dashes and
 // equal signs (ASCII), the first not being an underscore. Keys are case-sensitive.

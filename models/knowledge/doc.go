@@ -1,5 +1,6 @@
 // Package knowledge is for programs that let Azure AI Search gather what a language model needs: it
 // holds sources of knowledge, the bases that ask them, and the requests and answers of a base.
+// The package is experimental: its API may change in any release.
 //
 // A [Source] is an index, a container of blobs, the web and so on; its Parameters say which. A [Base]
 // refers to sources. A [Request] asks it, and a [Response] holds the answer with its references, or a

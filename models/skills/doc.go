@@ -1,5 +1,6 @@
 // Package skills is for programs that enrich documents while an indexer of Azure AI Search reads them:
 // it holds skillsets, their skills, and what is projected out of enriched documents.
+// The package is experimental: its API may change in any release.
 //
 // A [Skillset] is a list of skills, each a type of this package: [Split], [WebAPI],
 // [AzureOpenAIEmbedding] and so on. A skill reads paths of the enriched document by its Inputs, such

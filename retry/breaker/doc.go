@@ -1,6 +1,7 @@
 // Package breaker is for code that must stop sending to a service that does not
 // work, and find out by itself when it works again. The buffered sender keeps
 // one [Breaker] for an index; use it directly around requests of your own.
+// The package is stable.
 //
 // A breaker is Closed while all is well. It becomes Open on the n-th failure in
 // a sliding window of time unless most requests succeed all the same, or on the

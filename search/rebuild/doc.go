@@ -1,5 +1,6 @@
 // Package rebuild replaces an index by a new one, for changes of a definition that the service does not make in
 // place, while programs go on writing and readers go on finding.
+// The package is experimental: its API may change in any release.
 //
 // Writers take part by a [Tap], which is between their sender and the index. What they share with the rebuild is in a
 // database, or in Redis (see redisstore):

@@ -1,6 +1,7 @@
 // Package searchtest is for tests and demonstrations of programs that use Azure
 // AI Search: an emulator of the service that runs inside the process, as
 // net/http/httptest does for servers.
+// The package is stable.
 //
 //	srv := searchtest.NewServer(nil)
 //	defer srv.Close()

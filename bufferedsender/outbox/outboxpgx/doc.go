@@ -1,6 +1,7 @@
 // Package outboxpgx is for programs that write to an outbox with pgx itself instead of
 // database/sql, or whose relays are to be woken when rows are committed. It needs PostgreSQL 12 or
 // later.
+// The package is experimental: its API may change in any release.
 //
 // # Writing
 //

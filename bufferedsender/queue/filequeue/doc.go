@@ -1,5 +1,6 @@
 // Package filequeue is for programs that keep what a buffered sender has accepted on the
 // disk of one machine: a queue in a directory, which needs no server and no dependency.
+// The package is stable.
 //
 //	q, err := filequeue.Open("/var/lib/hotels/queue", &filequeue.Options{Index: "hotels"})
 //

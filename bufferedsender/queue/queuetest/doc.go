@@ -1,4 +1,5 @@
 // Package queuetest is for those who write a back end of package queue: Run is the suite that every back end passes.
+// The package is experimental: its API may change in any release.
 //
 // It imports the standard library and the contract only, so that a back end outside this
 // module can use it:

@@ -1,5 +1,6 @@
 // Package redisqueue is for programs that share the durable queue of a buffered sender: any number of
 // processes append to it and send from it, with a Redis server or a Redis Cluster between them.
+// The package is stable.
 //
 //	q, err := redisqueue.Open("redis://localhost:6379", "hotels", nil)
 //

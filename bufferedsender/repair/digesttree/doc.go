@@ -1,6 +1,7 @@
 // Package digesttree is for programs that send documents to an index and want to find out in seconds what of it got
 // lost on its way, without reading the index (so not what others delete there): it keeps which version of each key
 // the service has confirmed, and compares that with the source by digests.
+// The package is experimental: its API may change in any release.
 //
 //	tree, err := digesttree.Open("/var/lib/hotels/tree", nil)
 //	…

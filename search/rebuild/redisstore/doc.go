@@ -1,5 +1,6 @@
 // Package redisstore keeps what the writers of an index and its rebuild share, a rebuild.Store, on a Redis server or
 // a Redis Cluster: for programs that have one, and no PostgreSQL that all of them reach.
+// The package is experimental: its API may change in any release.
 //
 //	store, err := redisstore.New(client, redisstore.Options{Name: "hotels", Replicas: 1})
 //	err = store.Check(ctx) // once

@@ -1,5 +1,6 @@
 // Package clienttest is for tests of programs that use search.Client: one line makes
 // an emulated index and a client for it, which last as long as the test.
+// The package is stable.
 //
 //	client := clienttest.New(t, Hotel{ID: "1", Name: "Ritz"}) // *search.Client
 //

@@ -1,0 +1,123 @@
+package archtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Promises are the public packages, each with what the first paragraph of its comment promises about its API.
+type Promises struct {
+	Stable, Experimental []string
+	// Broken has a line for each package that promises neither, or both.
+	Broken []string
+}
+
+// ReadPromises returns what the packages of the module at root promise. Commands and internal packages promise nothing.
+func ReadPromises(root string) (Promises, error) {
+	docs := make(map[string]string)
+	enter := func(folder string) bool {
+		return product(folder) && folder != "cmd" && folder != "bufferedsender/test" && path.Base(folder) != "internal"
+	}
+	err := walk(os.DirFS(root), enter, func(name string, file *ast.File, _ *token.FileSet) {
+		if folder := path.Dir(name); !strings.HasSuffix(name, "_test.go") {
+			docs[folder] += file.Doc.Text()
+		}
+	})
+	var p Promises
+	for _, folder := range slices.Sorted(maps.Keys(docs)) {
+		paragraph, _, _ := strings.Cut(docs[folder], "\n\n")
+		words := strings.Fields(strings.NewReplacer(".", " ", ":", " ", ",", " ").Replace(paragraph))
+		stable, experimental := slices.Contains(words, "stable"), slices.Contains(words, "experimental")
+		switch {
+		case stable && !experimental:
+			p.Stable = append(p.Stable, folder)
+		case experimental && !stable:
+			p.Experimental = append(p.Experimental, folder)
+		default:
+			p.Broken = append(p.Broken, folder+": got a first paragraph of the package comment without a promise about the API, want the word stable or experimental")
+		}
+	}
+	return p, err
+}
+
+// API returns, for each of the packages of the module at root, a line for everything that it exports: functions,
+// types, fields, methods, constants with their values, and variables, sorted.
+func API(ctx context.Context, root string, folders []string) (map[string]string, error) {
+	u := newUsage()
+	if _, err := u.list(ctx, root); err != nil {
+		return nil, err
+	}
+	all := make(map[string]string)
+	for _, folder := range folders {
+		pkg, err := u.importer.Import(Module + "/" + folder)
+		if err != nil {
+			return nil, err
+		}
+		all[folder] = strings.Join(exports(pkg), "\n") + "\n"
+	}
+	return all, nil
+}
+
+// exports returns the lines of a package.
+func exports(pkg *types.Package) (lines []string) {
+	qualify := func(p *types.Package) string {
+		if p == pkg {
+			return ""
+		}
+		return strings.TrimPrefix(p.Path(), Module+"/")
+	}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for _, name := range pkg.Scope().Names() {
+		o := pkg.Scope().Lookup(name)
+		if !o.Exported() {
+			continue
+		}
+		switch o := o.(type) {
+		case *types.Const:
+			add("%s = %s", types.ObjectString(o, qualify), o.Val().ExactString())
+		case *types.TypeName:
+			lines = append(lines, typeLines(o, qualify)...)
+		default:
+			add("%s", types.ObjectString(o, qualify))
+		}
+	}
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a, b) })
+	return lines
+}
+
+// typeLines returns the lines of a type: its fields and methods are lines of their own, so that a difference shows one.
+func typeLines(o *types.TypeName, qualify types.Qualifier) (lines []string) {
+	if o.IsAlias() {
+		return []string{types.ObjectString(o, qualify)}
+	}
+	name := types.TypeString(o.Type(), qualify)
+	switch t := o.Type().Underlying().(type) {
+	case *types.Struct:
+		lines = append(lines, "type "+name+" struct")
+		for f := range t.Fields() {
+			if f.Exported() {
+				lines = append(lines, fmt.Sprintf("field %s.%s %s", name, f.Name(), types.TypeString(f.Type(), qualify)))
+			}
+		}
+	default:
+		lines = append(lines, types.ObjectString(o, qualify))
+	}
+	if !types.IsInterface(o.Type()) {
+		for m := range types.NewMethodSet(types.NewPointer(o.Type())).Methods() {
+			if f := m.Obj(); f.Exported() {
+				signature := strings.TrimPrefix(types.TypeString(f.Type(), qualify), "func")
+				lines = append(lines, fmt.Sprintf("method %s.%s%s", name, f.Name(), signature))
+			}
+		}
+	}
+	return lines
+}
