@@ -182,12 +182,12 @@ func (f *feed) run() {
 			f.changed.send()
 		case ended:
 			f.stopped.Store(true) // what is held goes back when its leases end
-			f.log("the queue has ended: nothing more is sent from it", err)
+			f.warn("azsearch: queue ended; nothing more is sent from it", err)
 			f.mu.Lock()
 			f.ends, f.aside, f.repeat, f.again = nil, nil, nil, false
 			f.mu.Unlock()
 		default:
-			f.log("the queue does not answer", err)
+			f.warn("azsearch: queue does not answer", err)
 			retry.Failed(time.Now(), 2*time.Second)
 			_ = sleep.For(f.ctx, time.Until(retry.At)) // the loop looks
 			f.mu.Lock()
@@ -240,7 +240,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	if len(stale) > 0 {
 		f.tally.stale.Add(int64(len(stale)))
-		f.log("leases had ended when they were settled: others may send these keys again", nil, slog.Int("keys", len(stale)))
+		f.warn("azsearch: leases expired before settlement; keys may be sent again", nil, slog.Int("keys", len(stale)))
 	}
 	if !all || len(ends) == 0 {
 		return
@@ -311,7 +311,7 @@ func (f *feed) isHeld(c publisher.Condition) bool {
 	return c.Held() != nil && !c.Apart
 }
 
-func (f *feed) log(what string, err error, more ...slog.Attr) {
+func (f *feed) warn(message string, err error, more ...slog.Attr) {
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return
@@ -319,6 +319,6 @@ func (f *feed) log(what string, err error, more ...slog.Attr) {
 		more = append(more, slog.Any("error", err))
 	}
 	f.s.observer.guard("Logger", func() {
-		f.s.observer.logger.LogAttrs(f.ctx, slog.LevelWarn, "azsearch: "+what, append(f.s.observer.where(), more...)...)
+		f.s.observer.logger.LogAttrs(f.ctx, slog.LevelWarn, message, append(f.s.observer.where(), more...)...)
 	})
 }

@@ -45,7 +45,7 @@ func (f *feed) request(holdings []*holding) bool {
 	end := time.Now().Add(length)
 	lost, err := f.queue.Extend(ctx, length, leases...)
 	if err != nil {
-		f.log("suspects could not be marked, and are not sent", err)
+		f.warn("azsearch: suspects not marked, and not sent", err)
 		for _, h := range suspects {
 			h.requested.Store(false)
 			h.lasts.GiveBack()

@@ -205,7 +205,7 @@ func (f *feed) extend() {
 		f.answers(err)
 	}
 	if err != nil {
-		f.log("leases could not be extended", err)
+		f.warn("azsearch: leases not extended", err)
 		next = length / (4 * leaseExtends)
 	} else {
 		f.extended(holdings, lost, &end)

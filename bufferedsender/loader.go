@@ -55,7 +55,7 @@ func (f *feed) load(holdings []*holding) map[*holding]loaded {
 		if !down && n > 1 {
 			continue
 		}
-		f.log("the Loader has failed: its keys wait in the queue", err)
+		f.warn("azsearch: Loader failed; its keys wait in the queue", err)
 		if f.release(holdings[0], queue.End{Fate: queue.Release, After: after}); down {
 			wait, f.loading.after = after, time.Now().Add(after)
 		}

@@ -44,11 +44,11 @@ func (o *observer) log(e *events.Batch, r *reply) {
 	level, message := slog.LevelDebug, "azsearch: request completed"
 	switch {
 	case errors.Is(e.Err, ErrNotSent):
-		message = "azsearch: request not sent: sending was held meanwhile"
+		message = "azsearch: request not sent: sending suspended meanwhile"
 	case e.Split:
-		level, message = slog.LevelWarn, "azsearch: request refused as a whole, sending it in parts"
+		level, message = slog.LevelWarn, "azsearch: request refused; sending it in parts"
 	case e.Err != nil && e.Retried > 0:
-		level, message = slog.LevelWarn, "azsearch: request failed, it will be retried"
+		level, message = slog.LevelWarn, "azsearch: request failed; it will be retried"
 	case e.Err != nil:
 		level, message = slog.LevelWarn, "azsearch: request failed"
 	case e.Failed > 0:
@@ -110,7 +110,7 @@ func (o *observer) loggable(status int, err error) string {
 }
 
 func (o *observer) logPause(wait time.Duration) {
-	o.logger.LogAttrs(o.ctx, slog.LevelInfo, "azsearch: sending is held",
+	o.logger.LogAttrs(o.ctx, slog.LevelInfo, "azsearch: sending paused",
 		append(o.where(), slog.Duration("for", wait), slog.String("until", time.Now().Add(wait).Format(logTime)))...)
 }
 
@@ -119,14 +119,14 @@ const logTime = "2006-01-02T15:04:05.000Z07:00"
 
 // logChange logs that sending stops, why and until when, and that it goes on.
 func (o *observer) logChange(from, to publisher.Condition, change *events.HealthChange) {
-	level, message := slog.LevelDebug, "azsearch: the condition of the sender has changed"
+	level, message := slog.LevelDebug, "azsearch: sender health changed"
 	switch {
 	case to.State == publisher.Held:
-		level, message = slog.LevelWarn, "azsearch: sending has stopped, but for a probe now and then"
+		level, message = slog.LevelWarn, "azsearch: sending suspended except for probes"
 	case to.State == publisher.Closing && to.Err != nil:
-		level, message = slog.LevelWarn, "azsearch: closing while sending is held: Close waits for it until its context ends"
+		level, message = slog.LevelWarn, "azsearch: Close waiting: sending suspended"
 	case o.reportedHeld && to.Err == nil && to.State != publisher.Closed:
-		level, message = slog.LevelInfo, "azsearch: sending goes on"
+		level, message = slog.LevelInfo, "azsearch: sending resumed"
 	}
 	if level != slog.LevelDebug {
 		o.reportedHeld = level == slog.LevelWarn
@@ -180,19 +180,22 @@ func (o *observer) logFailure(s *settlement, err error) {
 	if o.logger.Enabled(o.ctx, slog.LevelDebug) {
 		attrs = append(attrs, slog.String("key", s.Item.Key), slog.String("detail", err.Error()))
 	}
-	o.logger.LogAttrs(o.ctx, level, "azsearch: a document has failed", withLeftOut(attrs, leftOut)...)
+	o.logger.LogAttrs(o.ctx, level, "azsearch: document failed", withLeftOut(attrs, leftOut)...)
 }
 
 // logLeftOut says how many lines were left out that nothing has followed.
 func (o *observer) logLeftOut() {
 	for _, left := range []struct {
-		limit *lineLimit
-		level slog.Level
-		what  string
-	}{{&o.failures, slog.LevelError, "documents have failed"}, {&o.warnings, slog.LevelWarn, "requests failed"}} {
+		limit   *lineLimit
+		level   slog.Level
+		message string
+	}{
+		{&o.failures, slog.LevelError, "azsearch: further document failures not logged"},
+		{&o.warnings, slog.LevelWarn, "azsearch: further request failures not logged"},
+	} {
 		if n := left.limit.leftOut; n > 0 {
 			left.limit.leftOut = 0
-			o.logger.LogAttrs(o.ctx, left.level, "azsearch: more "+left.what+" than were logged", append(o.where(), slog.Int("lines_left_out", n))...)
+			o.logger.LogAttrs(o.ctx, left.level, left.message, append(o.where(), slog.Int("lines_left_out", n))...)
 		}
 	}
 }

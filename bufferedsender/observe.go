@@ -116,7 +116,7 @@ func (o *observer) panicked(handler string, v any) {
 	stack := string(debug.Stack())
 	defer func() { _ = recover() }() // a logger or a meter that panics too has been counted above
 	o.telemetry.callbackPanicked()
-	o.logger.Error("azsearch: a handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", stack)
+	o.logger.Error("azsearch: handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", stack)
 }
 
 // added asks the ActionAdded handler, on the goroutine of the adding call and
@@ -238,7 +238,7 @@ func (o *observer) policy(w WhenFull) publisher.Policy {
 
 func (o *observer) purged(keys []string, onPurged func(context.Context, []string)) {
 	o.guard("Logger", func() {
-		o.logger.LogAttrs(o.ctx, slog.LevelWarn, "azsearch: actions were purged to make room", append(o.where(), slog.Int("actions", len(keys)))...)
+		o.logger.LogAttrs(o.ctx, slog.LevelWarn, "azsearch: actions purged to make room", append(o.where(), slog.Int("actions", len(keys)))...)
 	})
 	for _, told := range []func(context.Context, []string){onPurged, o.onPurged} {
 		if told != nil {
@@ -289,7 +289,7 @@ func (o *observer) wrote(n int, err error) {
 	}
 	o.letterErrors.Add(int64(n))
 	o.guard("Logger", func() {
-		o.logger.LogAttrs(o.ctx, slog.LevelError, "azsearch: dead letters could not be written", append(o.where(), slog.Int("dead_letters", n), slog.Any("error", err))...)
+		o.logger.LogAttrs(o.ctx, slog.LevelError, "azsearch: dead letters not written", append(o.where(), slog.Int("dead_letters", n), slog.Any("error", err))...)
 	})
 }
 

@@ -92,7 +92,7 @@ func (a *Async[T]) put(lane int, e queuedEvent) {
 			why = "the Async is closed"
 		}
 		a.log(func() {
-			a.logger.Warn("azsearch: events are dropped from now on, see Async.Stats", "first", e.kind.String(), "because", why)
+			a.logger.Warn("azsearch: events dropped; Async.Stats counts them", "first", e.kind.String(), "because", why)
 		})
 	}
 }
@@ -190,7 +190,7 @@ func (a *Async[T]) handle(l *lane) (failed bool) {
 		}
 		stack := string(debug.Stack())
 		a.log(func() {
-			a.logger.Error("azsearch: a handler panicked", "handler", l.event.kind.String(), "panic", fmt.Sprint(v), "stack", stack)
+			a.logger.Error("azsearch: handler panicked", "handler", l.event.kind.String(), "panic", fmt.Sprint(v), "stack", stack)
 		})
 	}()
 	l.event.call(a.contextOf(l), l.event.event)

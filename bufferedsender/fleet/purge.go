@@ -70,7 +70,7 @@ func (f *Fleet) alsoRemember(index string, own func(context.Context, []string)) 
 // remember gives the keys that were purged to the hints.
 func (f *Fleet) remember(index string, keys []string) {
 	if err := f.options.Hints.Add(index, keys...); err != nil {
-		f.options.Logger.LogAttrs(context.Background(), slog.LevelError, "azsearch: keys of purged documents were not all remembered",
+		f.options.Logger.LogAttrs(context.Background(), slog.LevelError, "azsearch: keys of purged documents not all remembered",
 			slog.String("index", index), slog.Int("keys", len(keys)), slog.Any("error", err))
 	}
 }

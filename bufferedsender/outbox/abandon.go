@@ -63,7 +63,7 @@ func (l *loop) end() {
 		l.beside.Wait()
 		return struct{}{}
 	}); abandoned != nil {
-		l.r.log(slog.LevelWarn, "calls have not returned; left behind", nil)
+		l.r.log(slog.LevelWarn, "outbox: calls have not returned; left behind", nil)
 		return
 	}
 	if l.takeInbox(); l.jobs[kindTick].busy { // it has been abandoned, and closes what it has

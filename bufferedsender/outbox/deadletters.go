@@ -114,8 +114,8 @@ func (t *Table) Discard(ctx context.Context, db Execer, seqs ...int64) (int64, e
 // buried notifies of a row that has become a dead letter.
 func (r *Relay) buried(l letter) {
 	if r.opts.Dead == nil {
-		r.opts.Logger.Error("outbox: a row was refused for good and is a dead letter now: Table.DeadLetters has its key and what the service said", // which logs do not
-			"queue", r.table.Queue, "seq", l.seq, "status", l.status, "reason", l.reason.String())
+		r.opts.Logger.Error("outbox: row rejected; it is a dead letter", // whose key and text are not for logs
+			"queue", r.table.Queue, "seq", l.seq, "status", l.status, "reason", l.reason.String(), "next", "read it with Table.DeadLetters")
 		return
 	}
 	defer func() {

@@ -149,7 +149,7 @@ func TestAKeyThatTheLoaderFailsForHoldsNoOther(t *testing.T) {
 		passes(6 * time.Minute)
 		require.Empty(t, rowsOf(t, db, "q"))
 		require.NoError(t, r.Ready())
-		require.Contains(t, log.String(), "this is over")
+		require.Contains(t, log.String(), "outbox: recovered")
 	})
 }
 

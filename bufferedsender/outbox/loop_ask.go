@@ -63,18 +63,18 @@ func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 		return
 	}
 	down := l.loads.Failed(len(flights))
-	what := "the Loader has failed: it is asked for fewer keys"
+	message := "outbox: Loader failed; asking for fewer keys"
 	if len(flights) == 1 && flights[0].entry != nil {
-		what = fmt.Sprintf("the Loader has failed for the key of row %d alone, which waits", flights[0].seq)
+		message, err = "outbox: Loader failed for one key, which waits", fmt.Errorf("row %d: %w", flights[0].seq, err)
 		l.stats.Failed++
 		l.desk.end(flights[0], relay.Failed, models.Outcome{}, now)
 		flights = nil
 	}
 	l.flights.putBack(kindLoad, flights)
 	if down {
-		what = "the Loader has failed again and again: it is asked for one key a second"
+		message = "outbox: Loader failing; retrying one key per second"
 	}
-	l.fails(kindLoad, slog.LevelError, what, err)
+	l.fails(kindLoad, slog.LevelError, message, err)
 	if l.jobs[kindLoad].retry.At = now; down {
 		at := now.Add(time.Second)
 		l.jobs[kindLoad].retry.At = at
@@ -109,7 +109,7 @@ func (l *loop) beginExport(time.Time) {
 					l.desk.end(f, relay.Returned, models.Outcome{}, time.Now())
 				case errs[i] != nil:
 					l.stats.Failed++
-					l.r.log(slog.LevelError, fmt.Sprintf("Export has failed for row %d: it waits", rows[i].Seq), errs[i])
+					l.r.log(slog.LevelError, "outbox: Export failed; row waits", errs[i], "seq", rows[i].Seq)
 					l.desk.end(f, relay.Failed, models.Outcome{}, time.Now())
 				default:
 					l.made(f, actions[i]...)

@@ -26,7 +26,7 @@ func (l *loop) finishDone(f *finishing, err error) {
 	d := l.desk
 	if err != nil {
 		d.settling.failed(l.holds)
-		l.fails(kindFinish, slog.LevelWarn, "confirmed rows cannot be deleted: they wait", err)
+		l.fails(kindFinish, slog.LevelWarn, "outbox: confirmed rows not deleted; retrying", err)
 		return
 	}
 	d.settling.ended(time.Now())
@@ -75,7 +75,7 @@ func (l *loop) beginTidy(now time.Time) {
 	}
 	lost := func(err error) {
 		l.untidy += undone // later
-		l.r.log(slog.LevelDebug, "the database could not be tidied: later", err)
+		l.r.log(slog.LevelDebug, "outbox: clean-up postponed", err)
 	}
 	l.ask(kindTidy, statement, func(ctx context.Context) func() {
 		err := sqlkit.OnConn(ctx, l.r.db, func(c *sql.Conn) error {

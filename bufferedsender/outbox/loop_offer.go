@@ -89,7 +89,7 @@ func (l *loop) offerDone(o offer, of []*flight) {
 	if l.r.to.Info().Closed {
 		l.senderClosed()
 	} else if l.asking.Err() == nil && !o.recalled {
-		l.fails(kindOffer, slog.LevelWarn, "the sender does not accept actions: they wait", o.err)
+		l.fails(kindOffer, slog.LevelWarn, "outbox: sender accepts no actions; rows wait", o.err)
 	}
 }
 

@@ -104,7 +104,7 @@ func (l *loop) beginFetch(time.Time) {
 	flights = flights[:n]
 	lost := func(err error) {
 		l.flights.putBack(kindFetch, flights)
-		l.fails(kindFetch, slog.LevelWarn, "rows cannot be read again", err)
+		l.fails(kindFetch, slog.LevelWarn, "outbox: rows cannot be read again", err)
 	}
 	l.ask(kindFetch, statement, func(ctx context.Context) func() {
 		var bodies map[int64][]byte

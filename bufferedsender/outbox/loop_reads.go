@@ -52,7 +52,7 @@ func (l *loop) readDone(a answer, err error, was *progress, gens [ranges]uint32)
 	now := time.Now()
 	defer l.desk.read()
 	if err != nil {
-		l.fails(kindRead, slog.LevelWarn, "rows cannot be read", err)
+		l.fails(kindRead, slog.LevelWarn, "outbox: rows cannot be read", err)
 		l.progress.most = max(1, l.progress.most/4) // it may have taken too long
 		return
 	}
@@ -95,7 +95,7 @@ func (l *loop) beginRefill(time.Time) {
 	lost := func(err error) {
 		l.desk.read()
 		l.flights.putBack(kindRefill, flights)
-		l.fails(kindRefill, slog.LevelWarn, "rows of a key that has waited cannot be read", err)
+		l.fails(kindRefill, slog.LevelWarn, "outbox: rows of a waiting key cannot be read", err)
 	}
 	l.ask(kindRefill, statement, func(ctx context.Context) func() {
 		var rows []row

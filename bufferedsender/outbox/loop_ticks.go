@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 )
@@ -31,7 +30,7 @@ func (l *loop) guardLeases(now time.Time) {
 		}
 	}
 	if lost > 0 {
-		l.r.log(slog.LevelWarn, fmt.Sprintf("%d leases have ended before they could be renewed: others send their keys", lost), nil)
+		l.r.log(slog.LevelWarn, "outbox: leases expired before renewal", nil, "leases", lost)
 	}
 }
 
@@ -47,7 +46,7 @@ func (l *loop) beginGive(time.Time) {
 	gifts := l.holds.gifts
 	l.holds.gifts = nil
 	leases := l.leases
-	lost := func(err error) { l.r.log(slog.LevelWarn, "leases could not be given away", err) } // they run out
+	lost := func(err error) { l.r.log(slog.LevelWarn, "outbox: leases not given away; they expire", err) }
 	l.ask(kindGive, statement, func(ctx context.Context) func() {
 		err := leases.givenAway(ctx, l.r.db, gifts)
 		return func() {
@@ -79,7 +78,7 @@ func (l *loop) leave() {
 		err = ctx.Err()
 	}
 	if err != nil {
-		l.r.log(slog.LevelWarn, "leases could not be given away: they run out", err)
+		l.r.log(slog.LevelWarn, "outbox: leases not given away; they expire", err)
 	}
 }
 
@@ -112,7 +111,7 @@ func (l *loop) beginTick(now time.Time) {
 func (l *loop) tickedOff(t tally, knew [ranges]int64, err error) {
 	now := time.Now()
 	if err != nil {
-		l.fails(kindTick, slog.LevelWarn, "leases cannot be renewed", err)
+		l.fails(kindTick, slog.LevelWarn, "outbox: leases not renewed", err)
 		l.r.state.Store(&state{err})
 		return
 	}

@@ -299,7 +299,7 @@ func (r *Relay) await(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if r.state.Swap(&state{err}).err == errNotRunning { //nolint:errorlint // the very value that NewRelay has set
-			r.log(slog.LevelWarn, "the database does not answer", err)
+			r.log(slog.LevelWarn, "outbox: database does not answer", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -315,12 +315,12 @@ func (r *Relay) advise(ctx context.Context) {
 	_ = sqlkit.OnConn(ctx, r.db, func(c *sql.Conn) error {
 		says, err := r.table.data.advice(ctx, c, r.table.text)
 		if says != "" {
-			r.opts.Logger.Warn("outbox: "+says, "queue", r.table.Queue)
+			r.opts.Logger.Warn("outbox: settings need a change", "queue", r.table.Queue, "advice", says)
 		}
 		return err
 	}) // a database that does not answer is reported by the first tick
 }
 
-func (r *Relay) log(level slog.Level, what string, err error) {
-	r.opts.Logger.Log(context.Background(), level, "outbox: "+what, "queue", r.table.Queue, "error", err)
+func (r *Relay) log(level slog.Level, message string, err error, attrs ...any) {
+	r.opts.Logger.Log(context.Background(), level, message, append([]any{"queue", r.table.Queue, "error", err}, attrs...)...)
 }

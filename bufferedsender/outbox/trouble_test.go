@@ -62,7 +62,7 @@ func TestARelayWithoutConnectionsSaysWhatItLacks(t *testing.T) {
 	emptied(t, db, table)
 	testkit.Eventually(t, func() bool { return r.Ready() == nil }, "it works again")
 	require.Contains(t, log.String(), "rows cannot be read")
-	require.Contains(t, log.String(), "this is over: rows cannot be read")
+	require.Contains(t, log.String(), "outbox: recovered\" queue")
 }
 
 func TestSettingsOfSQLiteThatWillHurtAreTold(t *testing.T) {

@@ -49,14 +49,14 @@ const troubleEvery = 5 * time.Minute
 const retryMost = 5 * time.Second
 
 // fails notes that work of a kind has failed, which is done again later.
-func (l *loop) fails(k kind, level slog.Level, what string, err error) {
+func (l *loop) fails(k kind, level slog.Level, message string, err error) {
 	j, now := &l.jobs[k], time.Now()
 	j.retry.Failed(now, min(retryMost, l.r.opts.renew))
 	if j.said != err.Error() || now.Sub(j.saidAt) >= troubleEvery {
-		l.r.log(level, what, err)
+		l.r.log(level, message, err)
 		j.said, j.saidAt, j.told = err.Error(), now, true
 	}
-	j.trouble = &troubled{what, err}
+	j.trouble = &troubled{message, err}
 	l.r.trouble.Store(j.trouble)
 	if errors.Is(err, errReplaced) {
 		l.failure = cmp.Or(l.failure, err)
@@ -70,7 +70,7 @@ func (l *loop) works(k kind) {
 		return
 	}
 	if j.told {
-		l.r.opts.Logger.Info("outbox: this is over: "+j.trouble.what, "queue", l.r.table.Queue)
+		l.r.opts.Logger.Info("outbox: recovered", "queue", l.r.table.Queue, "from", j.trouble.message)
 	}
 	j.trouble, j.told = nil, false
 	var other *troubled
@@ -82,11 +82,11 @@ func (l *loop) works(k kind) {
 
 // troubled is a trouble for Ready.
 type troubled struct {
-	what string
-	err  error
+	message string
+	err     error
 }
 
-func (t *troubled) Error() string { return "outbox: " + t.what + ": " + t.err.Error() }
+func (t *troubled) Error() string { return t.message + ": " + t.err.Error() }
 func (t *troubled) Unwrap() error { return t.err }
 
 // inbox is what others leave for the loop: functions that it runs.

@@ -289,7 +289,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 			case rejects(err):
 				t.count(Rejected, &t.Rejected, a.Key)
 				t.rejectedNow(a.Key)
-				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: a document cannot be sent", slog.String("key", a.Key), slog.Any("error", err))
+				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: document cannot be sent", slog.String("key", a.Key), slog.Any("error", err))
 				outcomes.Done()
 			default:
 				outcomes.Add(i - len(actions)) // nothing becomes of these
@@ -463,7 +463,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		}
 		if try == verifyTimes {
 			if key, never := t.neverRead(again); never {
-				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: Lookup of the source finds keys of which its Read, or Load, returns no document", slog.Int("keys", len(again)), slog.String("key", key))
+				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: Lookup finds keys that Read or Load lacks", slog.Int("keys", len(again)), slog.String("key", key))
 			}
 			for _, d := range again {
 				t.count(Unsettled, &t.Unsettled, d.key)

@@ -134,7 +134,7 @@ func TestAnIndexThatDoesNotShowDeletesIsNotTakenForASourceThatReadsNothing(t *te
 		_, err := w.repair(nil)
 		require.ErrorIs(t, err, ErrNothingSettles)
 		require.ErrorContains(t, err, "Pause be longer")
-		require.NotContains(t, err.Error(), "returns no document")
+		require.NotContains(t, err.Error(), "Read or Load lacks")
 	})
 }
 
@@ -150,11 +150,11 @@ func TestASourceThatFindsKeysAndReadsNoneIsNamed(t *testing.T) {
 			if n < keysAtOnce {
 				require.NoError(t, err)
 				assert.EqualValues(t, n, report.Unsettled)
-				assert.Contains(t, log.String(), "returns no document")
+				assert.Contains(t, log.String(), "Read or Load lacks")
 				return
 			}
 			require.ErrorIs(t, err, ErrNothingSettles)
-			require.ErrorContains(t, err, "returns no document")
+			require.ErrorContains(t, err, "Read or Load lacks")
 		})
 	}
 }

@@ -231,7 +231,7 @@ func (d *deletion) check() error {
 	if err := otherIndex(d.index, d.to, o.SameIndex); err != nil {
 		if o.DryRun {
 			d.receipt.Refused = err.Error()
-			o.Logger.Warn("repair: DeleteWhere that is no dry run would be refused", "err", err)
+			o.Logger.Warn("repair: DeleteWhere without DryRun would be refused", "error", err)
 		} else {
 			problems = append(problems, err)
 		}

@@ -156,6 +156,6 @@ func (p *pass) refund(ctx context.Context, c changes) {
 		return true
 	})
 	if err != nil {
-		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: deletes that were not made stay counted for 24 h", slog.Any("error", err))
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: unmade deletes stay counted for 24 h", slog.Any("error", err))
 	}
 }

@@ -126,7 +126,7 @@ func (s *section) breaksOff(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveEvery)
 	defer cancel()
 	if err := s.state.save(ctx, s.Store, s.name); err != nil {
-		s.Logger.Warn("repair: what a pass has written before it ended could not be saved", "range", s.name, "err", err)
+		s.Logger.Warn("repair: state of an ended pass not saved", "range", s.name, "error", err)
 	}
 }
 

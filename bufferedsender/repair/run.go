@@ -112,7 +112,7 @@ func (r *Repairer) newPass() (*pass, error) {
 	}
 	if err := otherIndex(index, to, o.SameIndex); err != nil {
 		if o.DryRun {
-			o.Logger.Warn("repair: a pass that is no dry run would be refused", "err", err)
+			o.Logger.Warn("repair: pass without DryRun would be refused", "error", err)
 		} else {
 			errs = append(errs, err)
 		}

@@ -80,7 +80,7 @@ func (w *watch) said(ctx context.Context, report Report, err error) error {
 	case w.each != nil:
 		w.each(report, err)
 	case err != nil && ctx.Err() == nil:
-		w.logger.LogAttrs(ctx, slog.LevelWarn, "repair: a pass has ended with an error", slog.Any("error", err))
+		w.logger.LogAttrs(ctx, slog.LevelWarn, "repair: pass failed", slog.Any("error", err))
 	}
 	return ctx.Err()
 }

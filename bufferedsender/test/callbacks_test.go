@@ -108,7 +108,7 @@ func TestAPanicInACallbackChangesNothing(t *testing.T) {
 						assert.EqualValues(t, 7, s.Completed)
 					}
 					log := r.Logs.String()
-					assert.EqualValues(t, panics, strings.Count(log, `level=ERROR msg="azsearch: a handler panicked"`))
+					assert.EqualValues(t, panics, strings.Count(log, `level=ERROR msg="azsearch: handler panicked"`))
 					assert.Contains(t, log, "fiveHandlers", "its stack")
 					r.Close()
 				})

@@ -350,8 +350,8 @@ func TestACloseThatIsHeldSaysWhy(t *testing.T) {
 		line, _, _ := strings.Cut(closed.Error(), "; first:")
 		assert.Contains(t, line, "3 actions unsent (sending was held: ")
 		assert.Contains(t, line, "HTTP 401")
-		assert.Contains(t, r.Logs.String(), "level=WARN msg=\"azsearch: closing while sending is held")
-		assert.NotContains(t, r.Logs.String(), "sending goes on")
+		assert.Contains(t, r.Logs.String(), "level=WARN msg=\"azsearch: Close waiting: sending suspended")
+		assert.NotContains(t, r.Logs.String(), "sending resumed")
 	})
 }
 

@@ -193,7 +193,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 				s := r.Sender.Stats()
 				assert.EqualValues(t, 2, s.DeadLetterErrors)
 				assert.Zero(t, s.DeadLetters)
-				assert.Contains(t, logs.String(), "level=ERROR msg=\"azsearch: dead letters could not be written\" index=hotels")
+				assert.Contains(t, logs.String(), "level=ERROR msg=\"azsearch: dead letters not written\" index=hotels")
 				assert.NotContains(t, logs.String(), "k-1", "no keys above debug level")
 				dead.FailWith(nil)
 				r.Upload(sendertest.Hotels("k", 4)...)

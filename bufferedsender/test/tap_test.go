@@ -152,7 +152,7 @@ func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
 		err    error
 		logged string
 	}{
-		"it cannot be read":  {err: errTap, logged: `msg="azsearch: request failed, it will be retried".* error="the tap cannot be read"`},
+		"it cannot be read":  {err: errTap, logged: `msg="azsearch: request failed; it will be retried".* error="the tap cannot be read"`},
 		"they are elsewhere": {again: true, logged: `msg="azsearch: documents will be retried".* first_error="it was applied where it is not wanted any more`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func (s *server) run() {
 			err = s.answer(conn)
 			_ = conn.Close() // the client has its reply, or has gone
 			if err != nil {
-				s.log.Debug("command without a reply", "error", err)
+				s.log.Debug("queuecontrol: command without a reply", "error", err)
 			}
 			continue
 		}
@@ -152,7 +152,7 @@ func (s *server) do(ctx context.Context, r *request) *reply {
 		changes = false
 	}
 	if changes {
-		s.log.Info("queue changed by an operator", "command", string(r.Call), "keys", a.Changed, "reason", r.Reason, "error", err)
+		s.log.Info("queuecontrol: queue changed by an operator", "command", string(r.Call), "keys", a.Changed, "reason", r.Reason, "error", err)
 	}
 	if err != nil {
 		a.Err = err.Error()

@@ -85,7 +85,7 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 		case errors.Is(err, ErrAliasMoved), errors.Is(err, search.ErrAliasNotFound):
 			return false, err
 		}
-		r.opts.Logger.Warn("rebuild: the writers are kept waiting, because nobody can say where the alias is", "alias", x.Alias, "err", err)
+		r.opts.Logger.Warn("rebuild: alias cannot be read; writers wait", "alias", x.Alias, "error", err)
 		if ended := sleep.For(ctx, 200*time.Millisecond); ended != nil {
 			return false, fmt.Errorf("%w: %w", ended, err)
 		}
@@ -141,7 +141,7 @@ func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
 	if since.IsZero() {
 		*since = time.Now()
 	}
-	r.opts.Logger.Warn("rebuild: writers wait for what was written to be brought over", "err", err)
+	r.opts.Logger.Warn("rebuild: writers wait until marked documents are copied", "error", err)
 	return time.Since(*since) < bearable
 }
 
@@ -249,9 +249,9 @@ func (a *asker) leave() {
 func (a *asker) fails(err error) bool {
 	if now := time.Now(); a.silent.IsZero() {
 		a.silent = now
-		a.opts.Logger.Warn("rebuild: Shown does not say whether readers are at the new index", "err", err, "for", bearable)
+		a.opts.Logger.Warn("rebuild: Shown failed; readers may see the old index", "error", err, "for", bearable)
 	} else if now.Sub(a.silent) >= max(bearable, a.opts.Settle) {
-		a.opts.Logger.Error("rebuild: Shown has not said whether readers are at the new index for so long that the writers come over", "err", err)
+		a.opts.Logger.Error("rebuild: Shown failed too long; writers switch anyway", "error", err)
 		return true
 	}
 	return false

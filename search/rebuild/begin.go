@@ -62,7 +62,7 @@ func (r *runner) goesOn(ctx context.Context, found Record) error {
 			return err
 		}
 	}
-	r.opts.Logger.Info("rebuild: going on", "step", string(found.Step), "old", found.Old, "new", found.New)
+	r.opts.Logger.Info("rebuild: resumed", "step", string(found.Step), "old", found.Old, "new", found.New)
 	return nil
 }
 
@@ -134,13 +134,12 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	}
 	r.namesNoAlias(ctx, old)
 	if at, known := found.Dropped[r.next.Name]; known && time.Since(at) < dropsKnown {
-		r.opts.Logger.Info("rebuild: waits before it begins, because what was sent to the index of that name which was deleted may still come", "index", r.next.Name, "deleted", at, "wait", nameRests)
+		r.opts.Logger.Info("rebuild: waiting for late requests to the deleted index", "index", r.next.Name, "deleted", at, "wait", nameRests)
 		if err := sleep.For(ctx, nameRests); err != nil {
 			return err
 		}
 	}
-	r.opts.Logger.Info("rebuild: begins. What is written by a program without a Tap will be missing from the new index: it cannot be seen. "+
-		"That a writer is registered does not say that all its processes have one",
+	r.opts.Logger.Info("rebuild: begun; writes without a Tap get lost", // also those of a registered writer's process that has none
 		"old", old, "new", r.next.Name, "alias", r.opts.Alias, "writers", r.opts.Writers, "registered", registered)
 	return nil
 }
@@ -155,7 +154,7 @@ func (r *runner) namesNoAlias(ctx context.Context, old string) {
 			return
 		}
 		if slices.Contains(alias.Indexes, old) {
-			r.opts.Logger.Warn("rebuild: an alias is at the old index and will stay there, because Options.Alias is not set", "alias", alias.Name, "old", old)
+			r.opts.Logger.Warn("rebuild: alias stays at the old index; set Options.Alias", "alias", alias.Name, "old", old)
 		}
 	}
 }

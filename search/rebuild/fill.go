@@ -193,7 +193,7 @@ func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 		if !failed || came == 0 || breaks == mostBreaks || ctx.Err() != nil {
 			return err
 		}
-		r.opts.Logger.Warn("rebuild: Fill.All broke off; it is asked to go on", "after", p.after, "err", err)
+		r.opts.Logger.Warn("rebuild: Fill.All broke off; resuming", "after", p.after, "error", err)
 	}
 	if err := p.send(ctx); err != nil {
 		return err

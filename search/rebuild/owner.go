@@ -96,7 +96,7 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 			continue
 		}
 		if n == 1 {
-			r.opts.Logger.Warn("rebuild: the store, or the truth, does not answer; tries again", "err", err, "for", total)
+			r.opts.Logger.Warn("rebuild: store or source does not answer; retrying", "error", err, "for", total)
 		}
 		if ended := sleep.For(ctx, wait); ended != nil {
 			return fmt.Errorf("%w: %w", ended, err)
@@ -231,7 +231,7 @@ func (r *runner) own(ctx context.Context, found Record) error {
 	if found.Owner != "" {
 		term := found.term()
 		wait := max(term.takeOver, term.valid+r.unknownWait()+time.Second)
-		r.opts.Logger.Info("rebuild: waits for the Run before, which may be at work, or have left something in its sender", "owner", found.Owner, "for", wait)
+		r.opts.Logger.Info("rebuild: waiting for the previous Run", "owner", found.Owner, "for", wait)
 		for range int(wait / time.Second) {
 			if err := sleep.For(ctx, time.Second); err != nil {
 				return err
@@ -279,7 +279,7 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 			end(err)
 			return
 		} else if err != nil && ctx.Err() == nil {
-			r.opts.Logger.Warn("rebuild: the record could not be changed", "err", err)
+			r.opts.Logger.Warn("rebuild: record not changed", "error", err)
 		}
 	}
 }

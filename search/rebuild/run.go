@@ -253,7 +253,7 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 		// Back to bringing over, at once: what is written is confirmed only when that has been done, and there is
 		// nothing to give up to.
 		*tries++
-		r.opts.Logger.Warn("rebuild: the last writes are not over within a second; once more", "err", err)
+		r.opts.Logger.Warn("rebuild: last writes took over a second; retrying", "error", err)
 		return nil
 	}
 	if err != nil && !errors.Is(err, ErrClosed) && r.bears(ctx, err, &r.failing) { // they are open again, and served
@@ -277,7 +277,7 @@ func (r *runner) again(ctx context.Context, tries *int, err error) error {
 	if *tries++; *tries == closings {
 		return err
 	}
-	r.opts.Logger.Warn("rebuild: the last writes are not over within a second; once more", "err", err)
+	r.opts.Logger.Warn("rebuild: last writes took over a second; retrying", "error", err)
 	return sleep.For(ctx, time.Second<<*tries)
 }
 

@@ -84,7 +84,7 @@ func (l *Listener) add(table *outbox.Table) error {
 		return err
 	}
 	if !table.Notify { // others may notify for it
-		l.logger.Warn("outboxpgx: Table.Notify is off: unless somebody else notifies, relays find rows after 15 s", "queue", table.Queue)
+		l.logger.Warn("outboxpgx: Table.Notify is off; relays poll every 15 s", "queue", table.Queue)
 	}
 	channel := table.Channel()
 	if len(channel) > maxChannel {

@@ -48,7 +48,7 @@ func (l *Listener) Run(ctx context.Context) error {
 			failed = 0
 		}
 		if failed == 0 {
-			l.logger.WarnContext(ctx, "outbox: the listener is not connected: relays poll, and it tries again", "error", err)
+			l.logger.WarnContext(ctx, "outboxpgx: listener not connected; relays poll meanwhile", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -67,7 +67,7 @@ func (l *Listener) listen(ctx context.Context, gone *ending, again bool) (time.D
 	defer gone.close(ctx, conn)
 	began := time.Now()
 	if again {
-		l.logger.InfoContext(ctx, "outbox: the listener is connected again")
+		l.logger.InfoContext(ctx, "outboxpgx: listener connected again")
 	}
 	// What was committed before LISTEN was, is seen by who reads now; what is committed later notifies.
 	l.wakeAll()

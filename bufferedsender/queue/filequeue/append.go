@@ -37,7 +37,7 @@ func (q *Queue) Append(ctx context.Context, what queue.Call) (queue.Receipt, err
 		return queue.Receipt{}, err
 	}
 	if unread != nil { // the call is kept; who reserves the pile will be told
-		q.options.Logger.Error("what waits for a key cannot be read, so that it is not folded", "error", unread)
+		q.options.Logger.Error("filequeue: records cannot be read; appended without folding", "error", unread)
 		receipt.Piles = nil
 	}
 	if err := q.sync(ctx, until); err != nil {

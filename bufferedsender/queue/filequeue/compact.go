@@ -138,7 +138,7 @@ func (q *Queue) keep(why *keptError) {
 		q.fault.Store(&err)
 	}
 	q.mu.Unlock()
-	q.options.Logger.Error("queue segment kept: keys depend on it", "segment", segmentName(why.Segment), "keys", why.Keys)
+	q.options.Logger.Error("filequeue: queue segment kept: keys depend on it", "segment", segmentName(why.Segment), "keys", why.Keys)
 }
 
 // move writes the state of all keys that depend on the oldest segment to the head.

@@ -135,7 +135,7 @@ func (q *Queue) fail(err error) {
 	}
 	q.log.failed = fmt.Errorf("filequeue: %w: %w", queue.ErrFailed, err)
 	q.fault.Store(&q.log.failed)
-	q.options.Logger.Error("the queue has failed", "error", err)
+	q.options.Logger.Error("filequeue: queue failed; reopen it after repair", "error", err)
 }
 
 // sync waits until the log is durable up to a position, which is so sooner or later unless the queue

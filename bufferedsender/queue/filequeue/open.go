@@ -55,7 +55,7 @@ func (q *Queue) takeCommands() {
 	case err == nil:
 		q.control = stop
 	case !errors.Is(err, errors.ErrUnsupported):
-		q.options.Logger.Warn("operator commands need the program stopped", "directory", q.path, "error", err)
+		q.options.Logger.Warn("filequeue: operator commands need the program stopped", "directory", q.path, "error", err)
 	}
 }
 
@@ -169,7 +169,7 @@ func open(dir disk.Folder, options Options) (*Queue, error) {
 func (q *Queue) start(r *recovery) error {
 	l := &q.log
 	if r.torn > 0 && !q.options.ReadOnly {
-		q.options.Logger.Warn("the end of the queue's log was torn by a crash, and is cut off",
+		q.options.Logger.Warn("filequeue: torn end of the log cut off",
 			"segment", segmentName(r.end.segment), "offset", r.end.offset, "bytes", r.torn)
 	}
 	if !q.options.ReadOnly {

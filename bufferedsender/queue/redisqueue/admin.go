@@ -341,7 +341,7 @@ func (q *Queue) Repair(ctx context.Context, most int) (done Repaired, err error)
 		done.Keys += keys
 		done.Lost += lost
 		if q.o.Logger != nil {
-			q.o.Logger.WarnContext(ctx, "queue repaired", "queue", q.name, "shard", s, "keys", keys, "lost", lost, "gone", done.Gone[first:])
+			q.o.Logger.WarnContext(ctx, "redisqueue: queue repaired", "queue", q.name, "shard", s, "keys", keys, "lost", lost, "gone", done.Gone[first:])
 		}
 	}
 	q.wake()

@@ -127,7 +127,7 @@ func New(ctx context.Context, client redis.UniversalClient, name string, opts *O
 	}
 	q.held.init(len(q.shards))
 	if q.o.Logger != nil {
-		q.o.Logger.InfoContext(ctx, "queue opened on Redis", "queue", name, "shards", len(q.shards), "survives", q.survives)
+		q.o.Logger.InfoContext(ctx, "redisqueue: queue opened", "queue", name, "shards", len(q.shards), "survives", q.survives)
 	}
 	return q, nil
 }
