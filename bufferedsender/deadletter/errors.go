@@ -17,7 +17,7 @@ var (
 	// raise it.
 	ErrFull = errors.New("the dead letters are full")
 	// ErrBusy says that a Replay or Discard is going on. There is one at a time.
-	ErrBusy = errors.New("a Replay or Discard of these dead letters is going on")
+	ErrBusy = errors.New("another Replay or Discard of these dead letters is running")
 
 	// ErrRedacted says of a letter that its document was not kept.
 	ErrRedacted = errors.New("the document is redacted")

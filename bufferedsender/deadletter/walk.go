@@ -117,7 +117,7 @@ func (p *walk) settle() (left int, err error) {
 		err := p.pay(stem, entry{})
 		p.f.mu.Unlock()
 		if err = errors.Join(err, p.rewrite(stem)); err == nil && p.owes(stem) {
-			err = fmt.Errorf("cannot record what has become of letters: %w; make room on the disk", syscall.ENOSPC)
+			err = fmt.Errorf("cannot record the outcome of dead letters: %w; make room on the disk", syscall.ENOSPC)
 		}
 		if p.owes(stem) {
 			left += len(e.Done)

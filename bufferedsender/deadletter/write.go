@@ -208,7 +208,7 @@ func (f *File) record(stem string, e entry) error {
 		err = f.dir.SyncNames()
 	}
 	if err != nil {
-		return fmt.Errorf("cannot record what has become of letters: %w", err)
+		return fmt.Errorf("cannot record the outcome of dead letters: %w", err)
 	}
 	f.journals[stem] = entries + 1
 	return nil

@@ -374,7 +374,7 @@ func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 			h = *o
 		}
 	default:
-		return h, fmt.Errorf("the option Outage is a %T: a fleet holds the sending of an index that is sick, so use bufferedsender.Hold or leave it out", o)
+		return h, fmt.Errorf("Options.Outage: got %T, want bufferedsender.Hold or nil in a fleet", o)
 	}
 	if h.Breaker != nil || h.Service != nil {
 		return h, errors.New("the option Outage has a breaker: leave it out, the fleet makes one for each index and one for the service (Options.Breaker)")

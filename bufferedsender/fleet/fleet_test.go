@@ -154,7 +154,7 @@ func TestOptionsThatTheFleetSetsAreRefused(t *testing.T) {
 	for want, opts := range map[string]bufferedsender.Options[hotel]{
 		"have a Share":          {Share: m},
 		"has a breaker":         {Outage: bufferedsender.Hold{Breaker: b}},
-		"Outage is a":           {Outage: bufferedsender.FailSoon{}},
+		"Outage: got ":          {Outage: bufferedsender.FailSoon{}},
 		"MaxInFlight is -1":     {Limits: bufferedsender.Limits{MaxInFlight: -1}},
 		"there is no class 200": {Class: 200},
 	} {

@@ -48,7 +48,7 @@ func (t *Table) DeadLetters(ctx context.Context, db Queryer, after int64, limit 
 }
 
 // ErrNewer says that a dead letter was left because its key has later rows.
-var ErrNewer = errors.New("there are later rows of the key, which the letter would overwrite")
+var ErrNewer = errors.New("newer rows of this key exist; retrying the dead letter would overwrite them")
 
 // ErrNoLetter says that there is no such dead letter.
 var ErrNoLetter = errors.New("there is no such dead letter")

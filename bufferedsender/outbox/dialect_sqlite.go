@@ -156,8 +156,8 @@ func settings(ctx context.Context, db Queryer, _ func(string) string) (string, e
 	return strings.Join(all, "; "), nil
 }
 
-// errReaders says that somebody is reading what the log has.
-var errReaders = errors.New("somebody is reading")
+// errReaders says that a reader has the log in use.
+var errReaders = errors.New("a reader holds the log")
 
 // jsonOfPlaces writes an object whose members are numbers and times: numbers differ between classes.
 func jsonOfPlaces(rows []row) []any {

@@ -138,7 +138,7 @@ func (l *leasing) tick(ctx context.Context, db *sql.DB, at place, draining int) 
 				return err
 			}
 			if is == 0 {
-				return errors.New("the relay has joined, and is not there")
+				return errors.New("registration of the relay not found")
 			}
 		}
 		want := t.share(at) - (len(t.renewed) - draining)

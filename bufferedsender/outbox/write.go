@@ -126,7 +126,7 @@ func (t *Table) inside(ctx context.Context, tx Execer) error {
 		return nil
 	}
 	if embedsPool(reflect.ValueOf(tx), 5) {
-		return fmt.Errorf("outbox: a %T is no transaction: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity", tx)
+		return fmt.Errorf("outbox: got a %T, want the *sql.Tx that writes the entity: the row commits even if the entity is rolled back", tx)
 	}
 	c, is := tx.(*sql.Conn)
 	if !is {
@@ -134,7 +134,7 @@ func (t *Table) inside(ctx context.Context, tx Execer) error {
 	}
 	begun, err := begunOn(ctx, c, t.data.Server)
 	if err == nil && !begun {
-		err = errors.New("no transaction was begun on the *sql.Conn: the row would be committed although what it is about may not be. Use the *sql.Tx that has written the entity, or execute BEGIN first")
+		err = errors.New("got a *sql.Conn without a transaction, want the *sql.Tx that writes the entity, or BEGIN first: the row commits even if the entity is rolled back")
 	}
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)

@@ -323,7 +323,7 @@ func TestWriteRefusesWhatIsNoTransactionAndAKeyWithoutARawKey(t *testing.T) {
 	table := &Table{Dialect: SQLite, Queue: "q"}
 	action := models.UploadAction(gadget{ID: "a"})
 	for _, err := range []error{Write(t.Context(), db.DB, table, action), WriteKeys(t.Context(), db.DB, table, "a")} {
-		require.ErrorContains(t, err, "*sql.DB is no transaction")
+		require.ErrorContains(t, err, "got a *sql.DB")
 		require.ErrorContains(t, err, "Use the *sql.Tx")
 	}
 	require.ErrorContains(t, Write(t.Context(), nil, table, action), "the transaction is nil")

@@ -30,7 +30,7 @@ func (e *PanicError) Unwrap() error {
 // The context of work ends with ctx, and when Shutdown has given up waiting.
 func (m *Member) Do(ctx context.Context, class models.Class, work func(ctx context.Context) error) error {
 	if work == nil {
-		return errors.New("pool: there is no work")
+		return errors.New("pool: work is nil")
 	}
 	slot, err := m.wait(ctx, class)
 	if err != nil {

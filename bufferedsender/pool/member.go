@@ -34,7 +34,7 @@ func (p *Pool) Join(name string) (*Member, error) {
 		return nil, fmt.Errorf("pool: %q cannot join: %w", name, ErrShutdown)
 	}
 	if p.members[name] != nil {
-		return nil, fmt.Errorf("pool: there is a member %q already", name)
+		return nil, fmt.Errorf("pool: member %q has joined already", name)
 	}
 	m := &Member{pool: p, name: name}
 	p.members[name] = m

@@ -8,7 +8,7 @@ import (
 )
 
 // errAgain is why what was applied is sent again because the Tap says so.
-var errAgain = errors.New("it was applied where it is not wanted any more, and is sent again to where it is")
+var errAgain = errors.New("applied to an index that was replaced; sent again to its successor")
 
 // Tap lets somebody know of the keys that requests write, for example because an index
 // is being rebuilt and must not miss them. It runs on the goroutine of a request, within

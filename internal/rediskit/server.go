@@ -127,7 +127,7 @@ func (s *Server) Loses() error {
 		errs = append(errs, errors.New("the server is a replica: it takes no writes, and what it has may be old; use its master"))
 	}
 	if s.Evicts() {
-		errs = append(errs, fmt.Errorf("maxmemory-policy is %s: a server whose memory is full throws away keys; set noeviction", s.Eviction))
+		errs = append(errs, fmt.Errorf("maxmemory-policy is %s: Redis may evict keys; set noeviction", s.Eviction))
 	}
 	return errors.Join(errs...)
 }

@@ -227,7 +227,7 @@ func (r *runner) ours(ctx context.Context) error {
 	}
 	n, err := r.count(ctx, r.next.Name)
 	if err == nil && n > 0 {
-		err = fmt.Errorf("rebuild: there is an index %q with %d documents, which somebody else has made meanwhile: call Abort, which leaves it alone, and give the new one another name", r.next.Name, n)
+		err = fmt.Errorf("rebuild: index %q (%d documents) was not created by this rebuild; call Abort (keeps it) and choose another name", r.next.Name, n)
 	}
 	return err
 }

@@ -141,5 +141,5 @@ func ExampleDropOld() {
 	indexes, _, srv := emulated()
 	defer srv.Close()
 	fmt.Println(rebuild.DropOld(context.Background(), rebuild.NewMemory(), indexes, &rebuild.DropOptions{Now: true}))
-	// Output: rebuild: there is none under way
+	// Output: rebuild: no rebuild in progress
 }

@@ -161,7 +161,7 @@ type Store interface {
 // What can be wrong.
 var (
 	// ErrChanged means that somebody else has changed the record.
-	ErrChanged = errors.New("rebuild: the record was changed by somebody else")
+	ErrChanged = errors.New("rebuild: another process changed the record")
 	// ErrStale means that keys are not marked any more, or not in this epoch.
 	ErrStale = errors.New("rebuild: the record is not the one that the mark is for")
 	// ErrRunning means that another Run is at work on the same rebuild.
@@ -171,11 +171,11 @@ var (
 	ErrTakenOver = errors.New("rebuild: another Run or Abort has taken over")
 	// ErrAliasMoved means that the alias is at neither of the two indexes: somebody else has
 	// moved it. Nothing was changed. Put it back and call Run again, or call Abort.
-	ErrAliasMoved = errors.New("rebuild: the alias was moved by somebody else")
+	ErrAliasMoved = errors.New("rebuild: another program moved the alias")
 	// ErrTooSlow means that what was written could not be brought to the new index within the second that the writers
 	// are kept waiting, again and again. They go on as before, unless the alias was moved already: then ErrClosed is
 	// in the chain too. Call Run again when there is less to do, or with a faster Fill.Keys.
-	ErrTooSlow = errors.New("rebuild: the last writes could not be brought over within a second")
+	ErrTooSlow = errors.New("rebuild: marked documents not copied within a second")
 	// ErrTooFew means that the new index has far fewer documents than the old one, see Options.MinShare. Nothing was
 	// moved.
 	ErrTooFew = errors.New("rebuild: the new index has too few documents")
@@ -183,5 +183,5 @@ var (
 	// was probably killed. Call Run again, or Abort.
 	ErrClosed = errors.New("rebuild: the writers are kept waiting")
 	// ErrNothing means that there is nothing to abort, or to drop.
-	ErrNothing = errors.New("rebuild: there is none under way")
+	ErrNothing = errors.New("rebuild: no rebuild in progress")
 )

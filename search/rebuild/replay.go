@@ -100,7 +100,7 @@ func (r *runner) replay(ctx context.Context, class models.Class, keys []string) 
 	if n := len(results); n < len(actions) && rejects(err) {
 		return f.failure((*RefusedError)(nil).add(actions[n].Key, err))
 	}
-	return f.failure(fmt.Errorf("rebuild: bringing what was written over: %w", err))
+	return f.failure(fmt.Errorf("rebuild: copying marked documents: %w", err))
 }
 
 // rejects reports whether a sender has refused a document for what it is.
@@ -110,7 +110,7 @@ func rejects(err error) bool {
 }
 
 // errStuck means that the new index takes nothing while writers wait.
-var errStuck = fmt.Errorf("rebuild: nothing of what was written has been brought over for %v", stuckLimit)
+var errStuck = fmt.Errorf("rebuild: no marked document copied for %v; see the errors of Options.Sender", stuckLimit)
 
 // stuck returns errStuck, with what the sender knows about it.
 func (r *runner) stuck() error {

@@ -136,7 +136,7 @@ func (r *runner) steps(ctx context.Context) error {
 			r.report.Index, r.report.KeepUntil = x.New, x.KeepUntil
 			return nil
 		default:
-			return fmt.Errorf("rebuild: there is no step %q: a newer version of this package has written it", x.Step)
+			return fmt.Errorf("rebuild: unknown step %q; use the version of this package that wrote it, or a newer one", x.Step)
 		}
 		if err != nil {
 			return err

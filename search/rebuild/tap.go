@@ -248,7 +248,7 @@ func (t *Tap) load(ctx context.Context) (Record, error) {
 		return Record{}, fmt.Errorf("rebuild: the tap of %q cannot be read, so nothing is sent: %w", t.opts.Writer, err)
 	}
 	if r.Version == 0 {
-		return Record{}, errors.New("rebuild: the record is gone: somebody has deleted it. Make the taps anew, or put it back")
+		return Record{}, errors.New("rebuild: the record was deleted; create the taps again, or restore it")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -421,7 +421,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 			require.Error(t, m.run(t.Context()))
 			require.Equal(t, stepCreating, w.record().Step)
 			somebodyElse(t, w)
-			require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "somebody else")
+			require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "not created by this rebuild")
 			require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{settle: -1, Logger: quiet}))
 			assert.Equal(t, StepNone, w.record().Step)
 			assert.Contains(t, w.srv.Documents(newIndex), "theirs")

@@ -55,7 +55,7 @@ func Listen(pool *pgxpool.Pool, opts *ListenOptions, tables ...*outbox.Table) (*
 	switch {
 	case l.connect != nil:
 	case pool == nil:
-		errs = append(errs, errors.New("there is neither a pool nor ListenOptions.Connect"))
+		errs = append(errs, errors.New("no way to connect: pass a pool, or set ListenOptions.Connect"))
 	default:
 		l.connect = besides(pool)
 	}
@@ -63,7 +63,7 @@ func Listen(pool *pgxpool.Pool, opts *ListenOptions, tables ...*outbox.Table) (*
 		l.logger = slog.Default()
 	}
 	if len(tables) == 0 {
-		errs = append(errs, errors.New("there are no tables to listen for"))
+		errs = append(errs, errors.New("no tables to listen for; pass at least one"))
 	}
 	for _, table := range tables {
 		errs = append(errs, l.add(table))

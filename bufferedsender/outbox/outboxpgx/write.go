@@ -68,7 +68,7 @@ func inside(tx Execer) error {
 	}
 	switch tx := tx.(type) {
 	case pool:
-		return errors.New("outboxpgx: a pool is no transaction: the row would be committed although what it is about may not be. Use the pgx.Tx that has written the entity")
+		return errors.New("outboxpgx: got a pool, want the pgx.Tx that writes the entity: a row written through a pool commits even if the entity is rolled back")
 	case *pgx.Conn:
 		return begun(tx)
 	case *pgxpool.Conn:
@@ -85,7 +85,7 @@ func begun(c *pgx.Conn) error {
 		return errors.New("outboxpgx: the transaction is nil")
 	}
 	if c.PgConn().TxStatus() == idle {
-		return errors.New("outboxpgx: no transaction was begun on the connection: the row would be committed although what it is about may not be. Use the pgx.Tx that has written the entity")
+		return errors.New("outboxpgx: got a connection without a transaction, want the pgx.Tx that writes the entity: the row commits even if the entity is rolled back")
 	}
 	return nil
 }

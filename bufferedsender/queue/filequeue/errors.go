@@ -14,7 +14,7 @@ var (
 	// ErrFormat says that the directory was written by a newer version of this package.
 	ErrFormat = errors.New("the queue has a newer format")
 	// ErrOther says that the directory holds the queue of another index or endpoint.
-	ErrOther = errors.New("the queue is that of another index")
+	ErrOther = errors.New("the queue belongs to another index")
 	// ErrNetwork says that the directory is on a file system of the network.
 	ErrNetwork = errors.New("the queue is on a network file system")
 )

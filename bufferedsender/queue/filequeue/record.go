@@ -70,7 +70,7 @@ func number(rec []byte, seq uint64) {
 	le.PutUint32(rec, crc32.Checksum(rec[4:], castagnoli))
 }
 
-var errRecord = errors.New("a record is not what was written")
+var errRecord = errors.New("corrupt record")
 
 // decodeRecord reads a record. Its body is a part of b.
 func decodeRecord(b []byte) (r queue.Record, err error) {

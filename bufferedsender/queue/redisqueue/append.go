@@ -282,12 +282,12 @@ func (q *Queue) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	for one := range strings.SplitSeq(string(at), ",") {
 		f := strings.Split(one, ".")
 		if len(f) != 3 {
-			return false, fmt.Errorf("redisqueue: position %q makes no sense", at)
+			return false, fmt.Errorf("redisqueue: malformed position %q", at)
 		}
 		s, err1 := strconv.Atoi(f[0])
 		g, err2 := strconv.ParseInt(f[1], 10, 64)
 		if err := errors.Join(err1, err2); err != nil || s < 0 || s >= len(q.shards) {
-			return false, fmt.Errorf("redisqueue: position %q makes no sense", at)
+			return false, fmt.Errorf("redisqueue: malformed position %q", at)
 		}
 		if f[2] != q.shards[s].epoch {
 			return false, fmt.Errorf("redisqueue: shard %d was made anew: %w", s, queue.ErrLost)

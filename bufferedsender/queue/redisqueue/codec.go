@@ -54,7 +54,7 @@ func encode(r *queue.Record, from queue.Origin) []byte {
 
 func decode(key string, seq uint64, blob string) (r queue.Record, err error) {
 	if len(blob) < header || int(blob[0]) >= len(ops) {
-		return r, fmt.Errorf("redisqueue: record %d of %q has %d bytes that make no sense", seq, key, len(blob))
+		return r, fmt.Errorf("redisqueue: record %d of %q has %d malformed bytes", seq, key, len(blob))
 	}
 	r = queue.Record{Key: key, Op: ops[blob[0]], Class: blob[1], Seq: seq}
 	if ms := get48(blob[2:]); ms != 0 {

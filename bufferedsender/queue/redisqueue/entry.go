@@ -86,7 +86,7 @@ func parseEntry(key, raw string, now shardTime) (e entry, err error) {
 		e.ReplacedReason = c.s
 	}
 	if c.fail {
-		return e, fmt.Errorf("redisqueue: the entry of %q makes no sense", key)
+		return e, fmt.Errorf("redisqueue: malformed entry of %q", key)
 	}
 	if e.pile != "" {
 		e.State |= queue.Waiting

@@ -166,7 +166,7 @@ func TestServerThatKeepsLessThanAskedForIsRefused(t *testing.T) {
 		"nothing":              {[]string{"--appendonly", "no"}, Server, "keeps nothing when its process ends", "keeps nothing when its process ends"},
 		"snapshots":            {[]string{"--appendonly", "no", "--save", "60 1"}, Server, "", "after its last snapshot"},
 		"snapshots, asked":     {[]string{"--appendonly", "no", "--save", "60 1"}, Process, "Process needs yes", "after its last snapshot"},
-		"evicting":             {[]string{"--maxmemory-policy", "allkeys-lru"}, Server, "throws away keys", "throws away keys"},
+		"evicting":             {[]string{"--maxmemory-policy", "allkeys-lru"}, Server, "may evict keys", "may evict keys"},
 		"evicting the mortal":  {[]string{"--maxmemory-policy", "volatile-lru"}, Server, "", "survives a crash"},
 		"settings hidden":      {[]string{"--rename-command", "CONFIG", ""}, Server, "", "is unknown, the server does not tell appendfsync"},
 		"hidden, disk":         {[]string{"--rename-command", "CONFIG", ""}, Disk, "appendfsync unknown", "is unknown"},

@@ -23,9 +23,9 @@ func (s *Store) run(ctx context.Context, script *redis.Script, replicas int, arg
 func meaning(err error) error {
 	switch code, rest := rediskit.Refusal(err); code {
 	case "AZRLOST":
-		return fmt.Errorf("marks in %q were lost: somebody has deleted or evicted the key. Call Abort, and begin anew: what was written would be missing from the new index", rest)
+		return fmt.Errorf("marks in %q were deleted or evicted; call Abort and start over: the new index would lack documents", rest)
 	case "WRONGTYPE":
-		return fmt.Errorf("a key of the store was overwritten by somebody else: %w", err)
+		return fmt.Errorf("another program overwrote a key of the store: %w", err)
 	}
 	return rediskit.Explain(err)
 }

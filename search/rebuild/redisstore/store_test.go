@@ -249,7 +249,7 @@ func TestAKeyOfAnotherTypeIsAnErrorThatSaysSo(t *testing.T) {
 	marking(t, s)
 	require.NoError(t, client.Set(t.Context(), s.keys[1], "x", 0).Err())
 	_, err := s.Mark(t.Context(), 1, []string{"a"})
-	require.ErrorContains(t, err, "overwritten by somebody else")
+	require.ErrorContains(t, err, "another program overwrote")
 	require.NoError(t, client.HSet(t.Context(), s.keys[0], "record", "{").Err())
 	_, err = s.Load(t.Context())
 	require.ErrorContains(t, err, "malformed")
