@@ -20,7 +20,7 @@ import (
 var oldVoice string
 
 // mostWordsOfMarkdown of all pages together, those of mutants and licences left out. It only falls.
-const mostWordsOfMarkdown = 80_000
+const mostWordsOfMarkdown = 75_000
 
 // TestSentencesAreReadOnce refuses idioms in new files and in those that have none. With -update it deletes from
 // voice.txt the files that have none any more; it adds none.
@@ -68,5 +68,5 @@ func TestMarkdownStaysShort(t *testing.T) {
 	words := 0
 	require.NoError(t, eachPage(os.DirFS(root), func(text string) { words += len(strings.Fields(text)) }))
 	assert.LessOrEqual(t, words, mostWordsOfMarkdown, "take away a page, or a paragraph, for each new one")
-	assert.Greater(t, words, mostWordsOfMarkdown-1000, "lower mostWordsOfMarkdown")
+	assert.Greater(t, words, mostWordsOfMarkdown-3000, "lower mostWordsOfMarkdown")
 }
