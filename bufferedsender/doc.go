@@ -4,7 +4,7 @@
 //
 // A [BufferedSender] takes actions from any number of goroutines, packs them
 // into batches by count and by bytes, sends them, retries what may succeed
-// later, and reports what became of every single action.
+// later, and reports the outcome of every single action.
 //
 //	client, err := search.NewClientWithKey(endpoint, "hotels", azcore.NewKeyCredential(key), nil)
 //	if err != nil { … }
@@ -21,34 +21,29 @@
 //
 // # What is guaranteed
 //
-//   - Every accepted action is settled exactly once: completed, failed, or, only
-//     by Close, unsent. A failure inside a reply with status 207 is a failure.
-//   - A nil error of an adding call means that all its documents are accepted;
-//     otherwise [AddError] says how many are. Accepted ones will be sent.
-//   - At most one action of a key is in flight, and the actions of a key are
-//     applied and settled in the order in which they were accepted.
-//   - No request exceeds the configured size; memory is bounded by
-//     MaxBufferedActions and MaxBufferedBytes.
-//   - Flush returns after everything accepted before it is settled and reported, and
-//     returns what failed. Close does the same and never hangs past its context.
+// GUARANTEES.md in this folder has each promise with its limits and the tests that
+// prove it, what happens at each status, and the defaults. In short: every accepted
+// action settles once, as completed, failed, or, only by Close, unsent. nil from an
+// adding call means that all its documents are accepted. The actions of a key are
+// applied in the order of acceptance. Requests and memory stay within their limits.
+// Delivery is at least once: a request whose reply was lost is sent again.
 //
 // # When the service is slow, throttles, or is gone
 //
 // A reply that asks for less makes the sender wait, with jitter, or as long as
 // Retry-After says; [Options.Tuning] can find the right pace instead. Failures
-// in a row open the circuit breaker ([Options.Outage]): nothing is sent but one
-// action now and then as a probe, no action uses up its attempts, and the sender
-// goes on by itself when the service is back. Meanwhile the buffer fills and
-// adding calls wait, or do what [Hold].WhenFull says; Flush and Close wait
-// until their contexts end, and then [ErrCircuitOpen] is in their error. So give
-// Close a deadline.
+// in a row open the circuit breaker ([Options.Outage]): nothing is sent except
+// probes of one action, no attempt is used up, and sending resumes when the service
+// is back. Meanwhile the buffer fills and adding calls wait, or follow
+// [Hold].WhenFull; Flush and Close wait until their contexts end, with
+// [ErrCircuitOpen] in their error. So give Close a deadline.
 //
 // The breaker opens on three failures within five seconds that are at least half of
 // the results, or three in a row. It stays open as long as the trouble has lasted, one
 // second at least and 30 at most, less a random share, or as long as Retry-After says,
-// ten minutes at the most; then one action is the probe. Senders of one index may share
-// one; [BufferedSender.Breaker] disables, enables or resets it. [FailSoon] is for
-// programs that somebody watches: everything fails soon instead of waiting.
+// up to ten minutes; then one action is the probe. [BufferedSender.Breaker] disables,
+// enables or resets it. [FailSoon] fails everything soon instead of waiting, for
+// programs with a user in front of them.
 //
 // # By need
 //
@@ -65,7 +60,7 @@
 //   - To send less the further behind the sender is: [Folding] merges the waiting changes of
 //     a key, and its Version drops what is older than what waits.
 //   - To change some fields: MergePatch, MergeOrUploadPatch. A merge of a struct sends all
-//     of its fields, zero values included. OnMergeMissing says what becomes of a merge of
+//     of its fields, zero values included. OnMergeMissing is the policy for a merge of
 //     a document that does not exist.
 //   - To give a partition away: [BufferedSender.Withdraw] takes back what is not in a
 //     request, [BufferedSender.Contains] says which keys wait or travel.
@@ -87,9 +82,6 @@
 // [BufferedSender.UploadDocuments] and its like return when the documents are
 // accepted, [BufferedSender.IndexDocumentsAndWait] when its own documents are
 // settled, [BufferedSender.Flush] when everything accepted before it is.
-//
-// Delivery is at least once: a request whose answer was lost is sent again, and
-// may have been applied. For uploads and deletes that makes no difference.
 //
 // DESIGN.md in this folder follows an action through the code.
 package bufferedsender

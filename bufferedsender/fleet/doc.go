@@ -8,7 +8,7 @@
 //	…
 //	err = f.Close(ctx)
 //
-// Made by themselves, forty senders know nothing of each other: they buffer forty times as much, throttle the service
+// Made one by one, forty senders know nothing of each other: they buffer forty times as much, throttle the service
 // that they share, and a backfill delays the live updates of the same index. The senders of a fleet share
 //
 //   - request slots, by class of service: what is Expedited never waits for a backfill in BestEffort, not even of its
@@ -17,8 +17,8 @@
 //     Expedited. An index that does not answer gives its slots to the others after about a second, and is tried with
 //     one document at a time until it answers;
 //   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent,
-//     so an index that is sick stops itself only;
-//   - a breaker of the service, beside the one that each index has: nobody tries in vain while the service cannot be
+//     so a failing index stops itself only;
+//   - a breaker of the service, next to the one of each index: no sender tries while the service cannot be
 //     reached, and one request at a time finds out when it can.
 //
 // Senders are made on first use and are ordinary ones: Flush, Stats, handlers, queues and dead letters are as

@@ -15,8 +15,8 @@
 // do not replace each other: the adder folds them, in its call and in what waits.
 //
 // Holders reserve keys, oldest first, each reservation with a random token, and settle them
-// when they know what became of them. Nobody else gets a key meanwhile; what is appended to
-// it waits. Whoever is stopped for longer than the lease lasts has lost the key: what comes
+// when they know the outcomes. No other holder gets a key meanwhile; what is appended to
+// it waits. A holder stopped for longer than its lease loses the key: what comes
 // with its token changes nothing any more, and is counted.
 //
 //	           Append                     Reserve                   Settle: Commit

@@ -1,4 +1,4 @@
-// Package repair is for programs whose index is made of something else, a database as a rule: it compares the two and
+// Package repair is for programs whose index is made of something else, usually a database: it compares the two and
 // repairs what differs. A document was deleted by hand in the index, a message was lost, a job died half-way: users
 // search for what is not there any more, and do not find what is.
 // The package is experimental: its API may change in any release.
@@ -34,13 +34,13 @@
 //     [Options].TrustSource is set.
 //   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed,
 //     or after a day.
-//   - With [Options].Store a pass goes on after a crash.
+//   - With [Options].Store a pass resumes after a crash.
 //
 // # What a source must be like
 //
 // Its keys come in the order of their bytes, each once, as the keys of the index do; otherwise a pass ends with an
 // [OrderError] that says what to do. What it returns was committed, and is not older than what the writers have read:
-// a replica that lags is no source. Versions rise with each change of a document. Without versions and digests only
+// a replica that lags is not a source. Versions rise with each change of a document. Without versions and digests only
 // missing and surplus documents are found.
 //
 // A row that cannot be compared, because its version is text or a Lookup shows its key in another spelling, is left out
@@ -56,22 +56,22 @@
 // be decided when it is created. A field with the version is retrievable. One that is added later is empty in all
 // documents, so the first pass writes each of them once: it needs MaxShare 1.
 //
-// # Beside it
+// # Deletes, rebuilds and stores
 //
-// Whoever deletes for good deletes at the source first, and then, with DeleteWhere, in the index: a repair would put
-// it back otherwise. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a
+// To delete permanently, delete from the source first, then from the index with DeleteWhere; otherwise the next pass
+// restores the document. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a
 // sender with a tap, or wait. Such a sender writes to the index that the rebuild has in use: read it by the alias,
 // with [Options].SameIndex. Read by its name it is refused when the writers have come over to the next one.
 // [FileStore] and [SQLStore] keep states for processes of one machine or of several.
 //
 // # Without reading the index
 //
-// A pass reads all of the index. What a sender has lost is found without that: a tree of package digesttree is told
-// what the service confirms, [Repairer.RunTree] compares it with the source, looks into the index for the keys that
+// A pass reads all of the index. What a sender has lost is found without that: a tree of package digesttree records
+// what the service confirms, [Repairer.RunTree] compares it with the source, reads from the index the keys that
 // differ, and repairs what differs there. It cannot see what others do to the index; so make a pass as well, but less
 // often. Watch does both, with [Options].Tree.
 //
 // A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory.
-// The index is the slower one as a rule, because each page is a request: [search.RowsOptions].ReadAhead asks for
+// The index is usually the slower one, because each page is a request: [search.RowsOptions].ReadAhead asks for
 // several at once.
 package repair
