@@ -183,7 +183,7 @@ func TestAfterAnErrorOfTheLoaderKeysWaitAndAreAskedForAgain(t *testing.T) {
 				require.LessOrEqual(t, a.times(), 12, "ever more rarely")
 				require.Empty(t, to.all())
 				require.Len(t, rowsOf(t, db, "q"), 2)
-				require.ErrorContains(t, r.Ready(), "the Loader")
+				require.ErrorContains(t, r.Ready(), "Loader")
 				uploads(t, db, table, gadget{ID: "c"})
 				passes(time.Second)
 				require.Equal(t, []string{"c"}, to.keys(), "those with a body go on")

@@ -21,7 +21,7 @@ func TestWhatIsNoTransactionIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		defer conn.Close()
 		for what, tx := range map[string]Execer{"a pool": db.DB, "of sqlx": &sqlxDB{db.DB}, "of GORM": &gormPool{db.DB}, "a connection": conn} {
-			require.ErrorContains(t, WriteKeys(ctx, tx, table, "k"), "the row would be committed although", what)
+			require.ErrorContains(t, WriteKeys(ctx, tx, table, "k"), "the row commits even if", what)
 		}
 		require.Empty(t, rowsOf(t, db, "q"))
 		_, err = conn.ExecContext(ctx, `BEGIN`)

@@ -63,9 +63,9 @@ func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 		return
 	}
 	down := l.loads.Failed(len(flights))
-	message := "outbox: Loader failed; asking for fewer keys"
+	message, attrs := "outbox: Loader failed; asking for fewer keys", []any(nil)
 	if len(flights) == 1 && flights[0].entry != nil {
-		message, err = "outbox: Loader failed for one key, which waits", fmt.Errorf("row %d: %w", flights[0].seq, err)
+		message, attrs = "outbox: Loader failed for one key, which waits", []any{"seq", flights[0].seq}
 		l.stats.Failed++
 		l.desk.end(flights[0], relay.Failed, models.Outcome{}, now)
 		flights = nil
@@ -74,7 +74,7 @@ func (l *loop) loadFailed(flights []*flight, err error, now time.Time) {
 	if down {
 		message = "outbox: Loader failing; retrying one key per second"
 	}
-	l.fails(kindLoad, slog.LevelError, message, err)
+	l.fails(kindLoad, slog.LevelError, message, err, attrs...)
 	if l.jobs[kindLoad].retry.At = now; down {
 		at := now.Add(time.Second)
 		l.jobs[kindLoad].retry.At = at

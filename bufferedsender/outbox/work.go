@@ -49,11 +49,11 @@ const troubleEvery = 5 * time.Minute
 const retryMost = 5 * time.Second
 
 // fails notes that work of a kind has failed, which is done again later.
-func (l *loop) fails(k kind, level slog.Level, message string, err error) {
+func (l *loop) fails(k kind, level slog.Level, message string, err error, attrs ...any) {
 	j, now := &l.jobs[k], time.Now()
 	j.retry.Failed(now, min(retryMost, l.r.opts.renew))
 	if j.said != err.Error() || now.Sub(j.saidAt) >= troubleEvery {
-		l.r.log(level, message, err)
+		l.r.log(level, message, err, attrs...)
 		j.said, j.saidAt, j.told = err.Error(), now, true
 	}
 	j.trouble = &troubled{message, err}

@@ -324,7 +324,7 @@ func TestWriteRefusesWhatIsNoTransactionAndAKeyWithoutARawKey(t *testing.T) {
 	action := models.UploadAction(gadget{ID: "a"})
 	for _, err := range []error{Write(t.Context(), db.DB, table, action), WriteKeys(t.Context(), db.DB, table, "a")} {
 		require.ErrorContains(t, err, "got a *sql.DB")
-		require.ErrorContains(t, err, "Use the *sql.Tx")
+		require.ErrorContains(t, err, "want the *sql.Tx")
 	}
 	require.ErrorContains(t, Write(t.Context(), nil, table, action), "the transaction is nil")
 	require.ErrorContains(t, WriteKeys(t.Context(), nil, table, "a"), "the transaction is nil")

@@ -59,8 +59,8 @@
 // # Deletes, rebuilds and stores
 //
 // To delete permanently, delete from the source first, then from the index with DeleteWhere; otherwise the next pass
-// restores the document. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of a
-// sender with a tap, or wait. Such a sender writes to the index that the rebuild has in use: read it by the alias,
+// restores the document. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of
+// a sender with a tap, or wait. Such a sender writes to the index that the rebuild has in use: read it by the alias,
 // with [Options].SameIndex. Read by its name it is refused when the writers have come over to the next one.
 // [FileStore] and [SQLStore] keep states for processes of one machine or of several.
 //

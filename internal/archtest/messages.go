@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// logMethods are the methods of a slog.Logger, and its functions, each with the place of the message among the arguments.
+// logMethods are the methods of a slog.Logger, and its functions, each with the place of the message.
 var logMethods = map[string]int{
 	"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "DebugContext": 1, "InfoContext": 1, "WarnContext": 1, "ErrorContext": 1, "Log": 2, "LogAttrs": 2,
 }

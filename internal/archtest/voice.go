@@ -28,7 +28,7 @@ func newIdiom(name, pattern, instead, allowed string) idiom {
 	return i
 }
 
-// idioms are refused in comments, texts and Markdown. That none is found proves nothing about a sentence: a reader does.
+// idioms are refused in comments, texts and Markdown. That none is found proves nothing: a reader does.
 var idioms = []idiom{
 	newIdiom("told", `\b(told|tells?|telling)\b`, "notify, report, pass", `\b(tells?|told|telling)( \w+)? apart\b`),
 	newIdiom("person", `(?i)\b(nobody|somebody|whoever|whomever|anybody|everybody)\b`, "the actor; no other process", ""),

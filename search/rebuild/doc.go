@@ -32,7 +32,7 @@
 // the state after a crash at each line.
 //
 // It stands on what Fill reads: see [Fill]. The truth is a database, or whatever is written before the index is. The
-// old index cannot be it: it shows a write some seconds later, at a time that cannot be known. An index whose documents are
+// old index cannot be it: it shows a write some seconds later, at an unknown time. An index whose documents are
 // nowhere else is not rebuilt by this package.
 //
 // # What is not

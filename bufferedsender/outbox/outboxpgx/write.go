@@ -68,7 +68,7 @@ func inside(tx Execer) error {
 	}
 	switch tx := tx.(type) {
 	case pool:
-		return errors.New("outboxpgx: got a pool, want the pgx.Tx that writes the entity: a row written through a pool commits even if the entity is rolled back")
+		return errors.New("outboxpgx: got a pool, want the transaction (pgx.Tx) that writes the entity: a row written through a pool commits even if the entity is rolled back")
 	case *pgx.Conn:
 		return begun(tx)
 	case *pgxpool.Conn:
