@@ -78,9 +78,9 @@ func (d Durability) survives(s *rediskit.Server) string {
 	}
 	switch {
 	case s.Evicts():
-		b.WriteString(" A server whose memory is full throws away keys of the queue (maxmemory-policy " + s.Eviction + ").")
+		b.WriteString(" Redis may evict keys of the queue when its memory is full (maxmemory-policy " + s.Eviction + ").")
 	case s.Eviction == "":
-		b.WriteString(" Whether the server throws away keys when its memory is full is unknown.")
+		b.WriteString(" Whether Redis may evict keys when its memory is full is unknown.")
 	}
 	return b.String()
 }
