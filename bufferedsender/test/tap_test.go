@@ -153,7 +153,7 @@ func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
 		logged string
 	}{
 		"it cannot be read":  {err: errTap, logged: `msg="azsearch: request failed; it will be retried".* error="the tap cannot be read"`},
-		"they are elsewhere": {again: true, logged: `msg="azsearch: documents will be retried".* first_error="it was applied where it is not wanted any more`},
+		"they are elsewhere": {again: true, logged: `msg="azsearch: documents will be retried".* first_error="applied to an index that was replaced`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
