@@ -76,7 +76,7 @@ func (p *plain) list(i int) (end int, something bool) {
 	return i + 1, true
 }
 
-// object appends an object, of which it takes the members that are named, or all.
+// object appends an object: the members that are named, or all.
 func (p *plain) object(i int, only []string) (end int, something bool) {
 	start, first := len(p.out), len(p.members)
 	p.out = append(p.out, '{')
@@ -201,7 +201,7 @@ func isSmallInteger(n []byte) bool {
 }
 
 // isLargeInteger reports whether a number is an integer that float64 would change. One that is how a float64 is
-// written, with zeros for the digits that it does not have, is not: that is what becomes of a float64 in JSON.
+// written, with zeros for the digits that it does not have, is not: so JSON shows a float64.
 func isLargeInteger(n string, f float64) bool {
 	_, err := strconv.ParseInt(n, 10, 64)
 	return err == nil && strconv.FormatFloat(f, 'f', -1, 64) != n

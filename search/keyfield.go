@@ -23,7 +23,7 @@ func (c *Client) KeyFieldName(ctx context.Context) (_ string, err error) {
 	ctx, end := c.conn.span(ctx, "Client."+operation)
 	defer func() { end(err) }()
 	call := c.call(operation, readKeyField)
-	// Whoever waits for it, before anything is sent, shall hear of a wrong endpoint soon.
+	// The first adding call waits for this: a wrong endpoint must be reported soon.
 	body, resp, err := c.conn.getURL(policy.WithRetryOptions(ctx, c.conn.forCheck), c.conn.url("/indexes"+quoted(c.indexName)), call)
 	if err != nil {
 		return "", err

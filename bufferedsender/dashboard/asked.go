@@ -54,7 +54,7 @@ func (a *asked[T]) get(every time.Duration, ask func(ctx context.Context) (T, er
 	return a.value, a.at, a.err
 }
 
-// contained asks for at most so long as whatever is asked obeys its context, and turns a panic into an error: the code
+// contained asks until its context ends, and turns a panic into an error: the code
 // is that of others, and the program is not the page's.
 func contained[T any](ask func(ctx context.Context) (T, error)) (value T, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), longest)

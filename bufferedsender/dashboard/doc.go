@@ -1,5 +1,6 @@
 // Package dashboard is for the team that runs a program with senders: a live page that shows what they do, as an
 // http.Handler for the port on which the program has its metrics and its pprof.
+// The package is experimental: its API may change in any release.
 //
 //	var recent dashboard.Recent
 //	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{Handlers: dashboard.Watch[Hotel](&recent, "hotels")})

@@ -31,7 +31,7 @@ type entry struct {
 	ParkedAt time.Time `json:"parkedAt,omitzero"`
 }
 
-// place is where a key was looked for.
+// place holds the answer of one queue, outbox or sender about a key.
 type place struct {
 	Kind    string  `json:"kind"` // sender, queue, outbox
 	Name    string  `json:"name"`

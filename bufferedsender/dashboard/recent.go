@@ -26,7 +26,7 @@ type Recent struct {
 	senders map[string]*reported
 }
 
-// reported is what is kept of one sender.
+// reported holds the recent requests and failures of one sender.
 type reported struct {
 	took     [keptRequests]time.Duration // a ring
 	requests int                         // how many there were
@@ -66,7 +66,7 @@ type latency struct {
 func Watch[T any](r *Recent, name string) events.Handlers[T] {
 	return events.Handlers[T]{
 		BatchCompleted: func(_ context.Context, b *events.Batch) {
-			if !errors.Is(b.Err, bufferedsender.ErrNotSent) { // which was no request
+			if !errors.Is(b.Err, bufferedsender.ErrNotSent) { // which is not a request
 				r.request(name, b.Duration)
 			}
 		},

@@ -126,7 +126,7 @@ func (c *outboxCall) arguments(args []string, numbers bool) error {
 	for _, arg := range args {
 		n, err := strconv.ParseInt(arg, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not the number of a dead letter; azsearch outbox letters prints them", arg)
+			return fmt.Errorf("%q is not the number of a dead letter; azsearch outbox letters prints them", arg) //voice:ok a command
 		}
 		c.numbers = append(c.numbers, n)
 	}

@@ -25,6 +25,7 @@ var resumed = map[string]string{
 	"search/rebuild/record.go":                 "TestARecordOfAnotherServiceIsRefused TestARebuildGoesOnWithItsOwnDefinitionOnly",
 	"cmd/azsearch/internal/backup/manifest.go": "TestDirectoryIsRefusedThatCannotBeContinued",
 	"cmd/azsearch/internal/backup/restore.go":  "TestRestoreContinuesBehindWhatIsThere",
+	"cmd/azsearch/internal/ledger/ledger.go":   "TestPartOfALineIsAPartThatIsDoneAgain",
 	"cmd/azsearch/internal/load/checkpoint.go": "TestInterruptionEndsHonestlyAndResumeGoesOn",
 	"samples/checkpointing/loader.go":          "TestACheckpointIsOfOneFileAndOneIndex",
 }
@@ -38,6 +39,7 @@ var notResumed = map[string]string{
 	"cmd/azsearch/internal/backup/backup.go":           "documents that the journal names",
 	"cmd/azsearch/internal/definitions/definitions.go": "definitions that pull replaces",
 	"cmd/azsearch/internal/load/rejects.go":            "records that load reads as any file; one of another run is refused",
+	"cmd/azsearch/internal/sorted/sorted.go":           "documents that are sorted on the disk, for one run",
 	"cmd/azsearch/save.go":                             "the emulator's snapshot",
 	"samples/checkpointing/main.go":                    "the input of the demonstration",
 	"search/searchtest/snapshot_file.go":               "the emulator's snapshot",

@@ -1,5 +1,5 @@
-// Command release makes what a release has beside its tag: the program azsearch in an archive for each system, a list
-// of what it is made of for each archive, and checksums.
+// Command release makes what a release has in addition to its tag: the program azsearch in an archive for each system,
+// a list of what it is made of for each archive, and checksums.
 //
 //	go run ./internal/release -out DIR                       every system
 //	go run ./internal/release -out DIR linux/amd64           some of them
@@ -33,8 +33,8 @@ import (
 
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// beside are the files that every archive has next to the program.
-var beside = []string{"LICENSE", "README.md", "CHANGELOG.md"}
+// texts are the files that every archive has next to the program.
+var texts = []string{"LICENSE", "README.md", "CHANGELOG.md"}
 
 func main() {
 	out := flag.String("out", "", "write into `DIR`, which is made")
@@ -131,7 +131,7 @@ func release(out, system string, try bool, at time.Time) (names []string, err er
 		return nil, err
 	}
 	members := []member{{name: filepath.Base(program), path: program, mode: 0o755}}
-	for _, name := range beside {
+	for _, name := range texts {
 		members = append(members, member{name: name, path: name, mode: 0o644})
 	}
 	archive, write := base+".tar.gz", writeTar

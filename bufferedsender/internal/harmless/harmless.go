@@ -14,7 +14,7 @@ import (
 // Lacks matches a refusal because the index does not have a property.
 var Lacks = regexp.MustCompile(`The property '([^']+)' does not exist on type|Cannot find nested property '([^']+)' on the resource type`)
 
-// ofType is how the service says of which type a value should be.
+// ofType finds the type that a value should have, in a message of the service.
 var ofType = regexp.MustCompile(`expected type '((?:Collection\()?Edm\.\w+\)?)(?:\[Nullable=False\])?'`)
 
 // MissingProperty returns the property that the index lacks according to a message of the service, "" if it is about

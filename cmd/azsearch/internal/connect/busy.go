@@ -9,8 +9,8 @@ import (
 )
 
 // queries bounds how many queries are under way, once the service has answered that it is busy: by half of those that
-// were, and by one more with each round of other answers. Commands ask by many goroutines, each of which would only
-// wait longer between its attempts. What is written is not counted: the sender does the same for it.
+// were, and by one more with each round of other answers. Commands ask by many goroutines, and
+// each would only wait longer between its attempts. What is written is not counted: the sender does the same for it.
 type queries struct {
 	mu    sync.Mutex // guards the following
 	under int        // way

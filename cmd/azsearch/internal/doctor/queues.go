@@ -55,7 +55,7 @@ func Outbox(f *Findings, where string, lag *outbox.Lag) {
 		f.Ok("outbox", "%s", text)
 	}
 	if lag.Dead > 0 {
-		f.Warn("outbox", "azsearch outbox letters "+where+" says why", "%s dead letters", humanize.Comma(lag.Dead))
+		f.Warn("outbox", "azsearch outbox letters "+where+" says why", "%s dead letters", humanize.Comma(lag.Dead)) //voice:ok a command
 	}
 	if lag.OldestTransaction > waitsLong {
 		f.Warn("outbox", "end it: while it is open the database cannot clean up what was deleted", "a transaction of the database is open for %v", lag.OldestTransaction.Round(time.Second))

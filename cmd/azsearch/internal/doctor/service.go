@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Service is what a command talks to.
+// Service has the clients that the checks use.
 type Service struct {
 	Client  *search.IndexClient
 	WithKey bool   // else with Entra ID

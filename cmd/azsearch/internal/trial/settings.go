@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Setting is what is tried.
+// Setting is a pair of limits to be measured.
 type Setting struct {
 	Batch    int `json:"maxBatchActions"`
 	InFlight int `json:"maxInFlight"`

@@ -41,13 +41,13 @@ func (p *Page) indexes() []indexState {
 	return out
 }
 
-// kindState is a kind of definitions beside indexes, with their names.
+// kindState is a kind of definitions other than indexes, with their names.
 type kindState struct {
 	Kind  string   `json:"kind"` // "dataSources"
 	Names []string `json:"names"`
 }
 
-// definitions lists what there is beside indexes, in the order in which it is used: where data comes from, what is
+// definitions lists what there is besides indexes, in the order in which it is used: where data comes from, what is
 // made of it, what it is called.
 func (p *Page) definitions() []kindState {
 	all := p.srv.Definitions()
