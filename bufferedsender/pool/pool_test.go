@@ -345,7 +345,7 @@ func TestWhoLeavesIsToldAndMayComeBack(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	m := join(t, p, "m")
 	_, err := p.Join("m")
-	require.ErrorContains(t, err, `"m" already`)
+	require.ErrorContains(t, err, `"m" has joined already`)
 	first := m.takes(t, models.ClassAssured1)
 	woken := 0
 	seat := m.Seat(func() { woken++ })
@@ -529,7 +529,7 @@ func TestAnEndedContextIsNotAskedFor(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, m.Do(ctx, models.ClassExpedited, func(context.Context) error { return nil }), context.Canceled)
 	require.Zero(t, p.Stats().Classes[models.ClassExpedited].Granted)
-	require.ErrorContains(t, m.Do(t.Context(), models.ClassExpedited, nil), "no work")
+	require.ErrorContains(t, m.Do(t.Context(), models.ClassExpedited, nil), "work is nil")
 }
 
 // Of work at the time of Shutdown some has not begun, some ends in time, and some does not.
