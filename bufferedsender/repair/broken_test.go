@@ -154,7 +154,7 @@ func TestASourceThatFindsKeysAndReadsNoneIsNamed(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, ErrNothingSettles)
-			require.ErrorContains(t, err, "Read or Load lacks")
+			require.ErrorContains(t, err, "its Read, or Load, returns no document")
 		})
 	}
 }

@@ -243,7 +243,7 @@ func TestATapOfBeforeALossGoesByTheRecordThatWasMadeAfterIt(t *testing.T) {
 		return len(keys) == 1
 	})
 	require.NoError(t, client.Del(t.Context(), s.keys...).Err())
-	require.ErrorContains(t, before(), "the record is gone")
+	require.ErrorContains(t, before(), "the record was deleted")
 	w.tap(s, "b", "hotels-0")
 	require.NoError(t, before())
 	assert.Equal(t, "hotels-0", tap.Index())
