@@ -224,7 +224,7 @@ func TestMarksThatSomebodyHasDeletedAreMissedUntilTheRebuildIsAborted(t *testing
 	require.NoError(t, client.Del(t.Context(), s.keys[1]).Err())
 	for range 2 {
 		_, err = s.Marked(t.Context(), 1, 10)
-		require.ErrorContains(t, err, "were lost")
+		require.ErrorContains(t, err, "were deleted or evicted")
 		mark(t, s, "e")
 		x.Round++
 		x, err = s.Swap(t.Context(), x)
@@ -323,7 +323,7 @@ func TestAReplicaIsNotRead(t *testing.T) {
 func TestARefusalSaysWhatToDo(t *testing.T) {
 	for text, want := range map[string]string{
 		"MISCONF Errors writing to the AOF file": "server refuses writes because it cannot save to its disk; free the disk",
-		"AZRLOST {azrebuild:x}:marks":            `marks in "{azrebuild:x}:marks" were lost`,
+		"AZRLOST {azrebuild:x}:marks":            `marks in "{azrebuild:x}:marks" were deleted or evicted`,
 	} {
 		client := &refusing{Client: newClient(t, servers.Redis(t)), err: said(text)}
 		_, err := newStore(t, client, Options{}).Marked(t.Context(), 1, 10)
