@@ -111,7 +111,7 @@ func (e *Error) text(attempted string) string {
 		fmt.Fprintf(&b, "the service answered %d %s and did not say why", e.StatusCode, http.StatusText(e.StatusCode))
 	}
 	for i, d := range e.Details {
-		text := oneLine(d.Message)
+		text, _, _ := strings.Cut(oneLine(d.Message), " Parameters: ") // followed by the name of an argument of the service
 		if i == 3 || text == "" || strings.Contains(oneLine(e.Message), text) {
 			continue
 		}
