@@ -53,10 +53,10 @@ func TestARunThatGoesOnWhileWritersWaitBringsOverWhatWasMarked(t *testing.T) {
 // there meanwhile.
 func TestWritersDoNotComeOverWhileARequestWithoutAnAnswerMayStillBeCarriedOut(t *testing.T) {
 	n := 0
-	for seed := range uint64(10) {
-		late := trap{step: stepMoving, whom: "documents", what: "lose", when: "late", late: 3839 * time.Millisecond}
+	for i := range 30 { // what is hit depends on the seed, so on everything that draws from it
+		late := trap{step: stepMoving, whom: "documents", what: "lose", when: "late", late: time.Duration(3000+50*i) * time.Millisecond}
 		plan := modelPlan{
-			seed: seed, idleValid: 5 * time.Second, documents: 40, tight: true, writers: []writerPlan{{seed: 24, comes: 24 * time.Millisecond, repeats: true}},
+			seed: uint64(i % 10), idleValid: 5 * time.Second, documents: 40, tight: true, writers: []writerPlan{{seed: 24, comes: 24 * time.Millisecond, repeats: true}},
 			steps: []modelStep{{what: "run", which: 8, settle: 1801 * time.Millisecond, behind: time.Minute, lives: true, trap: &late}},
 		}
 		holds, wrong := runModel(t, plan)
