@@ -58,7 +58,7 @@ func (l *loop) beginDoubt(time.Time) {
 	keys := cut(&l.back.doubts, atOnce)
 	lost := func(err error) {
 		l.back.doubts = append(l.back.doubts, keys...)
-		l.fails(kindDoubt, slog.LevelWarn, "outbox: keys that the index may have lost wait", err)
+		l.fails(kindDoubt, slog.LevelWarn, "outbox: keys that the index is ahead of wait", err)
 	}
 	l.ask(kindDoubt, statement, func(ctx context.Context) func() {
 		t := l.r.table
