@@ -16,6 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -65,6 +66,25 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 		}
 		assert.Positive(t, succeeded, "the probe")
 		assert.NoError(t, call("last"))
+	})
+}
+
+// Whoever is told that an action was applied can rely on what that says of the service: the
+// sender is not held to be out of order any more.
+func TestTheStateIsNewWhenTheOutcomeOfAProbeIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var states []events.HealthState
+		var r *sendertest.Rig
+		r = sendertest.New(t, &sendertest.Options{
+			Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: retry.Options{Delay: -1, MaxRetries: 10},
+			Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {
+				states = append(states, r.Sender.Health().State)
+			}},
+		})
+		r.OpenBreaker(sendertest.Hotels("first", 1)...)
+		r.Respond(nil)
+		require.NoError(t, r.Flush())
+		assert.Equal(t, []events.HealthState{events.HealthStateHealthy}, states)
 	})
 }
 

@@ -58,6 +58,9 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	}
 	hooks.Replied(&f.batch, &f.reply, f.took, n)
 	l.leaveHook()
+	if c := &l.condition; (c.State == Ready || c.State == Held) && !c.Apart && l.gate.shut == nil {
+		l.reportCondition() // first: whoever learns that its item was applied may add the next at once
+	}
 	l.report()
 
 	if tuner := l.p.config.Tuner; tuner != nil && !l.cancelled() && !f.undecided() && !f.reply.Unconfirmed {
