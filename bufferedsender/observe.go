@@ -319,39 +319,37 @@ func (o *observer) delivered() {
 	}
 }
 
-// settled tells of the end of an action. err is its failure, or nil. It returns
-// true if a call of IndexDocumentsAndWait has been given it.
-func (o *observer) settled(s *settlement, err error) (reported bool) {
+// settled tells of the end of an action. err is its failure, or nil.
+func (o *observer) settled(s *settlement, err error) {
 	if o.feed != nil {
 		defer o.feed.reported(s, err) // also when a handler ends the goroutine
 		if s.Outcome == publisher.Returned {
-			return false // it has no end here
+			return // it has no end here
 		}
 	}
 	o.applied.settled(s)
 	o.guard("MeterProvider", func() {
 		o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
 	})
-	return o.notify(s, err)
+	o.notify(s, err)
 }
 
 // notify tells of the end of an action that may not have been in the buffer.
-func (o *observer) notify(s *settlement, err error) (reported bool) {
+func (o *observer) notify(s *settlement, err error) {
 	defer func() { // also when a handler ends the goroutine
-		defer func() { reported = o.endWaiter(s, err) }()
+		defer func() { s.Reported = o.endWaiter(s, err) }()
 		o.callBack(s, err)
 	}()
 	if err == nil {
 		if o.handled.completed {
 			o.guard(events.KindActionCompleted.String(), func() { o.documents.completed(o.ctx, s) })
 		}
-		return false
+		return
 	}
 	o.guard("Logger", func() { o.logFailure(s, err) })
 	if o.handled.failed {
 		o.guard(events.KindActionFailed.String(), func() { o.documents.failed(o.ctx, s, err) })
 	}
-	return false
 }
 
 // callBack calls the OnOutcome of an action, after the handlers.

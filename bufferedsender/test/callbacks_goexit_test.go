@@ -104,6 +104,18 @@ func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	}
 }
 
+func TestAHandlerThatEndsItsGoroutineHasNoFailureReportedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) {
+			runtime.Goexit()
+		}}})
+		r.Faults(sendertest.RefuseKeys("bad"))
+		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads([]sendertest.Hotel{{ID: "bad"}}), nil)
+		require.ErrorAs(t, err, new(*bufferedsender.WaitError))
+		require.NoError(t, r.Close(), "the call was told")
+	})
+}
+
 func TestAHandlerThatEndsItsGoroutineWhileCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reported := 0

@@ -37,7 +37,7 @@ func benchPublisher() *Publisher[nothing, nothing] {
 			Replied:   func(*Batch[nothing], *Reply[nothing], time.Duration, Counts) {},
 			Ending:    func([]Settlement[nothing, nothing]) bool { return false },
 			Explain:   func(*Settlement[nothing, nothing]) error { return nil },
-			Settled:   func(*Settlement[nothing, nothing], error) bool { return false },
+			Settled:   func(*Settlement[nothing, nothing], error) {},
 			Delivered: func() {}, Suspect: func(*IndexError) {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Closed: func(context.Context) error { return nil },
 		},

@@ -301,6 +301,9 @@ type Settlement[V, R any] struct {
 	Purged, Withdrawn, Index bool
 	// Kept is true if the Ending hook has kept the item that failed.
 	Kept bool
+	// Reported is set by the Settled hook, also one that then ends its goroutine: somebody
+	// who waits for this very item was given its error, so nobody else needs to be.
+	Reported bool
 	// Held is why sending was held when Close gave the item up, or nil.
 	Held error
 	// Carrier is the item as it travelled, or was to travel. Of those that were
@@ -331,9 +334,8 @@ type Hooks[V, R any] struct {
 	// reported by Flush or Close.
 	Explain func(s *Settlement[V, R]) error
 	// Settled runs once for each accepted item. err is what Explain returned,
-	// or nil. It returns true if somebody who waits for this very item has been
-	// given err, so that nobody else needs to be.
-	Settled func(s *Settlement[V, R], err error) (reported bool)
+	// or nil. It may set Settlement.Reported.
+	Settled func(s *Settlement[V, R], err error)
 	// Delivered runs after the last Settled of a batch.
 	Delivered func()
 	// Suspect runs when the index is held to be the cause of a refusal, and with nil when it is

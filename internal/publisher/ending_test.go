@@ -87,14 +87,13 @@ func TestAReplyThatComesAfterCloseHasLeftItIsNotRead(t *testing.T) {
 			return applied(b)
 		}}
 		p, _ := start(t, s, func(c *Config[int, int]) {
-			c.Hooks.Settled = func(s *Settlement[int, int], _ error) bool {
+			c.Hooks.Settled = func(s *Settlement[int, int], _ error) {
 				ended[s.Item.Key] = append(ended[s.Item.Key], s.Outcome)
 				if !exited {
 					exited = true
 					time.Sleep(time.Second) // a dead letter, say
 					runtime.Goexit()        // FailNow
 				}
-				return false
 			}
 		})
 		add(t, p, 3)

@@ -268,9 +268,9 @@ func TestACloseThatGivesUpSettlesWhatAHoldKeeps(t *testing.T) {
 		var bodies []string
 		p, e := start(t, &service{answer: applied}, func(c *Config[int, int]) {
 			settled := c.Hooks.Settled
-			c.Hooks.Settled = func(s *Settlement[int, int], err error) bool {
+			c.Hooks.Settled = func(s *Settlement[int, int], err error) {
 				bodies = append(bodies, string(s.Item.Body))
-				return settled(s, err)
+				settled(s, err)
 			}
 		})
 		h, err := p.Hold(t.Context(), []string{"k"})
@@ -389,13 +389,12 @@ func TestAHoldMayBeReleasedAfterACloseThatGaveUp(t *testing.T) {
 		var h *Hold[int, int]
 		exited := false
 		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) {
-			c.Hooks.Settled = func(*Settlement[int, int], error) bool {
+			c.Hooks.Settled = func(*Settlement[int, int], error) {
 				if !exited {
 					exited = true
 					h.Release()
 					runtime.Goexit()
 				}
-				return false
 			}
 		})
 		var err error

@@ -66,13 +66,12 @@ func start(t *testing.T, s *service, change func(*Config[int, int])) (*Publisher
 			Accepted: func(int) {}, Sent: func(*Batch[int]) {}, Replied: func(*Batch[int], *Reply[int], time.Duration, Counts) {},
 			Ending:  func([]Settlement[int, int]) bool { return false },
 			Explain: func(s *Settlement[int, int]) error { return fmt.Errorf("item %d", s.Item.Value) },
-			Settled: func(s *Settlement[int, int], err error) bool {
+			Settled: func(s *Settlement[int, int], err error) {
 				if e.attempts = s.Item.Attempt; err == nil {
 					e.completed++
 				} else {
 					e.failed++
 				}
-				return false
 			},
 			Delivered: func() {}, Suspect: func(*IndexError) {}, Paused: func(time.Duration) {}, Changed: func(Condition, Condition) {},
 			Closed: func(context.Context) error { return nil },

@@ -155,10 +155,10 @@ func (l *loop[V, R]) reportNext() {
 		l.shutdown.result.Errors = append(l.shutdown.result.Errors, err)
 	}
 	end.Cut = e.node != none && l.stillCut(l.pending.at(e.node))
-	reported := end.Withdrawn && err != nil // to who took it back
 	defer func() {
 		l.leaveHook()
 		l.delivery.reported()
+		reported := err != nil && (end.Withdrawn || end.Reported) // to who took it back, or waited for it
 		how := ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn, kept: end.Kept}
 		l.flushes.settled(e.seq, err, how, reported)
 		if reported && end.Outcome == Failed {
@@ -172,8 +172,7 @@ func (l *loop[V, R]) reportNext() {
 		}
 	}()
 	l.enterHook()
-	waiterHas := l.p.config.Hooks.Settled(end, err) && err != nil
-	reported = reported || waiterHas
+	l.p.config.Hooks.Settled(end, err)
 }
 
 // stillCut reports whether the service may still be at work on a request that carried an item.
