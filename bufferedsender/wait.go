@@ -223,7 +223,8 @@ func (e *WaitError) Unwrap() []error {
 // in a row that the service refuses for the same reason open the breaker, whoever sent
 // them; the next one that is applied closes it, and what is added meanwhile is tried at once.
 // The call ends, with ErrCircuitOpen, when the service has refused since then all that is
-// left of it, or three single documents of it: the rest is withdrawn.
+// left of it, or three single documents of it, or when all that is left has a property that
+// the index lacks, after twenty such documents failed: the rest is withdrawn.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
 	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk, i int) (string, error) {
@@ -391,25 +392,27 @@ const proof = 3
 
 // suspicion returns why a call ends although not all of its actions are settled: the service
 // refuses one document after the other for the same reason, and since then has refused all that
-// is left of the call, or as much of it as is a proof. A stream waits until somebody mends the
-// index. A call that somebody waits for says what is wrong, and takes back the rest.
+// is left of the call, or as much of it as is a proof, or holds it apart for that reason. A stream
+// waits until somebody mends the index. A call that somebody waits for says what is wrong, and
+// takes back the rest.
 func (s *sender) suspicion(waiters []waiter) error {
 	why := s.suspect.Load()
-	if why == nil {
-		return nil
-	}
-	probes, untried := 0, false
+	suspected, probes, untried := why != nil, 0, false
 	for i := range waiters {
 		last, refused := waiters[i].lastErr.Load(), (*publisher.IndexError)(nil)
 		switch {
 		case waiters[i].state.Load() == waiterSettled:
 		case last == nil || !errors.As(*last, &refused):
 			untried = true
+		case refused.Apart():
+			why = cmp.Or(why, refused)
+		case !suspected:
+			untried = true
 		case refused.Probe:
 			probes++
 		}
 	}
-	if untried && probes < proof {
+	if why == nil || untried && probes < proof {
 		return nil
 	}
 	return why

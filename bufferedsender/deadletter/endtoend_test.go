@@ -375,6 +375,30 @@ func TestReplayOfLettersThatAreStillBadEndsAndSaysWhy(t *testing.T) {
 	}
 }
 
+// So are letters with a property that the index lacks, which the sender holds apart.
+func TestReplayOfLettersWithAPropertyThatTheIndexLacksEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 200
+		w := newWorld(t)
+		var bad []deadletter.Letter
+		for i := range n {
+			key := fmt.Sprint("bad", i)
+			bad = append(bad, deadletter.Letter{Index: "hotels", Key: key, Action: models.ActionTypeUpload, Document: json.RawMessage(fmt.Sprintf(`{"id":%q,"lacking":1}`, key)), Message: "first", Status: 400})
+		}
+		require.NoError(t, w.f.Write(t.Context(), bad))
+		sender := senderOf(w, bufferedsender.Options[models.Document]{})
+		began := time.Now()
+		report, err := deadletter.Replay(t.Context(), w.f, "hotels", sender.Raw(), nil)
+		t.Logf("%v %+v %v", time.Since(began), report, err)
+		assert.LessOrEqual(t, time.Since(began), time.Minute)
+		require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+		require.ErrorContains(t, err, "lacking")
+		assert.Zero(t, report.Delivered)
+		require.Len(t, w.letters(), n)
+		require.NoError(t, sender.Close(t.Context()))
+	})
+}
+
 // What the program has written since the letter was, with a newer version, stays.
 func TestALetterIsNotPutOverANewerVersionThatTheSenderHasApplied(t *testing.T) {
 	w := newWorld(t)

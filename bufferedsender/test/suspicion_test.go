@@ -2,6 +2,8 @@ package test
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,4 +74,72 @@ func TestADocumentThatComesInWhileTheIndexIsSuspectedIsTriedAtOnce(t *testing.T)
 			})
 		}
 	}
+}
+
+// The index lacks a property. What has it is held apart, and a call that waits for that ends with the reason, while
+// others are applied and a call that finds the index mended is not given up.
+func TestACallOfWhichAllThatIsLeftIsHeldApartEndsAndSaysWhy(t *testing.T) {
+	for _, bad := range []int{21, 200, 2000} {
+		t.Run(fmt.Sprint(bad), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opts := sendertest.WithBreaker(t)
+				opts.Limits.MaxBatchActions = 100
+				r := sendertest.New(t, opts)
+				mended := time.Hour
+				r.Respond(sendertest.LackingUntil(func() bool { return r.Now() >= mended }))
+				docs := append(sendertest.Hotels("new", bad), sendertest.RoomlessHotels("old", 300)...)
+				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(docs), nil)
+				assert.LessOrEqual(t, r.Now(), 15*time.Second)
+				var failed *bufferedsender.WaitError
+				require.ErrorAs(t, err, &failed)
+				assert.Equal(t, bad, failed.Failed+failed.Withdrawn, "the others are in the index")
+				assert.LessOrEqual(t, failed.Failed, 21)
+				assert.Zero(t, failed.Unknown)
+				require.ErrorIs(t, failed.Err, bufferedsender.ErrCircuitOpen)
+				assert.ErrorContains(t, failed.Err, "'rooms'")
+
+				r.Upload(sendertest.Hotels("new-stream", 200)...)
+				time.Sleep(time.Minute)
+				began := r.Now()
+				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("new", bad)), nil)
+				require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
+				assert.LessOrEqual(t, r.Now()-began, 2*time.Second, "until the next probe")
+
+				mended = r.Now()
+				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("new", bad)), nil)
+				require.NoError(t, err)
+				_ = r.Flush()
+				assert.Zero(t, r.Sender.Stats().PendingActions)
+			})
+		})
+	}
+}
+
+// A call that waits for something else, too, goes on, and nothing of it is taken back by a probe.
+func TestACallOfWhichAPartIsHeldApartWaitsForTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const mended, free = 2 * time.Minute, 3 * time.Minute // the next probe of the index comes in between
+		opts := sendertest.WithBreaker(t)
+		opts.Retry.MaxRetries = 1000
+		r := sendertest.New(t, opts)
+		lacking := sendertest.LackingUntil(func() bool { return r.Now() >= mended })
+		busy := func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			return sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
+				if i := slices.Index(x.Keys, "busy"); i >= 0 && r.Now() < free {
+					rs[i]["status"], rs[i]["statusCode"] = false, 503
+				}
+				return rs
+			})(n, x, req, next)
+		}
+		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			return lacking(n, x, req, func() (*http.Response, error) { return busy(n, x, req, next) })
+		})
+		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(append(sendertest.Hotels("new", 60), sendertest.Hotel{ID: "busy"})), nil)
+		var failed *bufferedsender.WaitError
+		require.ErrorAs(t, err, &failed)
+		require.NoError(t, failed.Err)
+		assert.LessOrEqual(t, failed.Failed, 21)
+		assert.Zero(t, failed.Withdrawn+failed.Unknown)
+		assert.GreaterOrEqual(t, r.Now(), free)
+	})
 }

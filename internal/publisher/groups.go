@@ -18,6 +18,7 @@ type group struct {
 	due     instant             // not before this
 	probes  int                 // that were refused, since the index was found guilty
 	err     error               // what the service says
+	why     *IndexError         // the same, once it is guilty
 	applied uint32              // traffic.applied when it was made
 	last    instant             // it was refused last
 }
@@ -88,12 +89,16 @@ func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 }
 
 // holdApart puts an action that is the first of its key into the group that it
-// belongs to, and reports whether there is one.
+// belongs to, and reports whether there is one. Who has just added it may wait for
+// its outcome: the next probe is not long in coming.
 func (p *pending[V]) holdApart(r ref) bool {
 	for _, g := range p.groups { // mostly none
 		if g.trait.Has(p.at(r).item.Body) {
 			p.at(r).item.copyOut()
 			p.holdIn(g, r)
+			if p.at(r).item.Attempt == 0 {
+				g.due = min(g.due, later(g.last, recoverAtLeast))
+			}
 			return true
 		}
 	}
@@ -114,6 +119,9 @@ func (p *pending[V]) endGroup(g *group) {
 		p.retry(r, p.now)
 	}
 	g.refs, g.bytes = nil, 0
+	if g.why != nil {
+		g.why.released.Store(true)
+	}
 }
 
 // heldApart returns how many actions groups hold that were found guilty, how many of

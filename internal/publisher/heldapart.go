@@ -132,15 +132,30 @@ func (l *loop[V, R]) refusedFor(f *flight[V, R], now instant) (wait bool) {
 		g.refused[f.batch.Items[0].Key] = struct{}{}
 		if g.guilty() {
 			g.due = later(now, recoverAtLeast)
+			g.why = &IndexError{Err: g.err, apart: true}
+			l.blame(g)
 		}
 		return false
 	}
+	l.pending.at(f.refs[0]).err = g.why
+	l.blame(g)
 	g.due = later(now, min(recoverAtLeast<<min(g.probes, 16), recoverAtMost))
 	g.probes++
 	if f.group != nil { // which may be held for something else, too
 		f.group.due = max(f.group.due, g.due)
 	}
 	return true
+}
+
+// blame notifies the callers that wait for items of a group: the index is the cause.
+func (l *loop[V, R]) blame(g *group) {
+	for _, r := range g.refs {
+		n := l.pending.at(r)
+		n.err = g.why
+		if l.p.config.Back != nil {
+			l.p.config.Back(&n.item, n.unknown, n.err)
+		}
+	}
 }
 
 // limitGroups keeps what is held apart from taking the room of what passes: the

@@ -30,6 +30,18 @@ func take(p *pending[int], l batchLimits) []ref {
 	return batch
 }
 
+// A call that waits must not end for a reason that has passed.
+func TestAnItemIsHeldApartUntilItsGroupIsReleased(t *testing.T) {
+	p := newPending[int]()
+	fill(p, "a", "b")
+	g := p.newGroup(&Trait{Name: "x", Has: func([]byte) bool { return true }}, 0)
+	g.why = &IndexError{Err: errRefused, apart: true}
+	require.True(t, g.why.Apart())
+	p.endGroup(g)
+	require.False(t, g.why.Apart())
+	require.False(t, (&IndexError{Err: errRefused}).Apart())
+}
+
 func keysOf(p *pending[int], refs []ref) (keys []string) {
 	for _, r := range refs {
 		keys = append(keys, fmt.Sprint(p.at(r).item.Key, p.at(r).item.Value))

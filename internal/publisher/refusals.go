@@ -1,6 +1,9 @@
 package publisher
 
-import "errors"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // refusals finds out that the index is the cause when the service refuses items:
 // so many different keys in a row for the same reason, with none applied in
@@ -55,7 +58,14 @@ type IndexError struct {
 	Reason string
 	Err    error // of the last request, or nil
 	Probe  bool  // that request was a probe
+
+	released atomic.Bool // see Apart
+	apart    bool
 }
+
+// Apart reports whether the item that has the error is held apart for the reason, until the service takes one of
+// those that are.
+func (e *IndexError) Apart() bool { return e.apart && !e.released.Load() }
 
 func (e *IndexError) Error() string {
 	const text = "one document after the other is refused for the same reason, the index may be the cause: "
@@ -104,7 +114,7 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 		f.reply.Service = ServiceUnclear
 	case probe, l.refusals.many() && l.refusals.reason == reason:
 		f.reply.Service = ServiceRefuses
-		f.refusal = &IndexError{reason, f.reply.Err, probe}
+		f.refusal = &IndexError{Reason: reason, Err: f.reply.Err, Probe: probe}
 		l.refusals.othersThen = l.gate.others
 		if l.refusals.many() && l.gate.shut == nil {
 			l.refusals.seen = l.pending.newest
