@@ -3,6 +3,7 @@ package bufferedsender
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-azsearch/azsearch/events"
@@ -49,9 +50,9 @@ type Health struct {
 	// Reason says in words why, "" if there is nothing to say.
 	Reason string
 	// Err is the reason as an error, for errors.Is: ErrCircuitOpen, ErrPaused, or
-	// what the service answered. If nothing keeps the sender from sending, it is what is wrong with
-	// Options.Queue (see queue.Faulty), or that it does not answer, whatever the State; it is nil when
-	// both are healthy.
+	// what the service answered. If nothing keeps the sender from sending, it says whatever the State
+	// that no request has been answered for a quarter of Options.RequestTimeout, or what is wrong with
+	// Options.Queue (see queue.Faulty), or that it does not answer; it is nil when all are healthy.
 	Err error
 }
 
@@ -80,13 +81,27 @@ func ofIndex(err error) bool {
 
 // Health returns how the sender is. It is cheap and never waits.
 func (s *sender) Health() Health {
-	h := healthOf(s.publisher.Condition())
+	c := s.publisher.Condition()
+	h := healthOf(c)
+	if h.Err == nil && c.Silent >= s.silent() {
+		h.Err = fmt.Errorf("no request was answered for %s", c.Silent.Round(time.Second))
+		h.Reason = h.Err.Error()
+	}
 	if s.feed != nil && h.Err == nil {
 		if h.Err = s.feed.fault(); h.Err != nil {
 			h.Reason = h.Err.Error()
 		}
 	}
 	return h
+}
+
+// silent is for how long no request is answered before that is worth an alarm.
+func (s *sender) silent() time.Duration {
+	limit := s.options.RequestTimeout
+	if limit <= 0 {
+		limit = DefaultRequestTimeout
+	}
+	return limit / 4
 }
 
 var healthStates = map[publisher.State]events.HealthState{

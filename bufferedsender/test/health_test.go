@@ -312,3 +312,39 @@ func TestThrottledIsNotOpen(t *testing.T) {
 		assert.Positive(t, r.Sender.Stats().Throttled)
 	})
 }
+
+// An index that does not answer is told of long before the breaker has seen enough of it.
+func TestHealthSaysThatNoRequestIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := sendertest.WithBreaker(t)
+		opts.RequestTimeout = 20 * time.Second
+		r := sendertest.New(t, opts)
+		after := func(d time.Duration) error {
+			time.Sleep(d)
+			synctest.Wait()
+			return r.Sender.Health().Err
+		}
+		slow := func(_ int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(4 * time.Second)
+			return next()
+		}
+		r.Respond(slow)
+		r.Upload(sendertest.Hotel{ID: "slow"})
+		require.NoError(t, r.Flush())
+		assert.NoError(t, after(time.Hour), "nothing is under way")
+
+		r.Respond(sendertest.Hang)
+		r.Upload(sendertest.Hotel{ID: "a"})
+		flushed := sendertest.Later(r.Flush)
+		require.NoError(t, after(4*time.Second))
+		require.EqualError(t, after(2*time.Second), "no request was answered for 6s")
+		assert.Equal(t, events.HealthStateHealthy, r.Sender.Health().State)
+		require.NoError(t, r.Sender.Health().Ready())
+		for range 200 { // over the end of the requests as well
+			require.Error(t, after(time.Second))
+		}
+		r.Respond(nil)
+		require.NoError(t, <-flushed)
+		assert.NoError(t, r.Sender.Health().Err)
+	})
+}

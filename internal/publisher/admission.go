@@ -63,6 +63,7 @@ type admission[V any] struct {
 	// When a condition of Throttled ends by itself; written by the loop.
 	throttledUntil time.Time
 	condition      Condition // but for a pause; written by the loop
+	silent         time.Time // see Condition.Silent; zero if it is not
 	flushLater     flushLater
 
 	commands []func()       // for the loop to run
@@ -335,7 +336,7 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 		s.Unsent += uint64(s.Items)
 		a.free(s.Items, s.Bytes)
 		s.InFlight, s.Carried = 0, 0
-		a.condition = Condition{State: Closed, Since: time.Now()}
+		a.condition, a.silent = Condition{State: Closed, Since: time.Now()}, time.Time{}
 	}
 }
 

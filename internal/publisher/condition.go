@@ -27,6 +27,9 @@ type Condition struct {
 	// Apart says that it is Held only because all that waits is held apart: what is added now
 	// may pass.
 	Apart bool
+	// Silent is for how long no request was answered, since one left; one whose time is up does
+	// not end that, as long as something is left to send.
+	Silent time.Duration
 }
 
 // Held returns why no request may leave until somebody does something, or nil.
@@ -48,17 +51,29 @@ func (p *Publisher[V, R]) Condition() Condition {
 // the loop has not seen yet because a hook keeps it. The lock is held.
 func (a *admission[V]) current() Condition {
 	c := a.condition
+	if c.Silent = 0; !a.silent.IsZero() {
+		c.Silent = time.Since(a.silent)
+	}
 	switch {
 	case a.settings.paused && c.State < Paused:
 		return Condition{State: Paused, Since: a.changedAt, Err: ErrPaused}
 	case c.State == Throttled && !a.throttledUntil.After(time.Now()):
-		return Condition{State: Sending, Since: a.throttledUntil}
+		return Condition{State: Sending, Since: a.throttledUntil, Silent: c.Silent}
 	case a.settings.paused && c.State == Closing:
 		c.Err = ErrPaused
 	case c.State < Paused && a.changedAt.After(c.Since):
 		c.Since = a.changedAt // of Resume
 	}
 	return c
+}
+
+// heard notes that a request has ended. The lock is held.
+func (a *admission[V]) heard(answered bool) {
+	if s := &a.stats; s.InFlight > 0 && answered {
+		a.silent = time.Now()
+	} else if answered || s.Items == 0 {
+		a.silent = time.Time{}
+	}
 }
 
 // Pause holds all sending until Resume. Requests under way go on.

@@ -343,6 +343,9 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 		a.stats.Retries += uint64(retries)
 		a.stats.BytesSent += uint64(f.batch.Bytes)
 		a.stats.InFlight++
+		if a.silent.IsZero() {
+			a.silent = time.Now()
+		}
 		a.stats.Carried = l.flights.carried
 	}
 	a.mu.Unlock()

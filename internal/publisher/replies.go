@@ -40,6 +40,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	l.copyOut(l.bodies.take())
 	counted := l.account(func(s *Stats) {
 		s.InFlight--
+		l.p.admission.heard(!f.reply.TimedOut)
 		s.Throttled += uint64(f.reply.Throttled)
 		if split {
 			s.Splits++
