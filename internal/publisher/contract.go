@@ -301,8 +301,8 @@ type Settlement[V, R any] struct {
 	Purged, Withdrawn, Index bool
 	// Kept is true if the Ending hook has kept the item that failed.
 	Kept bool
-	// Reported is set by the Settled hook, also one that then ends its goroutine: somebody
-	// who waits for this very item was given its error, so nobody else needs to be.
+	// Reported is set by the Settled hook, also one that then ends its goroutine: the call that
+	// waits for this item was given its error, so Flush and Close need not report it.
 	Reported bool
 	// Held is why sending was held when Close gave the item up, or nil.
 	Held error

@@ -89,8 +89,8 @@ func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 }
 
 // holdApart puts an action that is the first of its key into the group that it
-// belongs to, and reports whether there is one. Who has just added it may wait for
-// its outcome: the next probe is not long in coming.
+// belongs to, and reports whether there is one. The call that has just
+// added it may wait for its outcome, so the next probe is soon.
 func (p *pending[V]) holdApart(r ref) bool {
 	for _, g := range p.groups { // mostly none
 		if g.trait.Has(p.at(r).item.Body) {

@@ -60,7 +60,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	hooks.Replied(&f.batch, &f.reply, f.took, n)
 	l.leaveHook()
 	if c := &l.condition; (c.State == Ready || c.State == Held) && !c.Apart && l.gate.shut == nil {
-		l.reportCondition() // first: whoever learns that its item was applied may add the next at once
+		l.reportCondition() // first: a caller that learns of it may add the next at once
 	}
 	l.report()
 
