@@ -53,7 +53,13 @@ const (
 	CheckMissingField CheckKind = "missing field" // the index does not have the field
 	CheckFieldType    CheckKind = "field type"    // it has it with another type
 	CheckHiddenField  CheckKind = "hidden field"  // it never returns it
-	CheckAttribute    CheckKind = "attribute"     // it cannot be used as the tag of the field says
+	CheckAttribute    CheckKind = "attribute"     // it cannot be used as the tag of the field, or a projection, says
+
+	// Of CheckDefinition alone.
+	CheckValue     CheckKind = "value"     // a member has none, or one that it may not have
+	CheckReference CheckKind = "reference" // a name of nothing, or a path that no skill writes
+	CheckDuplicate CheckKind = "duplicate" // two have one name, or one target
+	CheckCycle     CheckKind = "cycle"     // skills wait for each other
 )
 
 // CheckProblem is one thing that is wrong.
@@ -93,10 +99,12 @@ func (p *CheckProblem) Error() string {
 // Unwrap returns Err.
 func (p *CheckProblem) Unwrap() error { return p.Err }
 
-// CheckError is everything that Check has found wrong.
+// CheckError is everything that Check or CheckDefinition has found wrong.
 type CheckError struct {
-	// Endpoint and IndexName are what was asked about.
+	// Endpoint and IndexName are what Check was asked about.
 	Endpoint, IndexName string
+	// Definition is what CheckDefinition was asked about: skillset "reports".
+	Definition string
 	// Problems holds at least one.
 	Problems []*CheckProblem
 }
@@ -104,6 +112,9 @@ type CheckError struct {
 // Error returns one line, or a line for each problem if there are several.
 func (e *CheckError) Error() string {
 	head := fmt.Sprintf("search: the check of index %q at %s", e.IndexName, e.Endpoint)
+	if e.Definition != "" {
+		head = "search: the check of " + e.Definition
+	}
 	if len(e.Problems) == 1 {
 		return head + ": " + e.Problems[0].Error()
 	}

@@ -154,6 +154,8 @@ func (c *serviceCall) change(s *apply.Step, change apply.Change) error {
 		line += "create it"
 	case change.Path == "":
 		line += listing.Printable(change.Reason)
+	case change.Old == nil && change.New == nil:
+		line += listing.Printable(change.Path + ": " + change.Reason)
 	default:
 		line += fmt.Sprintf("%s: %s → %s (%s)", listing.Printable(change.Path), short(change.Old), short(change.New), change.Reason)
 	}

@@ -68,7 +68,7 @@ var Rules = []Rule{
 	{Folder: "retry", May: []string{backoff}, Never: []string{azure}},
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
-	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", "./internal/nilcheck", "./internal/sleep", "./internal/wholeindex", azcore}, otelAPI...), Never: []string{stemmers}},
+	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", "./internal/nilcheck", "./internal/refusal", "./internal/sleep", "./internal/wholeindex", azcore}, otelAPI...), Never: []string{stemmers}},
 	// It feeds a sender through an interface of its own, as whoever feeds one does. Its writers are
 	// in many processes, so their marks are in a database, by any driver.
 	{
@@ -80,7 +80,7 @@ var Rules = []Rule{
 	{Folder: "search/rebuild/redisstore", May: []string{"./search/rebuild", "./internal/rediskit", goredis}, Not: []string{http, sql}},
 	// What each store has to keep, for the tests of those here and of those that bring a client.
 	{Folder: "search/rebuild/internal/storetest", May: []string{"./search/rebuild", testify}},
-	{Folder: "search/searchtest", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest", May: []string{"./models/...", "./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	// Where the emulator and the client meet, for tests: in the emulator the client could
 	// not be judged by something that does not depend on it, and whoever uses another
 	// client would build azcore. Nothing that is built into a program needs it.
@@ -222,9 +222,11 @@ var Rules = []Rule{
 	{Folder: "internal/nilcheck", Not: []string{http, sql}},
 	// Below the packages whose users hand over a client of Redis; it knows neither of them.
 	{Folder: "internal/rediskit", May: []string{"./internal/nilcheck", goredis}, Not: []string{http, sql}},
-	// Data below everything: the client and its emulator share no other code, so a row
+	// Data below everything: the client and its emulator share no other code but the next, so a row
 	// of it is compared with the specifications, not with either of them.
 	{Folder: "internal/apiversion", Not: []string{http, sql}},
+	// What the service refuses: the client says it beforehand, and the recordings judge the emulator.
+	{Folder: "internal/refusal", Not: []string{http, sql}},
 	// What the specifications say, for tests; compact makes it of files that are not here.
 	{Folder: "internal/spec", Never: []string{http, sql}},
 	{Folder: "internal/spec/compact", Never: []string{http, sql}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 )
 
 // alias is a second name for an index. Documents are written and found by it,
@@ -61,7 +62,7 @@ func parseAlias(s *Server, body []byte, version apiversion.Version) (*alias, *se
 		return nil, err
 	}
 	a := &alias{resource: resource{name: object.str("name"), object: object}}
-	if nameFault("Alias", a.name, 1) != "" {
+	if refusal.Name("Alias", a.name, 1) != "" {
 		const reason = "Index alias name must only contain lowercase letters, digits or dashes, cannot start or end with dashes and is limited to 128 characters."
 		return nil, &serviceError{
 			status: http.StatusBadRequest, code: "InvalidName", message: "The request is invalid. Details: alias : " + reason,

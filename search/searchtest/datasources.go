@@ -1,10 +1,8 @@
 package searchtest
 
 import (
-	"net/http"
-	"slices"
-
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 )
 
 func init() { dataSourceKind.register() }
@@ -51,9 +49,6 @@ var dataSourceShape = shape{typeName: "DataSource", members: []property{
 	texts("indexerPermissionOptions").when(apiversion.PermissionFilters),
 }}
 
-// dataSourceTypes are those that the service connects to.
-var dataSourceTypes = []string{"azuresql", "cosmosdb", "azureblob", "azuretable", "mysql", "adlsgen2", "onelake", "sharepoint"}
-
 // unchanged stands in an update for the connection string that there is.
 const unchanged = "<unchanged>"
 
@@ -64,13 +59,8 @@ func parseDataSource(_ *Server, body []byte, version apiversion.Version) (*defin
 		return nil, err
 	}
 	d := &definition{resource{name: object.str("name"), object: object}}
-	if reason := nameFault("Data source", d.name, 1); reason != "" {
-		return nil, p.refuse("InvalidName", "Invalid data source name: "+reason)
-	}
-	if typ := object.str("type"); !slices.Contains(dataSourceTypes, typ) {
-		return nil, &serviceError{status: http.StatusBadRequest, message: "Data source type '" + typ + "' is not supported"}
-	}
-	return d, nil
+	faults, _ := refusal.DataSource(object.appendTo(nil, version)) // it is JSON
+	return d, p.refuseFirst(faults)
 }
 
 // keepConnection takes the connection string over that an update leaves as it is.

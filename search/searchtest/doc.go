@@ -104,8 +104,8 @@
 //     vector and hybrid queries that is the score of the nearest, or the fused one;
 //   - in versions from 2023-11-01 on, refusals of queries have the codes and details
 //     that users have reported, and none where nobody has;
-//   - a skillset with a cycle or an unknown input is refused at its creation; inputs
-//     without a source are not;
+//   - a skillset with a cycle or an unknown input is refused at its creation, and an
+//     indexer with a mapping to no field of its index; inputs without a source are not;
 //   - members of knowledge sources and bases, of newer skills, and of the configuration
 //     of an indexer are kept as they came and not checked;
 //   - a knowledge source that a base names is not deleted: 400;

@@ -1,10 +1,12 @@
 package searchtest
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 )
 
 func init() { indexerKind.register() }
@@ -74,9 +76,6 @@ func parseIndexer(_ *Server, body []byte, version apiversion.Version) (*indexer,
 		return nil, err
 	}
 	x := &indexer{resource: resource{name: object.str("name"), object: object}}
-	if reason := nameFault("Indexer", x.name, 1); reason != "" {
-		return nil, p.refuse("InvalidName", "Invalid indexer name: "+reason)
-	}
 	for _, list := range []string{"fieldMappings", "outputFieldMappings"} {
 		for _, m := range object.objects(list) {
 			if !m.has("targetFieldName") { // documented: it equals the source
@@ -84,24 +83,18 @@ func parseIndexer(_ *Server, body []byte, version apiversion.Version) (*indexer,
 			}
 		}
 	}
-	schedule := object.object("schedule")
-	if schedule == nil {
-		return x, nil
-	}
-	interval := schedule.str("interval")
-	if seconds := parseDuration(interval); !durationPattern.MatchString(interval) || seconds < 5*60 || seconds > 24*3600 {
-		return nil, p.refuse("InvalidIndexerSchedule", "The interval '"+interval+"' of the indexer '"+x.name+"' must be between 5 minutes and 1 day.")
-	}
-	if start := schedule.str("startTime"); start != "" {
+	if schedule := object.object("schedule"); schedule != nil && schedule.str("startTime") != "" {
+		start := schedule.str("startTime")
 		if _, err := time.Parse(time.RFC3339, start); err != nil {
 			return nil, p.wrongType(start, "Edm.DateTimeOffset")
 		}
 	}
-	return x, nil
+	faults, _ := refusal.Indexer(object.appendTo(nil, version), nil) // it is JSON
+	return x, p.refuseFirst(faults)
 }
 
 // checkIndexer checks that what an indexer reads, writes and uses is there.
-func checkIndexer(_ *Server, c *catalog, next, current *indexer, _ route) *serviceError {
+func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt route) *serviceError {
 	if current != nil {
 		next.executions = current.executions
 	}
@@ -118,7 +111,13 @@ func checkIndexer(_ *Server, c *catalog, next, current *indexer, _ route) *servi
 			return &serviceError{status: http.StatusBadRequest, message: "This indexer refers to " + use.noun + " '" + use.name + "' that doesn't exist"}
 		}
 	}
-	return nil
+	faults, _ := refusal.Indexer(next.object.appendTo(nil, rt.version), func(collection, name string) json.RawMessage { // it is JSON
+		if collection != "indexes" {
+			return nil
+		}
+		return c.indexes[name].schema.Load().definition
+	})
+	return newParser("indexer", rt.version).refuseFirst(faults)
 }
 
 func noSuchIndexer(s *Server, name string) *serviceError {

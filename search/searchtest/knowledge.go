@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 )
 
 func init() {
@@ -86,7 +87,7 @@ func parseKnowledgeSource(_ *Server, body []byte, version apiversion.Version) (*
 		return nil, err
 	}
 	name, kind := object.str("name"), object.str("kind")
-	if reason := nameFault("Knowledge source", name, 1); reason != "" {
+	if reason := refusal.Name("Knowledge source", name, 1); reason != "" {
 		return nil, p.refuse("InvalidName", "Invalid knowledge source name: "+reason)
 	}
 	if !slices.Contains(knowledgeSourceKinds, kind) {
@@ -153,7 +154,7 @@ func parseKnowledgeBase(_ *Server, body []byte, version apiversion.Version) (*de
 		return nil, err
 	}
 	name := object.str("name")
-	if reason := nameFault("Knowledge base", name, 1); reason != "" {
+	if reason := refusal.Name("Knowledge base", name, 1); reason != "" {
 		return nil, p.refuse("InvalidName", "Invalid knowledge base name: "+reason)
 	}
 	if len(object.objects("knowledgeSources")) == 0 {

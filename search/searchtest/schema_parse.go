@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 )
 
 // maxDefinitionNesting is how deep the JSON of a definition may nest. Complex
@@ -362,6 +363,20 @@ func (p *parser) refuse(code, reason string) *serviceError {
 		message: "The request is invalid. Details: " + p.parameter() + " : " + reason,
 		details: []errorDetail{{code: code, message: reason + " Parameters: " + p.parameter()}},
 	}
+}
+
+// refuseFirst refuses a definition by the first fault that the service finds before an
+// indexer runs.
+func (p *parser) refuseFirst(faults []refusal.Fault) *serviceError {
+	for _, f := range faults {
+		switch {
+		case f.Service != "" && f.Code != "":
+			return p.refuse(f.Code, f.Service)
+		case f.Service != "":
+			return &serviceError{status: http.StatusBadRequest, message: f.Service}
+		}
+	}
+	return nil
 }
 
 // deny refuses a change of an index that an update cannot make.

@@ -2,9 +2,9 @@ package searchtest
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
@@ -14,7 +14,7 @@ import (
 // says is known for some rules only; the texts of the others are our own, in
 // its frame.
 func (d *indexDefinition) validate() *serviceError {
-	if reason := nameFault("Index", d.name, 2); reason != "" {
+	if reason := refusal.Name("Index", d.name, 2); reason != "" {
 		return d.refuse("InvalidName", "Invalid index name: "+reason)
 	}
 	for _, check := range []func() *serviceError{
@@ -34,26 +34,11 @@ func (d *indexDefinition) validate() *serviceError {
 }
 
 var (
-	indexNamePattern     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 	fieldNamePattern     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	identifierPattern    = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 	componentNamePattern = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9 _-]*[A-Za-z0-9])?$`)
 	durationPattern      = regexp.MustCompile(`^-?P(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$`)
 )
-
-// nameFault is the rule that the name of an index, a synonym map or an alias
-// breaks, "" if none.
-func nameFault(what, name string, shortest int) string {
-	switch {
-	case len(name) < shortest || len(name) > maxNameLength:
-		return what + " name must have between " + strconv.Itoa(shortest) + " and 128 characters."
-	case !indexNamePattern.MatchString(name) || strings.HasSuffix(name, "-"):
-		return what + " name must only contain lowercase letters, digits, dashes or underscores, must start with a letter or digit and cannot end with a dash."
-	case strings.Contains(name, "--") || strings.Contains(name, "__") || strings.Contains(name, "-_") || strings.Contains(name, "_-"):
-		return what + " name cannot contain consecutive dashes or underscores."
-	}
-	return ""
-}
 
 // fieldNameFault is the rule that the name of a field breaks, "" if none.
 func fieldNameFault(name string) string {

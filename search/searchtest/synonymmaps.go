@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/internal/refusal"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
@@ -58,7 +59,7 @@ func parseSynonymMap(_ *Server, body []byte, version apiversion.Version) (*synon
 		return nil, err
 	}
 	m := &synonymMap{resource: resource{name: object.str("name"), object: object}}
-	if reason := nameFault("Synonym map", m.name, 1); reason != "" {
+	if reason := refusal.Name("Synonym map", m.name, 1); reason != "" {
 		return nil, p.refuse("InvalidName", "Invalid synonym map name: "+reason)
 	}
 	var parseErr error

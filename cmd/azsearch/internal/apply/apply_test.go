@@ -150,7 +150,15 @@ func TestEachChangeHasItsCost(t *testing.T) {
 		"a value from the environment":        {map[string]string{"skillsets/k.json": strings.Replace(everything["skillsets/k.json"], `{"name":"k"`, `{"name":"k","description":"${ROOMS}"`, 1)}, InPlace, `"new":"${ROOMS}"`},
 		"a member that is taken out":          {map[string]string{"indexers/feed.json": `{"name":"feed","dataSourceName":"rooms","targetIndexName":"hotels-1"}`}, InPlace, "azsearch indexer reset"},
 		"an indexer for an index that is not": {map[string]string{"indexers/feed.json": strings.Replace(everything["indexers/feed.json"], "hotels-1", "none", 1)}, Refused, `index \"none\" exists neither`},
-		"a secret without a value":            {map[string]string{"datasources/new.json": `{"name":"new","type":"azureblob","credentials":{"connectionString":"${NEW}"},"container":{"name":"c"}}`}, Refused, "no value for NEW"},
+		"an indexer every minute":             {map[string]string{"indexers/feed.json": strings.Replace(everything["indexers/feed.json"], `{"name"`, `{"schedule":{"interval":"PT1M"},"name"`, 1)}, Refused, "use an ISO 8601 duration from 5 minutes"},
+		"a mapping to a field of the new file": {map[string]string{
+			"indexers/feed.json":    strings.Replace(everything["indexers/feed.json"], `{"name"`, `{"fieldMappings":[{"sourceFieldName":"c","targetFieldName":"city"}],"name"`, 1),
+			"indexes/hotels-1.json": strings.Replace(index, `{"name":"stars"`, `{"name":"city","type":"Edm.String"},{"name":"stars"`, 1),
+		}, InPlace, "fieldMappings"},
+		"a mapping to no field":     {map[string]string{"indexers/feed.json": strings.Replace(everything["indexers/feed.json"], `{"name"`, `{"fieldMappings":[{"sourceFieldName":"city"}],"name"`, 1)}, Refused, `does not have the field \"city\"`},
+		"an input that is a secret": {map[string]string{"skillsets/k.json": strings.Replace(everything["skillsets/k.json"], `"/document/content"`, `"${SKILL}"`, 1)}, InPlace, "${ROOMS}"},
+		"an input of nothing":       {map[string]string{"skillsets/k.json": strings.Replace(everything["skillsets/k.json"], `"/document/content"`, `"content"`, 1)}, Refused, "begin it with /document"},
+		"a secret without a value":  {map[string]string{"datasources/new.json": `{"name":"new","type":"azureblob","credentials":{"connectionString":"${NEW}"},"container":{"name":"c"}}`}, Refused, "no value for NEW"},
 		"an alias to an index that is new": {map[string]string{"indexes/hotels-2.json": strings.Replace(index, "hotels-1", "hotels-2", 1), "aliases/hotels.json": `{"name":"hotels","indexes":["hotels-2"]}`},
 			Rebuild, "apply indexes/hotels-2.json alone"},
 	} {

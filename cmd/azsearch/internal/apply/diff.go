@@ -2,6 +2,8 @@ package apply
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/models"
@@ -43,6 +45,46 @@ func decoded[T any](before, after json.RawMessage, diff func(before, after T) (s
 	return diff(a, b)
 }
 
+// refused returns what the service would refuse in a definition, with those of the files or else of the service that it
+// refers to.
+func refused(k *definitions.Kind, content json.RawMessage, files, live definitions.Set) []*search.CheckProblem {
+	var others search.Definitions
+	both := slices.Concat(files, live) // the first of a name counts
+	read(both.Of(definitions.Indexes), &others.Indexes)
+	read(both.Of(definitions.DataSources), &others.DataSources)
+	read(both.Of(definitions.Skillsets), &others.Skillsets)
+	var err error
+	switch k {
+	case definitions.DataSources:
+		err = checked[indexers.DataSource](content, others)
+	case definitions.Skillsets:
+		err = checked[skills.Skillset](content, others)
+	case definitions.Indexers:
+		err = checked[indexers.Indexer](content, others)
+	}
+	if found, is := errors.AsType[*search.CheckError](err); is {
+		return found.Problems
+	}
+	return nil
+}
+
+func checked[T indexers.DataSource | indexers.Indexer | skills.Skillset](content json.RawMessage, others search.Definitions) error {
+	var definition T
+	if json.Unmarshal(content, &definition) != nil {
+		return nil // the service says it better
+	}
+	return search.CheckDefinition(definition, others)
+}
+
+func read[T any](from definitions.Set, into *[]T) {
+	for i := range from {
+		var definition T
+		if json.Unmarshal(from[i].JSON, &definition) == nil {
+			*into = append(*into, definition)
+		}
+	}
+}
+
 // reference is a definition that another one names.
 type reference struct {
 	kind *definitions.Kind
@@ -58,6 +100,8 @@ func Needs(k *definitions.Kind) []*definitions.Kind {
 		return []*definitions.Kind{definitions.Indexes}
 	case definitions.Indexers:
 		return []*definitions.Kind{definitions.DataSources, definitions.Indexes, definitions.Skillsets}
+	case definitions.Skillsets:
+		return []*definitions.Kind{definitions.Indexes} // of projections
 	case definitions.KnowledgeBases:
 		return []*definitions.Kind{definitions.KnowledgeSources}
 	}

@@ -194,6 +194,12 @@ func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, variab
 			s.Changes = append(s.Changes, Change{Cost: Refused, Reason: fmt.Sprintf("%s %q exists neither in the files nor at the service", r.kind.Noun, r.name)})
 		}
 	}
+	hidden, _ := s.definition.Expand(func(string) (string, bool) { return redacted, true }) // what is said of a value shows it
+	for _, p := range refused(s.definition.Kind, hidden, files, live) {
+		if p.Have != redacted {
+			s.Changes = append(s.Changes, Change{Cost: Refused, Path: p.Field, Reason: p.Problem, Do: p.Hint})
+		}
+	}
 	if _, err := s.definition.Expand(variables); err != nil && s.Cost() == InPlace {
 		s.Changes = append(s.Changes, Change{Cost: Refused, Reason: strings.TrimPrefix(err.Error(), s.definition.String()+": ")})
 	}

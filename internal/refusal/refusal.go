@@ -1,0 +1,218 @@
+// Package refusal is for the client and for its emulator: it says what the service refuses in the definitions of data
+// sources, skillsets and indexers. Both ask it, so that a definition that passes in a test passes the check before a
+// deployment as well. It works on JSON and knows neither of them.
+//
+// The rules are those of the documentation, and the refusals that were recorded. Where the service takes a definition
+// and fails only when an indexer runs, Fault.Service is empty.
+package refusal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is the kind of a fault.
+type Kind string
+
+// The kinds.
+const (
+	Value        Kind = "value"         // a member that is missing, or has a value that it may not have
+	Reference    Kind = "reference"     // a name, or a path of the enriched document, of nothing
+	Duplicate    Kind = "duplicate"     // two of one name
+	Cycle        Kind = "cycle"         // skills that wait for each other
+	MissingField Kind = "missing field" // a field that the index does not have
+	FieldType    Kind = "field type"    // a field that cannot take what it gets
+	Attribute    Kind = "attribute"     // a field without an attribute that its use needs
+)
+
+// Fault is one thing that the service refuses.
+type Fault struct {
+	Kind       Kind
+	Path       string // as in the changes of search.DiffDefinition
+	Have, Want string
+	Problem    string // in our words
+	Fix        string // what to do
+	Service    string // in those of the service, at the creation; "" if an indexer fails later
+	Code       string // of newer versions, "" for none
+}
+
+// Field is a field of an index, as far as indexers are concerned.
+type Field struct {
+	Name, Type, Analyzer string
+	Key                  bool
+	Filterable           *bool
+	Fields               []Field
+}
+
+// Others returns definitions that one refers to, as JSON, nil if they are not known: collections are those of
+// addresses, such as "indexes".
+type Others func(collection, name string) json.RawMessage
+
+// fields returns the fields of an index.
+func (o Others) fields(index string) (fields []Field, known bool) {
+	var definition struct{ Fields []Field }
+	return definition.Fields, o.read("indexes", index, &definition)
+}
+
+// read reads a definition if it is known.
+func (o Others) read(collection, name string, into any) bool {
+	if name == "" || o == nil {
+		return false
+	}
+	b := o(collection, name)
+	return b != nil && decode(b, into) == nil
+}
+
+// decode reads JSON. A member of another type than the service has is left out: no rule is about it.
+func decode(b json.RawMessage, into any) error {
+	err := json.Unmarshal(b, into)
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
+		return nil
+	}
+	return err
+}
+
+// field finds a field by its path. Indexers match names in any case.
+func field(fields []Field, path string) *Field {
+	head, rest, nested := strings.Cut(path, "/")
+	for i := range fields {
+		switch f := &fields[i]; {
+		case !strings.EqualFold(f.Name, head):
+		case nested:
+			return field(f.Fields, rest)
+		default:
+			return f
+		}
+	}
+	return nil
+}
+
+const longestName = 128
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+
+// Name is the rule that the name of a definition breaks, in the words of the service, "" if none.
+func Name(what, name string, shortest int) string {
+	switch {
+	case len(name) < shortest || len(name) > longestName:
+		return what + " name must have between " + strconv.Itoa(shortest) + " and 128 characters."
+	case !namePattern.MatchString(name) || strings.HasSuffix(name, "-"):
+		return what + " name must only contain lowercase letters, digits, dashes or underscores, must start with a letter or digit and cannot end with a dash."
+	case strings.Contains(name, "--") || strings.Contains(name, "__") || strings.Contains(name, "-_") || strings.Contains(name, "_-"):
+		return what + " name cannot contain consecutive dashes or underscores."
+	}
+	return ""
+}
+
+// faults collects what is wrong with a definition.
+type faults []Fault
+
+func (l *faults) add(f Fault) { *l = append(*l, f) }
+
+// name checks the name of a definition.
+func (l *faults) name(what, name string) {
+	reason := Name(what, name, 1)
+	if reason == "" {
+		return
+	}
+	l.add(Fault{
+		Kind: Value, Path: "name", Have: name, Problem: fmt.Sprintf("got the name %q", name),
+		Fix:  "use lower-case letters, digits, single dashes and underscores, at most 128 characters, with a letter or digit first and no dash last",
+		Code: "InvalidName", Service: "Invalid " + strings.ToLower(what) + " name: " + reason,
+	})
+}
+
+// needs checks that members have values.
+func (l *faults) needs(members ...[2]string) {
+	for _, m := range members {
+		if m[1] == "" {
+			l.add(Fault{Kind: Value, Path: m[0], Problem: "it has no value", Fix: "set it"})
+		}
+	}
+}
+
+// The types that an indexer reads.
+var (
+	types = []string{"azuresql", "cosmosdb", "azureblob", "azuretable", "mysql", "adlsgen2", "onelake", "sharepoint"}
+	files = []string{"azureblob", "adlsgen2", "onelake"}
+)
+
+type dataSource struct {
+	Name, Type string
+	Container  struct{ Name, Query string }
+	Change     struct {
+		Type   string `json:"@odata.type"`
+		Column string `json:"highWaterMarkColumnName"`
+	} `json:"dataChangeDetectionPolicy"`
+	Deletion struct {
+		Type   string `json:"@odata.type"`
+		Column string `json:"softDeleteColumnName"`
+	} `json:"dataDeletionDetectionPolicy"`
+	Permissions []string `json:"indexerPermissionOptions"`
+}
+
+// DataSource returns the faults of a data source.
+func DataSource(definition json.RawMessage) (l faults, err error) {
+	var s dataSource
+	if err := decode(definition, &s); err != nil {
+		return nil, err
+	}
+	l.name("Data source", s.Name)
+	if !slices.Contains(types, s.Type) {
+		l.add(Fault{
+			Kind: Value, Path: "type", Have: s.Type, Want: strings.Join(types, ", "), Problem: fmt.Sprintf("got the type %q", s.Type),
+			Fix: "use one of " + strings.Join(types, ", "), Service: "Data source type '" + s.Type + "' is not supported",
+		})
+		return l, nil // the rest depends on it
+	}
+	l.needs([2]string{"container.name", s.Container.Name})
+	refuse := func(path, problem, fix string) {
+		l.add(Fault{Kind: Value, Path: path, Problem: "a data source of type " + s.Type + " " + problem, Fix: fix})
+	}
+	_, change, _ := strings.Cut(s.Change.Type, "Search.")
+	_, deletion, _ := strings.Cut(s.Deletion.Type, "Search.")
+	isFiles := slices.Contains(files, s.Type)
+	switch {
+	case isFiles && change != "":
+		refuse("dataChangeDetectionPolicy", "takes no policy: it knows the time of each change", "leave the policy out")
+	case change == "HighWaterMarkChangeDetectionPolicy":
+		l.needs([2]string{"dataChangeDetectionPolicy.highWaterMarkColumnName", s.Change.Column})
+	case change == "SqlIntegratedChangeTrackingPolicy" && s.Type != "azuresql":
+		refuse("dataChangeDetectionPolicy", "has no change tracking of SQL", "use HighWaterMarkChangeDetectionPolicy")
+	}
+	switch {
+	case deletion == "SoftDeleteColumnDeletionDetectionPolicy":
+		l.needs([2]string{"dataDeletionDetectionPolicy.softDeleteColumnName", s.Deletion.Column})
+	case deletion == "NativeBlobSoftDeleteDeletionDetectionPolicy" && !isFiles:
+		refuse("dataDeletionDetectionPolicy", "has no blobs", "use SoftDeleteColumnDeletionDetectionPolicy")
+	}
+	if s.Type == "azuresql" && s.Container.Query != "" {
+		refuse("container.query", "takes no query", "leave it out, and name a view in container.name")
+	}
+	if len(s.Permissions) > 0 && !slices.Contains([]string{"azureblob", "adlsgen2", "sharepoint"}, s.Type) {
+		refuse("indexerPermissionOptions", "has no permissions to ingest", "leave the options out")
+	}
+	return l, nil
+}
+
+var interval = regexp.MustCompile(`^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$`)
+
+// duration reads an xs:dayTimeDuration.
+func duration(text string) (time.Duration, bool) {
+	parts := interval.FindStringSubmatch(text)
+	if parts == nil || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
+		return 0, false
+	}
+	total := 0.0
+	for i, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second} {
+		n, _ := strconv.ParseFloat(parts[i+1], 64)
+		total += n * unit.Seconds()
+	}
+	return time.Duration(min(total, 1e9) * float64(time.Second)), true
+}

@@ -1,0 +1,354 @@
+package refusal
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Input is an input of a skill, or a mapping of a projection.
+type Input struct {
+	Name, Source, SourceContext string
+	Inputs                      []Input
+}
+
+type output struct{ Name, TargetName string }
+
+type skill struct {
+	Type                       string `json:"@odata.type"`
+	Name, Description, Context string
+	Inputs                     []Input
+	Outputs                    []output
+}
+
+type selector struct {
+	TargetIndexName, ParentKeyFieldName, SourceContext string
+	Mappings                                           []Input
+}
+
+type skillset struct {
+	Name             string
+	Skills           []skill
+	IndexProjections struct{ Selectors []selector }
+}
+
+// What an output is.
+const (
+	text    = "a string"
+	texts   = "a list of strings"
+	number  = "a number"
+	vector  = "a vector"
+	complex = "an object"
+)
+
+// signature is what is known of a type of skills.
+type signature struct {
+	inputs  string            // those that it may have, "" for any
+	outputs string            // all that it has, "" if that is not known
+	kinds   map[string]string // of outputs that are no objects
+}
+
+func all(kind string, outputs string) map[string]string {
+	kinds := map[string]string{}
+	for name := range strings.FieldsSeq(outputs) {
+		kinds[name] = kind
+	}
+	return kinds
+}
+
+const translated = "translatedText translatedFromLanguageCode translatedToLanguageCode"
+
+// signatures are those of the skills of the service, by what follows "#Microsoft.Skills.".
+var signatures = map[string]signature{
+	"Vision.OcrSkill":                      {"image url queryString", "text layoutText", all(text, "text")},
+	"Vision.ImageAnalysisSkill":            {"image url queryString", "", nil},
+	"Text.KeyPhraseExtractionSkill":        {"text languageCode", "keyPhrases", all(texts, "keyPhrases")},
+	"Text.LanguageDetectionSkill":          {"text countryHint", "languageCode languageName score", map[string]string{"languageCode": text, "languageName": text, "score": number}},
+	"Text.MergeSkill":                      {"text itemsToInsert offsets", "mergedText mergedOffsets", all(text, "mergedText")},
+	"Text.SplitSkill":                      {"text languageCode", "textItems offsets lengths ordinalPositions", all(texts, "textItems")},
+	"Util.ConditionalSkill":                {"condition whenTrue whenFalse", "output", nil},
+	"Util.ShaperSkill":                     {"", "output", nil},
+	"Text.EntityRecognitionSkill":          {"text languageCode", "", nil},
+	"Text.SentimentSkill":                  {"text languageCode", "", nil},
+	"Text.V3.EntityRecognitionSkill":       {"text languageCode", "", all(texts, "persons locations organizations quantities dateTimes urls emails")},
+	"Text.V3.EntityLinkingSkill":           {"text languageCode", "entities", nil},
+	"Text.V3.SentimentSkill":               {"text languageCode", "sentiment confidenceScores sentences", all(text, "sentiment")},
+	"Text.PIIDetectionSkill":               {"text languageCode", "piiEntities maskedText", all(text, "maskedText")},
+	"Text.TranslationSkill":                {"text fromLanguageCode toLanguageCode", translated, all(text, translated)},
+	"Text.CustomEntityLookupSkill":         {"text languageCode", "entities", nil},
+	"Text.AzureOpenAIEmbeddingSkill":       {"text", "embedding", all(vector, "embedding")},
+	"Util.DocumentExtractionSkill":         {"file_data", "content normalized_images", all(text, "content")},
+	"Util.DocumentIntelligenceLayoutSkill": {"file_data", "markdown_document text_sections normalized_images", nil},
+	"Util.ContentUnderstandingSkill":       {"file_data", "text_sections normalized_images", nil},
+}
+
+// Skillset returns the faults of a skillset.
+func Skillset(definition json.RawMessage, others Others) (l faults, err error) {
+	var s skillset
+	if err := decode(definition, &s); err != nil {
+		return nil, err
+	}
+	l.name("Skillset", s.Name)
+	for i := range s.Skills { // as the service completes them
+		if k := &s.Skills[i]; k.Name == "" {
+			k.Name = "#" + strconv.Itoa(i+1)
+		}
+		if k := &s.Skills[i]; k.Context == "" {
+			k.Context = "/document"
+		}
+	}
+	tree := treeOf(s.Skills)
+	l.names(s.Skills)
+	for i := range s.Skills {
+		l.skill(i, &s.Skills[i], tree)
+	}
+	l.duplicates(s.Skills)
+	l.cycle(s.Skills)
+	l.projections(s, tree, others)
+	return l, nil
+}
+
+// invalid frames what the service says of a skill.
+func invalid(reason string) string { return "One or more skills are invalid. Details: " + reason }
+
+// names checks that each skill has a name of its own.
+func (l *faults) names(skills []skill) {
+	seen := make(map[string]bool, len(skills))
+	for i := range skills {
+		name := skills[i].Name
+		if seen[name] {
+			l.add(Fault{
+				Kind: Duplicate, Path: "skills/" + name, Have: name, Problem: fmt.Sprintf("two skills have the name %q", name),
+				Fix: "give one of them another name", Service: invalid("There are two skills named '" + name + "'"),
+			})
+		}
+		seen[name] = true
+	}
+}
+
+// skill checks one skill, apart from the others.
+func (l *faults) skill(i int, s *skill, tree tree) {
+	path, says := "skills/"+s.Name, "Skill '#"+strconv.Itoa(i+1)+"' "
+	_, typ, _ := strings.Cut(s.Type, "#Microsoft.Skills.")
+	known := signatures[typ]
+	inputs, outputs := strings.Fields(known.inputs), strings.Fields(known.outputs)
+	for _, in := range s.Inputs {
+		at := path + ".inputs/" + in.Name
+		if len(in.Inputs) > 0 && typ != "Util.ShaperSkill" { // recorded
+			l.add(Fault{
+				Kind: Value, Path: at, Problem: "only a Shaper takes inputs of inputs", Fix: "make the object with a Shaper, and take its output as the source",
+				Service: invalid(says + "is not allowed to have recursively defined inputs"),
+			})
+		}
+		if known.inputs != "" && !slices.Contains(inputs, in.Name) {
+			l.add(Fault{
+				Kind: Reference, Path: at, Have: in.Name, Want: strings.Join(inputs, ", "), Problem: "a " + typ + " does not have this input", Fix: "use one of " + strings.Join(inputs, ", "),
+				Service: invalid(says + "has the unknown input '" + in.Name + "'. Its inputs are: " + strings.Join(inputs, ", ")),
+			})
+		}
+	}
+	for _, out := range s.Outputs {
+		if known.outputs != "" && !slices.Contains(outputs, out.Name) {
+			l.add(Fault{
+				Kind: Reference, Path: path + ".outputs/" + out.Name, Have: out.Name, Want: strings.Join(outputs, ", "),
+				Problem: "a " + typ + " does not have this output", Fix: "use one of " + strings.Join(outputs, ", "),
+			})
+		}
+	}
+	l.source(path+".context", s.Context, tree)
+	l.sources(path, s.Inputs, tree)
+}
+
+// sources checks the sources of inputs.
+func (l *faults) sources(path string, inputs []Input, tree tree) {
+	for _, in := range inputs {
+		at := path + ".inputs/" + in.Name
+		for _, p := range paths(in.Source) {
+			l.source(at, p, tree)
+		}
+		l.source(at, in.SourceContext, tree)
+		l.sources(at, in.Inputs, tree)
+	}
+}
+
+// source checks a path of the enriched document, "" for none.
+func (l *faults) source(at, path string, tree tree) {
+	switch {
+	case path == "":
+	case path != "/document" && !strings.HasPrefix(path, "/document/"):
+		l.add(Fault{
+			Kind: Reference, Path: at, Have: path, Want: "/document/…", Problem: fmt.Sprintf("got the source %q, which is not in the document", path),
+			Fix: fmt.Sprintf("begin it with /document, such as %q", "/document/"+strings.TrimLeft(path, "/")),
+		})
+	default:
+		if parent, kind := tree.barren(path); parent != "" {
+			l.add(Fault{
+				Kind: Reference, Path: at, Have: path,
+				Problem: fmt.Sprintf("no skill writes %s: %s is %s, which has no members of its own", path, parent, kind), Fix: "use the path of an output: its context, a slash, its targetName",
+			})
+		}
+	}
+}
+
+var inExpression = regexp.MustCompile(`\$\(\s*(/[^)\s]*)\s*\)`)
+
+// paths returns the paths of a source, which may be an expression with some.
+func paths(source string) []string {
+	if !strings.HasPrefix(source, "=") {
+		return []string{source}
+	}
+	var found []string
+	for _, m := range inExpression.FindAllStringSubmatch(source, -1) {
+		found = append(found, m[1])
+	}
+	return found
+}
+
+// tree is what skills write: the paths of their outputs, with what these are, "" if that is not known.
+type tree map[string]string
+
+func treeOf(skills []skill) tree {
+	t := tree{}
+	for i := range skills {
+		s := &skills[i]
+		_, typ, _ := strings.Cut(s.Type, "#Microsoft.Skills.")
+		for _, out := range s.Outputs {
+			if path := s.path(out); !t.writes(path) {
+				t[path] = signatures[typ].kinds[out.Name]
+			}
+		}
+	}
+	return t
+}
+
+func (t tree) writes(path string) bool {
+	_, written := t[path]
+	return written
+}
+
+// path is the path of an output.
+func (s *skill) path(o output) string {
+	if o.TargetName == "" {
+		o.TargetName = o.Name
+	}
+	return s.Context + "/" + o.TargetName
+}
+
+// below reports whether a path is that of a node or below it.
+func below(path, node string) bool { return path == node || strings.HasPrefix(path, node+"/") }
+
+// nearest returns the deepest output that a path is, or is below.
+func (t tree) nearest(path string) (node string) {
+	for o := range t {
+		if below(path, o) && len(o) > len(node) {
+			node = o
+		}
+	}
+	return node
+}
+
+// barren returns the output that a path needs a member of, though it has none, with what it is, "" if none.
+func (t tree) barren(path string) (node, kind string) {
+	node = t.nearest(path)
+	kind = t[node]
+	rest := strings.TrimPrefix(path, node)
+	if node == "" || kind == "" || rest == "" || rest == "/*" && (kind == texts || kind == vector) {
+		return "", ""
+	}
+	return node, kind
+}
+
+// kind returns what a path holds that is read once for each node of a context, "" if that is not known.
+func (t tree) kind(path, context string) string {
+	node := t.nearest(path)
+	kind, rest := t[node], strings.TrimPrefix(path, node)
+	stars := strings.Count(path, "*")
+	if context != "" && below(path, context) {
+		stars -= strings.Count(context, "*")
+	}
+	switch {
+	case rest == "/*" && kind == texts: // each element
+		kind = text
+	case rest != "" || kind == "":
+		return ""
+	}
+	switch {
+	case stars > 0 && kind == vector:
+		return "a list of vectors"
+	case stars > 0 && (kind == text || kind == texts):
+		return texts
+	case stars > 0:
+		return ""
+	}
+	return kind
+}
+
+// duplicates checks that each path is written by one output.
+func (l *faults) duplicates(skills []skill) {
+	writer := map[string]string{}
+	for i := range skills {
+		s := &skills[i]
+		for _, out := range s.Outputs {
+			path := s.path(out)
+			if other, taken := writer[path]; taken {
+				l.add(Fault{
+					Kind: Duplicate, Path: "skills/" + s.Name + ".outputs/" + out.Name, Have: path,
+					Problem: fmt.Sprintf("%s is written by skill %q already", path, other), Fix: "give one of the outputs another targetName",
+				})
+			}
+			writer[path] = s.Name
+		}
+	}
+}
+
+// cycle names a skill that needs its own output, by way of others or not.
+func (l *faults) cycle(skills []skill) {
+	const underway, done = 1, 2
+	state := make([]int, len(skills))
+	var needsItself func(i int) bool
+	needsItself = func(i int) bool {
+		switch state[i] {
+		case underway:
+			return true
+		case done:
+			return false
+		}
+		state[i] = underway
+		for j := range skills {
+			if skills[i].reads(&skills[j]) && needsItself(j) {
+				return true
+			}
+		}
+		state[i] = done
+		return false
+	}
+	for i := range skills {
+		if needsItself(i) {
+			l.add(Fault{
+				Kind: Cycle, Path: "skills/" + skills[i].Name, Problem: "it needs its own output, by way of other skills or not", Fix: "take one of these inputs from the document, or from a skill that does not wait for this one",
+				Service: invalid("Skill '#" + strconv.Itoa(i+1) + "' is part of a cycle: skills cannot need their own outputs"),
+			})
+			return
+		}
+	}
+}
+
+// reads reports whether the skill needs an output of another one: for an input, or for its context.
+func (s *skill) reads(other *skill) bool {
+	needed := []string{s.Context}
+	var visit func([]Input)
+	visit = func(inputs []Input) {
+		for _, in := range inputs {
+			needed = append(append(needed, paths(in.Source)...), in.SourceContext)
+			visit(in.Inputs)
+		}
+	}
+	visit(s.Inputs)
+	return slices.ContainsFunc(other.Outputs, func(o output) bool {
+		path := other.path(o)
+		return slices.ContainsFunc(needed, func(source string) bool { return below(source, path) })
+	})
+}
