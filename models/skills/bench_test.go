@@ -82,3 +82,13 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	})
 }
+
+// TestDecodingASkillsetCostsAtMostTwicePlain counts allocations, which no busy machine changes.
+func TestDecodingASkillsetCostsAtMostTwicePlain(t *testing.T) {
+	definition := fortySkills(t)
+	var x skills.Skillset
+	var plain plainSkillset
+	ours := testing.AllocsPerRun(10, func() { require.NoError(t, json.Unmarshal(definition, &x)) })
+	theirs := testing.AllocsPerRun(10, func() { require.NoError(t, json.Unmarshal(definition, &plain)) })
+	require.LessOrEqual(t, ours, 2*theirs)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/wire"
@@ -13,69 +14,103 @@ import (
 // Decode reads a JSON object into x, a pointer to the struct whose UnmarshalJSON
 // this is. The former content of x is gone, unless b is null.
 func Decode(b []byte, x any) error {
-	if at, ok := wire.Check(b); !ok {
-		return fmt.Errorf("%w at byte %d", wire.ErrNotJSON, at)
-	}
-	return decodeObject(bytes.TrimSpace(b), reflect.ValueOf(x).Elem())
+	return decodeChecked(b, decodeObject, reflect.ValueOf(x).Elem())
 }
 
 // Read returns a value of a union, a list of them, or any other type.
 func Read[T any](b []byte) (x T, err error) {
-	if at, ok := wire.Check(b); !ok {
-		return x, fmt.Errorf("%w at byte %d", wire.ErrNotJSON, at)
-	}
-	return x, decoderOf(reflect.TypeFor[T]())(bytes.TrimSpace(b), reflect.ValueOf(&x).Elem())
+	return x, decodeChecked(b, decoderOf(reflect.TypeFor[T]()), reflect.ValueOf(&x).Elem())
 }
 
-// decodeObject is Decode for a value that was checked.
-func decodeObject(b []byte, v reflect.Value) error {
-	if string(b) == "null" {
-		return nil
+func decodeChecked(b []byte, decode decoder, v reflect.Value) error {
+	if at, ok := wire.Check(b); !ok {
+		return fmt.Errorf("%w at byte %d", wire.ErrNotJSON, at)
 	}
-	v.SetZero()
+	_, err := decode(b, wire.Space(b, 0), v)
+	return err
+}
+
+// decoder reads the value that begins at i into a field, and returns the index after it. b was checked,
+// so no decoder looks for the end of a value first whose content it reads anyway: with objects in
+// objects each byte would be read once a level.
+type decoder func(b []byte, i int, v reflect.Value) (end int, err error)
+
+// leaf is a decoder of a value that is read at once.
+type leaf func(value []byte, v reflect.Value) error
+
+func (l leaf) decode(b []byte, i int, v reflect.Value) (int, error) {
+	end := wire.ValueEnd(b, i)
+	return end, l(b[i:end], v)
+}
+
+// decodeObject reads an object. null changes nothing.
+func decodeObject(b []byte, i int, v reflect.Value) (end int, err error) {
+	if b[i] == 'n' {
+		return i + len("null"), nil
+	}
 	p := planOf(v.Type())
-	var more map[string]json.RawMessage
-	var failed error
-	err := wire.EachMember(b, func(quoted, value []byte) bool {
-		name, ok := wire.Unquote(quoted)
-		if !ok {
-			failed = wire.ErrNotJSON
-			return false
-		}
-		if i, known := p.index[name]; known {
-			if err := p.fields[i].decode(value, p.fields[i].Value(v)); err != nil {
-				failed = fmt.Errorf("member %q: %w", name, err)
-			}
-			return failed == nil
-		}
-		switch {
-		case name == p.member && name != "":
-			if !wire.Quotes(value, p.value) {
-				failed = fmt.Errorf("%s is %s, not %q", name, value, p.value)
-			}
-		case name == "@odata.context":
-		default:
-			if more == nil {
-				more = map[string]json.RawMessage{}
-			}
-			more[name] = bytes.Clone(value)
-		}
-		return failed == nil
-	})
-	if err == nil {
-		err = failed
+	if err = wire.ErrNotAnObject; b[i] == '{' {
+		v.SetZero()
+		end, err = p.decode(b, i, v)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", strings.TrimPrefix(v.Type().String(), "models."), err)
+		return end, fmt.Errorf("%s: %w", strings.TrimPrefix(v.Type().String(), "models."), err)
+	}
+	return end, nil
+}
+
+// decode reads the object that begins at i.
+func (p *plan) decode(b []byte, i int, v reflect.Value) (end int, err error) {
+	var more map[string]json.RawMessage
+	for i = wire.Space(b, i+1); b[i] != '}'; {
+		nameEnd := wire.ValueEnd(b, i)
+		quoted := b[i:nameEnd]
+		i = wire.Space(b, wire.Space(b, nameEnd)+1)
+		if f := p.field(quoted); f != nil {
+			if i, err = f.decode(b, i, f.Value(v)); err != nil {
+				return i, fmt.Errorf("member %q: %w", f.Name, err)
+			}
+		} else {
+			value := b[i:wire.ValueEnd(b, i)]
+			i += len(value)
+			name, ok := wire.Unquote(quoted)
+			switch {
+			case !ok:
+				return i, wire.ErrNotJSON
+			case name == p.member && name != "":
+				if !wire.Quotes(value, p.value) {
+					return i, fmt.Errorf("%s is %s, not %q", name, value, p.value)
+				}
+			case name == "@odata.context":
+			default:
+				if more == nil {
+					more = map[string]json.RawMessage{}
+				}
+				more[name] = bytes.Clone(value)
+			}
+		}
+		if i = wire.Space(b, i); b[i] == ',' {
+			i = wire.Space(b, i+1)
+		}
 	}
 	if more != nil {
 		v.FieldByIndex(p.more).Set(reflect.ValueOf(more))
 	}
-	return nil
+	return i + 1, nil
 }
 
-// decoder reads a value that was checked into a field.
-type decoder func(b []byte, v reflect.Value) error
+// field returns the field of a member, nil if there is none.
+func (p *plan) field(quoted []byte) *field {
+	at, known := p.index[string(quoted[1:len(quoted)-1])]
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		name, _ := wire.Unquote(quoted)
+		at, known = p.index[name]
+	}
+	if !known {
+		return nil
+	}
+	return &p.fields[at]
+}
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
@@ -88,49 +123,57 @@ func decoderOf(t reflect.Type) decoder {
 		return decodeObject
 	}
 	if reflect.PointerTo(t).Implements(unmarshaler) {
-		return decodeAny
+		return leaf(decodeAny).decode
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return decodeString
+		return leaf(decodeString).decode
 	case reflect.Bool:
-		return decodeBool
+		return leaf(decodeBool).decode
+	case reflect.Int, reflect.Int64:
+		return leaf(decodeInteger).decode
+	case reflect.Map:
+		if t.Elem().Kind() == reflect.String {
+			return leaf(decodePlain).decode
+		}
 	case reflect.Pointer:
 		element := decoderOf(t.Elem())
-		return func(b []byte, v reflect.Value) error {
-			if string(b) == "null" {
+		return func(b []byte, i int, v reflect.Value) (int, error) {
+			if b[i] == 'n' {
 				v.SetZero()
-				return nil
+				return i + len("null"), nil
 			}
 			v.Set(reflect.New(t.Elem()))
-			return element(b, v.Elem())
+			return element(b, i, v.Elem())
 		}
 	case reflect.Slice:
-		return listDecoder(decoderOf(t.Elem()))
+		if t.Elem().Kind() != reflect.Uint8 {
+			return listDecoder(decoderOf(t.Elem()))
+		}
 	}
-	return decodeAny
+	return leaf(decodeAny).decode
 }
 
 func listDecoder(element decoder) decoder {
-	return func(b []byte, v reflect.Value) error {
-		if b[0] != '[' || v.Type().Elem().Kind() == reflect.Uint8 {
-			return decodeAny(b, v)
+	return func(b []byte, i int, v reflect.Value) (_ int, err error) {
+		if b[i] != '[' {
+			return leaf(decodeAny).decode(b, i, v)
 		}
-		v.Set(reflect.MakeSlice(v.Type(), 0, 4))
-		for i, n := wire.Space(b, 1), 0; b[i] != ']'; n++ {
-			end := wire.ValueEnd(b, i)
+		v.Set(reflect.MakeSlice(v.Type(), 0, 2))
+		i = wire.Space(b, i+1)
+		for n := 0; b[i] != ']'; n++ {
 			if n == v.Cap() {
 				v.Grow(n)
 			}
 			v.SetLen(n + 1)
-			if err := element(b[i:end], v.Index(n)); err != nil {
-				return err
+			if i, err = element(b, i, v.Index(n)); err != nil {
+				return i, err
 			}
-			if i = wire.Space(b, end); b[i] == ',' {
+			if i = wire.Space(b, i); b[i] == ',' {
 				i = wire.Space(b, i+1)
 			}
 		}
-		return nil
+		return i + 1, nil
 	}
 }
 
@@ -150,6 +193,18 @@ func decodeBool(b []byte, v reflect.Value) error {
 	v.SetBool(b[0] == 't')
 	return nil
 }
+
+func decodeInteger(b []byte, v reflect.Value) error {
+	n, err := strconv.ParseInt(string(b), 10, v.Type().Bits())
+	if err != nil {
+		return decodeAny(b, v)
+	}
+	v.SetInt(n)
+	return nil
+}
+
+// decodePlain leaves a value without numbers to encoding/json.
+func decodePlain(b []byte, v reflect.Value) error { return json.Unmarshal(b, v.Addr().Interface()) }
 
 // decodeAny leaves a value to encoding/json. What has no type keeps the digits of its numbers.
 func decodeAny(b []byte, v reflect.Value) error {

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -45,30 +44,32 @@ func Register[I, Unknown any](member string, types ...Type) {
 	unions[reflect.TypeFor[I]()] = u
 }
 
-// decode reads one value into field. null leaves it nil.
-func (u *union) decode(value []byte, field reflect.Value) error {
-	if string(value) == "null" {
-		return nil
+// decode reads the value that begins at i into field. null leaves it nil.
+func (u *union) decode(b []byte, i int, field reflect.Value) (end int, err error) {
+	if b[i] == 'n' {
+		return i + len("null"), nil
 	}
-	name := ""
-	err := wire.EachMember(value, func(quoted, value []byte) bool {
+	t, known := u.unknown, false
+	err = wire.EachMember(b[i:], func(quoted, value []byte) bool {
 		if !wire.Quotes(quoted, u.member) {
 			return true
 		}
-		_ = json.Unmarshal(value, &name) // anything but a string is unknown
+		if value[0] == '"' { // anything but a string is unknown
+			name, _ := wire.Unquote(value)
+			t, known = u.types[name]
+		}
+		if !known {
+			t = u.unknown
+		}
 		return false
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", field.Type(), err)
-	}
-	t, known := u.types[name]
-	if !known {
-		t = u.unknown
+		return i, fmt.Errorf("%s: %w", field.Type(), err)
 	}
 	x := reflect.New(t)
-	if err := decoderOf(t)(value, x.Elem()); err != nil {
-		return err
+	if end, err = decoderOf(t)(b, i, x.Elem()); err != nil {
+		return end, err
 	}
 	field.Set(x.Elem())
-	return nil
+	return end, nil
 }
