@@ -3,7 +3,9 @@ package repair_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -75,6 +77,18 @@ func newPermissionRig(t *testing.T) *permissionRig {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, r.sender.Close(context.Background())) })
 	return r
+}
+
+// option sets what the index does with its permission fields.
+func (r *permissionRig) option(t *testing.T, value string) {
+	t.Helper()
+	index, err := search.Do(t.Context(), r.key, http.MethodGet, "/indexes/guarded", nil, &search.DoOptions{APIVersion: "2026-10-01"})
+	require.NoError(t, err)
+	var definition models.SearchIndex
+	require.NoError(t, json.NewDecoder(index.Body).Decode(&definition))
+	definition.PermissionFilterOption = value
+	_, err = search.Do(t.Context(), r.key, http.MethodPut, "/indexes/guarded", definition, &search.DoOptions{APIVersion: "2026-10-01"})
+	require.NoError(t, err)
 }
 
 func (r *permissionRig) rows(t *testing.T, client *search.Client) *search.Rows {
@@ -154,6 +168,122 @@ func TestRepairIsOfTheWholeIndexOrThereIsNone(t *testing.T) {
 	assert.Len(t, r.service.Changes("guarded"), written, "nothing was written again")
 }
 
+// client returns a client of a credential and an api-version.
+func (r *permissionRig) client(t *testing.T, credential, version string) (client *search.Client) {
+	t.Helper()
+	opts := &search.ClientOptions{APIVersion: version}
+	opts.Transport, opts.Retry.MaxRetries = r.service, -1
+	var err error
+	switch credential {
+	case "role":
+		client, err = search.NewClient(r.service.URL(), "guarded", identity{}, opts)
+	default:
+		client, err = search.NewClientWithKey(r.service.URL(), "guarded", azcore.NewKeyCredential(credential), opts)
+	}
+	require.NoError(t, err)
+	return client
+}
+
+// wholeOperations speak for the index. Each returns how many of its ten documents it has seen; the last deletes all.
+var wholeOperations = []struct {
+	name string
+	run  func(context.Context, *testing.T, *permissionRig, *search.Client) (int64, error)
+}{
+	{"Scan", func(ctx context.Context, t *testing.T, r *permissionRig, c *search.Client) (n int64, _ error) {
+		for _, err := range r.rows(t, c).Scan(ctx, "", "") {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, nil
+	}},
+	{"Count", func(ctx context.Context, _ *testing.T, _ *permissionRig, c *search.Client) (int64, error) {
+		return c.DocumentCount(ctx, nil)
+	}},
+	{"Run", func(ctx context.Context, t *testing.T, r *permissionRig, c *search.Client) (int64, error) {
+		report, err := r.repairer(t, c).Run(ctx)
+		return 10 - report.Repaired, err
+	}},
+	{"RunKeys", func(ctx context.Context, t *testing.T, r *permissionRig, c *search.Client) (int64, error) {
+		report, err := r.repairer(t, c).RunKeys(ctx, "a", "d", "j")
+		return 10 - report.Repaired, err
+	}},
+	{"Watch", func(ctx context.Context, t *testing.T, r *permissionRig, c *search.Client) (n int64, err error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		n = 10
+		passes := 0
+		_ = r.repairer(t, c).Watch(ctx, time.Millisecond, func(report repair.Report, failed error) {
+			if passes++; passes <= 3 {
+				n, err = n-report.Repaired, failed
+			}
+			if passes == 3 {
+				cancel()
+			}
+		})
+		return n, err
+	}},
+	{"DryRun", func(ctx context.Context, t *testing.T, r *permissionRig, c *search.Client) (int64, error) {
+		receipt, err := repair.DeleteWhere(ctx, r.rows(t, c), r.sender.Raw(), &repair.DeleteOptions{DryRun: true, SameIndex: true})
+		return receipt.Matched, err
+	}},
+	{"DeleteWhere", func(ctx context.Context, t *testing.T, r *permissionRig, c *search.Client) (int64, error) {
+		receipt, err := repair.DeleteWhere(ctx, r.rows(t, c), r.sender.Raw(), &repair.DeleteOptions{AllowDeletes: 10, Pause: -1, SameIndex: true})
+		if left := len(r.service.DocumentKeys("guarded")); left > 0 {
+			assert.Zero(t, receipt.NoneLeftAt, "%d documents are left", left)
+			assert.Error(t, err, "%d documents are left", left)
+		}
+		return receipt.Deleted, err
+	}},
+}
+
+func (r *permissionRig) repairer(t *testing.T, c *search.Client) *repair.Repairer {
+	return &repair.Repairer{Source: r.source(), Index: r.rows(t, c), Sender: r.sender.Raw(), Options: repair.Options{Pause: time.Millisecond, Logger: sendertest.NoLog, MaxShare: 1, SameIndex: true}}
+}
+
+// TestEveryOperationOnTheWholeIndexSeesItOrRefuses: every key, role, header, filter and api-version. What returns no
+// error has seen all ten documents, and wrote none again. An index whose results are trimmed is read by a role alone,
+// and one with permission fields and no option by none: no reply shows that a read is elevated.
+func TestEveryOperationOnTheWholeIndexSeesItOrRefuses(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(sendertest.NoLog) // a query key is warned of
+	defer slog.SetDefault(before)
+	headers := map[string]func(context.Context) context.Context{
+		"no header":     func(ctx context.Context) context.Context { return ctx },
+		"alice's token": func(ctx context.Context) context.Context { return search.WithUserToken(ctx, "alice") },
+		"no user":       func(ctx context.Context) context.Context { return search.WithUserToken(ctx, "nobody") },
+		"elevated":      search.WithElevatedRead,
+	}
+	for filter, trimmed := range map[string]bool{models.PermissionFilterEnabled: true, models.PermissionFilterDisabled: false, "": true} {
+		for _, version := range []string{"2024-07-01", "2025-11-01-preview", "2026-04-01", "2026-10-01"} {
+			for credential, sees := range map[string]bool{searchtest.AdminKey: !trimmed, searchtest.QueryKey: false, "role": filter != ""} {
+				for header, with := range headers {
+					t.Run(fmt.Sprintf("filter %q, %s, %s, %s", filter, version, credential, header), func(t *testing.T) {
+						r := newPermissionRig(t)
+						r.option(t, filter)
+						written := len(r.service.Changes("guarded"))
+						client := r.client(t, credential, version)
+						for _, o := range wholeOperations {
+							n, err := o.run(with(t.Context()), t, r, client)
+							switch {
+							case sees || o.name == "Count" && err == nil: // of the service, which does not trim it
+								require.NoError(t, err, o.name)
+								assert.EqualValues(t, 10, n, o.name)
+							case credential != searchtest.QueryKey || o.name != "Scan": // with a warning
+								require.ErrorIs(t, err, search.ErrPartialView, o.name)
+							}
+							if o.name != "DeleteWhere" || !sees {
+								assert.Len(t, r.service.Changes("guarded"), written, "%s has written", o.name)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
 // between calls meanwhile before the first query goes out.
 type between struct {
 	next      policy.Transporter
@@ -184,18 +314,9 @@ func TestPermissionFiltersThatComeMeanwhileLeaveNoFalseReceipt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newPermissionRig(t)
-			option := func(value string) {
-				index, err := search.Do(t.Context(), r.key, http.MethodGet, "/indexes/guarded", nil, &search.DoOptions{APIVersion: "2026-10-01"})
-				require.NoError(t, err)
-				var definition models.SearchIndex
-				require.NoError(t, json.NewDecoder(index.Body).Decode(&definition))
-				definition.PermissionFilterOption = value
-				_, err = search.Do(t.Context(), r.key, http.MethodPut, "/indexes/guarded", definition, &search.DoOptions{APIVersion: "2026-10-01"})
-				require.NoError(t, err)
-			}
-			option(models.PermissionFilterDisabled)
+			r.option(t, models.PermissionFilterDisabled)
 			opts := &search.ClientOptions{}
-			opts.Transport = &between{next: r.service, meanwhile: func() { option(models.PermissionFilterEnabled) }}
+			opts.Transport = &between{next: r.service, meanwhile: func() { r.option(t, models.PermissionFilterEnabled) }}
 			client, err := search.NewClientWithKey(r.service.URL(), "guarded", azcore.NewKeyCredential(searchtest.AdminKey), opts)
 			require.NoError(t, err)
 			require.ErrorIs(t, remove(t.Context(), r, client), search.ErrPartialView)
