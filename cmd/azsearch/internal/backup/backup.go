@@ -33,6 +33,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"os"
 	"path"
@@ -74,6 +75,7 @@ type Backup struct {
 	indexes []*source
 	journal *journal
 	release func() error // of the lock
+	seed    maphash.Seed // of File.text
 
 	Read  atomic.Int64 // documents, in both passes
 	Total atomic.Int64 // that will be read, by the count of the service
@@ -89,7 +91,7 @@ type source struct {
 
 // Begin reads the definitions, says what cannot come along, and makes or opens the directory. Run does the rest.
 func Begin(ctx context.Context, o Options) (_ *Backup, err error) {
-	b := &Backup{Options: o}
+	b := &Backup{Options: o, seed: maphash.MakeSeed()}
 	if b.RangeSize == 0 {
 		b.RangeSize = keyrange.Size
 	}
@@ -281,7 +283,7 @@ func interrupted(ctx context.Context, err error, again string) error {
 
 // unchanged compares the definitions with those that the backup has.
 func (b *Backup) unchanged(ctx context.Context) error {
-	set, err := definitions.Read(ctx, b.Service)
+	set, err := definitions.Read(ctx, b.Service, definitions.Indexes)
 	if err != nil {
 		return err
 	}
@@ -303,11 +305,11 @@ func (b *Backup) pass(ctx context.Context, s *source, pass int) (changed int, er
 	}
 	var differed atomic.Int64
 	err = keyrange.Each(ctx, b.InFlight, b.journal.before(s.name, pass), func(ctx context.Context, e File) error {
-		sum, err := b.sum(ctx, s, e.Range)
+		same, err := b.same(ctx, s, e)
 		if err != nil {
 			return err
 		}
-		if known, err := e.sum(); err == nil && known == sum {
+		if same {
 			e.Pass = pass
 			return b.journal.note(e)
 		}
@@ -330,20 +332,33 @@ func (b *Backup) gaps(ctx context.Context, s *source) iter.Seq2[keyrange.Range, 
 	}
 }
 
-// sum reads a range for its digest alone.
-func (b *Backup) sum(ctx context.Context, s *source, r keyrange.Range) (sum digest.Sum, err error) {
-	for document, err := range s.Documents(ctx, r) {
+// same reads a range, and reports whether it has the documents of an entry: by their text if this process has written
+// them, which takes a tenth of the time of a digest.
+func (b *Backup) same(ctx context.Context, s *source, e File) (bool, error) {
+	var text maphash.Hash
+	text.SetSeed(b.seed)
+	var sum digest.Sum
+	for document, err := range s.Documents(ctx, e.Range) {
 		if err != nil {
-			return sum, connect.Failed(err)
+			return false, connect.Failed(err)
 		}
-		one, err := digest.Of(document)
-		if err != nil {
-			return sum, err
+		if _, err := text.Write(document); err != nil {
+			return false, err
 		}
-		sum.Add(one)
+		if e.text == 0 {
+			one, err := digest.Of(document)
+			if err != nil {
+				return false, err
+			}
+			sum.Add(one)
+		}
 		b.Read.Add(1)
 	}
-	return sum, nil
+	if e.text != 0 {
+		return e.text == text.Sum64(), nil
+	}
+	known, err := e.sum()
+	return err == nil && known == sum, nil
 }
 
 // export writes the documents of a range into a file, and notes it.
@@ -357,6 +372,8 @@ func (b *Backup) export(ctx context.Context, s *source, r keyrange.Range, pass i
 	if s.Unscannable != "" {
 		unique = map[string]bool{}
 	}
+	var text maphash.Hash
+	text.SetSeed(b.seed)
 	var sum digest.Sum
 	var read error                                                                  // of the service
 	err = disk.Replace(folder, e.Name+".tmp", e.Name, func(w *bufio.Writer) error { // B3, B4
@@ -382,6 +399,9 @@ func (b *Backup) export(ctx context.Context, s *source, r keyrange.Range, pass i
 				return err
 			}
 			sum.Add(one)
+			if _, err := text.Write(document); err != nil {
+				return err
+			}
 			e.Bytes += int64(len(document)) + 1
 			if err := out.write(document); err != nil {
 				return err
@@ -394,6 +414,9 @@ func (b *Backup) export(ctx context.Context, s *source, r keyrange.Range, pass i
 		return read
 	}
 	e.Documents, e.Digest = sum.Documents, sum.String()
+	if unique == nil { // paging has no order
+		e.text = text.Sum64()
+	}
 	if err == nil {
 		err = b.journal.note(e) // B5
 	}

@@ -34,8 +34,10 @@ type service struct {
 	before func(*http.Request)
 }
 
-func newService(t *testing.T) *service {
-	s := &service{Server: searchtest.NewServer(nil), t: t}
+func newService(t *testing.T) *service { return newServiceWith(t, nil) }
+
+func newServiceWith(t *testing.T, o *searchtest.Options) *service {
+	s := &service{Server: searchtest.NewServer(o), t: t}
 	t.Cleanup(func() { assert.NoError(t, s.Server.Close()) })
 	cred := azcore.NewKeyCredential(searchtest.AdminKey)
 	opts := &search.ClientOptions{}

@@ -68,6 +68,8 @@ type File struct {
 	Documents      int64  `json:"documents"`
 	Bytes          int64  `json:"bytes"` // not compressed
 	Digest         string `json:"digest"`
+
+	text uint64 // hash of the documents as they came, 0 in a process that has not written the file
 }
 
 func (f *File) sum() (digest.Sum, error) { return digest.Parse(f.Documents, f.Digest) }

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/internal/disk"
@@ -49,28 +50,38 @@ type Set []Definition
 
 // Read reads all definitions of the kinds from a service: of all kinds if none is named.
 func Read(ctx context.Context, service *connect.Service, kinds ...*Kind) (Set, error) {
-	var s Set
-	taken := map[string]int{}
-	for _, k := range Kinds {
-		if len(kinds) > 0 && !slices.Contains(kinds, k) {
-			continue
-		}
-		first := len(s)
-		for content, err := range k.list(ctx, service) {
-			if err != nil {
-				return nil, connect.Failed(err)
-			}
-			d, err := parse(k, content)
-			if err != nil {
-				return nil, err
-			}
-			s = append(s, d)
-		}
-		slices.SortFunc(s[first:], func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
-		for i := range s[first:] {
-			s[first+i].hide(taken)
+	if len(kinds) == 0 {
+		kinds = Kinds
+	}
+	found, errs := make([]Set, len(Kinds)), make([]error, len(Kinds))
+	var reading sync.WaitGroup
+	for i, k := range Kinds {
+		if slices.Contains(kinds, k) {
+			reading.Go(func() { found[i], errs[i] = k.read(ctx, service) })
 		}
 	}
+	reading.Wait()
+	all := slices.Concat(found...)
+	taken := map[string]int{}
+	for i := range all {
+		all[i].hide(taken)
+	}
+	return all, cmp.Or(errs...)
+}
+
+// read reads the definitions of a kind, in the order of their names.
+func (k *Kind) read(ctx context.Context, service *connect.Service) (s Set, err error) {
+	for content, err := range k.list(ctx, service) {
+		if err != nil {
+			return nil, connect.Failed(err)
+		}
+		d, err := parse(k, content)
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, d)
+	}
+	slices.SortFunc(s, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
 	return s, nil
 }
 

@@ -166,10 +166,10 @@ func Gaps(ranges []Range) (gaps []Range) {
 
 // Size is how many documents a range has by default: five pages of Scan, which begin with the last document of the page
 // before. With one more the last page would be full, and another one asked for.
-const Size = 5 * 999
+const Size = 5*999 - 1
 
 // splitAhead is how many ranges Split looks for at once. The service skips that many times their size, at most 100 000.
-const splitAhead = 8
+const splitAhead = 16
 
 // Split divides a range into ranges of about size documents, each found by one query as the caller takes it, or soon
 // before. What is added and deleted meanwhile changes how many documents they have, and not that each key is in one of
@@ -229,7 +229,7 @@ func (x *Index) at(ctx context.Context, r Range, skip int) (string, error) {
 func Each[T any](ctx context.Context, workers int, ranges iter.Seq2[T, error], do func(context.Context, T) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	work := make(chan T) // without room: a range is found when somebody takes it
+	work := make(chan T, workers) // with room for those that are found while all workers are busy
 	var working sync.WaitGroup
 	for range workers {
 		working.Go(func() {

@@ -91,6 +91,19 @@ func Until(ctx context.Context, looks int, a, b Side, key string) (*Result, erro
 	}
 }
 
+// Sum reads one side for its digest alone.
+func Sum(ctx context.Context, side Side) (sum digest.Sum, err error) {
+	var mu sync.Mutex
+	err = side.Each(ctx, func(document json.RawMessage) error {
+		one, err := digest.Of(document)
+		mu.Lock()
+		defer mu.Unlock()
+		sum.Add(one)
+		return err
+	})
+	return sum, err
+}
+
 func partSums(ctx context.Context, side Side, of models.KeyField[json.RawMessage]) (*[parts]digest.Sum, error) {
 	var mu sync.Mutex
 	sums := &[parts]digest.Sum{}

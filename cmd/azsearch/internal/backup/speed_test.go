@@ -1,0 +1,55 @@
+package backup
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// TestRequestsInFlightDivideTheTime counts the latencies that backup and restore take, and processor time not at all.
+func TestRequestsInFlightDivideTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const latency, documents = 50 * time.Millisecond, 19_900
+		s, to, dir := newServiceWith(t, &searchtest.Options{Latency: latency}), &said{}, ""
+		s.fill("hotels", keyed, 0)
+		for i := 0; i < documents; i += 995 {
+			s.upload("hotels", i, i+995, "Hotel")
+		}
+		latencies := func(do func()) int {
+			began := time.Now()
+			do()
+			return int(time.Since(began) / latency)
+		}
+		assert.Equal(t, 21, latencies(func() {
+			client, err := s.Client("hotels")
+			require.NoError(t, err)
+			for _, err := range search.Scan[json.RawMessage](t.Context(), client, &search.ScanOptions{KeyField: "id"}) {
+				require.NoError(t, err)
+			}
+		}), "the definition, and pages one after the other")
+		for passes, most := range []int{1: 15, 2: 26} { // ten pages in each, and what comes before and behind them
+			if passes == 0 {
+				continue
+			}
+			assert.LessOrEqual(t, latencies(func() {
+				o := s.options(t.TempDir(), to)
+				o.Passes, o.RangeSize, o.InFlight = passes, 0, 2
+				run(t, o)
+				dir = o.Dir
+			}), most, "passes: %d", passes)
+		}
+		require.NoError(t, s.DeleteIndex(t.Context(), "hotels", nil))
+		assert.LessOrEqual(t, latencies(func() {
+			o := s.restoring(dir, to)
+			o.InFlight = 2
+			require.NoError(t, restore(t, o))
+		}), 26, "ten batches, and ten pages to compare")
+	})
+}
