@@ -1,6 +1,6 @@
 // Package backup measures azsearch backup and restore against reading and writing the same index page by page, one
-// after the other, with a service that takes 50 ms for each request. The service is in this process, so both share the
-// processor with it.
+// after the other, with a service that takes 50 ms for each request. The service is a process of its own, which has its
+// replies ready; the table says what share of the processors each has, and how many requests were under way.
 //
 //	go run . backup -docs 1000000
 package backup
@@ -10,10 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http/httptest"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 
+	"github.com/go-azsearch/azsearch/bench/internal/child"
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 	"github.com/go-azsearch/azsearch/search"
@@ -32,23 +35,30 @@ var Command = cli.Command{
 	Name:  "backup",
 	About: "azsearch backup and restore, compared with page by page",
 	Run:   run,
+	Tasks: map[string]cli.Task{"service": serve},
 }
 
 const target = 8 // times as fast as page by page
+
+const readPages, writePages = "read page by page", "write page by page"
 
 type bench struct {
 	folder, program     string
 	documents, inFlight int
 	latency             time.Duration
 
-	rows    []string // in their order
-	seconds map[string][]float64
-	cpu     map[string][]float64
-	rss     map[string]int64
+	names []string // of rows, in their order
+	rows  map[string]*row
+}
+
+// row is the runs of one contestant. The processor time is in processors.
+type row struct {
+	seconds, underWay, own, service, others []float64
+	memory                                  int64
 }
 
 func run(ctx context.Context, args []string, s cli.Streams) error {
-	b := &bench{seconds: map[string][]float64{}, cpu: map[string][]float64{}, rss: map[string]int64{}}
+	b := &bench{rows: map[string]*row{}}
 	var rounds int
 	set := cli.Flags("backup", s)
 	set.IntVar(&b.documents, "docs", 200_000, "`documents` in the index, of 650 bytes")
@@ -72,117 +82,198 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 			return err
 		}
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\tseconds\tof them CPU\tdocuments/s\ttimes as fast\ttarget\tmemory MB\t")
-	for _, name := range b.rows {
-		seconds := measure.Median(b.seconds[name])
-		fmt.Fprintf(table, "%s\t%.1f\t", name, seconds)
-		anchor := "read page by page"
-		if strings.HasPrefix(name, "restore") {
-			anchor = "write page by page"
+	return b.table(s.Out)
+}
+
+func (b *bench) table(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "\tseconds\tdocuments/s\ttimes as fast\ttarget\trequests under way\tprocessors of %d: own\tservice\tothers\tmemory MB\t\n", runtime.NumCPU())
+	for _, name := range b.names {
+		r := b.rows[name]
+		seconds := measure.Median(r.seconds)
+		anchor, goal := readPages, ""
+		if strings.HasPrefix(name, "restore") || name == writePages {
+			anchor = writePages
 		}
-		if strings.HasSuffix(name, "page") {
-			fmt.Fprintf(table, "\t%.0f\t1.0\t\t\t\n", float64(b.documents)/seconds)
-			continue
+		times := measure.Median(b.rows[anchor].seconds) / seconds
+		if name != anchor {
+			goal = strconv.Itoa(target) + map[bool]string{true: " missed"}[times < target]
 		}
-		times := measure.Median(b.seconds[anchor]) / seconds
-		mark := map[bool]string{true: " missed"}[times < target]
-		fmt.Fprintf(table, "%.1f\t%.0f\t%.1f\t%d%s\t%s\t\n", measure.Median(b.cpu[name]), float64(b.documents)/seconds, times, target, mark, measure.Megabytes(b.rss[name]))
+		fmt.Fprintf(table, "%s\t%.1f\t%.0f\t%.1f\t%s\t%.1f\t%.2f\t%.2f\t%.2f\t%s\t\n", name, seconds, float64(b.documents)/seconds, times, goal,
+			measure.Median(r.underWay), measure.Median(r.own), measure.Median(r.service), measure.Median(r.others), measure.Megabytes(r.memory))
 	}
 	return table.Flush()
 }
 
-func (b *bench) took(row string, d time.Duration) {
-	if b.seconds[row] == nil {
-		b.rows = append(b.rows, row)
+// service is an index in another process.
+type service struct {
+	address string
+	process *child.Process
+}
+
+func (s *service) counts(ctx context.Context) (c counts, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+countsPath, nil)
+	if err != nil {
+		return c, err
 	}
-	b.seconds[row] = append(b.seconds[row], d.Seconds())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return c, err
+	}
+	defer resp.Body.Close()
+	return c, json.NewDecoder(resp.Body).Decode(&c)
+}
+
+// watch notes what a service, its client and all others use while do works. do returns the processor time of the
+// client.
+func (b *bench) watch(ctx context.Context, name string, s *service, do func() (float64, error)) error {
+	r := b.rows[name]
+	if r == nil {
+		r = &row{}
+		b.rows[name], b.names = r, append(b.names, name)
+	}
+	before, err := s.counts(ctx)
+	if err != nil {
+		return err
+	}
+	usedBefore, err := measure.ProcessCPU(s.process.PID())
+	if err != nil {
+		return err
+	}
+	machine, began := measure.MachineCPU(), time.Now()
+	own, err := do()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	seconds, all := time.Since(began).Seconds(), measure.MachineCPU()-machine
+	used, err := measure.ProcessCPU(s.process.PID())
+	if err != nil {
+		return err
+	}
+	after, err := s.counts(ctx)
+	if err != nil {
+		return err
+	}
+	used -= usedBefore
+	r.seconds = append(r.seconds, seconds)
+	r.underWay = append(r.underWay, (after.Seconds-before.Seconds)/seconds)
+	r.own, r.service, r.others = append(r.own, own/seconds), append(r.service, used/seconds), append(r.others, max(0, all-own-used)/seconds)
+	return nil
 }
 
 // round gives each a turn.
 func (b *bench) round(ctx context.Context) error {
-	full := httptest.NewServer(newIndex(b.documents, b.latency, true))
-	defer full.Close()
-	client, err := search.NewClientWithKey(full.URL, "hotels", azcore.NewKeyCredential("key"), nil)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	page := make([]json.RawMessage, 0, 1000)
-	var writing time.Duration
-	empty := newIndex(b.documents, b.latency, false)
-	target := httptest.NewServer(empty)
-	defer target.Close()
-	writer, err := search.NewClientWithKey(target.URL, "hotels", azcore.NewKeyCredential("key"), nil)
-	if err != nil {
-		return err
-	}
-	write := func() error {
-		began := time.Now()
-		_, err := search.UploadDocuments(ctx, writer, page, nil)
-		writing += time.Since(began)
-		page = page[:0]
-		return err
-	}
-	for document, err := range search.Scan[json.RawMessage](ctx, client, &search.ScanOptions{KeyField: "id"}) {
-		if err != nil {
+	says := fmt.Sprintf("\t%d documents\t", b.documents)
+	var dir string
+	if err := b.with(ctx, true, func(full *service) error {
+		if err := b.here(ctx, readPages, full, b.read); err != nil {
 			return err
 		}
-		if page = append(page, document); len(page) == cap(page) {
-			if err := write(); err != nil {
+		for _, passes := range []string{"1", "2"} {
+			dir = filepath.Join(b.folder, passes)
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+			if err := b.azsearch(ctx, "backup, passes: "+passes, full, says, "backup", "-passes", passes, dir); err != nil {
 				return err
 			}
 		}
-	}
-	if len(page) > 0 {
-		if err := write(); err != nil {
-			return err
-		}
-	}
-	if n := empty.has.Load(); n != int64(b.documents) {
-		return fmt.Errorf("page by page returned %d documents, want %d", n, b.documents)
-	}
-	b.took("read page by page", time.Since(began)-writing)
-	says := fmt.Sprintf("\t%d documents\t", b.documents)
-	var dir string
-	for _, passes := range []string{"1", "2"} {
-		dir = filepath.Join(b.folder, passes)
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-		if err := b.azsearch(ctx, "backup, passes: "+passes, full.URL, says, "backup", "-quiet", "-in-flight", strconv.Itoa(b.inFlight), "-passes", passes, dir); err != nil {
-			return err
-		}
-	}
-	b.took("write page by page", writing)
-	back := newIndex(b.documents, b.latency, false)
-	restored := httptest.NewServer(back)
-	defer restored.Close()
-	if err := b.azsearch(ctx, "restore, and compare", restored.URL, "the same as in the backup", "restore", "-quiet", "-in-flight", strconv.Itoa(b.inFlight), dir); err != nil {
+		return nil
+	}); err != nil {
 		return err
 	}
-	if n := back.has.Load(); n != int64(b.documents) {
-		return fmt.Errorf("restore wrote %d documents, want %d", n, b.documents)
+	if err := b.with(ctx, false, func(empty *service) error { return b.here(ctx, writePages, empty, b.write) }); err != nil {
+		return err
+	}
+	return b.with(ctx, false, func(empty *service) error {
+		return b.azsearch(ctx, "restore, and compare", empty, "the same as in the backup", "restore", dir)
+	})
+}
+
+// with starts a service, which must have all documents when do has returned.
+func (b *bench) with(ctx context.Context, full bool, do func(*service) error) (err error) {
+	command, err := child.Task(ctx, "backup", "service", serviceTask{b.documents, b.latency, full})
+	if err != nil {
+		return err
+	}
+	s := &service{}
+	if s.process, s.address, err = child.StartServer(command); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.process.Stop()) }()
+	if err := do(s); err != nil {
+		return err
+	}
+	c, err := s.counts(ctx)
+	if err == nil && c.Has != int64(b.documents) {
+		err = fmt.Errorf("the service has %d documents, want %d", c.Has, b.documents)
+	}
+	return err
+}
+
+// here watches a contestant in this process.
+func (b *bench) here(ctx context.Context, name string, s *service, do func(context.Context, *search.Client) error) error {
+	client, err := search.NewClientWithKey(s.address, "hotels", azcore.NewKeyCredential("key"), nil)
+	if err != nil {
+		return err
+	}
+	return b.watch(ctx, name, s, func() (float64, error) {
+		before, err := measure.ProcessCPU(os.Getpid())
+		if err != nil {
+			return 0, err
+		}
+		if err := do(ctx, client); err != nil {
+			return 0, err
+		}
+		after, err := measure.ProcessCPU(os.Getpid())
+		return after - before, err
+	})
+}
+
+func (b *bench) read(ctx context.Context, client *search.Client) error {
+	n := 0
+	for _, err := range search.Scan[json.RawMessage](ctx, client, &search.ScanOptions{KeyField: "id"}) {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	if n != b.documents {
+		return fmt.Errorf("it returned %d documents, want %d", n, b.documents)
+	}
+	return nil
+}
+
+func (b *bench) write(ctx context.Context, client *search.Client) error {
+	page := make([]json.RawMessage, 0, most)
+	for i := range b.documents {
+		if page = append(page, fmt.Appendf(nil, `{"id":"%0*d",%s`, keyDigits, i, rest)); len(page) < most && i < b.documents-1 {
+			continue
+		}
+		if _, err := search.UploadDocuments(ctx, client, page, nil); err != nil {
+			return err
+		}
+		page = page[:0]
 	}
 	return nil
 }
 
 // azsearch runs a command, which must print something.
-func (b *bench) azsearch(ctx context.Context, row, endpoint, says string, args ...string) error {
-	cmd := exec.CommandContext(ctx, b.program, args...)
-	cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+endpoint, "AZURE_SEARCH_API_KEY=key")
-	began := time.Now()
-	out, err := cmd.CombinedOutput()
-	b.took(row, time.Since(began))
-	if err == nil && !strings.Contains(string(out), says) {
-		err = errors.New("documents are missing")
-	}
-	if err != nil {
-		return fmt.Errorf("azsearch %s: %w: %s", args[0], err, out)
-	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		b.rss[row] = max(b.rss[row], usage.Maxrss<<10)
-		b.cpu[row] = append(b.cpu[row], cmd.ProcessState.UserTime().Seconds()+cmd.ProcessState.SystemTime().Seconds())
-	}
-	return nil
+func (b *bench) azsearch(ctx context.Context, name string, s *service, says string, args ...string) error {
+	return b.watch(ctx, name, s, func() (float64, error) {
+		args = append([]string{args[0], "-quiet", "-in-flight", strconv.Itoa(b.inFlight)}, args[1:]...)
+		cmd := exec.CommandContext(ctx, b.program, args...)
+		cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+s.address, "AZURE_SEARCH_API_KEY=key")
+		out, err := cmd.CombinedOutput()
+		if err == nil && !strings.Contains(string(out), says) {
+			err = errors.New("documents are missing")
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%w: %s", err, out)
+		}
+		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			b.rows[name].memory = max(b.rows[name].memory, usage.Maxrss<<10)
+		}
+		return cmd.ProcessState.UserTime().Seconds() + cmd.ProcessState.SystemTime().Seconds(), nil
+	})
 }

@@ -1,33 +1,82 @@
 package backup
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/child"
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bench/internal/slow"
 )
 
 const definition = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"name","type":"Edm.String"},{"name":"description","type":"Edm.String"}]}`
 
-// index is a service with one index, of documents with the keys 00000000, 00000001 and so on, which it makes when they
-// are asked for. Those that are uploaded are counted.
-type index struct {
-	documents int
-	latency   time.Duration
-	has       atomic.Int64
-	uploaded  []atomic.Bool // by number
+// serviceTask says what the service of a process is like.
+type serviceTask struct {
+	Documents int
+	Latency   time.Duration
+	Full      bool // the documents are there from the beginning
 }
 
-func newIndex(documents int, latency time.Duration, full bool) *index {
-	x := &index{documents: documents, latency: latency, uploaded: make([]atomic.Bool, documents)}
-	if full {
-		x.has.Store(int64(documents))
+// serve is the service as a process of its own, so that its share of the processor can be told from that of azsearch.
+func serve(ctx context.Context, text []byte, s cli.Streams) error {
+	var t serviceTask
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
+	}
+	return child.Serve(ctx, s, newIndex(t))
+}
+
+// index is a service with one index, of documents with the keys 00000000, 00000001 and so on. A page of them was made
+// before it is asked for, but for the keys. Those that are uploaded are counted.
+type index struct {
+	serviceTask
+	has      atomic.Int64
+	uploaded []atomic.Bool // by number
+	pages    sync.Pool     // of *[]byte, with most documents
+
+	requests    atomic.Int64
+	nanoseconds atomic.Int64 // that requests took, all together
+}
+
+// counts are what an index has seen.
+type counts struct {
+	Has      int64
+	Requests int64
+	Seconds  float64 // that requests took, all together
+}
+
+const (
+	countsPath = "/counts"
+	most       = 1000 // documents in a page
+	beforeKey  = `{"@search.score":1,"id":"`
+	keyDigits  = 8
+)
+
+var (
+	rest     = `"name":"Hotel","description":"` + strings.Repeat("close to the river and quiet at night ", 16) + `"}`
+	document = beforeKey + strings.Repeat("0", keyDigits) + `",` + rest
+	envelope = []byte(`{"value":[`)
+)
+
+func newIndex(t serviceTask) *index {
+	x := &index{serviceTask: t, uploaded: make([]atomic.Bool, t.Documents)}
+	if t.Full {
+		x.has.Store(int64(t.Documents))
+	}
+	x.pages.New = func() any {
+		page := append(envelope[:len(envelope):len(envelope)], strings.Repeat(document+",", most)...)
+		return &page
 	}
 	return x
 }
@@ -35,10 +84,19 @@ func newIndex(documents int, latency time.Duration, full bool) *index {
 var condition = regexp.MustCompile(`id (g[te]|le) '([^']*)'`)
 
 func (x *index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if slow.Wait(r.Context(), x.latency) != nil {
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == countsPath {
+		_ = json.NewEncoder(w).Encode(counts{x.has.Load(), x.requests.Load(), time.Duration(x.nanoseconds.Load()).Seconds()})
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
+	began := time.Now()
+	defer func() {
+		x.requests.Add(1)
+		x.nanoseconds.Add(int64(time.Since(began)))
+	}()
+	if slow.Wait(r.Context(), x.Latency) != nil {
+		return
+	}
 	switch path := r.URL.Path; {
 	case path == "/indexes":
 		fmt.Fprintf(w, `{"value":[%s]}`, definition)
@@ -77,49 +135,62 @@ func (x *index) search(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	first += query.Skip
-	behind = min(behind, first+query.Top)
-	b := append(make([]byte, 0, 700*max(1, behind-first)), `{"value":[`...)
-	for i := first; i < behind; i++ {
-		if i > first {
-			b = append(b, ',')
-		}
-		b = append(b, `{"@search.score":1,"id":"`...)
-		at := len(b)
-		b = strconv.AppendInt(b, int64(100_000_000+i), 10)
-		copy(b[at:], b[at+1:])
-		b[len(b)-1] = '"'
-		if query.Select != "id" {
-			b = append(append(append(b, `,"name":"Hotel","description":"`...), description...), '"')
-		}
-		b = append(b, '}')
+	n := max(0, min(behind-first, query.Top, most))
+	if query.Select == "id" && n == 1 {
+		fmt.Fprintf(w, `{"value":[%s%0*d"}]}`, beforeKey, keyDigits, first)
+		return
 	}
-	b = append(b, `]}`...)
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	_, _ = w.Write(b)
+	page := x.pages.Get().(*[]byte)
+	defer x.pages.Put(page)
+	for i := range n {
+		key := (*page)[len(envelope)+i*(len(document)+1)+len(beforeKey):][:keyDigits]
+		for number, at := first+i, keyDigits-1; at >= 0; number, at = number/10, at-1 {
+			key[at] = '0' + byte(number%10)
+		}
+	}
+	size := len(envelope) + max(0, n*(len(document)+1)-1) // without the last comma
+	w.Header().Set("Content-Length", strconv.Itoa(size+len("]}")))
+	_, _ = w.Write((*page)[:size])
+	_, _ = io.WriteString(w, "]}")
 }
 
+// bodies has the memory of requests and of replies to them.
+var bodies = sync.Pool{New: func() any { return new([2]bytes.Buffer) }}
+
 func (x *index) upload(w http.ResponseWriter, r *http.Request) {
-	keys, err := slow.Keys(r.Body)
-	if err != nil {
+	memory := bodies.Get().(*[2]bytes.Buffer)
+	defer bodies.Put(memory)
+	body, reply := &memory[0], &memory[1]
+	body.Reset()
+	reply.Reset()
+	body.Grow(int(max(0, r.ContentLength)) + bytes.MinRead)
+	if _, err := body.ReadFrom(r.Body); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	b := []byte(`{"value":[`)
-	for i, key := range keys {
-		number, err := strconv.Atoi(key)
-		if err != nil || number >= x.documents {
-			http.Error(w, "unknown key "+key, http.StatusBadRequest)
+	reply.Write(envelope)
+	for text := body.Bytes(); ; {
+		_, after, ok := bytes.Cut(text, []byte(`"id":"`))
+		if !ok {
+			break
+		}
+		number, err := strconv.Atoi(string(after[:min(keyDigits, len(after))]))
+		if err != nil || number >= x.Documents {
+			http.Error(w, "unknown key", http.StatusBadRequest)
 			return
 		}
-		if x.uploaded[number].CompareAndSwap(false, true) {
+		if !x.uploaded[number].Swap(true) {
 			x.has.Add(1)
 		}
-		if i > 0 {
-			b = append(b, ',')
+		if reply.Len() > len(envelope) {
+			reply.WriteByte(',')
 		}
-		b = append(append(append(b, `{"key":"`...), key...), `","status":true,"errorMessage":null,"statusCode":201}`...)
+		reply.WriteString(`{"key":"`)
+		reply.Write(after[:keyDigits])
+		reply.WriteString(`","status":true,"errorMessage":null,"statusCode":201}`)
+		text = after[keyDigits:]
 	}
-	_, _ = w.Write(append(b, `]}`...))
+	reply.WriteString(`]}`)
+	w.Header().Set("Content-Length", strconv.Itoa(reply.Len()))
+	_, _ = w.Write(reply.Bytes())
 }
-
-var description = strings.Repeat("close to the river and quiet at night ", 16)

@@ -10,13 +10,9 @@ package sink
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"time"
 
+	"github.com/go-azsearch/azsearch/bench/internal/child"
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 	"github.com/go-azsearch/azsearch/bench/sink/server"
@@ -55,30 +51,5 @@ func run(ctx context.Context, args []string, std cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(std.Out, "http://%s\n", socket.Addr()); err != nil {
-		return errors.Join(err, socket.Close())
-	}
-	up := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
-	served := make(chan error, 1) // one result, whether or not anybody waits
-	go func() { served <- up.Serve(socket) }()
-	ended := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, std.In)
-		close(ended)
-	}()
-	select {
-	case err := <-served:
-		return err
-	case <-ended:
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if up.Shutdown(ctx) != nil {
-			return up.Close()
-		}
-		return nil
-	}
+	return child.Serve(ctx, std, s)
 }

@@ -86,5 +86,8 @@ func Start(command *exec.Cmd) (*Process, error) {
 	return &Process{Stdout: stdout, stdin: stdin, command: command}, nil
 }
 
+// PID is the number of the process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
 // Stop ends the standard input of the program and waits until it has ended.
 func (p *Process) Stop() error { return errors.Join(p.stdin.Close(), p.command.Wait()) }

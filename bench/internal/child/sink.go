@@ -1,14 +1,12 @@
 package child
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bench/sink/server"
@@ -27,17 +25,11 @@ func StartSink(ctx context.Context, flags ...string) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	process, err := Start(command)
+	process, address, err := StartServer(command)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sink{process: process}
-	line, err := bufio.NewReader(process.Stdout).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the sink did not start: %w", err), s.Stop())
-	}
-	s.Address = strings.TrimSpace(line)
-	return s, nil
+	return &Sink{Address: address, process: process}, nil
 }
 
 // Counts asks the sink what it has counted.

@@ -16,6 +16,19 @@ func ProcessCPU(pid int) (float64, error) {
 	return float64(t.own) / 100, err
 }
 
+// MachineCPU returns how many seconds of processor time all processes of the machine have used, 0 if that is not known.
+func MachineCPU() float64 {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	var user, nice, system, idle, wait, interrupts, soft, stolen int64 // in hundredths
+	if _, err := fmt.Fscanf(bytes.NewReader(stat), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &interrupts, &soft, &stolen); err != nil {
+		return 0
+	}
+	return float64(user+nice+system+interrupts+soft+stolen) / 100
+}
+
 // FamilyCPU returns how many seconds of processor time a process and its children have used, those
 // that have ended too, in steps of a hundredth. It needs a /proc.
 func FamilyCPU(pid int) (float64, error) {

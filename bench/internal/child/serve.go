@@ -1,0 +1,59 @@
+package child
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bench/internal/cli"
+)
+
+// Serve serves on a free port, whose address is the first line it prints, until the standard input ends.
+func Serve(ctx context.Context, std cli.Streams, handler http.Handler) error {
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(std.Out, "http://%s\n", socket.Addr()); err != nil {
+		return errors.Join(err, socket.Close())
+	}
+	up := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1) // one result, whether or not anybody waits
+	go func() { served <- up.Serve(socket) }()
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, std.In)
+		close(ended)
+	}()
+	select {
+	case err := <-served:
+		return err
+	case <-ended:
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if up.Shutdown(ctx) != nil {
+			return up.Close()
+		}
+		return nil
+	}
+}
+
+// StartServer starts a command that calls Serve, and returns its address. The caller stops the process.
+func StartServer(command *exec.Cmd) (*Process, string, error) {
+	process, err := Start(command)
+	if err != nil {
+		return nil, "", err
+	}
+	line, err := bufio.NewReader(process.Stdout).ReadString('\n')
+	if err != nil {
+		return nil, "", errors.Join(fmt.Errorf("the server did not start: %w", err), process.Stop())
+	}
+	return process, strings.TrimSpace(line), nil
+}
