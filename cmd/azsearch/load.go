@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +122,10 @@ func (l *loading) run(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, q.Close()) }()
 		o.Queue = q
+	}
+	// What it has in memory are buffers: to look through them twice as often costs little, and saves a quarter.
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(50))
 	}
 	report, err := load.Run(ctx, o)
 	if closeErr := o.Rejects.Close(); err == nil && closeErr != nil {

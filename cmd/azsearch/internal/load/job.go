@@ -24,7 +24,7 @@ type job struct {
 	actions []models.RawAction
 	toAdd   []models.RawAction // those that are left
 	rejects []Reject
-	buffer  []byte        // the documents
+	buffer  *[]byte       // the documents, until they are added
 	failed  error         // it cannot be converted at all
 	done    chan struct{} // closed when it is converted
 	left    atomic.Int64  // records that are not settled, and one for the adder
@@ -55,13 +55,17 @@ func (j *job) free() {
 	jobs.Put(j)
 }
 
+// buffers has those of jobs whose documents were added: many more jobs wait for the service.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 // sent drops the documents, which the sender has copied.
 func (j *job) sent() {
 	clear(j.actions[:cap(j.actions)])
 	j.actions, j.toAdd = j.actions[:0], nil
-	if cap(j.buffer) > 2<<20 {
-		j.buffer = nil
+	if cap(*j.buffer) <= 2<<20 {
+		buffers.Put(j.buffer)
 	}
+	j.buffer = nil
 }
 
 // worker converts blocks. One goroutine has it.
@@ -81,11 +85,11 @@ func newWorker(r *run) *worker {
 // convert makes the actions and rejects of a block.
 func (w *worker) convert(j *job) {
 	b := j.block
-	w.free = j.buffer[:0]
-	if cap(w.free) < len(b.Data) {
-		w.free = make([]byte, 0, len(b.Data)*5/4+4<<10)
+	j.buffer = buffers.Get().(*[]byte)
+	if cap(*j.buffer) < len(b.Data) {
+		*j.buffer = make([]byte, 0, len(b.Data)*5/4+4<<10)
 	}
-	j.buffer = w.free
+	w.free = *j.buffer
 	if b.TooLong {
 		j.records = make([]record, 1)
 		j.records[0] = record{job: j, text: b.Data, at: b.Start}
