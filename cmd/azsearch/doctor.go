@@ -18,7 +18,7 @@ import (
 )
 
 func newDoctorCommand(stdout, stderr io.Writer) *cli.Command {
-	return serviceCommand(stdout, stderr, cli.Command{
+	return namedCommand(stdout, stderr, cli.Command{
 		Name:  "doctor",
 		Usage: "check the way to a service, the credential, limits, an index, a queue and an outbox",
 		Description: `Each line is ok, a warning or a failure, with what to do. Nothing is written anywhere. The exit code is
@@ -41,14 +41,8 @@ func runDoctor(ctx context.Context, c *serviceCall) error {
 		return fmt.Errorf("unknown argument %q (see %s -help)", c.args[0], c.FullName())
 	}
 	f := doctor.Findings{}
-	reached := true
-	if c.String("endpoint") == connect.Emulator {
-		f.Ok("endpoint", "the emulator of this command")
-	} else {
-		reached = doctor.NewNetwork().Check(ctx, &f, c.service.Endpoint())
-	}
-	if reached {
-		doctor.Service{Client: c.service.IndexClient, WithKey: c.service.WithKey, Index: c.String("index")}.Check(ctx, &f)
+	if err := doctorService(ctx, c, &f); err != nil {
+		return err
 	}
 	if where := c.String("queue"); where != "" {
 		if err := doctorQueue(ctx, &f, where); err != nil {
@@ -72,6 +66,28 @@ func runDoctor(ctx context.Context, c *serviceCall) error {
 	}
 	if n := f.Count(doctor.Failure); n > 0 {
 		return failed(fmt.Errorf("failures: %d", n))
+	}
+	return nil
+}
+
+func doctorService(ctx context.Context, c *serviceCall, f *doctor.Findings) (err error) {
+	endpoint := c.String("endpoint")
+	if endpoint != "" && endpoint != connect.Emulator && !doctor.Endpoint(f, endpoint) {
+		return nil
+	}
+	service, err := connect.Open(c.Command)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.Close()) }()
+	reached := true
+	if endpoint == connect.Emulator {
+		f.Ok("endpoint", "the emulator of this command")
+	} else {
+		reached = doctor.NewNetwork().Check(ctx, f, service.Endpoint())
+	}
+	if reached {
+		doctor.Service{Client: service.IndexClient, WithKey: service.WithKey, Index: c.String("index")}.Check(ctx, f)
 	}
 	return nil
 }

@@ -67,4 +67,9 @@ $`, got.stdout)
 		assert.Equal(t, want.stderr, stderr.String())
 	}
 	assert.Equal(t, 2, s.run("doctor", "rooms").code)
+	got = s.run("doctor", "-endpoint", "rooms.search.windows.net", "-queue", "queue")
+	assert.Equal(t, 1, got.code)
+	assert.Regexp(t, `^failure +endpoint .*does not start with https://.*
+ +→ set AZURE_SEARCH_ENDPOINT or -endpoint to the URL .*
+ok +queue `, got.stdout)
 }

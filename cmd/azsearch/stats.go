@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/doctor"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -59,7 +60,7 @@ func runStats(ctx context.Context, c *serviceCall) error {
 	t := table.New(c.stdout)
 	t.Row("index", "documents", "storage", "vectors in memory")
 	for _, i := range s.Indexes {
-		t.Row(i.Name, humanize.Comma(i.DocumentCount), size(i.StorageSize), size(i.VectorIndexSize))
+		t.Row(i.Name, humanize.Comma(i.DocumentCount), doctor.Size(i.StorageSize), doctor.Size(i.VectorIndexSize))
 	}
 	return failed(t.Flush())
 }
@@ -101,29 +102,16 @@ func indexStats(ctx context.Context, client *search.IndexClient, names []string)
 // counters prints what the service uses of its quotas.
 func (c *serviceCall) counters(counters *models.ServiceCounters) error {
 	t := table.New(c.stdout)
-	for _, row := range []struct {
-		name    string
-		counter *models.ResourceCounter
-		show    func(int64) string
-	}{
-		{"documents", counters.Documents, humanize.Comma}, {"storage", counters.StorageSize, size}, {"vectors in memory", counters.VectorIndexSize, size},
-		{"indexes", counters.Indexes, humanize.Comma}, {"aliases", counters.Aliases, humanize.Comma}, {"synonym maps", counters.SynonymMaps, humanize.Comma},
-		{"data sources", counters.DataSources, humanize.Comma}, {"indexers", counters.Indexers, humanize.Comma}, {"skillsets", counters.Skillsets, humanize.Comma},
-	} {
-		if row.counter == nil {
-			continue
-		}
-		text := row.show(row.counter.Usage)
-		if quota := row.counter.Quota; quota != nil {
-			text += " of " + row.show(*quota)
+	for _, x := range doctor.Counters(counters) {
+		text := x.Show(x.Usage)
+		if quota := x.Quota; quota != nil {
+			text += " of " + x.Show(*quota)
 			if *quota > 0 {
-				text += fmt.Sprintf(" (%d %%)", 100*row.counter.Usage / *quota)
+				text += fmt.Sprintf(" (%d %%)", 100*x.Usage / *quota)
 			}
 		}
-		t.Row(row.name, text)
+		t.Row(x.Name, text)
 	}
 	fmt.Fprintln(t)
 	return t.Flush()
 }
-
-func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

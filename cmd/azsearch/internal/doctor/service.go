@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/dustin/go-humanize"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
@@ -22,9 +24,19 @@ type Service struct {
 }
 
 const (
+	noKey     = "set AZURE_SEARCH_API_KEY, or sign in with az login"
 	withKey   = "set AZURE_SEARCH_API_KEY to a key of this service (portal: Settings, Keys)"
 	withRoles = "give the identity a role: Search Index Data Reader to query, Search Index Data Contributor to write documents, Search Service Contributor for definitions"
 )
+
+// Endpoint returns false if the URL of a service is not one.
+func Endpoint(f *Findings, endpoint string) bool {
+	_, err := search.NewIndexClientWithKey(endpoint, azcore.NewKeyCredential("key"), nil)
+	if err != nil {
+		f.Fail("endpoint", "set AZURE_SEARCH_ENDPOINT or -endpoint to the URL that the portal shows, https://NAME.search.windows.net", "%v", err)
+	}
+	return err == nil
+}
 
 // Check checks the credential, the version, the quotas and the index.
 func (s Service) Check(ctx context.Context, f *Findings) {
@@ -83,7 +95,7 @@ func trouble(f *Findings, err error) {
 	var credential *search.CredentialError
 	switch {
 	case errors.As(err, &credential):
-		f.Fail("credential", "set AZURE_SEARCH_API_KEY, or sign in with az login", "%v", err)
+		f.Fail("credential", noKey, "%v", err)
 	case status(err) == http.StatusBadRequest:
 		f.Fail("api-version", "update azsearch, or the service of another cloud", "%s is refused: %v", search.DefaultAPIVersion, err)
 	default:
@@ -119,7 +131,11 @@ func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
 			case search.CheckIndex:
 				missing = true
 			default: // it is said once
-				f.Fail(string(p.Kind), p.Hint, "%s", p.Problem)
+				hint := p.Hint
+				if p.Kind == search.CheckCredential && !s.WithKey {
+					hint = strings.TrimPrefix(hint+"; or "+noKey, "; or ")
+				}
+				f.Fail(string(p.Kind), hint, "%s", p.Problem)
 				return nil
 			}
 		}
@@ -185,24 +201,33 @@ func limit(f *Findings, check, do, what string, used, most int64, show func(int6
 	return ""
 }
 
-func inBytes(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
+// Counter is what a service uses of one thing. Its quota may be missing.
+type Counter struct {
+	*models.ResourceCounter
+	Name string
+	Show func(int64) string
+}
+
+// Counters are those that a service has.
+func Counters(c *models.ServiceCounters) []Counter {
+	return slices.DeleteFunc([]Counter{
+		{c.Documents, "documents", humanize.Comma}, {c.StorageSize, "storage", Size}, {c.VectorIndexSize, "vectors in memory", Size},
+		{c.Indexes, "indexes", humanize.Comma}, {c.Aliases, "aliases", humanize.Comma}, {c.SynonymMaps, "synonym maps", humanize.Comma},
+		{c.DataSources, "data sources", humanize.Comma}, {c.Indexers, "indexers", humanize.Comma}, {c.Skillsets, "skillsets", humanize.Comma},
+	}, func(x Counter) bool { return x.ResourceCounter == nil })
+}
+
+// Size writes a number of bytes.
+func Size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
 // quotas checks what is used of those of the service.
 func quotas(f *Findings, c *models.ServiceCounters) {
 	var fine []string
-	for _, x := range []struct {
-		what    string
-		counter *models.ResourceCounter
-		show    func(int64) string
-	}{
-		{"documents", c.Documents, humanize.Comma}, {"storage", c.StorageSize, inBytes}, {"vectors in memory", c.VectorIndexSize, inBytes},
-		{"indexes", c.Indexes, humanize.Comma}, {"indexers", c.Indexers, humanize.Comma}, {"data sources", c.DataSources, humanize.Comma},
-		{"skillsets", c.Skillsets, humanize.Comma}, {"synonym maps", c.SynonymMaps, humanize.Comma}, {"aliases", c.Aliases, humanize.Comma},
-	} {
-		if x.counter == nil || x.counter.Quota == nil || *x.counter.Quota == 0 && x.counter.Usage == 0 {
+	for _, x := range Counters(c) {
+		if x.Quota == nil || *x.Quota == 0 && x.Usage == 0 {
 			continue
 		}
-		if text := limit(f, "quota", "delete what is not needed, add partitions, or use a larger tier", x.what, x.counter.Usage, *x.counter.Quota, x.show); text != "" {
+		if text := limit(f, "quota", "delete what is not needed, add partitions, or use a larger tier", x.Name, x.Usage, *x.Quota, x.Show); text != "" {
 			fine = append(fine, text)
 		}
 	}
@@ -261,7 +286,7 @@ func size(f *Findings, index *models.SearchIndex, stats *models.IndexStatistics,
 			fine = append(fine, text)
 		}
 	}
-	add("delete documents, or divide them among several indexes", "storage", stats.StorageSize, limits.MaxStoragePerIndex, inBytes)
+	add("delete documents, or divide them among several indexes", "storage", stats.StorageSize, limits.MaxStoragePerIndex, Size)
 	add("create the index again with fewer fields", "fields", countFields(index.Fields), limits.MaxFieldsPerIndex, humanize.Comma)
 	f.Ok("index", "%s", strings.Join(fine, ", "))
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,6 +42,25 @@ type signedIn struct{}
 
 func (signedIn) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	return azcore.AccessToken{Token: "t", ExpiresOn: time.Now().Add(time.Hour)}, nil
+}
+
+type signedOut struct{}
+
+func (signedOut) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	return azcore.AccessToken{}, errors.New("not signed in")
+}
+
+func TestMissingCredentialNamesTheVariableOfTheKey(t *testing.T) {
+	srv := searchtest.NewServer(nil)
+	defer srv.Close()
+	for _, index := range []string{"", "hotels"} {
+		client, err := search.NewIndexClient(srv.URL(), signedOut{}, &search.ClientOptions{ClientOptions: policy.ClientOptions{Transport: srv, InsecureAllowCredentialWithHTTP: true}})
+		require.NoError(t, err)
+		var f Findings
+		Service{Client: client, Index: index}.Check(t.Context(), &f)
+		assert.Equal(t, "credential failure", states(f), f)
+		assert.Contains(t, f[0].Do, "AZURE_SEARCH_API_KEY")
+	}
 }
 
 func TestServiceSaysWhatAnIdentityMayDoAndWritesNothing(t *testing.T) {
