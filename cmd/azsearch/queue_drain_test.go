@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -66,7 +67,7 @@ func TestDrainThatIsKilledAndRunAgainLosesNothing(t *testing.T) {
 	q := openDirectory(t, from)
 	piled(t, q, keys, each)
 	require.NoError(t, q.Close())
-	path, err := binary()
+	path, err := os.Executable()
 	require.NoError(t, err)
 	kills, moment := 0, 10*time.Millisecond
 	for {
