@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -187,10 +188,7 @@ func (s *scenario) run(ctx context.Context, d *disktest.Disk) {
 // The disk dies at each of its changes in turn, and what was not durable
 // survives in different parts.
 func TestACrashAnywhereLosesNothingAndRepeatsOnlyWhatWasNotRecorded(t *testing.T) {
-	parts := 40
-	if testing.Short() { // as under the detector: nothing, all but a byte, and two at random
-		parts = 4
-	}
+	parts := testkit.Cases(4, 12, 40) // nothing, all but a byte, and others at random
 	for at, finished := 0, false; !finished; at++ {
 		for part := range uint64(parts) {
 			d := disktest.New()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/go-azsearch/azsearch/internal/fleetmodel"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -13,10 +14,8 @@ import (
 // moment is not in the seed.
 func TestRandomFleetsKeepTheirPromises(t *testing.T) {
 	held := map[string]int{}
-	programs := 400
-	if testing.Short() { // as under the detector
-		programs = 40
-	}
+	const enough = 400 // for each of Holds
+	programs := testkit.Cases(30, 120, enough)
 	for seed := range uint64(programs) {
 		what, err := fleetmodel.Run(t, rand.New(rand.NewPCG(seed, 0)).IntN)
 		require.NoError(t, err, "seed %d", seed)
@@ -25,6 +24,6 @@ func TestRandomFleetsKeepTheirPromises(t *testing.T) {
 		}
 	}
 	for _, what := range fleetmodel.Holds() {
-		require.True(t, held[what] > 0 || testing.Short(), "no program held: %s; %v", what, held)
+		require.True(t, held[what] > 0 || programs < enough, "no program held: %s; %v", what, held)
 	}
 }

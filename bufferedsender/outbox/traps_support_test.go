@@ -8,18 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// stressFor is how long tests under load take: AZSEARCH_TEST_STRESS, three seconds without it, or one with -short.
+// stressFor is how long tests under load take: AZSEARCH_TEST_STRESS, which the soak sets, or one second.
 func stressFor(t testing.TB) time.Duration {
 	t.Helper()
 	text := os.Getenv("AZSEARCH_TEST_STRESS")
-	if text == "" && testing.Short() {
-		return time.Second
-	}
 	if text == "" {
-		return 3 * time.Second
+		return time.Second
 	}
 	d, err := time.ParseDuration(text)
 	require.NoError(t, err)
@@ -39,11 +37,5 @@ func copyDatabase(t testing.TB, server *servers.PostgresServer, from, to string)
 	}
 }
 
-// fewer is a tenth with -short, and under the race detector, with which all is ten times as slow: it looks for
-// races, and the other run for what is large.
-func fewer(n int) int {
-	if raceEnabled || testing.Short() {
-		return n / 10
-	}
-	return n
-}
+// fewer is a tenth with -short, as under the race detector, which makes all of it ten times as slow.
+func fewer(n int) int { return n / testkit.Cases(10, 1, 1) }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 )
 
@@ -182,15 +183,12 @@ func (s spoiled) Save(context.Context, string, []byte) error {
 // deleted, spoiled and invented behind everybody's back. At the end the index is like the table, and nothing was
 // deleted that was there.
 func TestRandomWritersBesideARepairLoseNothing(t *testing.T) {
-	first, seeds := uint64(0), uint64(200)
+	first, seeds := uint64(0), uint64(testkit.Cases(20, 60, 200))
 	if text := os.Getenv("AZSEARCH_TEST_SEED"); text != "" { // see internal/soak
 		var err error
 		first, err = strconv.ParseUint(text, 10, 64)
 		require.NoError(t, err)
 		seeds = 2000
-	}
-	if testing.Short() { // as under the detector
-		seeds = min(seeds, 40)
 	}
 	for seed := first; seed < first+seeds; seed++ {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // worst runs one sender of batches of 200 against a limit of requests a second, whose
@@ -34,10 +35,10 @@ func worst(perSecond float64, seeds uint64) (least float64, below int) {
 // TestNoSeedStaysFarBelowALimitOfRequests: a wrong result of a trial is found out, also
 // if nothing had passed before the first refusal.
 func TestNoSeedStaysFarBelowALimitOfRequests(t *testing.T) {
-	const seeds = 100
+	seeds := testkit.Cases(20, 40, 100)
 	for _, perSecond := range []float64{2, 3.5, 5, 10, 50} {
 		t.Run(fmt.Sprintf("%v a second", perSecond), func(t *testing.T) {
-			least, below := worst(perSecond, seeds)
+			least, below := worst(perSecond, uint64(seeds))
 			t.Logf("%.0f %% of the capacity in the worst of %d seeds, %d below 85 %%", 100*least, seeds, below)
 			assert.Greater(t, least, 0.6)
 			if perSecond > 2 {

@@ -171,7 +171,7 @@ func (p program) run(m mutant, name string, limit time.Duration) (output string,
 	args := []string{"-test.count=1", "-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + m.pattern()}
 	c := exec.Command(p.file(), append(args, m.test[2:]...)...)
 	c.Dir = p.pkg
-	c.Env = append(os.Environ(), chosenEnv+"="+name, "RAPID_SEED=1", "RAPID_SHRINKTIME=1ms", "RAPID_NOFAILFILE=true")
+	c.Env = append(os.Environ(), chosenEnv+"="+name, "RAPID_SEED=1", "RAPID_SHRINKTIME=1ms", "RAPID_NOFAILFILE=true", "AZSEARCH_TEST_THOROUGH=1")
 	out, err := c.CombinedOutput()
 	return string(out), err
 }

@@ -52,7 +52,9 @@ func TestTheModelPassesTheSuite(t *testing.T) {
 // The model beside itself: what is tried is whether the schedules and the comparison are
 // right, and that they hold what is hard.
 func TestTheModelPassesTheCheck(t *testing.T) {
-	t.Run("in memory", func(t *testing.T) { Check(t, model(), Program{Seed: 1, Schedules: 3000}).AtLeast(t, 0.1) })
+	t.Run("in memory", func(t *testing.T) {
+		Check(t, model(), Program{Seed: 1, Schedules: testkit.Cases(300, 1000, 3000)}).AtLeast(t, 0.1)
+	})
 	t.Run("many keys", func(t *testing.T) {
 		Check(t, model(), Program{Seed: 1, Schedules: 100, Keys: 40, Steps: 200}).AtLeast(t, 0.1)
 	})

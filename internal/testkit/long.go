@@ -1,6 +1,9 @@
 package testkit
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // Long skips a test that takes seconds, most often for a server or a process that it starts and stops, when tests are
 // to be short: while one works, and under the race detector, which is for what shares memory.
@@ -9,4 +12,20 @@ func Long(t testing.TB) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+}
+
+// thorough is a variable of the environment: set, tests of many cases try all of them, as in step thorough of .ci/run
+// long, and for a mutant.
+const thorough = "AZSEARCH_TEST_THOROUGH"
+
+// Cases returns how many of its cases a test tries: short with -short, as under the race detector, else usual, and all
+// in step thorough of .ci/run long.
+func Cases(short, usual, all int) int {
+	switch {
+	case os.Getenv(thorough) != "":
+		return all
+	case testing.Short():
+		return short
+	}
+	return usual
 }

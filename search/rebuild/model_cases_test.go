@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -11,13 +12,9 @@ import (
 // writers. It tries what the model draws now and then.
 func tryModel(t *testing.T, steps []Step, first trap, held string) {
 	t.Helper()
-	seeds := uint64(10)
-	if testing.Short() {
-		seeds = 4
-	}
 	for _, step := range steps {
 		n := 0
-		for seed := range seeds {
+		for seed := range uint64(testkit.Cases(3, 5, 10)) {
 			first.step = step
 			plan := modelPlan{
 				seed: seed, idleValid: time.Second, documents: 5,

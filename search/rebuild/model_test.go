@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -322,7 +323,7 @@ func runModel(t *testing.T, plan modelPlan) (held map[string]int, wrong []string
 func TestNothingIsLostInRandomSchedules(t *testing.T) {
 	t.Parallel()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // of which it runs a fifth under the detector; see internal/soak
-		require.NoError(t, f.Value.Set("50"))
+		require.NoError(t, f.Value.Set(fmt.Sprint(testkit.Cases(10, 20, 50))))
 		defer func() { require.NoError(t, f.Value.Set(f.DefValue)) }()
 	}
 	held, schedules, found := map[string]int{}, 0, false

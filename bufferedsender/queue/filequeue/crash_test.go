@@ -21,9 +21,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// oneOf is how many bytes, or places, there are for each that is tried: all of them without
-// the race detector, see race_test.go.
-var oneOf = 1
+// oneOf returns how many bytes there are for each that is tried. It has no factor in common with the 64 that are
+// tried with all of a queue, nor with the eight bits of a byte.
+func oneOf() int { return testkit.Cases(37, 7, 1) }
 
 // story is a life of a queue that can end at any operation of its disk. Each key has a counter, and each
 // upload the next number.
@@ -159,12 +159,12 @@ func TestACrashAtAnyOperationOfTheDiskLosesNothingThatWasAcknowledged(t *testing
 	require.Greater(t, crashes, 20)
 }
 
-// TestALogTornAtAnyByteKeepsTheCallsBeforeIt cuts a log of 64 kB at every offset.
+// TestALogTornAtAnyByteKeepsTheCallsBeforeIt cuts a log of 64 kB at offsets that are oneOf apart.
 func TestALogTornAtAnyByteKeepsTheCallsBeforeIt(t *testing.T) {
 	files, _, ends := logOf64K(t)
 	name := segmentName(1)
 	whole := files[name][:ends[len(ends)-1]]
-	for cut := len(whole) - 1; cut > 0; cut -= oneOf {
+	for cut := len(whole) - 1; cut > 0; cut -= oneOf() {
 		calls := 0
 		for _, end := range ends {
 			if end <= cut {
@@ -225,15 +225,15 @@ func logOf64K(t *testing.T) (files map[string]string, begin int, ends []int) {
 	return files, begin, ends
 }
 
-// TestAFlippedByteIsNeverTakenForWhatWasWritten flips every byte of a log: what was synced before something else
-// was written is refused, the last call may be cut off, and Repair salvages all other calls.
+// TestAFlippedByteIsNeverTakenForWhatWasWritten flips bytes of a log that are oneOf apart: what was synced before
+// something else was written is refused, the last call may be cut off, and Repair salvages all other calls.
 func TestAFlippedByteIsNeverTakenForWhatWasWritten(t *testing.T) {
 	testkit.Long(t)
 	files, begin, ends := logOf64K(t)
 	name := segmentName(1)
 	whole := []byte(files[name][:ends[len(ends)-1]])
 	attested := ends[len(ends)-2]
-	for at := 0; at < len(whole); at += oneOf {
+	for at := 0; at < len(whole); at += oneOf() {
 		whole[at] ^= 1 << (at % 8)
 		flipped := string(whole)
 		whole[at] ^= 1 << (at % 8)

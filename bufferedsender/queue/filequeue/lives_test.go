@@ -12,14 +12,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
-// lives is how many disks are tried.
-var lives = 300
-
 // TestManyLivesOnOneDisk has a queue killed and its machine crash, again and again, at any operation of the
 // disk, the opening included.
 func TestManyLivesOnOneDisk(t *testing.T) {
 	testkit.Long(t)
-	for seed := range lives {
+	for seed := range testkit.Cases(20, 100, 300) {
 		synctest.Test(t, func(t *testing.T) {
 			r := seeded(uint64(seed) + 1000)
 			d := disktest.New()

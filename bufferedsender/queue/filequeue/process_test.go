@@ -15,9 +15,6 @@ import (
 // otherProcessDir names the directory whose queue the test binary, run as another process, uses until it is killed.
 const otherProcessDir = "AZSEARCH_TEST_FILEQUEUE_DIR"
 
-// killsOfTest is how often it is killed.
-var killsOfTest = 20
-
 func otherProcess(dir string) error {
 	q, err := Open(dir, &Options{SegmentBytes: 64 << 10})
 	if err != nil {
@@ -27,9 +24,10 @@ func otherProcess(dir string) error {
 }
 
 func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
+	t.Parallel() // it waits for the disk
 	dir := filepath.Join(t.TempDir(), "queue")
 	var told queuekill.Ledger
-	kills := queuekill.Kills(killsOfTest)
+	kills := queuekill.Kills(8)
 	for range kills {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), otherProcessDir+"="+dir)

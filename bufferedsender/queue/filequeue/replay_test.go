@@ -14,14 +14,13 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // TestReplayIsTheLiveState compares, after random calls with tiny segments, the book that is
 // live with the one that is read from the files, key by key.
-var replays = 60
-
 func TestReplayIsTheLiveState(t *testing.T) {
-	for seed := range replays {
+	for seed := range testkit.Cases(6, 30, 60) {
 		synctest.Test(t, func(t *testing.T) { replayOnce(t, uint64(seed)) })
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

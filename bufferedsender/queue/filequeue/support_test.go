@@ -18,6 +18,9 @@ import (
 
 // openDisk opens the queue of a disk that can crash.
 func openDisk(d *disktest.Disk, opts *Options) (*Queue, error) {
+	if opts == nil {
+		opts = &Options{SegmentBytes: 1 << 20} // the 64 MB of an empty file are memory here
+	}
 	options, err := opts.withDefaults()
 	if err != nil {
 		return nil, err

@@ -141,20 +141,14 @@ func TestSuiteOnCluster(t *testing.T) {
 
 // Not parallel: the search for an order computes, and gives up after twenty seconds.
 func TestConcurrentCallsAreLinearizable(t *testing.T) {
-	histories := 60
-	if testing.Short() { // as under the detector
-		histories = 16
-	}
+	histories := testkit.Cases(10, 20, 60)
 	queuehistory.Check(t, backend(newClient(t, servers.Redis(t).Addr()), 1), queuehistory.Program{Seed: 1, Histories: histories})
 	queuehistory.Check(t, backend(newClient(t, servers.Redis(t).Addr()), 4), queuehistory.Program{Seed: 1, Histories: histories / 2})
 }
 
 func TestRandomSchedules(t *testing.T) {
 	t.Parallel()
-	c, schedules := newClient(t, servers.Redis(t).Addr()), 60
-	if testing.Short() { // as under the detector
-		schedules = 20
-	}
+	c, schedules := newClient(t, servers.Redis(t).Addr()), testkit.Cases(20, 30, 60)
 	queuelab.Check(t, backend(c, 1), queuelab.Program{Seed: 1, Schedules: schedules}).AtLeast(t, 0.1)
 	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: schedules / 2})
 	queuelab.Check(t, backend(c, 4), queuelab.Program{Seed: 1, Schedules: schedules / 2, Spread: true})

@@ -1,6 +1,0 @@
-//go:build race
-
-package outbox
-
-// raceEnabled says that the race detector makes all of it slow.
-const raceEnabled = true
