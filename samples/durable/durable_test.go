@@ -42,11 +42,15 @@ func TestNothingIsLostWhenTheProcessIsStartedAgain(t *testing.T) {
 var disturbed = regexp.MustCompile(`(?m)^disturbed [1-9]\d* kills, \d+ freezes$`)
 
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
 	needsSignals(t)
 	assert.Regexp(t, disturbed, run(t, "-kill", "-for", "4s"))
 }
 
 func TestNothingIsLostWhenProcessesThatShareAServerAreKilled(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
 	needsSignals(t)
 	server := servers.NewRedis(t, "--appendonly", "yes")
 	assert.Regexp(t, disturbed, run(t, "-kill", "-for", "4s", "-redis", server.URL()))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
@@ -46,11 +47,13 @@ func TestIndexFollowsTheTable(t *testing.T) {
 }
 
 func TestIndexFollowsTheTableWhoeverIsKilled(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	assert.Regexp(t, bothKilled, play(t.Context(), t, "-kill", "-for", "3s"))
 }
 
 func TestIndexFollowsATableOfPostgreSQL(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	server := servers.Postgres(t)
 	url := server.Database(t)
