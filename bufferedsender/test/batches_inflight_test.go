@@ -197,7 +197,7 @@ func TestAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 }
 
 func TestThroughputGrowsWithRequestsInFlight(t *testing.T) {
-	const documents, batch, latency = 6400, 10, 100 * time.Millisecond
+	const documents, batch, latency = 1920, 10, 100 * time.Millisecond
 	for _, n := range []int{1, 2, 4, 8, 16, 32, 64} {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: n, MaxBatchActions: batch}})

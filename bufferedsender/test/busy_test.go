@@ -12,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -146,11 +147,7 @@ func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 // The breaker stays closed because the others get through, so they count.
 func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		times := 5 // it is a matter of luck
-		if testing.Short() {
-			times = 1
-		}
-		for range times {
+		for range testkit.Cases(1, 2, 5) { // it is a matter of luck
 			opts := &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 			r := sendertest.New(t, opts)
 			r.Service.SetFaults(&searchtest.Faults{
@@ -176,11 +173,7 @@ func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		r.Respond(fourAtOnce(30 * time.Second))
-		n := 120
-		if testing.Short() {
-			n = 60
-		}
-		r.Upload(sendertest.Hotels("k", n)...)
+		r.Upload(sendertest.Hotels("k", testkit.Cases(40, 60, 120))...)
 		require.NoError(t, r.Close())
 	})
 }
@@ -244,10 +237,11 @@ func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
 					r.Service.SetFaults(&searchtest.Faults{Capacity: &searchtest.Capacity{DocumentsPerSecond: perSecond}})
 				}
 				capacity(50)
-				r.Upload(sendertest.Hotels("k", 5000)...)
-				time.Sleep(20 * time.Second)
+				n := testkit.Cases(1250, 1250, 5000)
+				r.Upload(sendertest.Hotels("k", n)...)
+				time.Sleep(time.Duration(n/250) * time.Second)
 				waiting := r.Sender.Stats().PendingActions
-				require.Greater(t, waiting, 3000)
+				require.Greater(t, waiting, n*3/5)
 				capacity(500)
 				began := r.Now()
 				require.NoError(t, r.Flush())
@@ -306,9 +300,10 @@ func TestATrickleLosesNothing(t *testing.T) {
 					Rules:    []searchtest.Fault{{Delay: searchtest.Duration(100 * time.Millisecond)}},
 					Capacity: &searchtest.Capacity{DocumentsPerSecond: c.perSecond, Status: c.reply},
 				})
-				r.Upload(sendertest.Hotels("k", c.n)...)
+				n := c.n / testkit.Cases(4, 4, 1)
+				r.Upload(sendertest.Hotels("k", n)...)
 				require.NoError(t, r.Close(), "nothing is wrong but the capacity")
-				assert.EqualValues(t, c.n, r.Sender.Stats().Completed)
+				assert.EqualValues(t, n, r.Sender.Stats().Completed)
 			})
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +17,7 @@ func TestRequestsThatAreCutForTheirSizeGetSmaller(t *testing.T) {
 	for name, opts := range map[string]*sendertest.Options{"hold": sendertest.WithBreaker(t), "fail soon": {}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const docs = 12_000
+				docs := testkit.Cases(3000, 4000, 12_000)
 				r := sendertest.New(t, opts)
 				r.Respond(sendertest.When(func(_ int, x *sendertest.Request) bool { return x.Bytes > 256<<10 }, sendertest.BreakConnection))
 				for _, d := range sendertest.Hotels("k", docs) {
