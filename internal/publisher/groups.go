@@ -96,7 +96,7 @@ func (p *pending[V]) holdApart(r ref) bool {
 		if g.trait.Has(p.at(r).item.Body) {
 			p.at(r).item.copyOut()
 			p.holdIn(g, r)
-			if p.at(r).item.Attempt == 0 {
+			if p.at(r).err == nil {
 				g.due = min(g.due, later(g.last, recoverAtLeast))
 			}
 			return true
