@@ -17,11 +17,19 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// killed runs a command and kills it at some moment, five times, and then lets it end.
-func (s *session) killed(after, spread time.Duration, args ...string) ended {
+// killed runs a command, kills it five times, each a moment after it has written to its journal, and then lets it end.
+func (s *session) killed(journal string, spread time.Duration, args ...string) ended {
 	r := rand.New(rand.NewPCG(3, 4))
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(s.dir, journal))
+		if err != nil {
+			return 0 // not yet, or not any more
+		}
+		return info.Size()
+	}
 	kills := 0
 	for range 5 {
+		before := size()
 		cmd := s.command(args...)
 		require.NoError(s.t, cmd.Start())
 		over := make(chan struct{})
@@ -29,13 +37,24 @@ func (s *session) killed(after, spread time.Duration, args ...string) ended {
 			defer close(over)
 			_ = cmd.Wait() // most are killed
 		}()
-		select {
-		case <-time.After(after + time.Duration(r.Int64N(int64(spread)))): // a moment, not a condition
-			_ = cmd.Process.Kill()
-			<-over
-			kills++
-		case <-over:
-			s.t.Logf("ended before it was killed: %v", args)
+		moment := time.After(time.Hour)
+		for look := time.NewTicker(5 * time.Millisecond); ; {
+			select {
+			case <-look.C:
+				if size() > before {
+					look.Stop()
+					moment = time.After(time.Duration(r.Int64N(int64(spread))))
+				}
+				continue
+			case <-moment:
+				_ = cmd.Process.Kill()
+				<-over
+				kills++
+			case <-over:
+				look.Stop()
+				s.t.Logf("ended before it was killed: %v", args)
+			}
+			break
 		}
 	}
 	assert.Positive(s.t, kills)
@@ -52,7 +71,7 @@ func TestBackupThatIsKilledHasNoGap(t *testing.T) {
 	got := s.run("load", "-index", "hotels", "-quiet", "a.jsonl")
 	require.Zero(t, got.code, got.stderr)
 
-	got = s.killed(300*time.Millisecond, 500*time.Millisecond, "backup", "-in-flight", "1", "-quiet", "b")
+	got = s.killed("b/journal.jsonl", 300*time.Millisecond, "backup", "-in-flight", "1", "-quiet", "b")
 	require.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "continuing: ")
 	whole := s.run("backup", "c")
@@ -62,7 +81,7 @@ func TestBackupThatIsKilledHasNoGap(t *testing.T) {
 
 	target := startEmulator(t, "-quiet", "-latency", "20ms")
 	s.url = target.url
-	got = s.killed(300*time.Millisecond, 300*time.Millisecond, "restore", "-in-flight", "1", "-quiet", "b")
+	got = s.killed("b/restore.jsonl", 300*time.Millisecond, "restore", "-in-flight", "1", "-quiet", "b")
 	require.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "the same as in the backup")
 	got = s.run("verify", "b", "hotels")

@@ -181,7 +181,7 @@ var Rules = []Rule{
 	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./cmd/azsearch/internal/exit"}, Not: []string{sql}},
 	// The drivers of databases, for every command that opens one.
 	{Folder: "cmd/azsearch/internal/database", May: []string{pgx, modernc, "./bufferedsender/outbox"}, Not: []string{http}},
-	{Folder: "cmd/azsearch/internal/doctor", May: []string{"./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
+	{Folder: "cmd/azsearch/internal/doctor", May: []string{azcore, "./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/trial", May: []string{"./models", "./bufferedsender"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sorted", Not: []string{http, sql}},
 	// Readers of files, each of one format; jq and the compressions stay where they are used.

@@ -44,11 +44,11 @@ const (
 	complex = "an object"
 )
 
-// signature is what is known of a type of skills.
+// signature describes a type of skills.
 type signature struct {
 	inputs  string            // those that it may have, "" for any
 	outputs string            // all that it has, "" if that is not known
-	kinds   map[string]string // of outputs that are no objects
+	kinds   map[string]string // of outputs that are not objects
 }
 
 func all(kind string, outputs string) map[string]string {
@@ -207,7 +207,7 @@ func paths(source string) []string {
 	return found
 }
 
-// tree is what skills write: the paths of their outputs, with what these are, "" if that is not known.
+// tree holds the paths of the outputs that skills write, with their kinds, "" if one is not known.
 type tree map[string]string
 
 func treeOf(skills []skill) tree {

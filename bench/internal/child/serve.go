@@ -25,7 +25,7 @@ func Serve(ctx context.Context, std cli.Streams, handler http.Handler) error {
 		return errors.Join(err, socket.Close())
 	}
 	up := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	served := make(chan error, 1) // one result, whether or not anybody waits
+	served := make(chan error, 1) // one result, whether or not it is received
 	go func() { served <- up.Serve(socket) }()
 	ended := make(chan struct{})
 	go func() {

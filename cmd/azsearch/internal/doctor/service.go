@@ -201,7 +201,7 @@ func limit(f *Findings, check, do, what string, used, most int64, show func(int6
 	return ""
 }
 
-// Counter is what a service uses of one thing. Its quota may be missing.
+// Counter says how much of one thing a service uses. Its quota may be missing.
 type Counter struct {
 	*models.ResourceCounter
 	Name string
