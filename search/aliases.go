@@ -18,6 +18,7 @@ var aliasKind = &definitionKind[models.Alias]{
 	check:    validateAliasName,
 	named:    func(x *models.Alias) (string, string) { return x.Name, x.ETag },
 	needs:    apiversion.Aliases,
+	diff:     DiffDefinition[models.Alias],
 }
 
 // validateAliasName checks name against the rules for the names of indexes.

@@ -20,6 +20,7 @@ var dataSourceKind = &definitionKind[indexers.DataSource]{
 			x.Credentials.ConnectionString = indexers.Unchanged
 		}
 	},
+	diff: DiffDefinition[indexers.DataSource],
 }
 
 // CreateDataSourceOptions are the options of IndexerClient.CreateDataSource. There are

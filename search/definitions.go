@@ -39,6 +39,7 @@ type definitionKind[T any] struct {
 	named    func(*T) (name, etag string)
 	needs    apiversion.Capability // 0 if all api-versions have it
 	keep     func(*T)              // keeps in an update what the service does not return; may be nil
+	diff     func(before, after T) (IndexChanges, error)
 }
 
 // namedAtAll returns the check of names whose rules are left to the service, which
@@ -59,6 +60,7 @@ var indexKind = &definitionKind[models.SearchIndex]{
 	notFound: ErrIndexNotFound,
 	check:    validateIndexName,
 	named:    func(x *models.SearchIndex) (string, string) { return x.Name, x.ETag },
+	diff:     DiffIndex,
 }
 
 // call returns the call for an operation on one definition, or on all if name
@@ -119,6 +121,11 @@ func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string
 	header, err := conditions(ifMatch, ifNoneMatch)
 	if err := errors.Join(k.check(name), k.allowed(c.conn), err); err != nil {
 		return none, call.wrap(err)
+	}
+	if ifNoneMatch == nil {
+		if err := k.keepsAll(ctx, c.conn, call, name); err != nil {
+			return none, err
+		}
 	}
 	header.Set("Prefer", "return=representation")
 	if k.keep != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/models/indexers"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -270,4 +271,49 @@ func TestAnUpdateKeepsPermissionFilters(t *testing.T) {
 		shown++
 	}
 	assert.Equal(t, 3, shown, "what is open to all")
+}
+
+// TestAnOlderVersionDoesNotRemoveWhatItDoesNotShow: members of newer versions, however the definition is written.
+func TestAnOlderVersionDoesNotRemoveWhatItDoesNotShow(t *testing.T) {
+	srv := secured(t, 1)
+	key := azcore.NewKeyCredential(searchtest.AdminKey)
+	before := srv.Definitions()
+	for _, version := range []string{"2019-05-06", "2024-07-01", "2025-09-01", "2026-04-01"} {
+		opts := securedOptions(srv, &search.ClientOptions{APIVersion: version})
+		indexes, err := search.NewIndexClientWithKey(srv.URL(), key, opts)
+		require.NoError(t, err)
+		const sentence = "the index has fields/users.permissionFilter, fields/team.permissionFilter, permissionFilterOption, which api-version "
+		_, err = indexes.UpdateIndex(t.Context(), "everything", func(x *models.SearchIndex) error {
+			x.DefaultScoringProfile = ""
+			x.CORSOptions = &models.CORSOptions{AllowedOrigins: []string{"*"}}
+			return nil
+		}, nil)
+		require.ErrorContains(t, err, sentence+version)
+		assert.ErrorContains(t, err, "set ClientOptions.APIVersion to 2026-10-01")
+		read, err := indexes.GetIndex(t.Context(), "everything", nil)
+		require.NoError(t, err)
+		_, err = indexes.CreateOrUpdateIndex(t.Context(), read, nil)
+		require.ErrorContains(t, err, sentence+version)
+		_, err = indexes.CreateOrUpdateIndex(t.Context(), models.SearchIndex{Name: "everything", Fields: read.Fields}, nil)
+		require.ErrorContains(t, err, sentence+version)
+	}
+	assert.Equal(t, before, srv.Definitions())
+
+	source := indexers.DataSource{
+		Name: "blobs", Type: indexers.DataSourceTypeAzureBlob, Container: indexers.Container{Name: "c"}, Credentials: indexers.Credentials{ConnectionString: "ResourceId=/x;"},
+	}
+	newest, err := search.NewIndexerClientWithKey(srv.URL(), key, securedOptions(srv, nil))
+	require.NoError(t, err)
+	older, err := search.NewIndexerClientWithKey(srv.URL(), key, securedOptions(srv, &search.ClientOptions{APIVersion: "2026-04-01"}))
+	require.NoError(t, err)
+	_, err = older.CreateOrUpdateDataSource(t.Context(), source, nil)
+	require.NoError(t, err, "a new one")
+	_, err = older.CreateOrUpdateDataSource(t.Context(), source, nil)
+	require.NoError(t, err, "nothing is hidden")
+	source.PermissionOptions = []indexers.PermissionOption{indexers.PermissionOptionUserIDs}
+	_, err = newest.CreateOrUpdateDataSource(t.Context(), source, nil)
+	require.NoError(t, err)
+	source.PermissionOptions = nil
+	_, err = older.CreateOrUpdateDataSource(t.Context(), source, nil)
+	require.ErrorContains(t, err, "the data source has indexerPermissionOptions, which api-version 2026-04-01 does not show")
 }

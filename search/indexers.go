@@ -15,6 +15,7 @@ var indexerKind = &definitionKind[indexers.Indexer]{
 	notFound: ErrIndexerNotFound,
 	check:    namedAtAll("indexer"),
 	named:    func(x *indexers.Indexer) (string, string) { return x.Name, x.ETag },
+	diff:     DiffDefinition[indexers.Indexer],
 }
 
 // CreateIndexerOptions are the options of IndexerClient.CreateIndexer. There are

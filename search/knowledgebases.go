@@ -17,6 +17,7 @@ var knowledgeBaseKind = &definitionKind[knowledge.Base]{
 	check:    namedAtAll("knowledge base"),
 	named:    func(x *knowledge.Base) (string, string) { return x.Name, x.ETag },
 	needs:    apiversion.KnowledgeBases,
+	diff:     DiffDefinition[knowledge.Base],
 }
 
 // CreateKnowledgeBaseOptions are the options of IndexClient.CreateKnowledgeBase. There are

@@ -17,6 +17,7 @@ var knowledgeSourceKind = &definitionKind[knowledge.Source]{
 	check:    namedAtAll("knowledge source"),
 	named:    func(x *knowledge.Source) (string, string) { return x.Name, x.ETag },
 	needs:    apiversion.KnowledgeBases,
+	diff:     DiffDefinition[knowledge.Source],
 }
 
 // CreateKnowledgeSourceOptions are the options of IndexClient.CreateKnowledgeSource. There are

@@ -15,6 +15,7 @@ var skillsetKind = &definitionKind[skills.Skillset]{
 	notFound: ErrSkillsetNotFound,
 	check:    namedAtAll("skillset"),
 	named:    func(x *skills.Skillset) (string, string) { return x.Name, x.ETag },
+	diff:     DiffDefinition[skills.Skillset],
 }
 
 // CreateSkillsetOptions are the options of IndexerClient.CreateSkillset. There are

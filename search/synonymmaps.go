@@ -16,6 +16,7 @@ var synonymMapKind = &definitionKind[models.SynonymMap]{
 	notFound: ErrSynonymMapNotFound,
 	check:    namedAtAll("synonym map"),
 	named:    func(x *models.SynonymMap) (string, string) { return x.Name, x.ETag },
+	diff:     DiffDefinition[models.SynonymMap],
 }
 
 // CreateSynonymMapOptions are the options of IndexClient.CreateSynonymMap. There
