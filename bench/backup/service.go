@@ -28,7 +28,7 @@ type serviceTask struct {
 	Full      bool // the documents are there from the beginning
 }
 
-// serve is the service as a process of its own, so that its share of the processor is measured apart from that of azsearch.
+// serve is the service as a process of its own: its share of the processor is measured apart from that of azsearch.
 func serve(ctx context.Context, text []byte, s cli.Streams) error {
 	var t serviceTask
 	if err := json.Unmarshal(text, &t); err != nil {
