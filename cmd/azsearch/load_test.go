@@ -36,7 +36,7 @@ func newSession(t *testing.T, url string, files map[string]string) *session {
 }
 
 func (s *session) command(args ...string) *exec.Cmd {
-	path, err := os.Executable()
+	path, err := binary()
 	require.NoError(s.t, err)
 	cmd := exec.CommandContext(s.t.Context(), path, args...)
 	cmd.Dir = s.dir

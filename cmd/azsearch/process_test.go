@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,18 +20,29 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// asCommand has the test binary be azsearch: to build that as well takes longer than most tests.
-const asCommand = "AZSEARCH_TEST_AS_COMMAND"
+// binDir holds the binary that the tests of the whole process run.
+var binDir string
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asCommand) != "" {
-		main()
-	}
-	if err := os.Setenv(asCommand, "1"); err != nil { // for the processes that tests start
+	dir, err := os.MkdirTemp("", "azsearch")
+	if err != nil {
 		panic(err)
 	}
-	testkit.Main(m)
+	binDir = dir
+	code := testkit.Run(m)
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// binary builds the command the first time that a test asks for it.
+var binary = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binDir, "azsearch.exe") // the ending is needed on Windows and does no harm elsewhere
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", errors.New(err.Error() + ": " + string(out))
+	}
+	return path, nil
+})
 
 // ended is what remains of a process.
 type ended struct {
@@ -39,7 +53,7 @@ type ended struct {
 // runToEnd runs the command until it ends by itself.
 func runToEnd(t *testing.T, args ...string) ended {
 	t.Helper()
-	path, err := os.Executable()
+	path, err := binary()
 	require.NoError(t, err)
 	// What should have been refused and is not would run for ever.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -66,7 +80,7 @@ type emulator struct {
 // it has printed its endpoint.
 func startEmulator(t *testing.T, args ...string) *emulator {
 	t.Helper()
-	path, err := os.Executable()
+	path, err := binary()
 	require.NoError(t, err)
 	e := &emulator{cmd: exec.Command(path, append([]string{"emulator", "-addr", "127.0.0.1:0"}, args...)...)}
 	e.cmd.Stderr = &e.stderr

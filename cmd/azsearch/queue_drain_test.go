@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -67,7 +66,7 @@ func TestDrainThatIsKilledAndRunAgainLosesNothing(t *testing.T) {
 	q := openDirectory(t, from)
 	piled(t, q, keys, each)
 	require.NoError(t, q.Close())
-	path, err := os.Executable()
+	path, err := binary()
 	require.NoError(t, err)
 	kills, moment := 0, 10*time.Millisecond
 	for {
