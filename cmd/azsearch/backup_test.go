@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -17,7 +18,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// killed runs a command, kills it five times, each a moment after it has written to its journal, and then lets it end.
+// killed runs a command and kills it up to five times, each a moment after it has written to its journal. It returns the
+// end of the run that was not killed.
 func (s *session) killed(journal string, spread time.Duration, args ...string) ended {
 	r := rand.New(rand.NewPCG(3, 4))
 	size := func() int64 {
@@ -27,37 +29,39 @@ func (s *session) killed(journal string, spread time.Duration, args ...string) e
 		}
 		return info.Size()
 	}
-	kills := 0
-	for range 5 {
+	for kills := range 5 {
 		before := size()
+		var stdout, stderr bytes.Buffer
 		cmd := s.command(args...)
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		require.NoError(s.t, cmd.Start())
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
 			_ = cmd.Wait() // most are killed
 		}()
-		moment := time.After(time.Hour)
-		for look := time.NewTicker(5 * time.Millisecond); ; {
+		look := time.NewTicker(5 * time.Millisecond)
+		var moment <-chan time.Time
+		for done := false; !done; {
 			select {
 			case <-look.C:
-				if size() > before {
-					look.Stop()
+				if moment == nil && size() > before {
 					moment = time.After(time.Duration(r.Int64N(int64(spread))))
 				}
-				continue
 			case <-moment:
 				_ = cmd.Process.Kill()
 				<-over
-				kills++
+				done = true
 			case <-over:
-				look.Stop()
-				s.t.Logf("ended before it was killed: %v", args)
+				done = true
 			}
-			break
+		}
+		look.Stop()
+		if code := cmd.ProcessState.ExitCode(); code >= 0 { // it has exited
+			require.Positive(s.t, kills, "it ended before it was killed")
+			return ended{code, stdout.String(), stderr.String()}
 		}
 	}
-	assert.Positive(s.t, kills)
 	return s.run(args...)
 }
 
@@ -81,7 +85,7 @@ func TestBackupThatIsKilledHasNoGap(t *testing.T) {
 
 	target := startEmulator(t, "-quiet", "-latency", "20ms")
 	s.url = target.url
-	got = s.killed("b/restore.jsonl", 300*time.Millisecond, "restore", "-in-flight", "1", "-quiet", "b")
+	got = s.killed("b/restore.jsonl", 100*time.Millisecond, "restore", "-in-flight", "1", "-quiet", "b")
 	require.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "the same as in the backup")
 	got = s.run("verify", "b", "hotels")
