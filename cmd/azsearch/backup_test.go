@@ -18,8 +18,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// killed runs a command and kills it up to five times, each a moment after it has written to its journal. It returns the
-// end of the run that was not killed.
+// killed runs a command and kills it up to five times, each a moment after it has written to its journal. It returns
+// the end of the run that was not killed.
 func (s *session) killed(journal string, spread time.Duration, args ...string) ended {
 	r := rand.New(rand.NewPCG(3, 4))
 	size := func() int64 {
