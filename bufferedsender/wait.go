@@ -393,8 +393,7 @@ const proof = 3
 // suspicion returns why a call ends although not all of its actions are settled: the service
 // refuses one document after the other for the same reason, and since then has refused all that
 // is left of the call, or as much of it as is a proof, or holds it apart for that reason. A stream
-// waits until somebody mends the index. A call that somebody waits for says what is wrong, and
-// takes back the rest.
+// waits until the index is repaired. A call that waits says what is wrong, and takes back the rest.
 func (s *sender) suspicion(waiters []waiter) error {
 	why := s.suspect.Load()
 	suspected, probes, untried := why != nil, 0, false

@@ -313,7 +313,7 @@ func TestThrottledIsNotOpen(t *testing.T) {
 	})
 }
 
-// An index that does not answer is told of long before the breaker has seen enough of it.
+// Health names an index that does not answer long before the breaker opens.
 func TestHealthSaysThatNoRequestIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)

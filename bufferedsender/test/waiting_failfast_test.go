@@ -69,8 +69,7 @@ func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 	})
 }
 
-// Whoever is told that an action was applied can rely on what that says of the service: the
-// sender is not held to be out of order any more.
+// When the outcome of a probe is reported, the sender no longer counts the service as down.
 func TestTheStateIsNewWhenTheOutcomeOfAProbeIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var states []events.HealthState
