@@ -336,7 +336,7 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 		s.Unsent += uint64(s.Items)
 		a.free(s.Items, s.Bytes)
 		s.InFlight, s.Carried = 0, 0
-		a.condition, a.silent = Condition{State: Closed, Since: time.Now()}, time.Time{}
+		a.condition = Condition{State: Closed, Since: time.Now()}
 	}
 }
 

@@ -51,7 +51,7 @@ func (p *Publisher[V, R]) Condition() Condition {
 // the loop has not seen yet because a hook keeps it. The lock is held.
 func (a *admission[V]) current() Condition {
 	c := a.condition
-	if c.Silent = 0; !a.silent.IsZero() {
+	if !a.silent.IsZero() {
 		c.Silent = time.Since(a.silent)
 	}
 	switch {
@@ -67,12 +67,10 @@ func (a *admission[V]) current() Condition {
 	return c
 }
 
-// heard notes that a request has ended. The lock is held.
-func (a *admission[V]) heard(answered bool) {
-	if s := &a.stats; s.InFlight > 0 && answered {
+// answered notes that a request was answered. The lock is held.
+func (a *admission[V]) answered() {
+	if a.silent = (time.Time{}); a.stats.InFlight > 0 {
 		a.silent = time.Now()
-	} else if answered || s.Items == 0 {
-		a.silent = time.Time{}
 	}
 }
 

@@ -91,7 +91,7 @@ func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
 			Result: &Result[R]{Next: Fail, Err: n.err, Unknown: n.unknown},
 		}, r)
 	}
-	l.account(func(s *Stats) { s.InFlight, l.p.admission.silent = 0, time.Time{} })
+	l.account(func(s *Stats) { s.InFlight = 0 })
 	l.report()
 }
 

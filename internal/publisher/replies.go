@@ -40,7 +40,9 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	l.copyOut(l.bodies.take())
 	counted := l.account(func(s *Stats) {
 		s.InFlight--
-		l.p.admission.heard(!f.reply.TimedOut)
+		if !f.reply.TimedOut {
+			l.p.admission.answered()
+		}
 		s.Throttled += uint64(f.reply.Throttled)
 		if split {
 			s.Splits++

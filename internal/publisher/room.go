@@ -1,5 +1,7 @@
 package publisher
 
+import "time"
+
 // limitsOf returns the limits for a class: the most urgent one has the last eighth of the
 // buffer for itself, so that it does not wait for room behind the others.
 func (a *admission[V]) limitsOf(class uint8) Limits {
@@ -41,6 +43,9 @@ func (a *admission[V]) quitRoom() {
 func (a *admission[V]) free(items int, bytes int64) {
 	a.stats.Items -= items
 	a.stats.Bytes -= bytes
+	if a.stats.Items == 0 {
+		a.silent = time.Time{} // nothing waits for an answer any more
+	}
 	if a.room != nil && (items != 0 || bytes != 0) {
 		a.room.Return(items, bytes)
 	}
