@@ -170,8 +170,11 @@ func (c *checker) history(key int32, revs []int64) {
 	}
 	slices.SortFunc(decisions, func(a, b decision) int { return cmp.Compare(a.Seq, b.Seq) })
 	var now state
-	last := int64(0)
+	last, dropped := int64(0), c.testimony.Dropped
 	for _, d := range decisions {
+		if dropped > 0 && d.Seq > dropped {
+			now, dropped = state{}, 0
+		}
 		if d.rev < last {
 			c.wrong("document %s: action %d reached the index after action %d, which was accepted later", d.Key, d.rev, last)
 		}
@@ -183,6 +186,9 @@ func (c *checker) history(key int32, revs []int64) {
 		if d.applied() {
 			now = next
 		}
+	}
+	if dropped > 0 {
+		now = state{}
 	}
 	if got := c.testimony.Index[c.plan.key(key)]; got != now {
 		c.wrong("document %s is %+v in the index; what was applied makes %+v", c.plan.key(key), got, now)
@@ -196,9 +202,10 @@ func (c *checker) outcomes(key int32, revs []int64) {
 	troubled := false // an action of the key did not come through
 	for _, rev := range revs {
 		a, account := c.plan.actions[rev-1], &c.ledger.accounts[rev-1]
-		applied, answered := false, false
+		applied, kept, answered := false, false, false
 		for _, v := range c.visits[rev-1] {
 			applied = applied || v.carried.applied()
+			kept = kept || v.carried.applied() && v.carried.Seq > c.testimony.Dropped
 			answered = answered || v.carried.Status == int(account.status) || v.request.Status == int(account.status)
 		}
 		switch {
@@ -226,6 +233,9 @@ func (c *checker) outcomes(key int32, revs []int64) {
 			}
 			if (account.outcome == completed || account.unknown) && can {
 				next[after] = true
+			}
+			if applied && !kept {
+				next[state{}] = true // it went with the index
 			}
 		}
 		possible = next

@@ -128,7 +128,7 @@ func foreign(s setting) []row {
 			return a.size == 2*bodyBytes && status == http.StatusForbidden
 		},
 	}
-	waf.service.Trouble.Firewall = newPlan(shape{documents: s.documents, size: bodyBytes, giants: waf.shape.giants}).poisoned()
+	waf.service.Trouble.Firewall = s.giantKey(waf.shape)
 	all = append(all, flapping, waf, row{
 		name: "nested-property", what: "the index lacks a field that most documents have, whose value is an array or an object, for 4 s", spread: 6 * time.Second,
 		service:  serviceConfig{Trouble: trouble{Drifted: true, Nested: true}},
@@ -140,7 +140,7 @@ func foreign(s setting) []row {
 		case "foreign-html", "wrong-hostname", "flapping-400", "waf-one-document", "nested-property":
 			r.name, r.what, r.queued, r.shape.once = r.name+"-queued", r.what+"; behind a filequeue", true, true
 			if r.shape.giants != nil {
-				r.service.Trouble.Firewall = newPlan(shape{documents: s.documents, size: bodyBytes, giants: r.shape.giants, once: true}).poisoned()
+				r.service.Trouble.Firewall = s.giantKey(r.shape)
 			}
 			all = append(all, r)
 		}

@@ -46,6 +46,8 @@ type row struct {
 	phases  []phase
 	options func(*bufferedsender.Options[document])
 	beside  map[string]neighbour // other indexes of the fleet that the sender is in; nil: it is in none
+	urgent  bool                 // the first producer is Expedited, the others are BestEffort
+	idle    time.Duration        // how long the producers wait before they begin
 	letters bool                 // give the sender dead letters, and see that they are what it gave up
 	queued  bool                 // give the sender a filequeue
 

@@ -92,12 +92,10 @@ func causes(s setting) []row {
 	poison := row{
 		name: "poison", what: "one document breaks the connection of every request that carries it: it alone must fail",
 		shape: shape{giants: []int{2 * bodyBytes}}, spread: 6 * time.Second, limit: 3 * time.Minute,
-		needs: map[string]int{"connection broken": 2},
-		mayFail: func(_ *plan, a action, status int) bool {
-			return a.size == 2*bodyBytes && status == 0
-		},
+		needs:   map[string]int{"connection broken": 2},
+		mayFail: thePoisonFails,
 	}
-	poison.service.Trouble.Poison = newPlan(shape{documents: s.documents, size: bodyBytes, giants: poison.shape.giants}).poisoned()
+	poison.service.Trouble.Poison = s.giantKey(poison.shape)
 
 	full := bufferedsender.DefaultMaxBatchActions
 	if s.fast {
@@ -143,5 +141,11 @@ func mayFailFew(allowed int) func(*plan, action, int) bool {
 	}
 }
 
-// poisoned is the key of the only giant.
-func (p *plan) poisoned() string { return p.key(p.giants[0]) }
+// giantKey is the key of the only giant in a row of that shape.
+func (s setting) giantKey(of shape) string {
+	of.documents, of.size = s.documents, bodyBytes
+	p := newPlan(of)
+	return p.key(p.giants[0])
+}
+
+func thePoisonFails(_ *plan, a action, status int) bool { return a.size == 2*bodyBytes && status == 0 }

@@ -10,6 +10,7 @@ import (
 // limits are rows about what the service, or the way to it, does not take, and about what its replies say of that.
 func limits(s setting) []row {
 	const named = 20
+	urgent := shape{giants: []int{2 * bodyBytes}}
 	return []row{
 		{
 			name: "cut-over-256k", what: "a proxy breaks the connections of requests above 256 kB, without an answer; 2000 documents of 6 kB",
@@ -38,6 +39,19 @@ func limits(s setting) []row {
 			},
 			recovery: afterPhase, needs: map[string]int{"document 429": 20},
 			mayFail: mayFailFew(http.StatusTooManyRequests),
+		},
+		{
+			name: "recreated", what: "the index is deleted, and 5 s later created again under the same name, empty", spread: 9 * time.Second,
+			shape:    shape{once: true},
+			phases:   []phase{steer(2*time.Second, "drop"), steer(7*time.Second, "mend")},
+			recovery: afterPhase, needs: map[string]int{"request 404": 1},
+		},
+		{
+			name: "urgent-bad", what: "a document of an Expedited producer breaks the connection of every request that carries it, and nobody can connect for 2 s; the others are BestEffort, and it alone must fail",
+			shape: urgent, urgent: true, spread: 6 * time.Second, limit: 3 * time.Minute,
+			service:  serviceConfig{Trouble: trouble{Poison: s.giantKey(urgent)}},
+			phases:   []phase{steer(2*time.Second, "off"), steer(4*time.Second, "on")},
+			recovery: afterPhase, needs: map[string]int{"connection broken": 2}, mayFail: thePoisonFails,
 		},
 	}
 }

@@ -221,16 +221,23 @@ func (r *run) problem(format string, args ...any) {
 func (r *run) produce(ctx context.Context) {
 	var group sync.WaitGroup
 	for p := range producers {
+		ctx := ctx
+		switch {
+		case r.urgent && p == 0:
+			ctx = models.WithClass(ctx, models.ClassExpedited)
+		case r.urgent:
+			ctx = models.WithClass(ctx, models.ClassBestEffort)
+		}
 		group.Go(func() { r.produceOne(ctx, r.plan.first[p], r.plan.first[p+1]) })
 	}
 	group.Wait()
 }
 
 func (r *run) produceOne(ctx context.Context, from, to int) {
-	spread := r.setting.span(r.spread)
+	spread, begin := r.setting.span(r.spread), r.started.Add(r.setting.span(r.idle))
 	actions := make([]models.IndexDocumentsAction[document], 0, addTogether)
 	for next := from; next < to; {
-		due := r.started.Add(time.Duration(float64(spread) * float64(next-from) / float64(to-from)))
+		due := begin.Add(time.Duration(float64(spread) * float64(next-from) / float64(to-from)))
 		if !sleepUntil(ctx, due) {
 			return
 		}

@@ -112,6 +112,7 @@ func (s *service) controls() http.Handler {
 	})
 	handle("/off", func(io.Reader) error { return s.switchOff() })
 	handle("/on", func(io.Reader) error { return s.switchOn(s.address) })
+	handle("/drop", func(io.Reader) error { return s.witness.drop(s.emulator) })
 	handle("/mend", func(io.Reader) error { return mend(s.emulator) })
 	mux.HandleFunc("POST /front/{name}", func(_ http.ResponseWriter, r *http.Request) { s.door.stand(r.PathValue("name")) })
 	handle("/rotate", func(io.Reader) error {

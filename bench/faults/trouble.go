@@ -118,9 +118,14 @@ func (t *trouble) definition() string {
 	return indexDefinition
 }
 
-// mend gives the index the field that it lacks.
+// mend gives the index the field that it lacks, or makes it again.
 func mend(emulator *searchtest.Server) error {
-	req, err := http.NewRequest(http.MethodPut, "http://emulator/indexes/"+indexName+"?api-version=2024-07-01", strings.NewReader(indexDefinition))
+	return administer(emulator, http.MethodPut, indexDefinition)
+}
+
+// administer does something to the index, as its owner.
+func administer(emulator *searchtest.Server, method, body string) error {
+	req, err := http.NewRequest(method, "http://emulator/indexes/"+indexName+"?api-version=2024-07-01", strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -133,7 +138,7 @@ func mend(emulator *searchtest.Server) error {
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
 		text, _ := io.ReadAll(resp.Body)
-		return fmt.Errorf("the index cannot be mended: %s: %s", resp.Status, text)
+		return fmt.Errorf("%s of the index: %s: %s", method, resp.Status, text)
 	}
 	return nil
 }

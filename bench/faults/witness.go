@@ -24,6 +24,7 @@ type testimony struct {
 	Problems []string         `json:"problems,omitempty"` // documents that nobody wrote
 	Named    int              `json:"named,omitempty"`    // as trouble.Named: the emulator knows nothing of these refusals
 	Firewall string           `json:"firewall,omitempty"` // the key of the document for which a firewall answered in place of the service
+	Dropped  uint64           `json:"dropped,omitempty"`  // the last decision before the index was deleted, with all that it had; 0: it was not
 }
 
 // received is one request as it arrived.
@@ -78,6 +79,9 @@ type witness struct {
 	mu       sync.Mutex // guards everything below
 	seen     map[int64][]carried
 	problems []string
+	earlier  []searchtest.Change // of the index that was deleted
+
+	dropping sync.RWMutex // held by requests for reading
 }
 
 func newWitness(t *text) *witness { return &witness{text: t, seen: map[int64][]carried{}} }
@@ -101,7 +105,19 @@ func (w *witness) intercept(req *http.Request, next func(*http.Request) (*http.R
 		w.problems = append(w.problems, problems...)
 	}
 	w.mu.Unlock()
+	w.dropping.RLock()
+	defer w.dropping.RUnlock()
 	return next(req)
+}
+
+// drop deletes the index while no request is under way, and keeps what it has decided.
+func (w *witness) drop(srv *searchtest.Server) error {
+	w.dropping.Lock()
+	defer w.dropping.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.earlier = srv.Changes(indexName)
+	return administer(srv, http.MethodDelete, "")
 }
 
 // read takes a request body apart, with the standard library instead of the
@@ -160,7 +176,14 @@ func (w *witness) testify(srv *searchtest.Server) *testimony {
 		byKey[r.Seq] = keys
 		t.Requests = append(t.Requests, rec)
 	}
-	for _, change := range srv.Changes(indexName) {
+	changes := srv.Changes(indexName)
+	if len(w.earlier) > 0 {
+		t.Dropped = w.earlier[len(w.earlier)-1].Seq
+		for i := range changes {
+			changes[i].Seq += t.Dropped
+		}
+	}
+	for _, change := range slices.Concat(w.earlier, changes) {
 		c := byKey[change.Request][change.Key]
 		if c == nil {
 			t.Problems = append(t.Problems, fmt.Sprintf("the emulator decided on a %s of document %s in request %s, where nobody saw it", change.Action, change.Key, change.ClientRequestID))
