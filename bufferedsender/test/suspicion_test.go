@@ -143,3 +143,27 @@ func TestACallOfWhichAPartIsHeldApartWaitsForTheRest(t *testing.T) {
 		assert.GreaterOrEqual(t, r.Now(), free)
 	})
 }
+
+// However much of it comes, the index is seldom asked about what is held apart.
+func TestTheIndexIsAskedSeldomForWhatIsHeldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := sendertest.WithBreaker(t)
+		opts.AutoFlushInterval = time.Second
+		r := sendertest.New(t, opts)
+		r.Respond(sendertest.LackingUntil(func() bool { return false }))
+		r.Upload(append(sendertest.Hotels("new", 200), sendertest.RoomlessHotels("old", 20)...)...)
+		time.Sleep(time.Minute)
+		before := len(r.Requests())
+		for i := range 6000 { // ten minutes
+			r.Upload(sendertest.Hotel{ID: fmt.Sprint("new-stream-", i)})
+			time.Sleep(100 * time.Millisecond)
+		}
+		coming := len(r.Requests()) - before
+		assert.LessOrEqual(t, coming, 200)
+		time.Sleep(time.Hour)
+		idle := len(r.Requests()) - before - coming
+		assert.LessOrEqual(t, idle, 240)
+		assert.GreaterOrEqual(t, idle, 60, "it is asked, or nobody sees that the index was mended")
+		_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
+	})
+}
