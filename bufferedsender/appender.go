@@ -28,18 +28,24 @@ type appender struct {
 
 	adder queue.ID
 
-	mu       sync.Mutex
-	waiting  []*appending // not part of a call of the queue
-	running  bool
-	full     error // the refusal of the queue, while it has no room for the first one that waits
-	alone    int   // how many of those that wait are to be tried alone
-	closed   bool
-	room     chan struct{} // capacity 1: there may be room again
-	idle     signal        // sent when the goroutine ends
-	folds    []queue.Fold  // of the goroutine
-	number   uint64        // of the goroutine: of the last call
+	mu      sync.Mutex
+	waiting []*appending // not part of a call of the queue
+	running bool
+	full    error // the refusal of the queue, while it has no room for the first one that waits
+	alone   int   // how many of those that wait are to be tried alone
+	closed  bool
+	room    chan struct{} // capacity 1: there may be room again
+	idle    signal        // sent when the goroutine ends
+	folds   []queue.Fold  // of the goroutine
+	number  uint64        // of the goroutine: of the last call
+	last    appended
+}
+
+// appended is what is in the queue.
+type appended struct {
 	position queue.Position
-	appended int64 // records
+	number   uint64 // of the last call
+	records  int64
 }
 
 // appending is one adding call, or a part of one.
@@ -198,7 +204,7 @@ func (a *appender) call(calls []*appending) bool {
 	case err == nil:
 		a.kept(calls, &receipt)
 		a.folds = foldPiles(receipt.Piles)
-		a.accepted(calls, &receipt, n)
+		a.accepted(calls, appended{receipt.Position, call.Number, int64(n)})
 	case errors.Is(err, queue.ErrUnknown):
 		a.finish(calls, &unknownError{err})
 	case errors.Is(err, queue.ErrFull):
@@ -213,11 +219,11 @@ func (a *appender) call(calls []*appending) bool {
 
 // accepted ends adding calls that are in the queue, and puts one of which only a part is
 // first in line again.
-func (a *appender) accepted(calls []*appending, receipt *queue.Receipt, n int) {
+func (a *appender) accepted(calls []*appending, last appended) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.position, a.full = receipt.Position, nil
-	a.appended += int64(n)
+	last.records += a.last.records
+	a.last, a.full = last, nil
 	for _, c := range calls {
 		if _, c.kept = c.next(); c.kept == len(c.records) || c.ended {
 			c.end(nil)
@@ -391,8 +397,8 @@ func (a *appender) close(ctx context.Context) {
 }
 
 // state returns what Flush and Stats want to know.
-func (a *appender) state() (position queue.Position, appended int64) {
+func (a *appender) state() appended {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.position, a.appended
+	return a.last
 }

@@ -55,6 +55,9 @@ var (
 	// ErrElsewhere says that the durable queue has kept the action and that another process,
 	// or people, have dealt with it: what has become of it is not known here.
 	ErrElsewhere = errors.New("dealt with elsewhere")
+	// ErrParked says that the action is parked in the durable queue, or waits there behind a change of its key that is.
+	// It was not applied, and is not sent until people release what is parked, or drop it.
+	ErrParked = errors.New("parked in the queue, for people to look at")
 	// ErrNobodySends says that a Flush waits for nothing: nobody reserves what is in the
 	// durable queue.
 	ErrNobodySends = errors.New("nobody sends what is in the queue")
@@ -224,9 +227,9 @@ type FlushError struct {
 	Withdrawn int
 	// DeadLetters is how many of them Options.DeadLetters has taken.
 	DeadLetters int
-	// Parked is how many keys others have set aside meanwhile, or people: they are in the
-	// queue, and not in the index. With FlushOptions.WholeQueue it is how many the queue has,
-	// also of this sender. It is 0 without a queue.
+	// Parked is how many keys have changes of this sender that are not in Count, and that others have parked in the
+	// queue, or that wait behind what is parked: they are not in the index. No earlier Flush has reported them. With
+	// FlushOptions.WholeQueue it is how many keys of the queue are parked. It is 0 without a queue.
 	Parked int
 	// Errors holds the first hundred.
 	Errors []*ActionError
@@ -250,7 +253,7 @@ func parkedToo(err error, parked int) error {
 
 func (e *FlushError) Error() string {
 	if e.Count == 0 && e.Parked > 0 {
-		return fmt.Sprintf("%d %s parked in the queue", e.Parked, plural(e.Parked, "key"))
+		return fmt.Sprintf("%d %s parked in the queue, with changes that are not in the index", e.Parked, plural(e.Parked, "key"))
 	}
 	withdrawn := ""
 	if e.Withdrawn > 0 {

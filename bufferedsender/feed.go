@@ -35,16 +35,18 @@ type feed struct {
 	ctx    context.Context // of all calls of the queue; ends when Close gives up
 	cancel context.CancelFunc
 
-	mu       sync.Mutex
-	held     holdings
-	ends     []queue.End
-	aside    []aside
-	running  bool
-	again    bool // somebody has called wake
-	flushing int  // calls of Flush that wait
-	extender *time.Timer
-	unwatch  func()
-	adding   context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
+	mu        sync.Mutex
+	held      holdings
+	ends      []queue.End
+	aside     []aside
+	running   bool
+	again     bool                    // somebody has called wake
+	flushing  int                     // calls of Flush that wait
+	flushed   uint64                  // the last call of the appender of which a Flush has reported everything
+	ownParked map[string]queue.Origin // the refused record of keys that this process has parked since, mostParked of them
+	extender  *time.Timer
+	unwatch   func()
+	adding    context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
 
 	// Of the goroutine.
 	repeat  *reservation // whose answer was lost
@@ -67,10 +69,10 @@ type feedEnd struct {
 
 // tally is what Stats, Health and metrics say of the queue.
 type tally struct {
-	stale, parked atomic.Int64                // leases, of this process
-	queue         atomic.Pointer[queue.Stats] // when it was asked last
-	silent        atomic.Pointer[silence]     // it does not answer
-	requests      underWay
+	stale    atomic.Int64                // leases, of this process
+	queue    atomic.Pointer[queue.Stats] // when it was asked last
+	silent   atomic.Pointer[silence]     // it does not answer
+	requests underWay
 }
 
 // silence is since when a queue does not answer, and why.
@@ -121,9 +123,9 @@ func newFeed(s *sender, sends bool) *feed {
 		end:    feedEnd{done: make(chan struct{})},
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	f.locals = locals{s: s, ctx: f.ctx, most: o.Limits.MaxBufferedActions, mostBytes: o.Limits.MaxBufferedBytes}
+	f.locals = locals{s: s, adder: queue.NewID(), ctx: f.ctx, most: o.Limits.MaxBufferedActions, mostBytes: o.Limits.MaxBufferedBytes}
 	f.appender = appender{
-		queue: o.Queue, ctx: f.ctx, adder: queue.NewID(), room: make(chan struct{}, 1),
+		queue: o.Queue, ctx: f.ctx, adder: f.locals.adder, room: make(chan struct{}, 1),
 		keep: f.locals.keep, drop: f.locals.drop, kept: f.locals.appended,
 	}
 	return f
@@ -242,15 +244,9 @@ func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 		f.tally.stale.Add(int64(len(stale)))
 		f.warn("azsearch: leases expired before settlement; keys may be sent again", nil, slog.Int("keys", len(stale)))
 	}
-	if !all || len(ends) == 0 {
-		return
+	if all && len(ends) > 0 {
+		f.appender.makeRoom()
 	}
-	for _, e := range ends {
-		if e.Fate == queue.Park && !slices.ContainsFunc(stale, func(l queue.Lease) bool { return l.Key == e.Lease.Key }) {
-			f.tally.parked.Add(1)
-		}
-	}
-	f.appender.makeRoom()
 }
 
 // unsettled puts back the ends of which it is not known whether they have reached the

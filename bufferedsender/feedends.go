@@ -69,7 +69,7 @@ func eachOnce(from, n int, do func(i int)) {
 func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string) {
 	h := v.from.holding
 	if end == relay.Returned {
-		defer f.locals.tell(f.locals.giveBack(h.lease.Key, h.locals[v.from.record]), errKept)
+		defer f.locals.tell(f.locals.giveBack(h.lease.Key, h.locals[v.from.record]))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,6 +88,9 @@ func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string)
 		return
 	}
 	e := h.end(f.wanted.Uncertain)
+	if e.Fate == queue.Park {
+		f.notePark(&h.lease.Records[e.Done])
+	}
 	if h.probe && e.Fate == queue.Release && h.lease.Expired == 0 && f.probes(f.s.publisher.Condition()) {
 		f.setAside(e)
 		return

@@ -92,7 +92,7 @@ func (f *feed) items(holdings []*holding) (items []item) {
 				it.Body, it.Value = l.body, payload{typ: l.typ}
 			}
 			var own *local
-			h.locals[j], own = f.locals.claim(r, f.appender.adder)
+			h.locals[j], own = f.locals.claim(r)
 			if own != nil {
 				typ := it.Value.typ
 				it.Value = own.value

@@ -36,8 +36,9 @@ func (l *local) before(o *queue.Origin) bool {
 // locals are those of the records that this process has appended and does not hold. What another process, or people,
 // or nobody has done with them is asked of the queue.
 type locals struct {
-	s   *sender
-	ctx context.Context // of the calls of the queue
+	s     *sender
+	adder queue.ID
+	ctx   context.Context // of the calls of the queue
 
 	mu     sync.Mutex
 	byKey  map[string][]*local // in the order in which they were appended
@@ -140,7 +141,7 @@ func (ls *locals) add(key string, l *local) bool {
 }
 
 // giveBack keeps those of a record that goes back to the queue, and returns the others: it is too late for them.
-func (ls *locals) giveBack(key string, all []*local) (late []item) {
+func (ls *locals) giveBack(key string, all []*local) (late []other) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, l := range all {
@@ -148,7 +149,7 @@ func (ls *locals) giveBack(key string, all []*local) (late []item) {
 			w.state.CompareAndSwap(waiterQueued, waiterMaybe) // others may send it from now on
 		}
 		if ls.pollLater(pollFirst); !ls.add(key, l) {
-			late = append(late, item{Key: key, Value: l.value})
+			late = append(late, other{item{Key: key, Value: l.value}, errKept})
 		}
 	}
 	return late
@@ -171,8 +172,8 @@ func (ls *locals) set(key string, left []*local) {
 // claim takes what this process knows of a record: its own waiter, and those of the
 // records that it has replaced, which end like it. Earlier ones that it has not replaced were
 // dealt with by another process, or are part of it: nobody here can tell.
-func (ls *locals) claim(r *queue.Record, adder queue.ID) (all []*local, own *local) {
-	if r.From.Adder != adder {
+func (ls *locals) claim(r *queue.Record) (all []*local, own *local) {
+	if r.From.Adder != ls.adder {
 		return nil, nil
 	}
 	ls.mu.Lock()
@@ -190,13 +191,13 @@ func (ls *locals) claim(r *queue.Record, adder queue.ID) (all []*local, own *loc
 	if r.Replaces() {
 		return all, own
 	}
-	var others []item
+	var others []other
 	for _, l := range all {
 		if l != own {
-			others = append(others, item{Key: r.Key, Value: l.value})
+			others = append(others, other{item{Key: r.Key, Value: l.value}, ErrElsewhere})
 		}
 	}
-	ls.tell(others, ErrElsewhere)
+	ls.tell(others)
 	if own == nil {
 		return nil, nil
 	}
@@ -224,10 +225,12 @@ func (ls *locals) poll(after time.Duration) {
 		ctx, cancel := context.WithTimeout(ls.ctx, pollLast)
 		switch settled, err := ls.s.options.Queue.Settled(ctx, until); {
 		case err == nil && settled:
-			ls.settled(ErrElsewhere)
-			after = pollFirst
+			if left, err := ls.left(ctx); err == nil {
+				ls.settled(func(l *local) error { return left[l] })
+				after = pollFirst
+			}
 		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process will never know
-			ls.settled(err)
+			ls.settled(func(*local) error { return err })
 			after = pollFirst
 		}
 		cancel()
@@ -257,21 +260,70 @@ func (ls *locals) ask() queue.Position {
 	return ls.until
 }
 
-// settled ends those that were asked about.
-func (ls *locals) settled(err error) {
-	var ended []item
+// left returns the ends of those that were asked about and are settled, or parked: of all but those that people have
+// released meanwhile.
+func (ls *locals) left(ctx context.Context) (map[*local]error, error) {
+	type record struct {
+		key  string
+		from queue.Origin
+	}
+	ends, asked, keys := map[*local]error{}, map[record]*local{}, []string(nil)
 	ls.mu.Lock()
+	for key, all := range ls.byKey {
+		for _, l := range all {
+			if l.asked {
+				ends[l], asked[record{key, queue.Origin{Adder: ls.adder, Number: l.number, Index: l.index}}] = ErrElsewhere, l
+			}
+		}
+		if slices.ContainsFunc(all, func(l *local) bool { return l.asked }) {
+			keys = append(keys, key)
+		}
+	}
+	ls.mu.Unlock()
+	admin, ok := ls.s.options.Queue.(queue.Admin)
+	if !ok {
+		return ends, nil
+	}
+	for some := range slices.Chunk(keys, queuedActions) {
+		entries, err := admin.Inspect(ctx, queue.Inspection{Keys: some, Limit: len(some)})
+		if err != nil {
+			return nil, err
+		}
+		for i := range entries {
+			e := &entries[i]
+			for _, r := range slices.Concat(e.Leased, e.Parked, e.Waiting) {
+				switch l := asked[record{e.Key, r.From}]; {
+				case l == nil:
+				case e.State&queue.Parked != 0:
+					ends[l] = ErrParked
+				default:
+					delete(ends, l)
+				}
+			}
+		}
+	}
+	return ends, nil
+}
+
+// settled ends those that were asked about, if they have an end.
+func (ls *locals) settled(end func(*local) error) {
+	ls.mu.Lock()
+	var ended []other
 	ls.until = ""
 	for key, all := range ls.byKey {
 		ls.set(key, slices.DeleteFunc(slices.Clone(all), func(l *local) bool {
-			if l.asked {
-				ended = append(ended, item{Key: key, Value: l.value})
+			if !l.asked {
+				return false
 			}
-			return l.asked
+			err := end(l)
+			if l.asked = false; err != nil {
+				ended = append(ended, other{item{Key: key, Value: l.value}, err})
+			}
+			return err != nil
 		}))
 	}
 	ls.mu.Unlock()
-	ls.tell(ended, err)
+	ls.tell(ended)
 }
 
 // other is a record that this process has appended, and another one, or people, have dealt
@@ -283,14 +335,12 @@ type other struct {
 
 // tell ends such records for those who wait for them, soon, on the publisher goroutine.
 // Events are of the process that held them.
-func (ls *locals) tell(items []item, err error) {
-	if len(items) == 0 {
+func (ls *locals) tell(some []other) {
+	if len(some) == 0 {
 		return
 	}
 	ls.mu.Lock()
-	for i := range items {
-		ls.others = append(ls.others, other{items[i], err})
-	}
+	ls.others = append(ls.others, some...)
 	ended := ls.ended
 	ls.mu.Unlock()
 	if ended { // the publisher does not run it any more
@@ -343,10 +393,11 @@ func localOf(v *payload, size int) *local {
 	return &local{value: *v, size: int64(size)}
 }
 
-// elsewhere is the end of an action that another holder has, or had.
+// elsewhere is the end of an action that another holder has, or had, or that is parked.
 func elsewhere(it *item, err error) *settlement {
+	unknown := err != ErrParked
 	return &settlement{
-		Item: it, Outcome: publisher.Failed, Unknown: true,
-		Result: &publisher.Result[models.IndexingResult]{Next: publisher.Fail, Err: err, Unknown: true},
+		Item: it, Outcome: publisher.Failed, Unknown: unknown,
+		Result: &publisher.Result[models.IndexingResult]{Next: publisher.Fail, Err: err, Unknown: unknown},
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
@@ -97,14 +99,13 @@ func (s *sender) addError(n int, err error) *AddError {
 }
 
 // flush waits until nothing is unsettled in the queue that was appended before; with whole, until nothing waits there
-// and nothing is leased. It returns how many keys others have parked meanwhile; with whole, how many are parked.
+// and nothing is leased. It returns FlushError.Parked.
 func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
-	position, _ := f.appender.state()
+	at := f.appender.state()
 	before, err := f.queue.Stats(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("the queue does not say what it has: %w", err)
 	}
-	own := f.tally.parked.Load()
 	f.mu.Lock()
 	f.flushing++
 	f.mu.Unlock()
@@ -118,22 +119,18 @@ func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 	began, seen := time.Now(), before
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		changed := f.changed.wait()
-		settled, err := f.queue.Settled(ctx, position)
+		settled, err := f.queue.Settled(ctx, at.position)
 		if errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed) {
 			return 0, err
 		}
 		now, failed := f.queue.Stats(ctx)
 		if failed == nil {
 			seen = now
-			done := err == nil && settled
-			if whole {
-				done = done && now.Waiting+now.Leased == 0
-			} else {
-				now.Parked -= before.Parked + f.tally.parked.Load() - own
-			}
-			if done {
+			if err == nil && settled && (!whole || now.Waiting+now.Leased == 0) {
 				f.tally.queue.Store(&seen)
-				return int(max(0, now.Parked)), nil
+				if parked, failed = f.parked(ctx, at.number, &now, whole); failed == nil {
+					return parked, nil
+				}
 			}
 			if err := f.stalled(&now, began, whole); err != nil {
 				return 0, err
@@ -152,6 +149,49 @@ func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 		}
 		timer.Stop()
 	}
+}
+
+// mostParked is how many parked keys a Flush looks at, and of how many it is remembered that this process has parked them.
+const mostParked = 10_000
+
+// notePark remembers the refused record of a key, which is in the count of a Flush. Called with the lock.
+func (f *feed) notePark(r *queue.Record) {
+	if r.From.Adder != f.appender.adder || len(f.ownParked) >= mostParked {
+		return
+	}
+	if f.ownParked == nil {
+		f.ownParked = make(map[string]queue.Origin)
+	}
+	f.ownParked[r.Key] = r.From
+}
+
+// parked returns FlushError.Parked for a Flush of what was appended until a call with that number.
+func (f *feed) parked(ctx context.Context, until uint64, now *queue.Stats, whole bool) (n int, err error) {
+	admin, _ := f.queue.(queue.Admin)
+	f.mu.Lock()
+	from, own := f.flushed, maps.Clone(f.ownParked)
+	f.mu.Unlock()
+	switch {
+	case whole:
+		n = int(now.Parked)
+	case now.Parked > 0 && admin != nil && until > from:
+		all, err := admin.Inspect(ctx, queue.Inspection{States: queue.Parked, Limit: mostParked})
+		if err != nil {
+			return 0, err
+		}
+		for i := range all {
+			if slices.ContainsFunc(slices.Concat(all[i].Parked, all[i].Waiting), func(r queue.Record) bool {
+				return r.From.Adder == f.appender.adder && r.From.Number > from && r.From.Number <= until && r.From != own[r.Key]
+			}) {
+				n++
+			}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushed = max(f.flushed, until)
+	maps.DeleteFunc(f.ownParked, func(_ string, o queue.Origin) bool { return o.Number <= f.flushed })
+	return n, nil
 }
 
 // stalled says why waiting for the queue is of no use.
@@ -253,8 +293,7 @@ func within(patience time.Duration, do func() bool) bool {
 // added here is settled.
 func (f *feed) lastLook() bool {
 	_, _ = f.look()
-	position, _ := f.appender.state()
-	settled, err := f.queue.Settled(f.ctx, position)
+	settled, err := f.queue.Settled(f.ctx, f.appender.state().position)
 	return err == nil && settled
 }
 

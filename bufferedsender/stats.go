@@ -97,7 +97,7 @@ func (s *sender) Stats() Stats {
 	p := s.publisher.Stats()
 	var appended, kept, stale int64
 	if s.feed != nil {
-		_, appended = s.feed.appender.state()
+		appended = s.feed.appender.state().records
 		stale = s.feed.tally.stale.Load()
 		if last := s.feed.tally.queue.Load(); last != nil {
 			kept = last.Waiting + last.Leased + last.Parked

@@ -566,7 +566,9 @@ func TestParkedKeysAreNamedByHealthAndByWhoeverHasNoRoomForThem(t *testing.T) {
 		park("a", "b")
 		s.Resume()
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "good"}))
-		require.NoError(t, s.Flush(q.within(time.Minute), nil))
+		var failed *bufferedsender.FlushError
+		require.ErrorAs(t, s.Flush(q.within(time.Minute), nil), &failed)
+		require.Equal(t, 2, failed.Parked)
 		require.ErrorIs(t, s.Health().Err, queue.ErrFull)
 		require.ErrorContains(t, s.Health().Err, "2 keys are parked")
 		require.Contains(t, s.Health().Reason, "2 keys are parked")
@@ -807,4 +809,46 @@ func TestNewRefusesOptionsThatAQueueCannotKeep(t *testing.T) {
 	}
 	_, err = bufferedsender.New(sendertest.NewClient(t, searchtest.NewServer(nil)), &sendertest.Options{DeleteMissing: true})
 	require.ErrorContains(t, err, "give one")
+}
+
+// What is added behind a change that is parked is not in the index, and whoever asks is told so.
+func TestWhatWaitsBehindAParkedChangeIsNotSaidToBeApplied(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		q.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Keys: []string{"a"}, Ratio: 1, Times: 1, Status: 400}}}}})
+		s := q.sender(sendertest.Options{})
+		add := func(rooms int) {
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.MergeOrUploadAction(sendertest.Hotel{ID: "a", Rooms: rooms})))
+		}
+		add(1)
+		var failed *bufferedsender.FlushError
+		require.ErrorAs(t, s.Flush(q.within(time.Minute), nil), &failed)
+		assert.Equal(t, []int{1, 0}, []int{failed.Count, failed.Parked})
+		require.NoError(t, s.Flush(q.within(time.Minute), nil), "it was reported")
+
+		add(2)
+		var outcome models.Outcome
+		require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.MergeAction(sendertest.Hotel{ID: "a", Rooms: 3}).WithCallback(func(o models.Outcome) { outcome = o })))
+		require.ErrorAs(t, s.Flush(q.within(time.Minute), nil), &failed)
+		assert.Equal(t, []int{0, 1}, []int{failed.Count, failed.Parked})
+		require.NoError(t, s.Flush(q.within(time.Minute), nil), "it was reported")
+		_, err := s.IndexDocumentsAndWait(q.within(time.Minute), []models.IndexDocumentsAction[sendertest.Hotel]{models.MergeAction(sendertest.Hotel{ID: "a", Rooms: 4})}, nil)
+		require.ErrorIs(t, err, bufferedsender.ErrParked)
+		require.ErrorIs(t, outcome.Err, bufferedsender.ErrParked)
+		assert.False(t, outcome.Unknown)
+
+		n, err := q.queue.Drop(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		q.drained()
+		assert.Equal(t, 4, q.rooms("a"))
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "b"}))
+		s.Pause()
+		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "b"}))
+		_, err = q.queue.Park(t.Context(), "somebody", "b")
+		require.NoError(t, err)
+		s.Resume()
+		require.ErrorAs(t, s.Flush(q.within(time.Minute), nil), &failed, "also what was parked before the call")
+		assert.Equal(t, []int{0, 1}, []int{failed.Count, failed.Parked})
+		_ = s.Close(q.within(time.Minute))
+	})
 }

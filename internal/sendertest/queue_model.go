@@ -227,7 +227,7 @@ func (m *queueModel) add(p *modelProcess, s queueStep) {
 		switch {
 		case o.Reason == models.ReasonSuperseded:
 			m.holds["superseded"] = true
-		case errors.Is(o.Err, bufferedsender.ErrElsewhere):
+		case errors.Is(o.Err, bufferedsender.ErrElsewhere), errors.Is(o.Err, bufferedsender.ErrParked):
 			m.holds["elsewhere"] = true
 		case errors.Is(o.Err, bufferedsender.ErrClosed) && o.Unknown:
 			m.holds["kept by Close"] = true
@@ -257,7 +257,7 @@ func (m *queueModel) index(p *modelProcess, wait bool, action models.IndexDocume
 	go func() {
 		defer p.waiting.Add(-1)
 		_, err := p.sender.IndexDocumentsAndWait(context.Background(), []models.IndexDocumentsAction[Hotel]{action}, nil)
-		if err != nil && !errors.Is(err, bufferedsender.ErrElsewhere) && !errors.Is(err, bufferedsender.ErrClosed) && !p.dead.Load() {
+		if err != nil && !errors.Is(err, bufferedsender.ErrElsewhere) && !errors.Is(err, bufferedsender.ErrParked) && !errors.Is(err, bufferedsender.ErrClosed) && !p.dead.Load() {
 			m.wrong("a waiting call: %v", err)
 		}
 	}()

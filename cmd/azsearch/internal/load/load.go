@@ -374,7 +374,7 @@ func (r *run) settled(o models.Outcome) {
 	}
 	reject := record.reject(&convert.Problem{Kind: KindService, Message: message(o)})
 	reject.Status, reject.Key = o.Status, o.Key
-	if errors.Is(o.Err, bufferedsender.ErrElsewhere) {
+	if elsewhere(o.Err) {
 		reject.Kind = KindElsewhere
 	}
 	if err := r.reject(&reject, record.job); err != nil {
@@ -382,12 +382,17 @@ func (r *run) settled(o models.Outcome) {
 	}
 }
 
+// elsewhere reports whether the queue has kept an action that is not sent here: another process has it, or people.
+func elsewhere(err error) bool {
+	return errors.Is(err, bufferedsender.ErrElsewhere) || errors.Is(err, bufferedsender.ErrParked)
+}
+
 // unsent reports whether an outcome says nothing about the document.
 func unsent(o models.Outcome) bool {
 	switch o.Reason {
 	case models.ReasonClosed, models.ReasonWithdrawn, models.ReasonPurged, models.ReasonCredentials, models.ReasonNoIndex,
 		models.ReasonClient, models.ReasonQuota:
-		return !errors.Is(o.Err, bufferedsender.ErrElsewhere)
+		return !elsewhere(o.Err)
 	}
 	return false
 }
