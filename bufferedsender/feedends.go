@@ -25,7 +25,8 @@ func (f *feed) reported(s *settlement, err error) {
 	f.mu.Lock()
 	h.sent = h.sent || s.Item.Attempt > 0
 	f.mu.Unlock()
-	defer f.ended(v, end, s.Unknown || s.Cut, reason) // also if a callback ends the goroutine
+	unknown := s.Cut || s.Unknown && !s.Item.Unknown
+	defer f.ended(v, end, unknown, reason) // also if a callback ends the goroutine
 	if end == relay.Refused && h.left > 1 {
 		// What is behind it waits behind it, for people, and is not sent.
 		h.lasts.GiveBack()
@@ -75,6 +76,7 @@ func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string)
 	defer f.mu.Unlock()
 	h.ends[v.from.record] = end
 	h.unknown = h.unknown || unknown
+	h.again = h.again || unknown && end == relay.Returned && h.lease.Records[v.from.record].Op != ""
 	if end == relay.Refused {
 		h.reason = reason
 	}

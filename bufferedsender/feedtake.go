@@ -83,7 +83,7 @@ func (f *feed) items(holdings []*holding) (items []item) {
 	for _, h := range holdings {
 		for j := range h.lease.Records {
 			r := &h.lease.Records[j]
-			it := item{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(models.ClassBestEffort)), Own: true, Value: payload{typ: r.Op}}
+			it := item{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(models.ClassBestEffort)), Own: true, Unknown: h.maybe(r), Value: payload{typ: r.Op}}
 			if r.Op == "" { // the first: it replaces what was before it
 				l, ok := loaded[h]
 				if !ok {

@@ -27,6 +27,7 @@ type holding struct {
 	sent    bool // a record has been in a request
 	probe   bool // in vain, and another key takes its turn: see aside
 	unknown bool // the last one that was cut may still be applied
+	again   bool // a document that goes back may have been applied
 
 	// What ends and locals are of a key with one record, which is most of them.
 	oneEnd   [1]relay.Verdict
@@ -48,6 +49,12 @@ func newHolding(l queue.Lease, terms *relay.Terms, end *time.Time) *holding {
 // name is the lease without its records.
 func (h *holding) name() queue.Lease { return queue.Lease{Key: h.lease.Key, Token: h.lease.Token} }
 
+// maybe reports whether a record may have been applied by an earlier holder, or by this process before it gave the key back.
+// Of a key without a document only a holder that has died says so: it is also released again if the Loader does not know it.
+func (h *holding) maybe(r *queue.Record) bool {
+	return h.lease.Expired > 0 || h.lease.Tries > 0 && r.Op != ""
+}
+
 // end says what is to become of the lease when all records have ended.
 func (h *holding) end(unknownWait time.Duration) queue.End {
 	done, v := relay.Settle(h.ends)
@@ -61,7 +68,7 @@ func (h *holding) end(unknownWait time.Duration) queue.End {
 	case relay.Refused:
 		e.Done, e.Fate, e.Reason = done, queue.Park, h.reason
 	default:
-		if e.Done, e.Fate = done, queue.Release; h.sent {
+		if e.Done, e.Fate, e.Again = done, queue.Release, h.again; h.sent {
 			e.After = afterSent
 		}
 	}

@@ -20,7 +20,6 @@ type local struct {
 	index  int    // in that call
 	kept   queue.Position
 	size   int64 // encoded
-	asked  bool  // poll asks what has become of it
 }
 
 // bare reports whether nobody waits for its end: it is only for handlers and Withdraw.
@@ -43,10 +42,10 @@ type locals struct {
 	mu     sync.Mutex
 	byKey  map[string][]*local // in the order in which they were appended
 	n      int
-	ended  bool           // those who wait are told something at once
-	poller *time.Timer    // of those that others may have settled
-	until  queue.Position // of those that the poller asks about; "": of none
-	others []other        // that are to be told, see endOthers
+	ended  bool        // those who wait are told something at once
+	poller *time.Timer // of those that others may have settled
+	until  appended    // until which call the poller asks; number 0: it asks about nothing
+	others []other     // that are to be told, see endOthers
 
 	// Of the bare ones, which are not kept beyond these: handlers are given the zero document
 	// then.
@@ -221,19 +220,19 @@ func (ls *locals) pollLater(after time.Duration) {
 // same records until they are settled: about the newest ones the answer would always be no
 // while more are added.
 func (ls *locals) poll(after time.Duration) {
-	if until := ls.ask(); until != "" && ls.ctx.Err() == nil {
+	if until := ls.ask(); until.number > 0 && ls.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(ls.ctx, pollLast)
-		switch settled, err := ls.s.options.Queue.Settled(ctx, until); {
+		settled, err := ls.s.options.Queue.Settled(ctx, until.position)
+		lost := errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrFailed) || errors.Is(err, queue.ErrClosed)
+		switch {
 		case err == nil && settled:
-			if left, err := ls.left(ctx); err == nil {
-				ls.settled(func(l *local) error { return left[l] })
-				after = pollFirst
-			}
-		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process will never know
-			ls.settled(func(*local) error { return err })
+			_, err = ls.settle(ctx, until.number)
+		case lost: // this process will never know
+			ls.endUntil(until.number, func(string, *local) error { return err })
+		}
+		if cancel(); lost || settled && err == nil {
 			after = pollFirst
 		}
-		cancel()
 	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -242,81 +241,81 @@ func (ls *locals) poll(after time.Duration) {
 	}
 }
 
-// ask returns the last position of those that are asked about: those whose append is known to have been kept.
-func (ls *locals) ask() queue.Position {
+// ask returns the last of those that are asked about.
+func (ls *locals) ask() appended {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if ls.until != "" {
-		return ls.until
-	}
-	number := uint64(0)
-	for _, some := range ls.byKey {
-		for _, l := range some {
-			if l.asked = l.kept != ""; l.asked && l.number >= number {
-				number, ls.until = l.number, l.kept
+	if ls.until.number == 0 {
+		for _, some := range ls.byKey {
+			for _, l := range some {
+				if l.kept != "" && l.number > ls.until.number {
+					ls.until = appended{position: l.kept, number: l.number}
+				}
 			}
 		}
 	}
 	return ls.until
 }
 
-// left returns the ends of those that were asked about and are settled, or parked: of all but those that people have
-// released meanwhile.
-func (ls *locals) left(ctx context.Context) (map[*local]error, error) {
-	type record struct {
-		key  string
-		from queue.Origin
-	}
-	ends, asked, keys := map[*local]error{}, map[record]*local{}, []string(nil)
+// settle ends those until a call of which everything is settled in the queue, or parked, and returns how many they are.
+// What people have released meanwhile goes on.
+func (ls *locals) settle(ctx context.Context, until uint64) (n int, err error) {
+	var keys []string
 	ls.mu.Lock()
 	for key, all := range ls.byKey {
-		for _, l := range all {
-			if l.asked {
-				ends[l], asked[record{key, queue.Origin{Adder: ls.adder, Number: l.number, Index: l.index}}] = ErrElsewhere, l
-			}
-		}
-		if slices.ContainsFunc(all, func(l *local) bool { return l.asked }) {
+		if slices.ContainsFunc(all, func(l *local) bool { return l.ends(until) }) {
 			keys = append(keys, key)
 		}
 	}
 	ls.mu.Unlock()
+	ends := map[string]map[queue.Origin]error{} // of what the queue has
 	admin, ok := ls.s.options.Queue.(queue.Admin)
-	if !ok {
-		return ends, nil
-	}
 	for some := range slices.Chunk(keys, queuedActions) {
+		if !ok {
+			break
+		}
 		entries, err := admin.Inspect(ctx, queue.Inspection{Keys: some, Limit: len(some)})
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		for i := range entries {
 			e := &entries[i]
-			for _, r := range slices.Concat(e.Leased, e.Parked, e.Waiting) {
-				switch l := asked[record{e.Key, r.From}]; {
-				case l == nil:
-				case e.State&queue.Parked != 0:
-					ends[l] = ErrParked
-				default:
-					delete(ends, l)
-				}
+			end := error(nil)
+			if e.State&queue.Parked != 0 {
+				end = ErrParked
 			}
+			there := map[queue.Origin]error{}
+			for _, r := range slices.Concat(e.Leased, e.Parked, e.Waiting) {
+				there[r.From] = end
+			}
+			ends[e.Key] = there
 		}
 	}
-	return ends, nil
+	return ls.endUntil(until, func(key string, l *local) error {
+		if end, there := ends[key][queue.Origin{Adder: ls.adder, Number: l.number, Index: l.index}]; there {
+			return end
+		}
+		return ErrElsewhere
+	}), nil
 }
 
-// settled ends those that were asked about, if they have an end.
-func (ls *locals) settled(end func(*local) error) {
+// ends reports whether it is one of those until a call.
+func (l *local) ends(until uint64) bool { return l.kept != "" && l.number <= until }
+
+// endUntil ends those until a call that have an end, and returns how many they are.
+func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
 	ls.mu.Lock()
 	var ended []other
-	ls.until = ""
+	if ls.until.number <= number {
+		ls.until = appended{}
+	}
 	for key, all := range ls.byKey {
 		ls.set(key, slices.DeleteFunc(slices.Clone(all), func(l *local) bool {
-			if !l.asked {
+			if !l.ends(number) {
 				return false
 			}
-			err := end(l)
-			if l.asked = false; err != nil {
+			err := end(key, l)
+			if err != nil {
 				ended = append(ended, other{item{Key: key, Value: l.value}, err})
 			}
 			return err != nil
@@ -324,6 +323,26 @@ func (ls *locals) settled(end func(*local) error) {
 	}
 	ls.mu.Unlock()
 	ls.tell(ended)
+	return len(ended)
+}
+
+// settled ends those until a call of which everything is settled, and returns when that has been told.
+func (ls *locals) settled(ctx context.Context, until uint64) error {
+	n, err := ls.settle(ctx, until)
+	if n == 0 || err != nil {
+		return err
+	}
+	told := make(chan struct{})
+	ls.s.publisher.Do(func() {
+		defer close(told)
+		ls.endOthers()
+	})
+	select {
+	case <-told:
+	case <-ls.s.publisher.Done():
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // other is a record that this process has appended, and another one, or people, have dealt

@@ -128,7 +128,10 @@ func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 			seen = now
 			if err == nil && settled && (!whole || now.Waiting+now.Leased == 0) {
 				f.tally.queue.Store(&seen)
-				if parked, failed = f.parked(ctx, at.number, &now, whole); failed == nil {
+				if failed = f.locals.settled(ctx, at.number); failed == nil {
+					parked, failed = f.parked(ctx, at.number, &now, whole)
+				}
+				if failed == nil {
 					return parked, nil
 				}
 			}
@@ -293,8 +296,13 @@ func within(patience time.Duration, do func() bool) bool {
 // added here is settled.
 func (f *feed) lastLook() bool {
 	_, _ = f.look()
-	settled, err := f.queue.Settled(f.ctx, f.appender.state().position)
-	return err == nil && settled
+	at := f.appender.state()
+	settled, err := f.queue.Settled(f.ctx, at.position)
+	if err != nil || !settled {
+		return false
+	}
+	_, _ = f.locals.settle(f.ctx, at.number) // else they are told that the queue keeps them
+	return true
 }
 
 // kept returns an error if the queue has, or may have, something that was added here when the

@@ -197,7 +197,8 @@ type Lease struct {
 	// holds a suspect says so before it is sent, or given to other code that may not return: of what a dead holder
 	// held only that is suspected further, in the end alone. A key that is no suspect needs no such call.
 	Requested bool
-	// Tries is how often the key was released with End.Again since it was committed.
+	// Tries is how often the key was released with End.Again since it was committed: a document may have been
+	// applied then, or the Loader did not know the key.
 	Tries int
 }
 

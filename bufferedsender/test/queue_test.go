@@ -852,3 +852,79 @@ func TestWhatWaitsBehindAParkedChangeIsNotSaidToBeApplied(t *testing.T) {
 		_ = s.Close(q.within(time.Minute))
 	})
 }
+
+// A request without an answer is remembered when its documents go back to the queue, and when its holder dies.
+func TestWhatMayHaveBeenAppliedBeforeItWentBackIsUnknown(t *testing.T) {
+	for name, before := range map[string]func(q *queued){
+		"the breaker opened": func(q *queued) {
+			q.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{
+				{Operation: searchtest.OpIndexDocuments, Count: 3, Cut: searchtest.CutAfterCommit},
+				{Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Keys: []string{"a"}, Ratio: 1, Status: 400}}},
+			}})
+		},
+		"a holder died": func(q *queued) {
+			adder := q.sender(sendertest.Options{})
+			adder.Pause()
+			require.NoError(q, adder.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "a"}))
+			require.NoError(q, adder.Close(q.within(time.Second)))
+			leases, err := q.queue.Reserve(q.within(time.Minute), queue.Want{Keys: 1, Bytes: 1 << 20, For: time.Second, Holder: queue.NewID(), Token: queue.NewID()})
+			require.NoError(q, err)
+			require.Len(q, leases, 1)
+			q.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{
+				{Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{{Keys: []string{"a"}, Ratio: 1, Status: 400}}},
+			}})
+			time.Sleep(time.Minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withQueue(t, nil, func(q *queued) {
+				before(q)
+				var failed []*events.ActionFailed[sendertest.Hotel]
+				s := q.sender(sendertest.Options{Handlers: events.Handlers[sendertest.Hotel]{
+					ActionFailed: func(_ context.Context, e *events.ActionFailed[sendertest.Hotel]) { failed = append(failed, e) },
+				}})
+				require.NoError(q, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "b"}))
+				if name == "the breaker opened" {
+					require.NoError(q, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "a"}))
+				}
+				time.Sleep(5 * time.Minute)
+				_ = s.Close(q.within(time.Minute))
+				require.Len(q, failed, 1)
+				assert.Equal(q, "a", failed[0].Key)
+				assert.True(q, failed[0].Unknown)
+			})
+		})
+	}
+}
+
+// When Flush or Close returns, what another process has sent is told.
+func TestWhatAnotherProcessHasSentIsToldBeforeFlushAndCloseReturn(t *testing.T) {
+	for name, end := range map[string]func(q *queued, s *bufferedsender.BufferedSender[sendertest.Hotel]) error{
+		"Flush": func(q *queued, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.Flush(q.within(time.Minute), nil)
+		},
+		"Close": func(q *queued, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
+			return s.Close(q.within(time.Minute))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withQueue(t, nil, func(q *queued) {
+				mine, other := q.sender(sendertest.Options{}), q.sender(sendertest.Options{})
+				mine.Pause()
+				synctest.Wait()
+				var got []models.Outcome
+				for i := range 100 {
+					require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i)}).WithCallback(func(o models.Outcome) { got = append(got, o) })))
+				}
+				for s := q.stats(); s.Waiting+s.Leased > 0; s = q.stats() {
+					time.Sleep(time.Millisecond)
+				}
+				require.NoError(t, end(q, mine))
+				require.Len(t, got, 100)
+				require.ErrorIs(t, got[99].Err, bufferedsender.ErrElsewhere)
+				_ = mine.Close(q.within(time.Minute))
+				_ = other.Close(q.within(time.Minute))
+			})
+		})
+	}
+}

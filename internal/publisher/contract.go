@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Item is one action on its way. The publisher reads Key and Body only.
+// Item is one action on its way. Of Value the publisher knows nothing.
 type Item[V any] struct {
 	Key   string // at most one item with this key is in flight
 	Body  []byte // what counts towards the limits; not to be changed any more
@@ -24,6 +24,8 @@ type Item[V any] struct {
 	// Own says that Body has memory of its own. If not, the publisher copies it
 	// when it accepts the item, and only then.
 	Own bool
+	// Unknown says that it may have been applied by a request that the publisher does not know of.
+	Unknown bool
 	// Again is set by the publisher: a request has carried it before. Outdated says
 	// that an earlier item of its key holds more.
 	Again, Outdated bool

@@ -51,7 +51,7 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) (folded, outdated bool) {
 		n.item.Parts = []Part[V]{{Value: n.item.Value, seq: n.seq, accepted: n.accepted}}
 	}
 	n.item.Parts = append(n.item.Parts, part)
-	n.item.Value = result.Value
+	n.item.Value, n.unknown = result.Value, n.unknown || e.item.Unknown
 	if saved := before - len(result.Body); l.p.config.KeepsDocuments {
 		n.kept += saved
 	} else {

@@ -241,6 +241,7 @@ func (p *pending[V]) addFront(at ref, item Item[V], seq uint64, now instant, sin
 	item.hash = n.item.hash
 	*p.at(r) = node[V]{
 		item: item, seq: seq, accepted: now, next: at, prev: before, class: min(item.Class, n.class), cut: n.cut, cutAt: n.cutAt,
+		unknown: item.Unknown,
 	}
 	n = p.at(at) // alloc may have moved it
 	n.prev = r

@@ -78,7 +78,7 @@ func newPending[V any]() *pending[V] {
 // add takes in an action, at the end of its key's lane.
 func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	r = p.alloc()
-	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none, prev: none, class: item.Class}
+	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none, prev: none, class: item.Class, unknown: item.Unknown}
 	p.use(item.Class)
 	p.count++
 	if tail, busy := p.append(r); busy {
