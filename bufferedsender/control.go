@@ -51,8 +51,9 @@ type Health struct {
 	Reason string
 	// Err is the reason as an error, for errors.Is: ErrCircuitOpen, ErrPaused, or
 	// what the service answered. If nothing keeps the sender from sending, it says whatever the State
-	// that no request has been answered for a quarter of Options.RequestTimeout, or what is wrong with
-	// Options.Queue (see queue.Faulty), or that it does not answer; it is nil when all are healthy.
+	// that no request has been answered for a quarter of Options.RequestTimeout, that a callback or
+	// Options.DeadLetters has not returned for ten seconds, or what is wrong with Options.Queue (see queue.Faulty):
+	// that it does not answer, or is paused, or that Options.Loader fails. It is nil when all are healthy.
 	Err error
 }
 
@@ -85,15 +86,21 @@ func (s *sender) Health() Health {
 	h := healthOf(c)
 	if h.Err == nil && c.Silent >= s.silent() {
 		h.Err = fmt.Errorf("no request was answered for %s", c.Silent.Round(time.Second))
-		h.Reason = h.Err.Error()
+	}
+	if h.Err == nil && c.Busy >= unheard {
+		h.Err = fmt.Errorf("nothing is sent: a callback, or Options.DeadLetters, has not returned for %s", c.Busy.Round(time.Second))
 	}
 	if s.feed != nil && h.Err == nil {
-		if h.Err = s.feed.fault(); h.Err != nil {
-			h.Reason = h.Err.Error()
-		}
+		h.Err = s.feed.fault()
+	}
+	if h.Err != nil && h.Reason == "" {
+		h.Reason = h.Err.Error()
 	}
 	return h
 }
+
+// unheard is how long a part that nothing goes on without may be silent before that is worth an alarm.
+const unheard = 10 * time.Second
 
 // silent is for how long no request is answered before that is worth an alarm.
 func (s *sender) silent() time.Duration {

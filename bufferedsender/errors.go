@@ -283,6 +283,9 @@ type CloseError struct {
 	Held error
 	// Errors holds the first hundred of all these.
 	Errors []*ActionError
+	// Queue says that Options.Queue has lost what it had acknowledged (queue.ErrLost is in its chain): what was added
+	// here and no earlier Flush has confirmed may be neither in the index nor in the queue. It is nil otherwise.
+	Queue error
 	// Handlers is the error of the Closed handler, or nil.
 	Handlers error
 	// CallbackStuck is true if a callback did not return, so that Close gave up
@@ -310,20 +313,22 @@ func (e *CloseError) Error() string {
 	if e.CallbackStuck {
 		parts = append(parts, "a callback did not return")
 	}
+	if e.Queue != nil {
+		parts = append(parts, "a queue that has lost some of it: "+e.Queue.Error())
+	}
 	if e.Handlers != nil {
 		parts = append(parts, "a handler that says: "+e.Handlers.Error())
 	}
 	return "closed with " + strings.Join(parts, ", ") + first(e.Errors)
 }
 
-// Unwrap returns Errors, Held and Handlers.
+// Unwrap returns Errors, Held, Queue and Handlers.
 func (e *CloseError) Unwrap() []error {
 	all := unwrapAll(e.Errors)
-	if e.Held != nil {
-		all = append(all, e.Held)
-	}
-	if e.Handlers != nil {
-		all = append(all, e.Handlers)
+	for _, err := range []error{e.Held, e.Queue, e.Handlers} {
+		if err != nil {
+			all = append(all, err)
+		}
 	}
 	return all
 }
@@ -375,8 +380,12 @@ func translate(err error) error {
 // translateClose is translate for calls that may return the result of Close,
 // which is the same value for everybody.
 func (s *sender) translateClose(err error) error {
-	var e *publisher.CloseError
-	if !errors.As(err, &e) {
+	e := new(publisher.CloseError)
+	var lost error
+	if s.feed != nil {
+		lost = s.feed.lost()
+	}
+	if !errors.As(err, &e) && (lost == nil || err != nil) {
 		return translate(err)
 	}
 	s.closeOnce.Do(func() {
@@ -385,7 +394,7 @@ func (s *sender) translateClose(err error) error {
 		}
 		s.closeErr = &CloseError{
 			Unsent: int(e.Unsent), Unknown: int(e.Unknown), Failed: int(e.Failed), DeadLetters: int(e.Kept),
-			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck, Handlers: e.Hook, Held: e.Held,
+			Errors: actionErrors(e.Errors), CallbackStuck: e.Stuck, Handlers: e.Hook, Held: e.Held, Queue: lost,
 		}
 	})
 	return s.closeErr

@@ -45,6 +45,7 @@ type feed struct {
 	flushed   uint64                  // the last call of the appender of which a Flush has reported everything
 	ownParked map[string]queue.Origin // the refused record of keys that this process has parked since, mostParked of them
 	extender  *time.Timer
+	watcher   *time.Timer // of watch
 	unwatch   func()
 	adding    context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
 
@@ -65,45 +66,84 @@ type feedEnd struct {
 	once      sync.Once
 	done      chan struct{} // closed when close has ended
 	sent      bool          // all that was added here had been settled then
+	lost      error         // the queue has lost what it had acknowledged
 }
 
 // tally is what Stats, Health and metrics say of the queue.
 type tally struct {
 	stale    atomic.Int64                // leases, of this process
 	queue    atomic.Pointer[queue.Stats] // when it was asked last
-	silent   atomic.Pointer[silence]     // it does not answer
+	silent   silence                     // rounds fail
+	unseen   silence                     // looks fail
+	unloaded silence                     // the Loader fails
 	requests underWay
+	rounds   underWay
+	loads    underWay
 }
 
-// silence is since when a queue does not answer, and why.
-type silence struct {
+// silence is since when something fails, and how.
+type silence struct{ now atomic.Pointer[failing] }
+
+type failing struct {
 	since time.Time
 	err   error
 }
 
-// answers notes how a call of the queue has ended.
-func (f *feed) answers(err error) {
-	switch was := f.tally.silent.Load(); {
+// note notes how a call has ended.
+func (s *silence) note(err error) {
+	switch was := s.now.Load(); {
 	case err == nil && was != nil:
-		f.tally.silent.Store(nil)
+		s.now.Store(nil)
 	case err != nil && was == nil:
-		f.tally.silent.Store(&silence{time.Now(), err})
+		s.now.Store(&failing{time.Now(), err})
 	case err != nil:
-		f.tally.silent.Store(&silence{was.since, err})
+		s.now.Store(&failing{was.since, err})
 	}
 }
 
-// fault is what is wrong with the queue, by its own account or because it does not answer.
+// fault is what is wrong with the queue, by its own account or because it does not answer, or with the Loader.
 func (f *feed) fault() error {
 	if q, ok := f.queue.(queue.Faulty); ok {
 		if err := q.Fault(); err != nil {
 			return err
 		}
 	}
-	if s := f.tally.silent.Load(); s != nil {
-		return fmt.Errorf("the queue has not answered since %s: %w", s.since.Format(time.RFC3339), s.err)
+	t := &f.tally
+	now := t.silent.now.Load()
+	if now == nil {
+		if now = t.unseen.now.Load(); now != nil && time.Since(now.since) < unheard {
+			now = nil // a look is cut after a second
+		}
+	}
+	if now != nil {
+		return fmt.Errorf("the queue has not answered since %s: %w", now.since.Format(time.RFC3339), now.err)
+	}
+	if now := t.unloaded.now.Load(); now != nil {
+		return fmt.Errorf("Options.Loader has failed since %s: %w", now.since.Format(time.RFC3339), now.err)
+	}
+	if since, hangs := t.loads.hang(unheard); hangs {
+		return fmt.Errorf("Options.Loader has not returned since %s", since.Format(time.RFC3339))
+	}
+	if since, hangs := t.rounds.hang(unheard); hangs {
+		return fmt.Errorf("the queue has not answered since %s", since.Format(time.RFC3339))
+	}
+	if last := t.queue.Load(); last != nil && last.Paused {
+		return pausedQueue(last)
 	}
 	return nil
+}
+
+// lookEvery is how often the feed looks at the queue, for Health: of an idle one nothing else is asked.
+const lookEvery = 5 * time.Second
+
+// watch looks, now and then, until the feed ends. It runs on the goroutine of a timer.
+func (f *feed) watch() {
+	_, _ = f.look()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.watcher != nil {
+		f.watcher.Reset(lookEvery)
+	}
 }
 
 // reservation is one that was asked for, and when.
@@ -138,7 +178,7 @@ func (f *feed) start() {
 		unwatch = f.queue.Watch(f.wake)
 	}
 	f.mu.Lock()
-	f.unwatch = unwatch
+	f.unwatch, f.watcher = unwatch, time.AfterFunc(lookEvery, f.watch)
 	f.mu.Unlock()
 	f.wake()
 }
@@ -176,8 +216,10 @@ func (f *feed) run() {
 		}
 		f.again = false
 		f.mu.Unlock()
+		ended := f.tally.rounds.begin()
 		err := f.round(want, ends)
-		f.answers(err)
+		ended()
+		f.tally.silent.note(err)
 		switch ended := errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed); {
 		case err == nil:
 			retry.Failures = 0
@@ -299,7 +341,10 @@ func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 }
 
 // hangs reports whether requests hang, so that others had better have what waits here.
-func (f *feed) hangs() bool { return f.tally.requests.hang(2 * f.wanted.For) }
+func (f *feed) hangs() bool {
+	_, hangs := f.tally.requests.hang(2 * f.wanted.For)
+	return hangs
+}
 
 // isHeld reports whether a condition keeps everything from being sent, and not only what is
 // held apart from the others.

@@ -209,7 +209,7 @@ func (f *feed) extend() {
 	var err error
 	if len(leases) > 0 {
 		lost, err = f.queue.Extend(ctx, length, leases...)
-		f.answers(err)
+		f.tally.silent.note(err)
 	}
 	if err != nil {
 		f.warn("azsearch: leases not extended", err)

@@ -46,6 +46,7 @@ func (f *feed) load(holdings []*holding) map[*holding]loaded {
 		n := min(f.loading.Most(math.MaxInt64), len(holdings))
 		err := f.loadSome(holdings[:n], found)
 		if err == nil {
+			f.tally.unloaded.note(nil)
 			f.loading.Loaded(n, 0)
 			holdings = holdings[n:]
 			continue
@@ -56,6 +57,7 @@ func (f *feed) load(holdings []*holding) map[*holding]loaded {
 			continue
 		}
 		f.warn("azsearch: Loader failed; its keys wait in the queue", err)
+		f.tally.unloaded.note(err)
 		if f.release(holdings[0], queue.End{Fate: queue.Release, After: after}); down {
 			wait, f.loading.after = after, time.Now().Add(after)
 		}
@@ -80,7 +82,9 @@ func (f *feed) loadSome(holdings []*holding, found map[*holding]loaded) error {
 		}
 		return nil
 	}
+	ended := f.tally.loads.begin()
 	n, put, err := f.askLoader(keys)
+	ended()
 	if err != nil {
 		return err
 	}

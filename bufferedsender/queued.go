@@ -203,11 +203,15 @@ func (f *feed) stalled(s *queue.Stats, began time.Time, whole bool) error {
 	case whole && errors.Is(held, ErrPaused):
 		return held
 	case s.Paused:
-		return fmt.Errorf("%w: somebody has paused the queue: %s", ErrPaused, s.PauseReason)
+		return pausedQueue(s)
 	case !f.sends && time.Since(began) > nobody && time.Since(s.LastReserved) > nobody:
 		return fmt.Errorf("%w for %v", ErrNobodySends, nobody)
 	}
 	return nil
+}
+
+func pausedQueue(s *queue.Stats) error {
+	return fmt.Errorf("%w: somebody has paused the queue: %s", ErrPaused, s.PauseReason)
 }
 
 // waited says why ctx ended and what the queue still had: s is what it said last, and trouble why it has
@@ -264,6 +268,10 @@ func (f *feed) closeOnce(ctx context.Context) {
 	if f.extender != nil {
 		f.extender.Stop()
 	}
+	if f.watcher != nil {
+		f.watcher.Stop()
+		f.watcher = nil
+	}
 	f.mu.Unlock()
 	f.cancel()
 	if unwatch != nil {
@@ -298,11 +306,25 @@ func (f *feed) lastLook() bool {
 	_, _ = f.look()
 	at := f.appender.state()
 	settled, err := f.queue.Settled(f.ctx, at.position)
+	if errors.Is(err, queue.ErrLost) {
+		f.mu.Lock()
+		if at.number > f.flushed {
+			f.end.lost = err
+		}
+		f.mu.Unlock()
+	}
 	if err != nil || !settled {
 		return false
 	}
 	_, _ = f.locals.settle(f.ctx, at.number) // else they are told that the queue keeps them
 	return true
+}
+
+// lost returns an error if the queue had lost what it had acknowledged when the sender was closed.
+func (f *feed) lost() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.end.lost
 }
 
 // kept returns an error if the queue has, or may have, something that was added here when the
@@ -366,5 +388,6 @@ func (f *feed) look() (queue.Stats, error) {
 	if err == nil {
 		f.tally.queue.Store(&s)
 	}
+	f.tally.unseen.note(err)
 	return s, err
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // underWay knows whether requests hang: some are under way, and none has ended for long. The network of this process
-// may lose what it sends, while others that share its queue work.
+// may lose what it sends, while others that share its queue work. It is the same with calls of the queue and the Loader.
 type underWay struct {
 	mu    sync.Mutex
 	n     int
@@ -31,9 +31,9 @@ func (u *underWay) note(n int) {
 	u.n += n
 }
 
-// hang reports whether requests are under way and none has ended for so long.
-func (u *underWay) hang(long time.Duration) bool {
+// hang reports whether requests are under way and none has ended for so long, and since when.
+func (u *underWay) hang(long time.Duration) (since time.Time, hangs bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.n > 0 && time.Since(u.since) > long
+	return u.since, u.n > 0 && time.Since(u.since) > long
 }

@@ -35,7 +35,16 @@ type faulty struct {
 	settled func(at queue.Position, next func() (bool, error)) (bool, error)
 	extend  func(leases []queue.Lease, next func() ([]queue.Lease, error)) ([]queue.Lease, error)
 	watch   func(wake func()) (stop func())
+	stats   func(next func() (queue.Stats, error)) (queue.Stats, error)
 	fault   error
+}
+
+func (q *faulty) Stats(ctx context.Context) (queue.Stats, error) {
+	next := func() (queue.Stats, error) { return q.Queue.Stats(ctx) }
+	if q.stats == nil {
+		return next()
+	}
+	return q.stats(next)
 }
 
 func (q *faulty) Fault() error { return q.fault }

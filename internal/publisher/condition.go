@@ -30,6 +30,8 @@ type Condition struct {
 	// Silent is for how long no request was answered, since one left; one whose time is up does
 	// not end that, as long as something is left to send.
 	Silent time.Duration
+	// Busy is for how long the goroutine has not come round, because of a hook: nothing leaves meanwhile.
+	Busy time.Duration
 }
 
 // Held returns why no request may leave until somebody does something, or nil.
@@ -44,7 +46,11 @@ func (c Condition) Held() error {
 func (p *Publisher[V, R]) Condition() Condition {
 	p.admission.mu.Lock()
 	defer p.admission.mu.Unlock()
-	return p.admission.current()
+	c := p.admission.current()
+	if since := p.loop.outside.round.Load(); since > 0 {
+		c.Busy = p.now() - instant(since)
+	}
+	return c
 }
 
 // current returns the condition with the pause that lies over it, also one that

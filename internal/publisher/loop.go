@@ -45,6 +45,7 @@ type outside struct {
 	// is stuck from one that is followed by many others.
 	progress atomic.Uint64
 	kept     atomic.Uint64 // calls of the Ending hook that have kept something
+	round    atomic.Int64  // since when a round lasts, an instant; 0 while the goroutine waits
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
@@ -65,7 +66,9 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 // rounds returns when everything has ended, or true when there is nothing to do.
 func (l *loop[V, R]) rounds() (idle bool) {
 	var timer *time.Timer // nil while nothing waits: an idle sender has none
+	defer l.outside.round.Store(0)
 	for {
+		l.outside.round.Store(int64(max(l.p.now(), 1)))
 		l.takeMail() // first, so that a version that is older than one under way is found to be
 		l.takeCompletions()
 		if l.shutdown.giveUp {
@@ -114,6 +117,7 @@ func (l *loop[V, R]) rounds() (idle bool) {
 		if expired == nil && l.pending.count == 0 {
 			return true
 		}
+		l.outside.round.Store(0)
 		select {
 		case <-l.p.wake: // whoever completes, adds, flushes or changes something signals
 		case <-expired:
