@@ -14,9 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Breaker returns the breaker of the sender, to look at, disable, enable or
-// reset, or to change its options. It is nil with FailSoon. Reset does not end a pause that the
-// service has asked for with Retry-After; that is breaker.MaxRetryAfter at the most.
+// Breaker returns the breaker of the sender's Hold, nil with FailSoon.
 func (s *sender) Breaker() *breaker.Breaker { return s.options.held().Breaker }
 
 // gate is a breaker as the publisher sees it. Subscribers of the breaker may run

@@ -12,14 +12,10 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// Pause holds all sending until Resume. Requests under way go on, actions are
-// accepted as long as there is room, and Flush and Close wait: when their
-// context ends, ErrPaused is in the chain of their error. Pausing twice is the
-// same as once.
+// Pause stops all sending, except for requests under way, until Resume.
 func (s *sender) Pause() { s.publisher.Pause() }
 
-// Resume ends a Pause, and the wait that the service has asked for with Retry-After
-// or that follows a failed request. It does not close the breaker.
+// Resume ends a Pause, or a wait after Retry-After, but not the breaker's.
 func (s *sender) Resume() {
 	s.publisher.Resume()
 	if s.feed != nil {
@@ -27,12 +23,9 @@ func (s *sender) Resume() {
 	}
 }
 
-// Purge gives up the actions that wait, oldest first, while the breaker is not closed: at
-// most so many if most is positive, otherwise all. They fail with ErrPurged, as if the buffer were full under
-// [PurgeOldest], and OnPurged is called with their keys. What is in flight stays, and what
-// is behind it for the same key. It returns how many were given up: none while the breaker is closed, with
-// a Queue, which keeps what it has, or with FailSoon. It waits for a callback of this sender that is
-// running, until ctx ends; then, and when it is called in one, it takes effect after the callback and returns 0.
+// Purge gives up at most `most` waiting actions, all if that is not positive, as PurgeOldest does, and returns how
+// many: 0 while the breaker is closed, with FailSoon, and with a Queue. In a callback, or if one still runs when
+// ctx ends, it returns 0 and takes effect later.
 func (s *sender) Purge(ctx context.Context, most int) int {
 	if s.feed != nil {
 		return 0
@@ -42,25 +35,20 @@ func (s *sender) Purge(ctx context.Context, most int) int {
 
 // Health is what a sender does, or what keeps it from doing it.
 type Health struct {
-	// State is the condition; of several that are true the last in the order of
-	// their constants.
+	// State is the last of the conditions, in the order of the constants, that are true.
 	State events.HealthState
 	// Since is when the sender came into it.
 	Since time.Time
-	// Reason says in words why, "" if there is nothing to say.
+	// Reason is Err in words, or that the service asks for less; "" if there is nothing to say.
 	Reason string
-	// Err is the reason as an error, for errors.Is: ErrCircuitOpen, ErrPaused, or
-	// what the service answered. If nothing keeps the sender from sending, it says whatever the State
-	// that no request has been answered for a quarter of Options.RequestTimeout, that a callback or
-	// Options.DeadLetters has not returned for ten seconds, or what is wrong with Options.Queue (see queue.Faulty):
-	// that it does not answer, or is paused, or that Options.Loader fails. It is nil when all are healthy.
+	// Err is why the sender does not send: ErrCircuitOpen, ErrPaused, or the service's answer. Otherwise it reports
+	// that no request was answered for a quarter of RequestTimeout, that a callback or DeadLetters has not returned
+	// for ten seconds, or a fault of Options.Queue (queue.Faulty): it does not answer, is paused, or the Loader fails.
 	Err error
 }
 
-// Ready returns nil if the program may be given traffic, and otherwise why not: the sender is closed, or its breaker
-// is open because of the service or the credentials. It is for a readiness probe; for an alarm ask for Err. An index
-// that is missing, or that refuses all documents, is no reason to take the program off a load balancer, whose other
-// instances cannot send to it either; and a breaker that is half-open is waiting for something to try with.
+// Ready is for readiness probes: an error if the sender is closed, or its breaker is open because of service or
+// credentials, not of an index.
 func (h Health) Ready() error {
 	switch {
 	case h.State == events.HealthStateClosing, h.State == events.HealthStateClosed:
@@ -80,7 +68,7 @@ func ofIndex(err error) bool {
 	return status != 0 && !retry.IsForeign(err) && reasonOfStatus(status, true, false) == models.ReasonNoIndex
 }
 
-// Health returns how the sender is. It is cheap and never waits.
+// Health returns how the sender is. It never waits.
 func (s *sender) Health() Health {
 	c := s.publisher.Condition()
 	h := healthOf(c)

@@ -11,55 +11,33 @@ import (
 )
 
 var (
-	// ErrClosed says that the sender was closed before the action could be
-	// accepted or, in an ActionError, before it could be sent.
+	// ErrClosed says that the sender was closed before the action could be accepted or, in an ActionError, sent.
 	ErrClosed = errors.New("the sender is closed")
-	// ErrBufferFull says that there is no room and that the call does not wait
-	// for it: TryIndexDocuments, a sender with DisableAutoFlush, or a call from
-	// inside a callback. Call Flush, or try again later.
+	// ErrBufferFull says that a call that does not wait found no room: TryIndexDocuments, DisableAutoFlush, a callback.
 	ErrBufferFull = errors.New("the buffer is full")
-	// ErrInCallback says that Flush or Close was called from inside a callback,
-	// where it would wait for itself: with the context that the callback was
-	// given, or with any other in the callbacks that run on the publisher
-	// goroutine (all but ActionAdded).
+	// ErrInCallback says that a callback called Flush, Close or IndexDocumentsAndWait, which would wait for itself.
 	ErrInCallback = errors.New("Flush and Close cannot be called from inside a callback")
-	// ErrNoResult says that the service answered but said nothing, or nothing
-	// sensible, about the action. It may have been applied.
+	// ErrNoResult says that the reply has no result, or a contradictory one, for the action. It may have been applied.
 	ErrNoResult = errors.New("the reply has no result for this document")
-	// ErrDocumentTooLarge says that a document does not fit into a request even
-	// alone.
+	// ErrDocumentTooLarge says that a document does not fit into a request even alone.
 	ErrDocumentTooLarge = errors.New("document too large")
-	// ErrCircuitOpen says that the circuit breaker is not closed: the service did
-	// not work when it was tried last. It is in the error of a Flush, a Close or
-	// an adding call whose context ended while the breaker was the reason to wait.
-	// The chain also holds a *breaker.OpenError with the details, and what the
-	// service answered.
+	// ErrCircuitOpen says that the breaker is not closed. Its chain has a *breaker.OpenError and the service's answer.
 	ErrCircuitOpen = publisher.ErrShut
-	// ErrPaused says that Pause was called and Resume was not. It is where
-	// ErrCircuitOpen would be.
+	// ErrPaused says that Pause was called and Resume was not.
 	ErrPaused = publisher.ErrPaused
-	// ErrPurged says that an accepted action was given up to make room for newer
-	// ones, as Options.Outage allows.
+	// ErrPurged says that an accepted action was given up to make room for newer ones, see WhenFull.
 	ErrPurged = errors.New("purged to make room")
-	// ErrWithdrawn says that the program has taken an accepted action back, with
-	// Withdraw or by ending the context of IndexDocumentsAndWait.
+	// ErrWithdrawn says that Withdraw, or the end of IndexDocumentsAndWait, took an accepted action back.
 	ErrWithdrawn = models.ErrWithdrawn
-	// ErrNotSent is the error of an events.Batch that was not sent after all, because
-	// sending was held while its ActionSent events were reported. Its actions wait
-	// again.
+	// ErrNotSent is the error of an events.Batch that waits again: sending was suspended during its ActionSent events.
 	ErrNotSent = publisher.ErrNotSent
-	// ErrQueueFull says that the durable queue holds as much as it may, see its options. It
-	// is where ErrBufferFull would be without a queue, and in the error of an adding call
-	// whose context ended while it waited for room.
+	// ErrQueueFull says that Options.Queue is full. With a queue it stands where ErrBufferFull would be.
 	ErrQueueFull = errors.New("the queue is full")
-	// ErrElsewhere says that the durable queue has kept the action and that another process,
-	// or people, have dealt with it: what has become of it is not known here.
+	// ErrElsewhere says that another process or an operator has dealt with the queued action, with unknown outcome.
 	ErrElsewhere = errors.New("dealt with elsewhere")
-	// ErrParked says that the action is parked in the durable queue, or waits there behind a change of its key that is.
-	// It was not applied, and is not sent until people release what is parked, or drop it.
+	// ErrParked says that the action is parked in the queue, or behind a change of its key that is. It was not applied.
 	ErrParked = errors.New("parked in the queue, for people to look at")
-	// ErrNobodySends says that a Flush waits for nothing: nobody reserves what is in the
-	// durable queue.
+	// ErrNobodySends says that a Flush would wait for ever: no process reserves what is in the queue.
 	ErrNobodySends = errors.New("nobody sends what is in the queue")
 )
 
@@ -68,34 +46,25 @@ var errNoKeyField = errors.New("the key field is not known")
 
 // AddError says that an adding call did not accept all of its documents.
 type AddError struct {
-	// Accepted is how many were: exactly the first Accepted of the call. They
-	// will be sent; the others certainly will not.
+	// Accepted is how many were accepted: exactly the first ones. The others will not be sent.
 	Accepted int
-	// Key is the key of the document at position Accepted, if it has one and the
-	// error is about it.
+	// Key is that of the document at position Accepted, if it has one and the error is about it.
 	Key string
-	// Tag is that of the rejected action of an IndexSeq, whose position tells nobody where it came from: give it the
-	// line, or the offset. It is nil otherwise.
+	// Tag is that of the rejected action of an IndexSeq, a line number for example; otherwise nil.
 	Tag any
-	// Err is why: ErrClosed, ErrBufferFull, the error of the context,
-	// ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError, the error
-	// of an ActionAdded handler or of a sequence.
+	// Err is ErrClosed, ErrBufferFull, ErrQueueFull, ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError,
+	// or the error of the context, of an ActionAdded handler or of a sequence.
 	Err error
 
-	// Unknown is how many documents, from position Accepted on, may have been kept by
-	// Options.Queue: ctx ended before its answer came. They are settled by Continue. It is 0
-	// without a queue.
+	// Unknown is how many further documents the queue may have kept: ctx ended before its answer. See Continue.
 	Unknown int
 
 	document bool                                            // it is about the document
 	again    func(ctx context.Context) (more int, err error) // waits for the answer of the queue
 }
 
-// Continue goes on waiting for the answer of the queue about the documents of which it is
-// Unknown whether it has kept them, and returns how many of the call are accepted then: with
-// nil those too. It adds nothing: the documents behind them were not tried. Adding the same
-// documents anew instead is new work, which may land after what others have added
-// meanwhile. An error of ctx leaves open what it was; Continue may be called again.
+// Continue waits for the queue's answer about Unknown documents and returns how many of the call are accepted then;
+// nil means those too. After an error of ctx call it again: adding them again may overwrite newer changes.
 func (e *AddError) Continue(ctx context.Context) (accepted int, err error) {
 	if e.again == nil {
 		return e.Accepted, e
@@ -138,17 +107,12 @@ func (e *AddError) Error() string {
 	return fmt.Sprintf("document %d%s was not accepted: %v", e.Accepted, which, e.Err)
 }
 
-// Unwrap returns Err.
 func (e *AddError) Unwrap() error { return e.Err }
 
-// Rejected reports whether the document at position Accepted is the reason: its key,
-// what it is encoded to, or its size. It will not be accepted the next time either.
-// Other errors (the context has ended, there is no room, the sender is closed) say
-// nothing about it.
+// Rejected reports whether the document at position Accepted is the reason.
 func (e *AddError) Rejected() bool { return e.document }
 
-// DocumentTooLargeError says by how much a document is too large.
-// ErrDocumentTooLarge is in its chain.
+// DocumentTooLargeError says by how much. It wraps ErrDocumentTooLarge.
 type DocumentTooLargeError struct {
 	Size  int // of a request with this document alone, in bytes
 	Limit int // Limits.MaxBatchBytes, or MaxBufferedBytes if that is less
@@ -158,33 +122,27 @@ func (e *DocumentTooLargeError) Error() string {
 	return fmt.Sprintf("%v: alone it makes a request of %d bytes, the limit is %d", ErrDocumentTooLarge, e.Size, e.Limit)
 }
 
-// Unwrap returns ErrDocumentTooLarge.
 func (e *DocumentTooLargeError) Unwrap() error { return ErrDocumentTooLarge }
 
 // ActionError says why an action failed for good.
 type ActionError struct {
 	Key  string
 	Type models.ActionType
-	// Reason says whom or what it is up to.
+	// Reason says what is at fault.
 	Reason models.Reason
-	// Status is the status that the service gave the document, or the whole
-	// request if it refused that; 0 if there was no answer.
+	// Status is that of the document, or of the request if it was refused as a whole; 0 without an answer.
 	Status int
 	// Message is the service's own explanation, if it gave one.
 	Message string
-	// Attempts is how often the action was sent, but for the times at which the
-	// breaker was not closed.
+	// Attempts is how often the action was sent, not counting while the breaker was not closed.
 	Attempts int
-	// Exhausted is true if the last answer allows another try but the attempts
-	// are used up.
+	// Exhausted is true if the last answer allows another try but the attempts are used up.
 	Exhausted bool
-	// Unknown is true if a request that carried the action was cut off, so that
-	// it may have been applied all the same.
+	// Unknown is true if the action may have been applied: a request that carried it was cut off.
 	Unknown bool
 	// DeadLetter is true if Options.DeadLetters has taken it.
 	DeadLetter bool
-	// Err is the error of the request, ErrNoResult, ErrClosed, ErrPurged, or nil
-	// if the service refused the document alone.
+	// Err is the error of the request, ErrNoResult, ErrClosed, ErrPurged, or nil if the service refused the document.
 	Err error
 }
 
@@ -209,27 +167,22 @@ func (e *ActionError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns Err.
 func (e *ActionError) Unwrap() error { return e.Err }
 
-// Rejected reports whether the service has refused the document for what it is, so
-// that sending it again would not help: set it aside and go on. Other failures say
-// nothing about the document.
+// Rejected reports whether the service refused what the document contains.
 func (e *ActionError) Rejected() bool { return e.Reason.Rejected() }
 
 // FlushError says that actions accepted before a Flush have failed.
 type FlushError struct {
 	// Count is how many failed and were not reported by an earlier Flush.
 	Count int
-	// Unsent is how many of them were given up by a Close whose context ended
-	// while Flush waited, and Withdrawn how many were taken back meanwhile.
+	// Unsent of them were given up by a Close whose context ended meanwhile; Withdrawn were taken back.
 	Unsent    int
 	Withdrawn int
 	// DeadLetters is how many of them Options.DeadLetters has taken.
 	DeadLetters int
-	// Parked is how many keys have changes of this sender that are not in Count, and that others have parked in the
-	// queue, or that wait behind what is parked: they are not in the index. No earlier Flush has reported them. With
-	// FlushOptions.WholeQueue it is how many keys of the queue are parked. It is 0 without a queue.
+	// Parked is how many keys have changes of this sender outside Count that others have parked, or that wait behind
+	// what is parked. No earlier Flush has reported them. With WholeQueue it is how many keys the queue has parked.
 	Parked int
 	// Errors holds the first hundred.
 	Errors []*ActionError
@@ -262,35 +215,28 @@ func (e *FlushError) Error() string {
 	return fmt.Sprintf("%d %s failed%s%s", e.Count, plural(e.Count, "action"), withdrawn, first(e.Errors))
 }
 
-// Unwrap returns Errors.
 func (e *FlushError) Unwrap() []error { return unwrapAll(e.Errors) }
 
 // CloseError says that not everything that was accepted is in the index.
 type CloseError struct {
-	// Unsent is how many actions were given up because ctx ended, and were
-	// certainly not applied.
+	// Unsent is how many actions were given up because ctx ended, and were not applied.
 	Unsent int
-	// Unknown is how many were given up and may have been applied: a request
-	// that carried them was cut off.
+	// Unknown is how many were given up and may have been applied: a request that carried them was cut off.
 	Unknown int
-	// Failed is how many failed without having been reported by a Flush.
+	// Failed is how many failed and were not reported by a Flush.
 	Failed int
-	// DeadLetters is how many of all these Options.DeadLetters has taken. The others are
-	// nowhere but in the program, or with those who wait for them.
+	// DeadLetters is how many of all these Options.DeadLetters has taken.
 	DeadLetters int
-	// Held is why sending was held when ctx ended (ErrCircuitOpen or ErrPaused is in
-	// its chain), or nil.
+	// Held is ErrCircuitOpen or ErrPaused in a chain, if sending was suspended when ctx ended.
 	Held error
-	// Errors holds the first hundred of all these.
+	// Errors holds the first hundred of all these. It is empty if CallbackStuck.
 	Errors []*ActionError
-	// Queue says that Options.Queue has lost what it had acknowledged (queue.ErrLost is in its chain): what was added
-	// here and no earlier Flush has confirmed may be neither in the index nor in the queue. It is nil otherwise.
+	// Queue says that Options.Queue has lost what it had acknowledged (queue.ErrLost): what was added here since the
+	// last Flush may be nowhere.
 	Queue error
-	// Handlers is the error of the Closed handler, or nil.
+	// Handlers is the error of the Closed handler.
 	Handlers error
-	// CallbackStuck is true if a callback did not return, so that Close gave up
-	// waiting for it. Callbacks may then still run after Close, and Errors is
-	// empty.
+	// CallbackStuck is true if a callback did not return in time. It may still run after Close.
 	CallbackStuck bool
 }
 
@@ -322,7 +268,6 @@ func (e *CloseError) Error() string {
 	return "closed with " + strings.Join(parts, ", ") + first(e.Errors)
 }
 
-// Unwrap returns Errors, Held, Queue and Handlers.
 func (e *CloseError) Unwrap() []error {
 	all := unwrapAll(e.Errors)
 	for _, err := range []error{e.Held, e.Queue, e.Handlers} {

@@ -189,10 +189,7 @@ func (f *feed) release(h *holding, end queue.End) {
 	f.again = true
 }
 
-// IndexKeys adds keys of which only it is known that they have changed: what the documents are
-// is asked of Options.Loader when they are sent. So nothing of the order in which changes
-// happen can go wrong, and a key that changes often is read and sent once. It needs a
-// Queue and reports like UploadDocuments.
+// IndexKeys adds keys of Options.Queue whose documents Options.Loader reads.
 func (s *sender) IndexKeys(ctx context.Context, changed ...string) error {
 	if s.feed == nil {
 		return &AddError{Err: errors.New("IndexKeys needs Options.Queue, and a Loader where it is sent")}

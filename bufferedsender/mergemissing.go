@@ -9,18 +9,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// MergeMissing is what becomes of a merge that the service answers with status
-// 404, because there is no such document.
+// MergeMissing is the policy for a merge of a document that is missing (404).
 type MergeMissing uint8
 
 const (
 	// MergeMissingFail fails it: nothing was changed.
 	MergeMissingFail MergeMissing = iota
-	// MergeMissingIgnore completes it: a document that was deleted in the
-	// meantime needs no change. Its Result has status 404.
+	// MergeMissingIgnore completes it. Its Result has status 404.
 	MergeMissingIgnore
-	// MergeMissingUpload sends it again as mergeOrUpload, which creates the
-	// document from the fields that the merge has. It uses no attempt.
+	// MergeMissingUpload sends it again as mergeOrUpload, without using an attempt.
 	MergeMissingUpload
 )
 

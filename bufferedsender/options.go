@@ -24,12 +24,10 @@ import (
 
 // Limits of the service and defaults of Options.
 const (
-	// ServiceMaxBatchActions is how many actions the service takes in one
-	// request at the most, by its own error message.
+	// ServiceMaxBatchActions is the service's own limit of actions in one request, by its error message.
 	ServiceMaxBatchActions = 32000
 
-	// DefaultMaxBatchActions is the number that the service's documentation
-	// recommends not to exceed.
+	// DefaultMaxBatchActions is the most that the service's documentation recommends.
 	DefaultMaxBatchActions = 1000
 	// defaultMaxBatchBytes is the documented limit of a request, 16 MB, in the
 	// stricter reading of "MB".
@@ -44,193 +42,116 @@ const (
 	maxInFlight = 1024
 )
 
-// Options configures a BufferedSender. nil and the zero value are ready to use
-// when the key of T is known, see Documents.
+// Options configures a BufferedSender. nil works if T has a key (Documents).
 type Options[T any] struct {
-	// Handlers get the events: what becomes of each action.
+	// Handlers get the events of each action.
 	Handlers events.Handlers[T]
-	// Documents says how keys and JSON are made of documents. Defaults to struct tags
-	// and the index definition.
+	// Documents says how keys and JSON are made of documents. Defaults to struct tags and the index definition.
 	Documents Documents[T]
 
-	// Limits bound requests and buffer; SetControl changes them later. A field that is 0
-	// has its default.
+	// Limits bound requests and buffer. SetControl changes them later.
 	Limits Limits
-	// DisableAutoFlush makes the sender send only when Flush or Close is called.
-	// A call that finds the buffer full then returns ErrBufferFull. Defaults to
-	// sending full batches at once and smaller ones after AutoFlushInterval.
+	// DisableAutoFlush sends only when Flush or Close is called; a call that finds the buffer full returns ErrBufferFull.
 	DisableAutoFlush bool
-	// AutoFlushInterval is how long an action waits for a full batch at the
-	// most: how late a single document is found. Defaults to 5 s, which is one
-	// request in five seconds for a program that adds little; negative turns the
-	// timer off. SetControl changes it later.
+	// AutoFlushInterval is how long an action waits for a full batch. Defaults to 5 s; negative turns the timer off.
 	AutoFlushInterval time.Duration
-	// Tuning finds out how large batches may be and how many may be in flight,
-	// within Limits. Defaults to tuning.Fixed(): the limits as they are.
+	// Tuning finds out how large batches may be and how many may be in flight, within Limits. Defaults to tuning.Fixed().
 	Tuning tuning.Policy
 
-	// RequestTimeout ends a request that is not answered; it is then retried.
-	// Defaults to 60 s, because the largest request takes that long on a line of
-	// 2 Mbit/s, and because a request that is cut may still be applied; negative
-	// turns it off.
+	// RequestTimeout ends a request without an answer; it is retried, although the service may still apply it. Defaults
+	// to 60 s: the largest takes that on a line of 2 Mbit/s. Negative turns it off.
 	RequestTimeout time.Duration
-	// UnknownWait is how long an action waits when a request with an earlier action
-	// of its key had no reply: the service may still be at work on it, and would then
-	// apply the older one last. It counts from the end of that request. Nobody can
-	// know from outside how long a service is at work, so an older write that takes
-	// longer still wins. Defaults to 5 s; negative turns it off.
+	// UnknownWait is how long an action waits after an earlier one of its key was in a request without a reply: a write
+	// that the service applies even later lands last. Defaults to 5 s; negative turns it off.
 	UnknownWait time.Duration
 	// Retry says how often and how patiently actions are sent again.
 	Retry retry.Options
-	// Outage says what happens while the service does not work. Defaults to Hold{}:
-	// sending stops, nothing fails, and adding calls wait when the buffer is full.
+	// Outage says what happens while the service does not work. Defaults to Hold{}: nothing fails, adding calls wait.
 	Outage Outage
 
-	// Queue keeps what adding calls accept until it is settled, so that it outlives the
-	// process: a *filequeue.Queue, a *redisqueue.Queue. With it adding is durable when the
-	// call returns, and a sender accepts what it reserves from the queue, whoever has put it
-	// there; Stats.Appended counts what it has put there itself. Any number of senders in any
-	// number of processes may share one; a sender without an indexer only adds. The sender does
-	// not close it. What a sender had reserved when its process died is sent by others after
-	// 12 s, or twice RequestTimeout if that is less, and UnknownWait later what was in a
-	// request. DESIGN.md says what each option and method means with it. Defaults to none: what
-	// is accepted is in memory only.
+	// Queue (filequeue, redisqueue) keeps what adding calls accept until it is settled. Any number of senders and
+	// processes may share one: each sends what any has added; without an indexer a sender only adds. The keys of a
+	// process that dies are sent after 12 s, or twice RequestTimeout if that is less, and UnknownWait later if they
+	// were in a request. The sender does not close it. See DESIGN.md. Defaults to none.
 	Queue queue.Queue
-	// Loader is asked for the documents of keys that IndexKeys has added: for each key an
-	// action or nothing. It is asked for at most 1000 keys at once. What it returns for other
-	// keys is an error. After an error it is asked for half of the keys, and so on: the key that
-	// it fails for alone waits in the queue, for a second to a minute, and all keys while it
-	// fails for each. It is called by one goroutine of each sender.
+	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 a call. After an error it
+	// gets fewer keys, until the key that it fails for waits alone, for a second to a minute. One goroutine calls it.
 	Loader func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)
-	// DeleteMissing deletes the documents of keys of which the Loader returns nothing. Defaults
-	// to asking again, with growing intervals of a second to an hour, and parking the key in
-	// the queue after ten times.
+	// DeleteMissing deletes documents that the Loader does not return. Defaults to parking the key after ten tries.
 	DeleteMissing bool
 
-	// Share is the sender's part in a pool: then its requests take slots that it has in common with others, and what
-	// it keeps takes room that is bounded together with theirs, if the pool bounds it. Each request has one slot, and
-	// none is held while the sender waits, is paused, or its breaker is open. MaxInFlight is then for each class by
-	// itself; keep it below the number of slots, so that an index that begins to hang does not have all of them. When
-	// requests hang it sends small ones without a slot to find out whether it is answered, one at a time, and one more
-	// than MaxInFlight. A sender that does not flush by itself (DisableAutoFlush) has its floor of room and no more.
-	// The sender does not leave the pool. Defaults to none.
+	// Share is the sender's part in a pool: requests take its slots, the buffer its room. Keep MaxInFlight, which then
+	// counts for each class, below the number of slots. DisableAutoFlush restricts it to its floor. Defaults to none.
 	Share *pool.Member
-	// Class is how urgent the actions are, unless the context of an adding call says
-	// something else, see models.WithClass: a live update can go past a backfill of the same
-	// index. Urgent ones are sent first, but while several classes wait every fourth request is one of the others',
-	// and so is a quarter of the room. An action behind a less urgent one of its key makes that one urgent. Other
-	// classes than Expedited leave an eighth of the buffer to it. Defaults to models.ClassExpedited.
+	// Class is how urgent actions are without models.WithClass. Urgent ones go first, but every fourth request and a
+	// quarter of the room are for others, and an eighth of the buffer for Expedited alone. Defaults to ClassExpedited.
 	Class models.Class
 
-	// Folding merges actions of one key while they wait, so that a key that changes
-	// often is written less often. Defaults to nil: each is sent.
+	// Folding merges actions of one key while they wait. Defaults to nil: each is sent.
 	Folding *Folding[T]
-	// OnMergeMissing says what becomes of a merge when there is no such document.
-	// Defaults to MergeMissingFail.
+	// OnMergeMissing is the policy for a merge of a document that does not exist. Defaults to MergeMissingFail.
 	OnMergeMissing MergeMissing
-	// DeadLetters takes the actions that have failed, and those that Close gives
-	// up. Its Write is called on the publisher goroutine, before the events that
-	// report them. Defaults to none.
+	// DeadLetters takes failed actions, and those that Close gives up, before they are reported. Defaults to none.
 	DeadLetters deadletter.Sink
-	// Waiting is about IndexDocumentsAndWait.
+	// Waiting configures IndexDocumentsAndWait.
 	Waiting Waiting
-	// Tap is asked before each request, and before what was applied is completed: the
-	// Tap of search/rebuild keeps a new index from missing what this sender writes. While it
-	// returns errors nothing is sent, and nothing fails. Defaults to none.
+	// Tap (search/rebuild) is asked before each request, and before what was applied is completed. Errors postpone
+	// these.
 	Tap models.Tap
 
-	// Logger gets warnings about refused and retried requests, errors about
-	// documents that have failed and panics in handlers, and at debug level one line a request. It never gets
-	// documents, and their keys only at debug level. Defaults to slog.Default().
+	// Logger gets warnings about requests, errors about documents, and a line a request at debug level, without which
+	// keys are not logged. Documents never are. Defaults to slog.Default().
 	Logger *slog.Logger
-	// TracerProvider makes the spans, one a request. Defaults to the global one
-	// of OpenTelemetry.
+	// TracerProvider makes the spans, one a request. Defaults to OpenTelemetry's global one.
 	TracerProvider trace.TracerProvider
-	// MeterProvider makes the metrics. Defaults to the global one of
-	// OpenTelemetry.
+	// MeterProvider makes the metrics. Defaults to OpenTelemetry's global one.
 	MeterProvider metric.MeterProvider
 }
 
-// Documents says how keys and JSON are made of documents. The zero value does it by
-// struct tags and the index definition.
+// Documents makes keys and JSON of documents, on many goroutines at once.
 type Documents[T any] struct {
-	// Key returns the key of a document, the same that its JSON holds. It is called on
-	// the adding goroutines, many at once. If KeyField is set too, a document is refused
-	// when the two differ. Defaults to the field with the struct tag `search:"key"`; then
-	// KeyField; then the key field of the index definition, which is fetched on the
-	// first add and needs a client that may read it.
+	// Key returns the key of a document; if KeyField differs the document is refused. Defaults to the field with the
+	// struct tag `search:"key"`, then KeyField, then the key field of the index definition, fetched on the first add.
 	Key func(doc T) string
-	// KeyField is the name of the key field in JSON. DeleteDocumentsByKey needs it, and
-	// documents without a tag. Defaults to what the tag or the index definition says.
+	// KeyField is the name of the key field in JSON. Defaults to what the tag or the index definition says.
 	KeyField string
-	// Encode turns a document into the bytes of a JSON object, in place of the
-	// sender's own way (see models.AppendAction), which is faster than
-	// encoding/json and writes the same: use it for documents that another
-	// library writes better. It has the signature of json.Marshal, runs on the
-	// adding goroutines, many at once, and its error refuses the document. The
-	// key is read from the document all the same. That the bytes are one object
-	// is checked, but not that all inside it is valid.
+	// Encode returns a document as a JSON object; its error refuses the document. Defaults to models.AppendAction.
 	Encode func(doc any) ([]byte, error)
 }
 
-// Limits bound what a sender sends and keeps. Negative numbers are refused.
+// Limits bound requests and buffer. 0 is the default, less is refused.
 type Limits struct {
-	// MinBatchActions is from how many waiting actions on a batch is sent without waiting
-	// for AutoFlushInterval, when there is a request to be had (MaxInFlight): it takes
-	// what waits then, up to MaxBatchActions. So a small number makes documents findable
-	// sooner, and batches as large as the service is slow. A batch that is full by
-	// MaxBatchBytes waits for nothing. Defaults to MaxBatchActions: a full batch; while the
-	// two are equal a change of MaxBatchActions changes both. At most MaxBatchActions, and
-	// where Options.Tuning makes batches smaller, that is enough. With DisableAutoFlush it
-	// has no effect.
+	// MinBatchActions is how many waiting actions are sent without waiting for AutoFlushInterval. With a small number
+	// documents are findable sooner, and batches as large as the service is slow. Defaults to MaxBatchActions.
 	MinBatchActions int
-	// MaxBatchActions is how many actions a request holds at the most. Defaults
-	// to 1000; at most 32000.
+	// MaxBatchActions is the most actions in a request. Defaults to 1000; at most 32000.
 	MaxBatchActions int
-	// MaxBatchBytes is the size of a request body at the most, envelope
-	// included, in bytes. Defaults to 16,000,000.
+	// MaxBatchBytes is the largest request body, in bytes. Defaults to 16,000,000.
 	MaxBatchBytes int
-	// MaxInFlight is how many requests may be under way at once. Order per key
-	// is kept whatever the number. Defaults to 1; at most 1024.
+	// MaxInFlight is how many requests may be under way at once. Defaults to 1; at most 1024.
 	MaxInFlight int
-	// MaxBufferedActions is how many actions may be accepted and not settled;
-	// more have to wait. Defaults to 32768, or if that is more to 4 full batches,
-	// or 2 for each request that may be in flight.
+	// MaxBufferedActions bounds unsettled actions. Defaults to 32768, or if more 4 batches, or 2 for each in flight.
 	MaxBufferedActions int
-	// MaxBufferedBytes is the size of these actions at the most, encoded, in
-	// bytes. Defaults to 64 MiB, or 4 full batches if that is more. A document
-	// that is larger is refused. Actions that are accepted one after the other
-	// share memory, in pieces of 64 KiB (256 KiB if they are large), that is used
-	// again when the last of a piece is settled or is to be sent again.
+	// MaxBufferedBytes bounds their bytes; bookkeeping may double them. Defaults to 64 MiB, or 4 batches if that is
+	// more.
 	MaxBufferedBytes int64
 }
 
-// Folding merges actions of one key while they wait. The index ends in the same state.
-// Each action still has its own outcome, that of the request which carried it: should
-// the service refuse what they make together, they all fail. When handlers want the
-// documents back (ActionSent, ActionCompleted, ActionFailed), folded documents count
-// towards MaxBufferedBytes until they are settled.
+// Folding merges actions of one key while they wait. Each has its own outcome, that of the request which carried
+// it: if what they make together is refused all of them fail. Folded documents that handlers want stay in
+// MaxBufferedBytes.
 type Folding[T any] struct {
-	// Version returns the version of a document, the higher the newer. With it
-	// an upload or a merge that is older than an action of its key that is not
-	// settled yet is not sent: it settles with that one, as superseded. 0 means
-	// that the document has none; deletes and patches never have one.
-	// What is accepted before and after a RawSender.HoldKeys is not compared.
-	// Defaults to no versions: what comes later is newer.
+	// Version returns the version of a document, 0 if it has none, as deletes and patches. An upload or merge older
+	// than an unsettled action of its key is not sent: it settles with that one, as superseded. Actions before and
+	// after a RawSender.HoldKeys are not compared. Defaults to none: what comes later is newer.
 	Version func(doc T) int64
 }
 
-// Waiting is about IndexDocumentsAndWait.
+// Waiting configures IndexDocumentsAndWait.
 type Waiting struct {
-	// Interval is how long an action of IndexDocumentsAndWait waits for others
-	// that can share its request. Defaults to 5 ms; negative turns it off: it is
-	// sent as soon as there is a slot.
+	// Interval is how long an action waits for others to share its request. Defaults to 5 ms; negative turns it off.
 	Interval time.Duration
-	// FailFast makes IndexDocumentsAndWait fail at once while nothing is sent,
-	// because the breaker is open or the sender is paused, and when that begins while
-	// it waits, with ErrCircuitOpen or ErrPaused; its actions are withdrawn. It suits
-	// request handlers, whose callers would rather know it now. Defaults to waiting as
-	// long as the context allows.
+	// FailFast ends the call with ErrCircuitOpen or ErrPaused, and withdraws its actions, while sending is suspended.
 	FailFast bool
 }
 

@@ -7,16 +7,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// MergePatch adds actions that change some fields of existing documents and leave
-// the others as they are. Each patch holds the key of its document. Their events
-// carry the key and a zero document, and they are applied in order with the other
-// actions of their keys. It waits and reports like UploadDocuments.
+// MergePatch adds actions that change some fields of existing documents.
 func (s *sender) MergePatch(ctx context.Context, patches ...*models.Patch) error {
 	return s.addPatches(ctx, models.ActionTypeMerge, patches)
 }
 
-// MergeOrUploadPatch is MergePatch that creates a document that does not exist,
-// with the fields of the patch.
+// MergeOrUploadPatch is MergePatch that creates what does not exist.
 func (s *sender) MergeOrUploadPatch(ctx context.Context, patches ...*models.Patch) error {
 	return s.addPatches(ctx, models.ActionTypeMergeOrUpload, patches)
 }

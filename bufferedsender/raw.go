@@ -8,24 +8,20 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// RawSender adds actions whose documents are JSON already to the sender that it belongs
-// to, whatever its T: for what keeps actions as bytes, such as queues, outboxes and dead
-// letters. They share its buffer, its requests and the order of each key with all its
-// other actions, and end the same way. Events about them have a zero document. It is safe
-// for concurrent use.
+// RawSender adds JSON documents to its sender, whatever its T, with the same buffer, requests and order. Their
+// events have a zero document. It is safe for concurrent use.
 type RawSender struct{ sender *sender }
 
-// Raw returns what takes actions that are encoded already.
+// Raw returns the RawSender of this sender.
 func (s *sender) Raw() *RawSender { return &RawSender{s} }
 
-// Add adds actions. It waits and reports like BufferedSender.UploadDocuments.
+// Add adds actions, like BufferedSender.UploadDocuments.
 func (r *RawSender) Add(ctx context.Context, actions ...models.RawAction) error {
 	return r.sender.addRaw(orBackground(ctx), actions)
 }
 
-// Offer is Add that returns how many it has accepted, which are the first ones, for those
-// that do not know this package. An error with a method Rejected that returns true is
-// about the action behind them.
+// Offer is Add that returns how many were accepted, the first ones. An error whose method Rejected returns true is
+// about the next one.
 func (r *RawSender) Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error) {
 	err = r.sender.addRaw(orBackground(ctx), actions)
 	if err == nil {
@@ -37,11 +33,10 @@ func (r *RawSender) Offer(ctx context.Context, actions []models.RawAction) (acce
 	return accepted, err
 }
 
-// Info returns what the sender is like.
+// Info returns the names, limits and condition of the sender.
 func (r *RawSender) Info() models.SenderInfo { return r.sender.info() }
 
-// AddAndWait adds actions and waits for their outcomes, like
-// BufferedSender.IndexDocumentsAndWait.
+// AddAndWait is BufferedSender.IndexDocumentsAndWait.
 func (r *RawSender) AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error) {
 	return r.sender.addRawAndWait(orBackground(ctx), actions)
 }
@@ -54,24 +49,12 @@ func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
 	return r.sender.Withdraw(match)
 }
 
-// HoldKeys runs act while nothing of the keys is on its way: it waits, ctx bounds that, until
-// everything that was accepted of them before is settled and its callbacks have run. What
-// is accepted of them meanwhile waits until act has returned. What act adds with add goes
-// first, and nothing keeps it from being sent at once. So act can read what is true of a
-// key and write it, and no older write of this sender comes after it, and no newer one
-// before.
-//
-// What waits for a full batch is sent for it, also with DisableAutoFlush.
-//
-// add waits for nothing, not even for room in the buffer: who has it may be waiting for
-// act. So let what one call adds be little. It accepts all the actions or, with an
-// *AddError, none: one whose key is not held among them. It must not be used after act has
-// returned.
-//
-// Holds of the same keys follow one another. What waits for the keys waits for act, so in
-// act it waits until its context ends: another HoldKeys or AddAndWait of one of them,
-// Flush, Close. The error is that of act; ErrInCallback or ErrClosed; or that of ctx, with
-// ErrCircuitOpen or ErrPaused in its chain if sending was held, when act was not run.
+// HoldKeys runs act while no action of the keys is on its way: act can read the truth of a key and write it, with
+// no older write of this sender after it and no newer one before. First it waits, bounded by ctx, until what was
+// accepted of the keys is settled. What is accepted later waits behind what act adds. In act Flush, Close, and
+// AddAndWait or HoldKeys of the keys wait until their context ends. add takes actions of the keys until act
+// returns, all or, with an *AddError, none, and does not wait for room. If act was not run the error is
+// ErrInCallback, ErrClosed, or that of ctx, with ErrCircuitOpen or ErrPaused.
 func (r *RawSender) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
 	return r.sender.holdKeys(orBackground(ctx), keys, act)
 }

@@ -12,40 +12,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Indexer is what a sender needs from the service, and nothing more.
-// *search.Client is one.
+// Indexer is what a sender needs from the service, as *search.Client. IndexDocumentsRaw sends body as one request,
+// without retrying it; up to MaxInFlight goroutines call it at once. It must return soon after ctx ends, and body
+// cannot be read afterwards. Replies other than 200 and 207 are errors that implement retry.StatusError; one that
+// cannot be understood wraps models.ErrMalformedReply. Other errors count as a broken connection and are retried
+// unless wrapped by backoff.Permanent.
 //
-// IndexDocumentsRaw sends body, a complete request body, as one request, without
-// retrying it: that is the sender's business. It may be called from MaxInFlight
-// goroutines at once, must return soon after ctx ends, and need not close body.
-// What is left of body cannot be read any more when it has returned.
-// A reply with status 200 or 207 is a result; any other is an error that
-// implements retry.StatusError. An error that does not counts as a broken
-// connection and is retried, unless it is wrapped by backoff.Permanent. A reply
-// that cannot be understood is an error with models.ErrMalformedReply in its
-// chain.
-//
-// An Indexer may have a second method, KeyFieldName(ctx) (string, error), that
-// returns the name of the index's key field, IndexName() string and Endpoint()
-// string, which name it in telemetry, and Ping(ctx) error, which returns nil if the
-// service answers for this index. Ping is asked, at most once for a failed request,
-// only when a document fails and there is nothing else to send that would show
-// whether the document is to blame or the service. An Indexer that wraps a client
-// should pass all of these on. Without Ping nobody can tell a service that is down from
-// a document that it cannot digest when nothing else gets through: then what fails
-// for ten minutes fails for good.
+// Optional methods, for wrappers to pass on: KeyFieldName(ctx) (string, error); IndexName() and Endpoint() string;
+// Ping(ctx) error, nil if the service answers for this index. Without Ping what fails alone for ten minutes, with
+// nothing else to send, fails for good.
 type Indexer interface {
 	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
 }
 
-// BufferedSender sends actions to one index in batches. It is safe for
-// concurrent use. Make one with New, share it, and Close it.
+// BufferedSender sends actions to one index. It is safe for concurrent use.
 type BufferedSender[T any] struct{ *sender }
 
-// New returns a sender that sends to indexer, usually a *search.Client. It
-// makes no request. The error names every problem of the options at once. Close
-// the sender to have everything sent, and to end what it watches: the breaker
-// and the meter. Its goroutine ends by itself while there is nothing to do.
+// New makes no request. Its error names every problem of the options.
 func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	if opts == nil {
 		opts = &Options[T]{}
@@ -68,40 +51,30 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	return &BufferedSender[T]{s}, nil
 }
 
-// UploadDocuments adds actions that create or completely replace documents. It
-// encodes each document at once, so docs may be reused afterwards, and waits
-// while the buffer is full. ctx bounds that waiting, not the sending. nil means
-// that all are accepted; otherwise the error is an *AddError.
+// UploadDocuments adds actions that create or completely replace documents. nil means that all are accepted; else
+// the error is an *AddError. ctx bounds the waiting for room, not the sending. All adding methods do so.
 func (s *BufferedSender[T]) UploadDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeUpload, docs)
 }
 
-// MergeDocuments adds actions that set fields of existing documents: all fields
-// that docs have in JSON, so that a field of a struct which was not given a value
-// becomes zero, unless it is omitted (omitempty, omitzero). To change some fields
-// use MergePatch. A document that does not exist fails with status 404. It waits
-// and reports like UploadDocuments.
+// MergeDocuments adds actions that set the fields that docs have in JSON, zero values too unless omitted
+// (omitempty, omitzero). MergePatch sets some.
 func (s *BufferedSender[T]) MergeDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeMerge, docs)
 }
 
-// MergeOrUploadDocuments adds actions that merge into existing documents and
-// create the others. It waits and reports like UploadDocuments.
+// MergeOrUploadDocuments adds actions that merge, or create what is missing.
 func (s *BufferedSender[T]) MergeOrUploadDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeMergeOrUpload, docs)
 }
 
-// DeleteDocuments adds actions that delete the documents with the keys of docs;
-// their other fields are ignored. Deleting what does not exist succeeds. It
-// waits and reports like UploadDocuments.
+// DeleteDocuments adds actions that delete the documents with the keys of docs. Deleting what does not exist
+// succeeds.
 func (s *BufferedSender[T]) DeleteDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeDelete, docs)
 }
 
-// DeleteDocumentsByKey is DeleteDocuments for callers who have only the keys.
-// The events of these actions carry the key and a zero document. If the name of
-// the key field is not known from the type or the options it is read from the
-// index definition, within ctx. It waits and reports like UploadDocuments.
+// DeleteDocumentsByKey is DeleteDocuments with zero documents in its events.
 func (s *sender) DeleteDocumentsByKey(ctx context.Context, keys ...string) error {
 	if len(keys) == 0 {
 		return nil
@@ -116,8 +89,7 @@ func (s *sender) DeleteDocumentsByKey(ctx context.Context, keys ...string) error
 	})
 }
 
-// IndexDocuments adds actions of any type, with tags if wanted. It waits and
-// reports like UploadDocuments.
+// IndexDocuments adds actions of any type, with tags if wanted.
 func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...models.IndexDocumentsAction[T]) error {
 	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk, i int) (string, error) {
 		putAction(c, &actions[i])
@@ -125,10 +97,8 @@ func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...model
 	})
 }
 
-// TryIndexDocuments is IndexDocuments that never waits: when the buffer is full
-// the error is an *AddError with ErrBufferFull in its chain. It may be used in
-// callbacks. Unless the key field is known from the type or the options, the
-// first call of all fetches the index definition.
+// TryIndexDocuments is IndexDocuments with ErrBufferFull instead of waiting for room, also in callbacks. Its first
+// call may fetch the key field.
 func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAction[T]) error {
 	ctx := context.Background()
 	return s.addAll(ctx, len(actions), false, func(ctx context.Context, c *chunk, i int) (string, error) {
@@ -137,10 +107,8 @@ func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAc
 	})
 }
 
-// IndexSeq adds the actions of a sequence until it ends, waiting while the
-// buffer is full. An error in the sequence stops it and is returned in an
-// *AddError; everything before it is accepted. So does a document that is rejected,
-// unless opts says otherwise: Accepted then counts without those left out.
+// IndexSeq adds a sequence, up to an error in it or, unless opts says otherwise, a rejected document. Accepted does
+// not count what was left out.
 func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.IndexDocumentsAction[T], error], opts *IndexSeqOptions) error {
 	if s.publisher.Closing() {
 		return &AddError{Err: ErrClosed}
@@ -197,17 +165,10 @@ func (o *IndexSeqOptions) leaveOut(err error, tag any) error {
 	return nil
 }
 
-// Flush sends everything that was accepted before the call, without waiting for
-// full batches, and returns when all of it is settled and its callbacks have
-// run. It does not wait for later additions; any number of calls may run at
-// once. nil means that all of it is in the index, but for failures that an
-// earlier Flush reported; otherwise the error is a *FlushError. opts may narrow it to some keys, or
-// extend it to all that is in the queue. If ctx ends
-// first Flush returns its cause, and the work goes on; if sending was held
-// meanwhile, ErrCircuitOpen or ErrPaused is in the chain too. After Close it
-// returns what Close returned; with a queue ErrClosed if that keeps something which was
-// added here. Callbacks behind an events.Async are queued when it returns; Async.Flush
-// waits for them.
+// Flush sends what was accepted before the call, without waiting for full batches, and returns when all of it is
+// settled and its callbacks have run (behind an events.Async see Async.Flush). nil means that it is in the index,
+// but for failures that an earlier Flush reported; else the error is a *FlushError, or, if ctx ends, its cause,
+// with ErrCircuitOpen or ErrPaused. After Close it returns what Close did, or ErrClosed if a queue keeps something.
 func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 	ctx = orBackground(ctx)
 	began := time.Now()
@@ -255,19 +216,10 @@ func (s *sender) flush(ctx context.Context, whole bool) error {
 	return s.feed.kept(ctx)
 }
 
-// Close refuses further actions, sends what is left, and returns when all of it
-// is settled, its callbacks have run, and the sender's goroutines have ended.
-// nil means that everything that no Flush has reported is in the index, or in Options.Queue;
-// otherwise the error is a *CloseError. If ctx ends first, Close cancels the
-// requests under way, settles the rest as failed with ErrClosed, runs their
-// callbacks and returns. While the breaker is not closed, or the sender is
-// paused, Close waits like Flush: give it a deadline. It may be called more than once; every call returns
-// the same.
-//
-// A callback or an Indexer that does not return cannot be stopped: Close leaves
-// it behind about two seconds after ctx has ended, and callbacks that together take
-// more than ten seconds. It waits longer as long as DeadLetters take what it has given
-// up, 64 actions or 1 MiB at a time. CloseError.DeadLetters says how many they have.
+// Close refuses further actions, sends what is left, and returns when all is settled, callbacks have run, and the
+// sender's goroutines have ended. nil means that all that no Flush reported is in the index, or in Options.Queue;
+// else the error is a *CloseError. Later calls return the same. When ctx ends it cancels requests, settles the rest
+// as failed with ErrClosed, and waits two seconds for a callback that hangs, ten for all, and for DeadLetters.
 func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {
@@ -285,24 +237,12 @@ func (s *sender) Close(ctx context.Context) error {
 	return s.translateClose(err)
 }
 
-// Withdraw takes back the accepted actions that match wants, given their keys and
-// tags, and returns how many. A consumer needs it when a partition is taken away:
-// what another one is to write from now on must not be overwritten by what this
-// sender still has.
-//
-// What is not in a request at this moment, waiting for a retry included, is never
-// sent again: it fails with ErrWithdrawn, and ActionError.Unknown says whether an
-// earlier request may have applied it. What is in a request ends with that request
-// and is not retried; Withdraw waits for these requests, RequestTimeout at the most,
-// and does not count their actions. Actions that were folded into one are taken
-// back if match wants all of them. Handlers have run for all of them when it
-// returns, but for those behind an action of the same key that match does not
-// want: they are never sent either, and reported after that one.
-//
-// match runs on the publisher goroutine; a panic in it counts as false. Dead letters
-// are not written for what is withdrawn. Called from inside a callback, Withdraw
-// takes effect when the callback has returned, and returns 0. It must not be called
-// by a subscriber of the breaker or by the Indexer, whose request it would wait for.
+// Withdraw takes back the accepted actions that match wants, by key and tag, so that nothing of a lost partition
+// overwrites what its next owner writes. What is not in a request fails with ErrWithdrawn, without a dead letter;
+// their number is returned. ActionError.Unknown says whether it may have been applied. What is in a request is not
+// retried; Withdraw waits for it. Folded actions go together, if match wants all. On return handlers have run,
+// except for what is behind an unwanted action of its key. match runs on the publisher goroutine. In a callback
+// Withdraw returns 0 and takes effect afterwards. The Indexer and subscribers of the breaker must not call it.
 func (s *sender) Withdraw(match func(key string, tag any) bool) int {
 	return s.publisher.Withdraw(func(key string, p *payload) (wanted bool) {
 		s.observer.guard("Withdraw", func() { wanted = match(key, s.observer.tag(p)) })
@@ -310,10 +250,8 @@ func (s *sender) Withdraw(match func(key string, tag any) bool) int {
 	})
 }
 
-// Contains says of each key whether an action of it is accepted and not settled.
-// It waits for a callback that is running.
-// With a Queue it also asks the queue, for up to five seconds, and says true if that does
-// not answer.
+// Contains reports for each key whether an action of it is not settled. It waits for a running callback, and 5 s
+// for a Queue (then it says true).
 func (s *sender) Contains(keys ...string) []bool {
 	found := s.publisher.Contains(keys)
 	if s.feed != nil {

@@ -11,25 +11,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
-// Control is what can be changed while a sender runs. Its fields are those of Options and
-// of Hold with the same names. What else can be: Pause and Resume, the breaker
-// (disable, enable, reset, SetOptions), and how long Flush and Close wait, which their
-// contexts say. What cannot be: RequestTimeout and UnknownWait, because leases of queues
-// and relays were counted with them; Retry, because the attempts of what waits were; and
-// DisableAutoFlush, because calls that add rely on whether there will be room by itself.
+// Control is what SetControl changes, fields of Options and Hold. RequestTimeout, UnknownWait, Retry and
+// DisableAutoFlush cannot change.
 type Control struct {
 	// Limits are those in force. Options.Tuning may narrow them.
 	Limits Limits
-	// AutoFlushInterval is how long an action waits for a batch that is worth a request;
-	// negative: for ever. It counts from when the action was accepted, also for those that
-	// wait when it is changed. It is 0 with DisableAutoFlush, which leaves nothing to
-	// change.
+	// AutoFlushInterval also applies to waiting actions; negative: for ever. It is 0 with DisableAutoFlush.
 	AutoFlushInterval time.Duration
-	// WhenFull is the policy of a full buffer. It acts at once on calls that wait: Reject
-	// refuses them, PurgeOldest and PurgeAll make room for them, and WaitForRoom ends
-	// that; actions that a purge has begun to give up are given up, and reported to the
-	// function of the policy that did. It is zero with FailSoon and with DisableAutoFlush,
-	// where no call waits for a service that does not work.
+	// WhenFull acts at once on calls that wait for room. It is zero with FailSoon and with DisableAutoFlush.
 	WhenFull WhenFull
 }
 
@@ -60,17 +49,9 @@ func (s *sender) Control() Control {
 	return s.controls.current
 }
 
-// SetControl changes what is in force and returns what was. A field that is 0 stays as it
-// is, in Limits too, so a call names what it changes, calls that change different things
-// do not undo each other's, and SetControl of what it has returned puts it back. For that
-// reason the values that mean "off" are not zero: a negative AutoFlushInterval, and
-// WaitForRoom. If something cannot be used nothing is changed, and the error names every
-// problem.
-//
-// It is in force when it returns: for the next request that is made, the next call that
-// adds, and what waits. What was accepted under wider limits stays accepted: a document
-// that is larger than the new MaxBatchBytes is still sent, alone. It may be called in a
-// handler, and does nothing to a sender that is closed.
+// SetControl changes what is in force, at once, and returns what was. A field that is 0 stays as it is, in Limits
+// too: off is a negative AutoFlushInterval, or WaitForRoom. An unusable value changes nothing; the error names
+// every problem. What was accepted stays accepted.
 func (s *sender) SetControl(c Control) (old Control, err error) {
 	s.controls.mu.Lock()
 	defer s.controls.mu.Unlock()

@@ -150,25 +150,14 @@ func back(it *item, unknown bool, err error) bool {
 	return again
 }
 
-// WaitError says that not all actions of an IndexDocumentsAndWait were
-// completed.
+// WaitError says that not all actions of a call were completed.
 type WaitError struct {
-	// Failed is how many have failed. Withdrawn is how many were taken back because
-	// the call ended early, and certainly not applied; Unknown how many of the
-	// others have no outcome because of that, and may have been applied: they were in
-	// a request when the call ended, or in an earlier one that was cut, or had been
-	// folded into an action that others wait for. Nothing else of them is sent again.
-	// With a queue that has not answered in time Unknown has AddError.Unknown, too: these the
-	// queue may have, and send.
+	// Failed is how many have failed. When the call ended early, Withdrawn were taken back and not applied, and Unknown
+	// may have been applied, or are in a queue that has not answered. Only that queue sends any of them again.
 	Failed, Withdrawn, Unknown int
-	// Errors has one error for each of all these, in the order of the call, but for those that
-	// Err is about. The last
-	// two kinds have ErrWithdrawn in their chain.
+	// Errors has one error for each, in the order of the call; those of Withdrawn and Unknown wrap ErrWithdrawn.
 	Errors []*ActionError
-	// Err is why the call returned early or did not accept all actions: the error
-	// of the context, ErrClosed, ErrCircuitOpen or ErrPaused with
-	// Options.Waiting.FailFast, ErrCircuitOpen while the index is held to be the cause of
-	// refusals, or an *AddError; nil if it did neither.
+	// Err is why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all (*AddError).
 	Err error
 }
 
@@ -193,7 +182,6 @@ func (e *WaitError) Error() string {
 	return strings.Join(parts, ", ")
 }
 
-// Unwrap returns Errors and Err.
 func (e *WaitError) Unwrap() []error {
 	all := unwrapAll(e.Errors)
 	if e.Err != nil {
@@ -202,29 +190,14 @@ func (e *WaitError) Unwrap() []error {
 	return all
 }
 
-// IndexDocumentsAndWait adds actions and waits until they are settled and their
-// callbacks have run. It returns their results in the order given, and a
-// *WaitError unless all of them were completed. Many goroutines can do so with
-// one sender, and share requests: an action waits Waiting.Interval for others, not
-// for a full batch.
+// IndexDocumentsAndWait adds actions, waits until they are settled and their callbacks have run, and returns the
+// results of the accepted ones in order, with a *WaitError unless all were completed. When ctx ends, what is not
+// settled is withdrawn and has status 0. Close does not report these failures again, nor Flush unless it waits for
+// them. If the index refuses twenty documents in a row for one reason, the call ends with ErrCircuitOpen once three
+// of its own, or all that are left, were refused.
 //
-// ctx bounds the waiting, for room and for the outcome. When it ends, what is not
-// settled is withdrawn: it is not sent any more, or not again, and WaitError says
-// which of it may have been applied. The result of an action that is not settled
-// has status 0. With Options.Waiting.FailFast the call does not wait for an outage to
-// end. If not all actions were accepted, the results are those of the accepted
-// ones. What failed has been reported by this call: Close does not report it once
-// more, and Flush only if it was waiting for it. Called from inside a callback it
-// accepts nothing and returns ErrInCallback.
-//
-// A request handler answers, in this order: to no error 200; to an *AddError that is
-// Rejected 422; to WaitError.Unknown > 0 504; to ErrCircuitOpen, ErrPaused or ErrClosed
-// 503; to an *ActionError that is Rejected 422, and to any other 503. Twenty documents
-// in a row that the service refuses for the same reason open the breaker, whoever sent
-// them; the next one that is applied closes it, and what is added meanwhile is tried at once.
-// The call ends, with ErrCircuitOpen, when the service has refused since then all that is
-// left of it, or three single documents of it, or when all that is left has a property that
-// the index lacks, after twenty such documents failed: the rest is withdrawn.
+// A request handler answers, in this order: no error 200; an *AddError that is Rejected 422; WaitError.Unknown > 0
+// 504; ErrCircuitOpen, ErrPaused or ErrClosed 503; an *ActionError that is Rejected 422; any other 503.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
 	return s.addAndWait(ctx, len(actions), func(ctx context.Context, c *chunk, i int) (string, error) {
