@@ -137,7 +137,7 @@ func ofService(opts *breaker.Options) *breaker.Options {
 }
 
 // Pool returns the pool of the fleet: for other work under the same slots (pool.Member.Do), and to change its
-// settings at run time. Set replaces all of them, the bound of the buffers too, so begin with those that are in
+// settings at run time. SetOptions replaces all of them, the bound of the buffers too, so begin with those that are in
 // force:
 //
 //	s := f.Pool().Options()
@@ -145,11 +145,11 @@ func ofService(opts *breaker.Options) *breaker.Options {
 //	err := f.Pool().SetOptions(s)
 func (f *Fleet) Pool() *pool.Pool { return f.pool }
 
-// Breaker returns the breaker of the service, to look at, disable, enable or reset. That of an index is its sender's.
+// Breaker returns the breaker of the service. That of an index is its sender's.
 func (f *Fleet) Breaker() *breaker.Breaker { return f.breaker }
 
-// Discover makes all indexes of the service known to the fleet, and returns their names, sorted. It makes no senders.
-// An index that is known already stays as it is, also if it is not there any more.
+// Discover makes all indexes of the service known to the fleet, and returns their names, sorted. It makes no
+// senders, and drops no index that is gone.
 func (f *Fleet) Discover(ctx context.Context) ([]string, error) {
 	var names []string
 	for name, err := range f.service.IndexNames(ctx) {
@@ -227,13 +227,12 @@ func (f *Fleet) know(index string) (*entry, error) {
 }
 
 // Sender returns the sender of an index: the first call makes it with opts, later ones return the same, whatever
-// their opts. It is an error to ask for one of documents of another type: use one type for an index, models.Document
-// if its documents differ, or Fleet.Raw. The fleet sets Share, and Outage but for its WhenFull and OnPurged; with
-// Options.Tuning, that too. Logger and MeterProvider are the fleet's unless they are set.
+// their opts. It is an error to ask for documents of another type: use models.Document if they differ, or
+// Fleet.Raw. The fleet sets Share, Tuning if it has one, and Outage except for its WhenFull and OnPurged; Logger
+// and MeterProvider are the fleet's unless set.
 //
-// The sender is closed by Drop or Close. Closing it yourself leaves a closed sender in the fleet, until Drop.
-// While Drop runs, the error of Sender and Raw is bufferedsender.ErrClosed, as that of the sender being dropped: try
-// again when Drop has returned. After Close it is fleet.ErrClosed.
+// Drop or Close closes the sender. While Drop runs the error is bufferedsender.ErrClosed: try again when Drop has
+// returned. After Close it is fleet.ErrClosed.
 func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
 	e, err := f.entry(index)
 	if err != nil {
@@ -382,9 +381,9 @@ func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 	return h, nil
 }
 
-// Drop closes the sender of an index, as [bufferedsender.BufferedSender.Close] does, and has the fleet forget the
-// index. The next Sender makes a new one. Its hints stay. It returns what Close returned, nil if there was no sender.
-// In a callback of the sender it is refused, as Close is, and nothing changes.
+// Drop closes the sender of an index, as bufferedsender.BufferedSender.Close does, and removes the index from the
+// fleet. The next Sender makes a new one. Its hints stay. It returns what Close returned, nil if there was no
+// sender. In a callback of the sender it is refused, and nothing changes.
 func (f *Fleet) Drop(ctx context.Context, index string) error {
 	e := f.find(index)
 	if e == nil {

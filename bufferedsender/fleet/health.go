@@ -23,7 +23,7 @@ type Stats struct {
 	Pool pool.Stats
 }
 
-// Stats returns the counters of all senders together. Those of one are its own, see Sender. It does not wait.
+// Stats returns the counters of all senders together. It does not wait.
 func (f *Fleet) Stats() Stats {
 	all := f.all()
 	s := Stats{Indexes: len(all), Pool: f.pool.Stats()}
@@ -79,8 +79,8 @@ type Health struct {
 	Indexes []IndexHealth
 	// Of is how many senders there are.
 	Of int
-	// Service says why nothing is sent to any index: the breaker of the service is not closed, or, with ErrClosed,
-	// the fleet is. It is nil otherwise.
+	// Service says why nothing is sent to any index: the breaker of the service is not closed, or the fleet is closed
+	// (ErrClosed). nil otherwise.
 	Service error
 }
 
@@ -91,8 +91,7 @@ type IndexHealth struct {
 }
 
 // Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps
-// the others from sending. It is for an alarm. For a readiness probe ask whether Service is nil: an index that is gone
-// is no reason to take the whole program off a load balancer, whose other instances cannot send to it either.
+// the others from sending. It is for an alarm; a readiness probe asks whether Service is nil.
 func (h Health) Err() error {
 	var errs []error
 	if h.Service != nil {
@@ -144,7 +143,7 @@ func (h IndexHealth) words() string {
 	return h.State.String() + ": " + h.Reason
 }
 
-// Health returns how the senders are. It is cheap and does not wait.
+// Health returns how the senders are. It does not wait.
 func (f *Fleet) Health() Health {
 	var h Health
 	for _, e := range f.all() {

@@ -64,23 +64,21 @@ const (
 
 // Options configures a Fleet. nil and the zero value are ready to use.
 type Options struct {
-	// Pool says how many requests may be under way, by class, and how much all senders keep together. Where it bounds
-	// neither BufferedActions nor BufferedBytes they are 262,144 and 256 MiB. Fleet.Pool changes it later. Defaults
-	// to that, and to four slots for Expedited and four for the other classes.
+	// Pool says how many requests may be under way, by class, and how much all senders keep together: 262,144 actions
+	// and 256 MiB if it bounds neither. Fleet.Pool changes it later. Defaults to four slots for Expedited and four for
+	// the other classes.
 	Pool *pool.Options
-	// Breaker configures the breakers of the indexes, and that of the service, which stays open for 5 s at the most,
-	// or OpenFor if that is longer. Defaults to that of a sender.
+	// Breaker configures the breakers of the indexes, and that of the service, which stays open for 5 s at most, or
+	// OpenFor if that is longer. Defaults to that of a sender.
 	Breaker *breaker.Options
-	// Tuning finds out how many requests the service takes, and how large: there is one controller, because the
-	// limits are those of the service. The number of slots follows it. Defaults to tuning.Fixed(): as many as Pool
-	// says.
+	// Tuning finds out how many requests the service takes, and how large, with one controller for all. The number of
+	// slots follows it. Defaults to tuning.Fixed().
 	Tuning tuning.Policy
-	// WhenFull says what becomes of what is kept for an index whose breaker is open when there is no room for others.
-	// Defaults to Wait. What a sender does with its own full buffer is in its own options.
+	// WhenFull is the policy for what is kept for failing indexes when there is no room for others. Defaults to Wait. A
+	// sender's own full buffer is in its own options.
 	WhenFull WhenFull
-	// Hints gets the keys of what was purged, by index, so that it can be repaired: by the fleet, by Purge and
-	// PurgeAll, or by the policy of a sender. What Close and Drop leave unsent does not go there; it has its outcome,
-	// and goes to DeadLetters. Hints is not closed. PurgeSick needs it. Defaults to none.
+	// Hints gets the keys of what was purged, by index, for a repair. What Close and Drop leave unsent goes to
+	// DeadLetters instead. Hints is not closed. PurgeSick needs it. Defaults to none.
 	Hints *hints.Set
 
 	// Logger is that of the fleet, and of senders that have no other. Defaults to slog.Default().

@@ -14,10 +14,10 @@ import (
 // looks is how often the fleet looks whether somebody waits for room, while a breaker is open.
 const looks = time.Second
 
-// Purge gives up what waits for some indexes, for all if none is named, as far as their breakers are not closed, see
-// [bufferedsender.BufferedSender.Purge], and returns how many actions. Their keys go to Options.Hints. The error names
-// an index that has no sender; then nothing is given up. It waits for a callback of a sender that is running, until
-// ctx ends: in a callback give it a context that ends, or two that wait for each other do so for ever.
+// Purge gives up what waits for some indexes, for all if none is named, as far as their breakers are not closed,
+// see bufferedsender.BufferedSender.Purge, and returns how many actions. Their keys go to Options.Hints. The error
+// names an index that has no sender; then nothing is given up. It waits for a running callback until ctx ends: in a
+// callback give it a context that ends.
 func (f *Fleet) Purge(ctx context.Context, indexes ...string) (int, error) {
 	chosen := f.sick()
 	if len(indexes) > 0 {

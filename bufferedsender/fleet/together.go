@@ -11,11 +11,10 @@ import (
 
 // An Error is what has failed, by index.
 type Error struct {
-	// Op is what was to be done, such as "flush".
+	// Op is the operation, such as "flush".
 	Op string
-	// Indexes are the errors, in the order of the names: those of the senders, such as a *bufferedsender.FlushError
-	// or a *bufferedsender.CloseError; or, of a flush whose context ended first, its cause, with
-	// bufferedsender.ErrCircuitOpen or ErrPaused in the chain if sending was held.
+	// Indexes are the errors, in the order of the names: *bufferedsender.FlushError, *bufferedsender.CloseError, or, of
+	// a flush whose context ended, its cause, with ErrCircuitOpen or ErrPaused in the chain if sending was suspended.
 	Indexes []IndexError
 	// Of is of how many indexes.
 	Of int
@@ -79,9 +78,8 @@ func together(op string, all []*entry, do func(e *entry) error) error {
 	return report
 }
 
-// Flush flushes all senders at once, see [bufferedsender.BufferedSender.Flush], and returns nil or an *Error. An
-// index that is held does not keep the others: when ctx ends, Flush has flushed all others, and the error says which
-// are missing.
+// Flush flushes all senders at once, see bufferedsender.BufferedSender.Flush, and returns nil or an *Error. When
+// ctx ends all that could be flushed is, and the error names the other indexes.
 func (f *Fleet) Flush(ctx context.Context) error { return f.Drain(ctx, nil) }
 
 // Drain is Flush for the indexes that match; nil matches all.
@@ -95,10 +93,9 @@ func (f *Fleet) Drain(ctx context.Context, match func(index string) bool) error 
 	return together("flush", all, func(e *entry) error { return e.get().Flush(ctx, nil) })
 }
 
-// Close refuses new senders, closes all at once, see [bufferedsender.BufferedSender.Close], shuts the pool down, and
-// returns nil or an *Error. One context bounds them all: an index that is held is given up when it ends, and the
-// error says what it has left. In a callback of a sender, that sender refuses: call it again elsewhere. It may be
-// called more than once; later calls return nil, or, if the pool could not be shut down, its error.
+// Close refuses new senders, closes all at once, see bufferedsender.BufferedSender.Close, shuts the pool down, and
+// returns nil or an *Error. One context bounds them all. In a callback of a sender, that sender refuses: call it
+// again elsewhere. Later calls return nil, or the error of shutting the pool down.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	if !f.closed {
@@ -133,11 +130,11 @@ func (f *Fleet) Close(ctx context.Context) error {
 	return err
 }
 
-// Pause holds the sending of some indexes, of all that there are and will be if none is named, until Resume. An index
-// that has no sender yet begins paused. Naming an index that the fleet does not know makes it known.
+// Pause stops the sending of some indexes, of all that there are and will be if none is named, until Resume. A
+// named index becomes known, and begins paused.
 func (f *Fleet) Pause(indexes ...string) error { return f.setPaused(true, indexes) }
 
-// Resume ends Pause: of some indexes, or, if none is named, of all, those that were named by Pause too.
+// Resume ends Pause of some indexes, or, if none is named, of all, those named by Pause too.
 func (f *Fleet) Resume(indexes ...string) error { return f.setPaused(false, indexes) }
 
 func (f *Fleet) setPaused(paused bool, indexes []string) error {
