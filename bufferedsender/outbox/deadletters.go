@@ -17,9 +17,9 @@ type DeadLetter struct {
 	Row
 	// Status is what the service has answered, 0 if the row was not sent.
 	Status int
-	// Reason is that of the sender as text, models.Reason.String: most often "document", "missing document" (a merge of
-	// what is not there), "too large", "index", or "superseded" of a row that became visible after a later one of its key
-	// was applied. Message says more.
+	// Reason is models.Reason.String: most often "document", "missing document" (a merge of what is not there), "too
+	// large", "index", or "superseded" of a row that became visible after a later one of its key was applied. Message
+	// says more.
 	Reason  string
 	Message string
 	// Died is when, by the clock of the database.
@@ -53,12 +53,10 @@ var ErrNewer = errors.New("newer rows of this key exist; retrying the dead lette
 // ErrNoLetter says that there is no such dead letter.
 var ErrNoLetter = errors.New("there is no such dead letter")
 
-// Retry brings a dead letter back: it becomes a row again, with a new number, and is sent. A
-// letter with a body is left with ErrNewer if its key has later rows, applied or waiting. That
-// cannot see a transaction which is under way: call it in a transaction that has locked the
-// entity, or write the entity anew instead. A letter with only a key can always come back.
-//
-// tx is a transaction; on a *sql.DB it makes one.
+// Retry makes a dead letter a row again, with a new number. One with a body is left with ErrNewer if its key has
+// later rows, applied or waiting; a transaction under way is not seen, so call it in a transaction that has locked
+// the entity, or write the entity again instead. One with only a key can always come back. tx is a transaction; on
+// a *sql.DB it makes one.
 func (t *Table) Retry(ctx context.Context, tx Queryer, seq int64) error {
 	if err := t.ready(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Loader reads what is true of keys. Load and LoadRaw make one.
+// Loader reads the truth of keys. Load and LoadRaw make one.
 type Loader struct {
 	load func(ctx context.Context, t *Table, keys []string) ([]loaded, error)
 }
@@ -21,12 +21,10 @@ type loaded struct {
 }
 
 // Load makes a Loader of a function that reads documents by their raw keys, at most 1000 at a time: for each an
-// action, or nothing, which means that there is no such document: it is deleted from the index. So it has to read
-// from the database itself, and not from a replica that may be behind, and has to return an error if it cannot. After
-// an error, such as one about a row of which no document can be made, it is asked again for half of the keys, and so
-// on: a key that it fails for alone waits alone, and is asked for after a second, then after two, up to five minutes.
-// While it fails whatever it is asked for, it is asked for one key a second. What it returns for other keys is an
-// error. It is called on a goroutine of the relay, one call at a time.
+// action, or nothing, which deletes the document from the index. So it must not read from a replica that may be
+// behind, and must return an error if it cannot read. After an error it gets fewer keys, until the key that it
+// fails for waits alone, for a second at first and five minutes at most; while it fails for every key it gets one a
+// second. An action of another key is an error. One call runs at a time, on a goroutine of the relay.
 func Load[T any](load func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)) Loader {
 	if load == nil {
 		return Loader{}

@@ -17,14 +17,13 @@ import (
 type SchemaOptions struct {
 	// Prefix is that of Table. Defaults to "azsearch_outbox".
 	Prefix string
-	// Rotate is for queues of thousands of rows a second on PostgreSQL: rows go into one of four partitions, each for
-	// so long, and relays truncate those that are empty. So what deleted rows leave behind goes away also while a
-	// transaction that is open somewhere keeps vacuum from doing it. A relay that does not own them, which end in _r0
-	// to _r3, needs the rights SELECT and TRUNCATE on each for that; without, it does all but that. A minute is a
-	// good value, at least ten seconds, in whole seconds. 0, the default, has one table; Migrate leaves a table that
-	// has partitions as it is then. With it, Migrate makes a table without partitions one with them, for which nobody
-	// may write meanwhile; it fails, and changes nothing, if transactions that do have not ended after two seconds,
-	// or if the table has row-level security, triggers or views. Indexes of your own are not taken over.
+	// Rotate is for queues of thousands of rows a second on PostgreSQL, where a long transaction keeps vacuum from
+	// working: rows go into one of four partitions, each for so long (at least ten seconds, a minute is a good value),
+	// and relays truncate those that are empty. A relay that does not own the partitions (…_r0 to …_r3) needs SELECT
+	// and TRUNCATE on each for that. Migrate turns a table without partitions into one with them while no program
+	// writes: it fails, and changes nothing, if transactions that do have not ended after two seconds, or if the table
+	// has row-level security, triggers or views; indexes of your own are not taken over. 0, the default, has one table,
+	// and leaves partitions as they are.
 	Rotate time.Duration
 }
 
@@ -75,8 +74,7 @@ var columns = map[string]string{
 	"_tombstone": "queue, key, seq, died", "_version": "version",
 }
 
-// Schema returns the statements that make the tables, for those who have migrations of their
-// own, which run them once. Migrate does the same, and nothing where they have run.
+// Schema returns the statements of Migrate, for migrations of your own.
 func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 	p, err := opts.plan(d)
 	if err != nil {
@@ -95,13 +93,12 @@ func Schema(d Dialect, opts *SchemaOptions) (string, error) {
 	return b.String(), nil
 }
 
-// Migrate makes the tables, or brings those of an older version up to date, in one transaction. Call it at each start,
-// from any number of processes at once. If all is as it should be, it reads and does nothing: it needs no right but to
-// read the table of the version, and waits for no writer. Roles that may update the table of leases, which relays
-// need, get SELECT and INSERT on that of the nonce (PostgreSQL), by which relays recognize the server. On PostgreSQL a
-// change waits for transactions that use the tables for two seconds, or for the lock_timeout of the session if that is
-// set, because others wait behind it; then Migrate returns an error and has changed nothing. On SQLite it waits for a
-// file that is locked for the busy_timeout of the connection, or five seconds if that is less.
+// Migrate makes the tables, or brings those of an older version up to date, in one transaction. Call it at each
+// start, from any number of processes at once. If all is as it should be it only reads the table of the version,
+// and waits for no writer. On PostgreSQL a change waits for transactions that use the tables for two seconds, or
+// for the lock_timeout of the session; then Migrate returns an error and has changed nothing. On SQLite it waits
+// for the busy_timeout of the connection, five seconds at most. Roles that may update the table of leases get
+// SELECT and INSERT on that of the nonce.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts *SchemaOptions) error {
 	p, err := opts.plan(d)
 	if err != nil {
@@ -186,8 +183,8 @@ func (p plan) missing(ctx context.Context, db Queryer, of []string) ([]string, e
 	return p.data.NotThere(ctx, db, names...)
 }
 
-// Check returns nil if the tables are as Migrate makes them; otherwise an error that says in
-// words everything that is missing, and what to do. It changes nothing.
+// Check returns nil if the tables are as Migrate makes them; otherwise an error that lists what is missing, and
+// what to do. It changes nothing.
 func Check(ctx context.Context, db Queryer, d Dialect, opts *SchemaOptions) error {
 	p, err := opts.plan(d)
 	if err != nil {

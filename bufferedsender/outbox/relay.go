@@ -20,8 +20,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Sender is what a relay needs of a sender: the Raw method of any
-// bufferedsender.BufferedSender without a Queue returns one.
+// Sender is what a relay needs of a sender: the Raw method of a bufferedsender.BufferedSender without a Queue
+// returns one.
 type Sender interface {
 	// Offer adds actions and returns how many were accepted, which are the first ones. It
 	// waits while there is no room, until ctx ends. Each accepted action has its OnOutcome
@@ -46,40 +46,31 @@ const (
 
 // RelayOptions configures a Relay. nil and the zero value are ready to use.
 type RelayOptions struct {
-	// Loader reads the documents of keys whose rows have none. Required for tables with
-	// such rows; without one they wait, and the log says so.
+	// Loader reads the documents of keys whose rows have none; without one these rows wait, and the log says so.
 	Loader Loader
-	// Export turns a row into actions on other keys, any number of them: an inverted index deletes the old entry and
-	// writes the new one. Rows of one key are exported one after the other, each when all actions of the one before
-	// are confirmed; the row is deleted then. After any failure it is exported again, so what it returns must be the
-	// same, or newer, each time. Actions of one call on the same key are applied in their order; nothing is promised
-	// about the order between rows of different keys that lead to the same target. It may block; ctx ends with the
-	// relay. After an error the row waits. Rows without a body come without one. Defaults to none: a row is an action
-	// on its own key.
+	// Export turns a row into actions on other keys: an inverted index deletes the old entry and writes the new one.
+	// Rows of one key are exported one after the other, each when all actions of the one before are confirmed; the row
+	// is deleted then. After a failure it is exported again, so it must return the same, or newer, each time. Actions
+	// of one call on a key are applied in their order; rows of different keys have none. It may block; ctx ends with
+	// the relay. After an error the row waits. Defaults to none: a row is an action on its own key.
 	Export func(ctx context.Context, row Row) ([]models.RawAction, error)
-	// SeqField is the field of documents, Edm.Int64, into which the number of the row is
-	// written: of two documents of a key the one with the higher number is newer. That of a delete
-	// is kept as a tombstone, see Table.Tombstones. Not for exports. Defaults to none.
+	// SeqField is the field of documents, Edm.Int64, into which the number of the row is written: the higher one is
+	// newer. That of a delete is kept as a tombstone, see Table.Tombstones. Not for exports. Defaults to none.
 	SeqField string
 	// TombstonesFor is how long tombstones are kept. Defaults to 24 h.
 	TombstonesFor time.Duration
 
-	// Lease is how long nobody else sends what this relay holds when it has stopped: how late
-	// its rows are after a crash. It has to be two seconds longer than a margin (UnknownWait and a
-	// second, at least five seconds), and defaults to nine: 15 s for a sender with its defaults.
-	// Leases are renewed three times in what Lease has more than the margin, each 10 s at most,
-	// also while a request lasts, which may take longer; relays look for each other then. A
-	// request is cut a margin before the end of its leases if they could not be renewed.
+	// Lease is how long a stopped relay keeps its ranges: how late its rows are after a crash. It is at least two
+	// seconds longer than a margin (UnknownWait and a second, at least five seconds), by default nine: 15 s for a
+	// sender with its defaults. A request is cut a margin before its leases end if they could not be renewed.
 	Lease time.Duration
-	// Poll is how long after a read that has found nothing the next one comes. Defaults to
-	// 250 ms.
+	// Poll is the interval of reads after one that found nothing. Defaults to 250 ms.
 	Poll time.Duration
-	// Wake is received from when rows may have been committed: see outboxpgx.Listen. With it a
-	// relay that has found nothing for long reads each 15 s only. Whoever sends on it must not wait for the relay.
+	// Wake is received from when rows may have been committed, see outboxpgx.Listen; an idle relay then reads each 15 s
+	// only. A send on it must not wait for the relay.
 	Wake <-chan struct{}
 
-	// Dead is called for each row that was refused for good, after it has become a dead letter. It must not
-	// block. Defaults to a line in the log.
+	// Dead is called for each new dead letter, and must not block. Defaults to a line in the log.
 	Dead func(DeadLetter)
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
@@ -94,8 +85,7 @@ type RelayOptions struct {
 	maxBytes int64
 }
 
-// Relay sends what is in a Table. Any number of relays of one table may run, in any number of
-// processes: they share its keys.
+// Relay sends what is in a Table. Any number, in any number of processes, share its keys.
 type Relay struct {
 	db      *sql.DB
 	table   *Table
@@ -112,13 +102,9 @@ type Relay struct {
 	trouble atomic.Pointer[troubled]
 }
 
-// NewRelay returns a relay of a table that sends to a sender. Nothing is asked of the database before
-// Run. The error names every problem at once.
-//
-// db is used by the relay for a few statements at a time. On PostgreSQL one connection of it is
-// taken for good, for the leases: a pool that the application has exhausted must not cost them. Let
-// it have at least four for each relay. A pgxpool.Pool behind it has as many as the machine has processors, and four at
-// least, unless pool_max_conns says more: too few for two relays.
+// NewRelay returns a relay of a table that sends to a sender. It asks nothing of the database. The error names
+// every problem. On PostgreSQL one connection of db is taken for good, for the leases, and up to three more for
+// moments: give each relay four, with pool_max_conns behind a pgxpool.Pool.
 //
 //archtest:long owed: checks of options that are not in their file
 func NewRelay(db *sql.DB, from *Table, to Sender, opts *RelayOptions) (*Relay, error) {
@@ -206,12 +192,12 @@ type state struct{ err error }
 
 var errNotRunning = errors.New("the relay does not run")
 
-// ErrRunning says that Run was called while it runs. It may be called again when it has returned.
+// ErrRunning says that Run was called while it runs.
 var ErrRunning = errors.New("outbox: the relay runs already")
 
-// Ready returns nil while the relay has joined the others, its leases are renewed, whatever
-// its share is, and what it has asked of the database, the Loader and the sender last has worked; otherwise why
-// not. Whether the service takes what it sends is known to the sender: see its Health. It never blocks.
+// Ready returns nil while the relay has joined the others, its leases are renewed, and what it asked of the
+// database, the Loader and the sender last has worked. It never blocks. Whether the service works is in the
+// sender's Health.
 func (r *Relay) Ready() error {
 	if err := r.state.Load().err; err != nil {
 		return err
@@ -222,40 +208,36 @@ func (r *Relay) Ready() error {
 	return nil
 }
 
-// Stats counts what a relay has done since it was made, and what it has in hand.
+// Stats counts what a relay has done since it was made, and what it has buffered.
 type Stats struct {
-	// Read is how many rows were read, Late how many of them by a full pass although they
-	// should have been read before.
+	// Read is how many rows were read, Late how many of them only by a full pass.
 	Read, Late int64
 	// Sent is how many actions the sender has accepted, Loaded for how many keys the Loader was asked.
 	Sent, Loaded int64
-	// Deleted is how many rows were deleted because they, or later ones of their keys, were
-	// confirmed; Folded how many of them were not sent themselves.
+	// Deleted is how many rows were deleted because they, or later ones of their keys, were confirmed; Folded of them
+	// were not sent themselves.
 	Deleted, Folded int64
-	// Dead is how many became dead letters, Failed how often one was sent in vain.
+	// Dead is how many became dead letters, Failed how often an action failed and waits.
 	Dead, Failed int64
-	// Stale is how many rows were to be deleted when the lease had ended: they are sent again.
+	// Stale is how many rows could not be deleted because the lease had ended: they are sent again.
 	Stale int64
-	// LeasesLost is how many leases have ended without having been given away.
+	// LeasesLost is how many leases have expired.
 	LeasesLost int64
-	// Ranges is how many of the 64 ranges of keys the relay holds, InHand how many rows it has, and Aside
-	// how many rows, there and in the table, are of keys that wait after a failure.
+	// Ranges is how many of the 64 ranges of keys the relay holds, InHand how many rows it has, and Aside how many
+	// rows, there and in the table, are of keys that wait after a failure.
 	Ranges, InHand, Aside int64
 }
 
 // Stats returns the counts. It never blocks.
 func (r *Relay) Stats() Stats { return *r.stats.Load() }
 
-// Run sends rows until ctx ends, and returns nil then. Before it returns it takes back what was not sent, waits for
-// requests that are under way (the sender's RequestTimeout at the most; and for the database, which has half a minute
-// for each statement), deletes what they have confirmed and gives its leases away, so that another relay goes on at
-// once.
+// Run sends rows until ctx ends. Then it takes back what was not sent, waits for requests under way
+// (RequestTimeout, and half a minute for a statement), deletes what they have confirmed, gives its leases away, and
+// returns nil. Close the sender after that.
 //
-// It does not end when the database is gone, nor when the service is: it goes on when they are back. The error is
-// ErrSchema if the tables are not there, ErrDialect if the database is another one, ErrRunning, or says that the sender
-// was closed, that the file of a SQLite database was replaced by another one or removed, or that eight calls of the
-// database driver have not returned although their contexts had ended (lib/pq over a connection that the network has
-// forgotten); rows stay where they are. So end the relays first, then close the sender.
+// An outage of the database or of the service does not end it. The error is ErrSchema, ErrDialect, ErrRunning, or
+// says that the sender was closed, that the file of a SQLite database was replaced or removed, or that eight calls
+// of the database driver have not returned although their contexts had ended. Rows stay where they are.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.running.Swap(true) {
 		return ErrRunning

@@ -11,11 +11,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// Pause has all relays of the queue read nothing more, until Resume; what they have in hand is
-// still sent. It is kept in the database, and seen when a relay renews its leases: within ten seconds.
+// Pause has all relays of the queue read nothing more, within ten seconds, until Resume; what they have buffered is
+// still sent. It is kept in the database.
 func (t *Table) Pause(ctx context.Context, db Execer) error { return t.pause(ctx, db, true) }
 
-// Resume ends a Pause. Relays hear of either when they renew their leases: within ten seconds.
+// Resume ends a Pause, within ten seconds.
 func (t *Table) Resume(ctx context.Context, db Execer) error { return t.pause(ctx, db, false) }
 
 func (t *Table) pause(ctx context.Context, db Execer, paused bool) (err error) {
@@ -30,8 +30,7 @@ func (t *Table) pause(ctx context.Context, db Execer, paused bool) (err error) {
 // atOnce is how many keys one statement has.
 const atOnce = 1000
 
-// Contains says of each raw key whether there are rows of it. It reads the rows of the queue, so
-// it costs as much as there is waiting.
+// Contains reports for each raw key whether there are rows of it. It reads all rows of the queue.
 func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found []bool, err error) {
 	defer t.explain(&err)
 	if err := t.ready(); err != nil {
@@ -55,8 +54,7 @@ func (t *Table) Contains(ctx context.Context, db Queryer, keys ...string) (found
 	return found, nil
 }
 
-// Purge deletes the rows of raw keys, which are then not sent, but for what a relay has in hand, and
-// returns how many there were.
+// Purge deletes the rows of raw keys, except for what a relay has buffered, and returns how many there were.
 func (t *Table) Purge(ctx context.Context, db Execer, keys ...string) (int64, error) {
 	return t.remove(ctx, db, `{t}`, "key", "text", sqlkit.Anys(keys))
 }
@@ -74,8 +72,7 @@ func (t *Table) remove(ctx context.Context, db Execer, from, column, typ string,
 	return result.RowsAffected()
 }
 
-// PurgeAll deletes all rows of the queue that were written until now, if confirm is its name, and returns how many
-// there were. What a relay has in hand is still sent.
+// PurgeAll is Purge of all rows of the queue written until now, if confirm is its name.
 func (t *Table) PurgeAll(ctx context.Context, db Execer, confirm string) (int64, error) {
 	if err := t.ready(); err != nil {
 		return 0, err
@@ -89,9 +86,9 @@ func (t *Table) PurgeAll(ctx context.Context, db Execer, confirm string) (int64,
 // BackfillClass is the class of rows that Backfill adds: behind all others.
 const BackfillClass = classes - 1
 
-// Backfill enqueues raw keys of what is in the database already, behind all other rows, 1000 in a
-// transaction, and returns how many it has enqueued. The relay needs a Loader. Calling it again after an error enqueues
-// keys twice, which costs no more than reading them twice.
+// Backfill enqueues raw keys of what is in the database already, behind all other rows, 1000 in a transaction, and
+// returns how many it has enqueued. The relay needs a Loader. After an error it may be called again: keys are then
+// read twice.
 func (t *Table) Backfill(ctx context.Context, db *sql.DB, all iter.Seq2[string, error]) (n int64, err error) {
 	if err := t.ready(); err != nil {
 		return 0, err

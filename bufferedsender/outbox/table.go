@@ -20,35 +20,33 @@ import (
 // table of rows.
 const defaultPrefix = "azsearch_outbox"
 
-// Table is an outbox: a queue in a database. Fill in the fields before it is used for the
-// first time and do not change them, nor copy it, afterwards; then it is safe for concurrent use.
+// Table is an outbox: a queue in a database. Fill in the fields before its first use, and do not change or copy it
+// afterwards; then it is safe for concurrent use.
 type Table struct {
 	// Dialect is the kind of the database. Required.
 	Dialect Dialect
-	// Queue is the name of the queue, most often that of the index. Several queues may be
-	// in one database. Required: letters, digits, "_", "-" and ".", at most 128.
+	// Queue is the name of the queue, usually that of the index: letters, digits, "_", "-" and ".", at most 128.
+	// Several may be in one database. Required.
 	Queue string
-	// Prefix is what the names of the tables begin with, with a schema before it if there is
-	// one: "search.outbox". Defaults to "azsearch_outbox".
+	// Prefix is what the names of the tables begin with, after a schema if there is one: "search.outbox". Defaults to
+	// "azsearch_outbox".
 	Prefix string
 
 	// KeyField is the name of the key field, for documents without a struct tag.
 	KeyField string
-	// Key makes the key of a document out of the raw key in a row, for tables whose keys are
-	// not legal in an index: keys.Encode, for example. Defaults to the raw key as it is.
+	// Key makes the key of a document out of the raw key in a row, where that is not legal in an index: keys.Encode,
+	// for example. Defaults to the raw key.
 	Key func(raw string) string
-	// RawKey returns the raw key of a document that Write is given. With Key it is required
-	// for Write. Defaults to the key of the document.
+	// RawKey returns the raw key of a document that Write is given. Required for Write with Key. Defaults to the key of
+	// the document.
 	RawKey func(doc any) (string, error)
 
-	// Class is the class of service of rows, 0 the most urgent, at most 7: those of a lower number
-	// are sent first. Backfill adds with 7. Defaults to 0. The rows of a key keep their order, whatever
-	// their classes.
+	// Class is how urgent the rows are, 0 the most, at most 7, which is Backfill's. The rows of a key keep their order.
+	// Defaults to 0.
 	Class uint8
-	// Notify has transactions that write rows wake relays that listen (package outboxpgx) when they commit. A process
-	// does it at most every 50 ms, because PostgreSQL commits transactions that notify one after another. A
-	// relay that was woken goes on looking, so a row whose transaction did not notify waits some milliseconds in
-	// a busy queue, and never longer than 15 s. PostgreSQL only.
+	// Notify has transactions that write rows wake listening relays (package outboxpgx) when they commit: a process at
+	// most every 50 ms, because PostgreSQL commits transactions that notify one after another. A row whose transaction
+	// did not notify waits some milliseconds in a busy queue, 15 s at most. PostgreSQL only.
 	Notify bool
 
 	once sync.Once

@@ -49,38 +49,28 @@ func (t *Table) spelled(name string) string {
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
-// ErrTriggerDisabled says that the trigger is there and disabled, so writes leave no rows. EnsureTrigger does not
-// enable it: what was written meanwhile has left no rows either. Enable it, then call Backfill, or repair the index.
+// ErrTriggerDisabled says that the trigger is disabled, so writes leave no rows. Enable it, then call Backfill, or
+// repair the index: EnsureTrigger does not, because writes since then have left no rows either.
 var ErrTriggerDisabled = errors.New("the trigger is disabled")
 
-// EnsureTrigger has the database write the key of each row of a table that changes, whichever program changes it: after
-// an insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys). keyColumn is
-// the column of the raw key, which is written as text; rows in which it is NULL are left out. Names are written as in
-// SQL: those that were made in quotes, as Prisma and Entity Framework make them, in quotes, such as `"Hotel"`,
-// `public."Hotel"` and `"hotelId"`. On PostgreSQL a type whose text depends on settings of the session, such as
-// timestamptz, date, bytea or double precision, is refused. The relay needs a Loader. When EnsureTrigger has returned
-// nil, every transaction that commits a change leaves a row.
+// EnsureTrigger has the database write the key of each row of a table that changes, whichever program changes it:
+// after an insert, an update, a delete, a change of the key (both keys) and, on PostgreSQL, TRUNCATE (all keys).
+// keyColumn is the column of the raw key, written as text; NULL is left out, and types whose text depends on
+// settings of the session (timestamptz, date, bytea, double precision) are refused. Names are written as in SQL:
+// `public."Hotel"`. The relay needs a Loader.
 //
-// Call it at each start, from any number of processes at once. If the trigger is there unchanged, EnsureTrigger
-// reads the catalog and does nothing: it needs no rights and takes no lock. Otherwise it makes or replaces the
-// trigger in one transaction, while other programs write: there is no moment without a trigger. A table that was
-// renamed keeps its trigger. A trigger that a partition of PostgreSQL had before it was attached is dropped, if the
-// table has one that writes the same. On PostgreSQL another Class, another Notify or another version of this package
-// replaces only the function behind the trigger, which waits for no writer. A trigger that is missing, or that
-// another program has altered, waits until the transactions that have written to the table end, and later writers
-// wait behind it: for two seconds, or for the lock_timeout of the session if that is set, for a table and all its
-// partitions. A wait for another process that installs counts. Then EnsureTrigger returns an error and has changed
-// nothing. A trigger that is disabled is an error, ErrTriggerDisabled. On SQLite EnsureTrigger waits for a file that
-// is locked for the busy_timeout of the connection, or five seconds if that is less.
-//
-// Use [Table.Trigger] if the program has no right to create triggers.
+// Call it at each start, from any number of processes at once. If the trigger is there unchanged it needs no rights
+// and takes no lock. Otherwise it makes or replaces the trigger in one transaction, while other programs write,
+// without a moment without a trigger. Where a trigger is missing or was altered, it waits for transactions that
+// have written to the table, and later writers wait behind it: two seconds, or the lock_timeout of the session
+// (SQLite: its busy_timeout, five seconds at most). Then it returns an error and has changed nothing. See
+// [Table.Trigger] for a program without the right to create triggers.
 //
 // Not seen are, on PostgreSQL: rows that logical replication applies, or a session with session_replication_role =
-// replica writes (unless the trigger is set to ENABLE ALWAYS; a relay logs at its start where the settings of roles or
-// subscriptions cause these); a TRUNCATE of one partition, and partitions that are attached, detached or dropped (call
-// Backfill with their keys); rows of a table that inherits from this one and is not a partition, which needs a trigger
-// of its own. On SQLite: the row that INSERT OR REPLACE deletes because it has another key (unless PRAGMA
-// recursive_triggers is on); use ON CONFLICT DO UPDATE.
+// replica writes (unless the trigger is set to ENABLE ALWAYS); a TRUNCATE of one partition, and partitions that are
+// attached, detached or dropped (call Backfill with their keys); rows of an inheriting table. On SQLite: the row
+// that INSERT OR REPLACE deletes because it has another key (unless PRAGMA recursive_triggers is on); use ON
+// CONFLICT DO UPDATE.
 func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)
 	if err != nil {
@@ -89,8 +79,8 @@ func (t *Table) EnsureTrigger(ctx context.Context, db *sql.DB, table, keyColumn 
 	return t.triggerError("not installed", table, t.data.ensureTrigger(ctx, db, p))
 }
 
-// DropTrigger takes away what EnsureTrigger, with the same arguments, has made, and does nothing if that is not there.
-// Rows that were written stay. It waits for locks like EnsureTrigger. A partition keeps the trigger of its table.
+// DropTrigger removes what EnsureTrigger, with the same arguments, has made, if it is there. Rows that were written
+// stay. It waits for locks like EnsureTrigger. A partition keeps the trigger of its table.
 func (t *Table) DropTrigger(ctx context.Context, db *sql.DB, table, keyColumn string) error {
 	p, err := t.triggerParts(table, keyColumn)
 	if err != nil {
@@ -99,9 +89,9 @@ func (t *Table) DropTrigger(ctx context.Context, db *sql.DB, table, keyColumn st
 	return t.triggerError("not dropped", table, t.data.dropTrigger(ctx, db, p))
 }
 
-// Trigger returns the statement that EnsureTrigger runs on PostgreSQL, for a migration that the owner of the table
-// runs. It is one statement, may run in a transaction or on its own, and again. EnsureTrigger then needs no rights, and
-// reports whether the migration has run. SQLite has no such statement, and no rights: Trigger returns an error.
+// Trigger returns EnsureTrigger's statement on PostgreSQL, for a migration that the owner of the table runs, also
+// repeatedly. EnsureTrigger then needs no rights, and reports whether the migration has run. On SQLite it returns
+// an error.
 func (t *Table) Trigger(table, keyColumn string) (string, error) {
 	p, err := t.triggerParts(table, keyColumn)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 // maxBody is what fits into no request of the service: 16 MB.
 const maxBody = 16_000_000
 
-// WriteError says which action, or key, was refused. Nothing of the call was written, but for
-// what Backfill says that it has enqueued.
+// WriteError says which action, or key, was refused. Nothing of the call was written, except for what Backfill
+// reports.
 type WriteError struct {
 	// Index is its position in the call, and Key its raw key if it has one.
 	Index int
@@ -48,19 +48,17 @@ func (e *WriteError) Error() string {
 // Unwrap returns Err.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Write adds actions to the outbox in the transaction of the caller, with one statement. They are
-// sent when it commits, and never if it does not.
+// Write adds actions to the outbox in the transaction of the caller, with one statement. They are sent when it
+// commits.
 //
-// Write the entity first, then call Write: the row must come while the transaction holds the
-// lock on what it has changed. A statement that has changed nothing, such as an INSERT … ON CONFLICT DO NOTHING, holds
-// none: then leave Write out too. So the actions of a key are applied in the order of the
-// transactions. The other way round two transactions on one entity can number their rows in the order
-// in which they do not commit, and the index keeps the older state for ever; WriteKeys has no such
-// condition.
+// Write the entity first, then call Write: the row must come while the transaction holds the lock on what it has
+// changed, so that the actions of a key are applied in the order of the transactions. The other way round the index
+// can keep the older state for ever. A statement that changed nothing, such as an INSERT … ON CONFLICT DO NOTHING,
+// holds no lock: then leave Write out too. WriteKeys has no such condition.
 //
-// ctx bounds the statement. The error is a *WriteError if an action is not fit to be sent, in which case
-// nothing was written and the transaction can go on; otherwise it is that of the database.
-// Tags are not kept, and an action with OnOutcome is refused: what becomes of rows is known to the relay.
+// ctx bounds the statement. The error is a *WriteError if an action cannot be sent (nothing was written, and the
+// transaction can continue); otherwise that of the database. Tags are not kept, and an action with OnOutcome is
+// refused.
 func Write[T any](ctx context.Context, tx Execer, to *Table, actions ...models.IndexDocumentsAction[T]) error {
 	return to.add(ctx, tx, len(actions), func() (*batch, error) { return rowsFor(to, actions) })
 }
@@ -94,10 +92,8 @@ func rowsFor[T any](to *Table, actions []models.IndexDocumentsAction[T]) (*batch
 	return b, nil
 }
 
-// WriteKeys adds keys of which only it is known that they have changed, in the transaction of
-// the caller, with one statement: raw keys, as the Loader of the relay gets them. What the documents are
-// is read when they are sent, so nothing of the order can go wrong: it does not matter when in the
-// transaction it is called. It reports like Write.
+// WriteKeys adds raw keys, whose documents the relay's Loader reads when they are sent, so that it does not matter
+// when in the transaction it is called. It reports like Write.
 func WriteKeys(ctx context.Context, tx Execer, to *Table, changed ...string) error {
 	return to.add(ctx, tx, len(changed), func() (*batch, error) { return keysOnly(to, changed) })
 }
