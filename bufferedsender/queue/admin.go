@@ -5,22 +5,18 @@ import (
 	"time"
 )
 
-// Admin is what people do with a queue. Its methods are for tools and tests; they may cost
-// time in proportion to what is in the queue.
+// Admin is for tools and tests. Its methods may cost time in proportion to what is in the queue.
 type Admin interface {
-	// Inspect returns entries in the order of their places, parked ones by the time they
-	// were parked at.
+	// Inspect returns entries in the order of their places, parked ones by the time at which they were parked.
 	Inspect(ctx context.Context, what Inspection) ([]Entry, error)
 	// Park sets keys aside that are not leased, and returns how many.
 	Park(ctx context.Context, reason string, keys ...string) (int, error)
-	// Unpark makes parked keys wait again, at their old places, with their deaths and tries
-	// forgotten, and returns how many.
+	// Unpark makes parked keys wait again, at their old places, without their deaths and tries, and returns how many.
 	Unpark(ctx context.Context, keys ...string) (int, error)
-	// Drop removes the parked records of keys for good, and returns how many keys it has found
-	// parked. What was appended behind them waits from then on.
+	// Drop removes the parked records of keys for good, and returns how many keys were parked. What was appended behind
+	// them waits from then on.
 	Drop(ctx context.Context, keys ...string) (int, error)
-	// Pause makes Reserve return nothing, in all processes, until Resume, also after a
-	// restart.
+	// Pause makes Reserve return nothing, in all processes, until Resume, also after a restart.
 	Pause(ctx context.Context, reason string) error
 	Resume(ctx context.Context) error
 	// Destroy removes the queue with everything in it, and closes it.
@@ -66,8 +62,7 @@ type Entry struct {
 	// Reason is why it is parked, since ParkedAt.
 	Reason   string
 	ParkedAt time.Time
-	// Replaced is what was parked and gave way to a newer record, the newest; nil if nothing. It is
-	// kept until the key is settled.
+	// Replaced is the newest parked record that gave way to a newer one, until the key is settled; nil if none.
 	Replaced       *Record
 	ReplacedReason string
 	// Expired, Deaths and Tries count leases that ran out, those of them for which the key is suspected, and releases
@@ -83,10 +78,9 @@ type Membership interface {
 
 // Faulty is implemented by a Queue that can say what is wrong with it.
 type Faulty interface {
-	// Fault returns what is wrong with the queue and needs an operator, nil if nothing does: ErrFailed is in its
-	// chain if the queue takes no more calls, ErrFull once the parked keys have used up their share of a bound, ErrLost
-	// if what was acknowledged is gone. It does not block, so it may be as old as the last call. The Health of a sender
-	// has it.
+	// Fault returns what is wrong with the queue and needs an operator, nil if nothing does: ErrFailed is in its chain
+	// if the queue takes no more calls, ErrFull once the parked keys have used up their share of a bound, ErrLost if
+	// what was acknowledged is gone. It does not block, so it may be as old as the last call.
 	Fault() error
 }
 

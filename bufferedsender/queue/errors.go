@@ -9,15 +9,15 @@ import (
 var (
 	// ErrClosed: Close was called.
 	ErrClosed = errors.New("the queue is closed")
-	// ErrFull: the queue holds as many keys, or bytes, as it may. What replaces what waits
-	// is accepted all the same. Parked keys have a share of their own, as large as that of all others; what exceeds it
-	// takes room of the others, and the error then says how many are parked.
+	// ErrFull: the queue holds as many keys, or bytes, as it may. What replaces what waits is still accepted. Parked
+	// keys have a share of their own, as large as the bound; beyond that they take room of the others, and the error
+	// says how many are parked.
 	ErrFull = errors.New("the queue is full")
 	// ErrUnknown: the call may have been applied. Repeat it as it is to find out.
 	ErrUnknown = errors.New("it is not known whether the call was applied")
 	// ErrTooOld: the back end does not remember whether it has applied the call.
 	ErrTooOld = errors.New("the call is too old to be repeated")
-	// ErrLost: the server has forgotten what it had acknowledged.
+	// ErrLost: the server has lost what it had acknowledged.
 	ErrLost = errors.New("the server has lost what it had acknowledged")
 	// ErrFailed: the back end has failed for good, and this object with it.
 	ErrFailed = errors.New("the queue has failed and must be opened again")

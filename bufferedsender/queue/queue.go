@@ -33,48 +33,37 @@ func NewID() (id ID) {
 	return id
 }
 
-// Queue is a durable, folding queue. All methods are safe for concurrent use, and bounded
-// by ctx unless they say otherwise. An error of ctx leaves open what was done, but for
-// Append, which then says ErrUnknown if it may have been applied.
-//
-// A Queue of this module also implements Admin, Membership and Exchanger.
+// Queue is a durable, folding queue. All methods are safe for concurrent use, and bounded by ctx unless they say
+// otherwise. An error of ctx leaves open what was done; Append then says ErrUnknown if it may have been applied. A
+// Queue of this module also implements Admin, Membership and Exchanger.
 type Queue interface {
-	// Append keeps the records of a call, all or none, and returns when they are as durable
-	// as the back end promises. It is idempotent: a call is applied once however often it is
-	// repeated, if the calls of one adder come one after the other with rising numbers. An
-	// error with ErrUnknown in its chain says that it may have been applied: the adder
-	// repeats this very call before its next one. A repeat of a call that is not its last
-	// one, or that comes after Memory, is ErrTooOld. ErrFull: nothing was kept. A back end that spreads its keys
-	// over several servers may keep a part of a call that fails: then ErrUnknown is in the chain, also beside
-	// ErrFull, and the repeat keeps the rest.
+	// Append keeps the records of a call, all or none, and returns when they are as durable as the back end promises.
+	// It is idempotent: a call is applied once however often it is repeated, if the calls of one adder come one after
+	// the other with rising numbers. ErrUnknown: it may have been applied, and the adder repeats this very call before
+	// its next one. ErrTooOld: a repeat of a call that is not the last one, or comes after Memory. ErrFull: nothing was
+	// kept; with ErrUnknown too, a part was kept, by a back end of several servers, and the repeat keeps the rest.
 	Append(ctx context.Context, call Call) (Receipt, error)
-	// Reserve leases keys that are due, those with the oldest place first, or those of
-	// want.Keys; none that somebody holds. No key and no error: there is nothing to do now.
-	// It does not wait. Repeated with the token of a call whose answer was lost it returns
-	// what that call has leased and nobody has settled, and nothing else.
+	// Reserve leases keys that are due, those with the oldest place first, or those of want.Only; none that is leased.
+	// No key and no error: there is nothing to do now. It does not wait. Repeated with the token of a call whose answer
+	// was lost it returns what that call has leased and is not settled, and nothing else.
 	Reserve(ctx context.Context, want Want) ([]Lease, error)
-	// Settle says what became of leases. stale are those that had ended before: their
-	// ends have changed nothing. failed are those of which it is not known, with err; ends
-	// may be repeated.
+	// Settle ends leases. stale are those that had ended before: their ends have changed nothing. failed are those of
+	// which the end is not known, with err; ends may be repeated.
 	Settle(ctx context.Context, ends ...End) (stale, failed []Lease, err error)
 	// Extend makes leases last for another d from now, and notes Lease.Requested. lost are those that had ended.
 	Extend(ctx context.Context, d time.Duration, leases ...Lease) (lost []Lease, err error)
-	// Settled reports whether everything that was appended until a Receipt with this
-	// Position, by whomever, is settled or parked. Changes that came later are not waited
-	// for, but for those of about the same moment. ErrLost: the server has forgotten what
-	// it had acknowledged.
+	// Settled reports whether everything that was appended until a Receipt with this Position, by any adder, is settled
+	// or parked. Later changes are not waited for, except for those of about the same moment. ErrLost: the server has
+	// lost what it had acknowledged.
 	Settled(ctx context.Context, at Position) (bool, error)
-	// Watch has wake called whenever there may be something to reserve: after an Append, a
-	// Release, an end of a delay or of a lease, here or elsewhere, now and then for nothing. Calls
-	// may come at once and on any goroutine, also that of Append; wake must not block, nor call the queue. stop
-	// ends it: wake is not called any more after it has returned.
+	// Watch has wake called whenever there may be something to reserve: after an Append, a Release, an end of a delay
+	// or of a lease, here or elsewhere, sometimes for nothing. Calls may come at once and on any goroutine, also that
+	// of Append; wake must not block, nor call the queue. After stop has returned wake is not called any more.
 	Watch(wake func()) (stop func())
-	// Stats counts what is in the queue, for all of its users. It is cheap enough for
-	// once a second.
+	// Stats counts what is in the queue, for all of its users. It is cheap enough for once a second.
 	Stats(ctx context.Context) (Stats, error)
-	// Close frees what this object has: files, locks, watchers. What is in the queue stays;
-	// leases that were not settled run out. Calls under way end first, later ones return
-	// ErrClosed. It may be called more than once.
+	// Close frees what this object has: files, locks, watchers. What is in the queue stays; leases run out. Calls under
+	// way end first, later ones return ErrClosed. It may be called more than once.
 	Close() error
 }
 
@@ -82,18 +71,15 @@ type Queue interface {
 type Record struct {
 	// Key is what it is about; not empty, at most 1024 bytes.
 	Key string
-	// Op says what is to be done. "" means that only the key is known to have changed: the
-	// holder asks its Loader for the truth.
+	// Op says what to do. "" means that only the key is known to have changed: the holder asks its Loader for the
+	// truth.
 	Op models.ActionType
-	// Body is the encoded action, empty for Op "". A back end copies it, and what it returns
-	// is the caller's.
+	// Body is the encoded action, empty for Op "". A back end copies it, and what it returns is the caller's.
 	Body []byte
-	// Since is when the change came about, for the place of its key. Zero means now, by the
-	// clock of the back end; it is never taken as later than that, nor as earlier than
-	// MaxSkew before.
+	// Since is the time of the change, for the place of its key. Zero means now, by the clock of the back end; it is
+	// never taken as later than that, nor as more than MaxSkew earlier.
 	Since time.Time
-	// Class is the class of service, 0 the most urgent, at most 7. A key has the most urgent
-	// one of what waits for it.
+	// Class is the class of service, 0 the most urgent, at most 7. A key has the most urgent one of what waits for it.
 	Class uint8
 	// From ties the record to the call that brought it. Append sets it.
 	From Origin
@@ -115,8 +101,8 @@ type Origin struct {
 
 // Call is one Append.
 type Call struct {
-	// Adder is the random name of whoever appends, one for each process or less: a name
-	// that is used again after a restart loses what makes repeats harmless.
+	// Adder is the random name of one process: one that is used again after a restart loses what makes repeats
+	// harmless.
 	Adder ID
 	// Number rises with each call of the adder, from 1.
 	Number uint64
@@ -145,9 +131,8 @@ type Receipt struct {
 	Replaced int
 	// Folded is how many records the folds of the call have saved.
 	Folded int
-	// Piles are keys of the call for which PileLimit records or more wait that do not
-	// replace each other; some of them, if all would be too much for one answer. The adder
-	// folds them, with Call.Folds of its next call.
+	// Piles are keys of the call for which PileLimit records or more wait that do not replace each other; some of them,
+	// if all are too much for one answer. The adder folds them, with Call.Folds of its next call.
 	Piles []Pile
 }
 
@@ -163,22 +148,21 @@ type Position string
 
 // Want says what Reserve is to lease.
 type Want struct {
-	// Token names the reservation. The caller draws it, see NewID, for each call that is no
-	// repeat.
+	// Token names the reservation. The caller draws it (NewID) for each call that does not repeat another.
 	Token ID
 	// Holder names the process, and Name says it in words, for Inspect.
 	Holder ID
 	Name   string
-	// Keys is how many keys at the most, up to MaxCall; Bytes how many bytes of keys and
-	// bodies, but at least one key is leased, and at least one record of it.
+	// Keys is how many keys at most, up to MaxCall; Bytes how many bytes of keys and bodies, but at least one record of
+	// one key is leased.
 	Keys  int
 	Bytes int
 	// For is how long the leases last, by the clock of the back end.
 	For time.Duration
-	// Uncertain is how long after the end of a lease that ran out nobody gets the key: the
-	// last request of its holder may still be under way.
+	// Uncertain is how long no holder gets the key after the end of a lease that ran out: the last request of its
+	// holder may still be under way.
 	Uncertain time.Duration
-	// Only leases these keys, in place of the oldest, if nobody holds them, whether they are due or not.
+	// Only leases these keys instead of the oldest, if they are not leased, whether they are due or not.
 	Only []string
 }
 
@@ -187,15 +171,14 @@ type Lease struct {
 	Key string
 	// Token is that of the reservation. What comes with another one changes nothing.
 	Token ID
-	// Records are the changes, oldest first, at least one. What waits behind them follows
-	// when they are settled.
+	// Records are the changes, oldest first, at least one. What waits behind them follows when they are settled.
 	Records []Record
-	// Expired is how many leases of this key have run out since one was settled. A Release
-	// never counts. With any the key is a suspect: a holder may have died of it.
+	// Expired is how many leases of this key have run out since one was settled, not counting Releases. With any the
+	// key is a suspect: a holder may have died of it.
 	Expired int
-	// Requested says in Extend that the key is about to be in a request, and stays noted until the lease ends. Whoever
-	// holds a suspect says so before it is sent, or given to other code that may not return: of what a dead holder
-	// held only that is suspected further, in the end alone. A key that is no suspect needs no such call.
+	// Requested says in Extend that the key is about to be in a request, and stays noted until the lease ends. The
+	// holder of a suspect says so before it sends it, or passes it to other code that may not return: only that is
+	// suspected further if the holder dies.
 	Requested bool
 	// Tries is how often the key was released with End.Again since it was committed: a document may have been
 	// applied then, or the Loader did not know the key.
@@ -220,15 +203,13 @@ type End struct {
 	// Lease needs Key and Token.
 	Lease Lease
 	Fate  Fate
-	// Done is, for Release and Park, how many of the records, from the oldest, are
-	// committed all the same.
+	// Done is, for Release and Park, how many of the records, from the oldest, are committed anyway.
 	Done int
 	// After is how long a released key is not due.
 	After time.Duration
 	// Again counts the release in Lease.Tries.
 	Again bool
-	// Uncertain is how long nobody gets the key, whatever is appended: a request of its
-	// holder had no answer.
+	// Uncertain is how long no holder gets the key, whatever is appended: a request of its holder had no answer.
 	Uncertain time.Duration
 	// Reason is why the key is parked.
 	Reason string
