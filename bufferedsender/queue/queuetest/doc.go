@@ -13,7 +13,7 @@
 //		})
 //	}
 //
-// ICK.md lists the tests of Redis::Ick, which the queue follows, with those of the suite that say the same.
+// ICK.md says where the suite differs from the tests of Redis::Ick, which the queue follows, and where it tests more.
 //
 // No test waits for a lease in real time: all time passes by Harness.Sleep.
 //
