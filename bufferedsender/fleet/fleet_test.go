@@ -522,3 +522,31 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 		}
 	})
 }
+
+// Whoever takes the program off a load balancer for the outage sends no document to find out that it is over.
+func TestAFleetIsReadyOnceNothingButADocumentIsWantedToTryWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService("a", "b")
+		f := newFleet(t, s, &Options{Breaker: &breaker.Options{OpenFor: 30 * time.Second, MaxOpenFor: 30 * time.Second}})
+		s.answers(sendertest.ErrReset, "a", "b")
+		for range 10 { // each is taken back when its caller has gone
+			for _, name := range []string{"a", "b"} {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				_, err := senderOf(t, f, name, nil).IndexDocumentsAndWait(ctx, []models.IndexDocumentsAction[hotel]{models.UploadAction(hotel{ID: "x"})}, nil)
+				require.Error(t, err)
+				cancel()
+			}
+		}
+		require.ErrorIs(t, f.Health().Ready(), breaker.ErrOpen)
+		time.Sleep(time.Minute)
+		require.NoError(t, f.Health().Ready())
+		require.Error(t, f.Health().Err(), "nobody knows that it is over")
+		s.answers(nil, "a", "b")
+		upload(t, senderOf(t, f, "a", nil), 1)
+		upload(t, senderOf(t, f, "b", nil), 1)
+		require.NoError(t, f.Flush(t.Context()))
+		require.NoError(t, f.Health().Err())
+		require.NoError(t, f.Close(t.Context()))
+		require.ErrorIs(t, f.Health().Ready(), ErrClosed)
+	})
+}

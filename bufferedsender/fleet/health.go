@@ -91,7 +91,7 @@ type IndexHealth struct {
 }
 
 // Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps
-// the others from sending. It is for an alarm; a readiness probe asks whether Service is nil.
+// the others from sending. It is for an alarm; a readiness probe calls Ready.
 func (h Health) Err() error {
 	var errs []error
 	if h.Service != nil {
@@ -101,6 +101,16 @@ func (h Health) Err() error {
 		errs = append(errs, fmt.Errorf("index %q: %s", i.Index, i.words()))
 	}
 	return errors.Join(errs...)
+}
+
+// Ready returns nil if the program may be given traffic, as that of a sender does: if the fleet is not closed and the
+// breaker of the service is not open. One that is half-open waits for a document to try with, which traffic brings.
+func (h Health) Ready() error {
+	refused := (*breaker.OpenError)(nil)
+	if errors.As(h.Service, &refused) && refused.Status.State == breaker.HalfOpen && refused.Status.Probe.IsZero() {
+		return nil
+	}
+	return h.Service
 }
 
 // sick returns the indexes to which nothing is sent. Those that wait for a slot, or are asked for less, are only busy.

@@ -116,6 +116,6 @@ func TestHealthTellsWhatIsBusyFromWhatIsSick(t *testing.T) {
 		require.Error(t, f.Flush(sendertest.Within(t, 5*time.Minute)))
 		h = f.Health()
 		require.ErrorContains(t, h.Err(), `index "gone"`)
-		require.NoError(t, h.Service, "for a readiness probe")
+		require.NoError(t, h.Ready(), "for a readiness probe")
 	})
 }
