@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -64,10 +65,13 @@ func (a *adding) begin() error {
 			return &AddError{Accepted: a.accepted, Err: err}
 		}
 	}
-	if !a.wait || a.turn || a.s.feed != nil {
+	if !a.wait || a.turn {
 		return nil
 	}
 	if err := a.s.publisher.Turn(a.ctx, a.chunk.class); err != nil {
+		if a.s.feed != nil {
+			err = cmp.Or(a.s.feed.stuck(err), err)
+		}
 		return &AddError{Accepted: a.accepted, Err: translate(err)}
 	}
 	a.turn = true

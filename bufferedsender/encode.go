@@ -284,6 +284,12 @@ func (c *chunk) accept(ctx context.Context, wait, turn bool) (int, error) {
 	}
 	c.cut()
 	if c.s.feed != nil {
+		held := int64(c.scratch.Len())
+		c.s.publisher.Outside(1, held)
+		defer c.s.publisher.Outside(-1, -held)
+		if turn {
+			c.s.publisher.EndTurn()
+		}
 		n, err := c.s.feed.append(ctx, c.items, wait)
 		if unknown := (*unknownAppend)(nil); errors.As(err, &unknown) {
 			c.scratch = bytes.Buffer{} // the bodies are in a call that is still under way

@@ -210,6 +210,14 @@ func (f *feed) stalled(s *queue.Stats, began time.Time, whole bool) error {
 	return nil
 }
 
+// stuck adds to why a call could not begin to append what is wrong with the queue, nil if nothing is.
+func (f *feed) stuck(err error) error {
+	if fault := f.fault(); fault != nil {
+		return fmt.Errorf("%w; %w", err, fault)
+	}
+	return nil
+}
+
 func pausedQueue(s *queue.Stats) error {
 	return fmt.Errorf("%w: somebody has paused the queue: %s", ErrPaused, s.PauseReason)
 }

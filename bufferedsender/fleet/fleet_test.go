@@ -527,7 +527,7 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 func TestAFleetIsReadyOnceNothingButADocumentIsWantedToTryWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService("a", "b")
-		f := newFleet(t, s, &Options{Breaker: &breaker.Options{OpenFor: 30 * time.Second, MaxOpenFor: 30 * time.Second}})
+		f := newFleet(t, s, &Options{Breaker: &breaker.Options{OpenFor: time.Hour, MaxOpenFor: time.Hour}})
 		s.answers(sendertest.ErrReset, "a", "b")
 		for range 10 { // each is taken back when its caller has gone
 			for _, name := range []string{"a", "b"} {
@@ -538,7 +538,7 @@ func TestAFleetIsReadyOnceNothingButADocumentIsWantedToTryWith(t *testing.T) {
 			}
 		}
 		require.ErrorIs(t, f.Health().Ready(), breaker.ErrOpen)
-		time.Sleep(time.Minute)
+		time.Sleep(3 * time.Hour)
 		require.NoError(t, f.Health().Ready())
 		require.Error(t, f.Health().Err(), "nobody knows that it is over")
 		s.answers(nil, "a", "b")

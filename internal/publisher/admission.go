@@ -40,12 +40,14 @@ type admission[V any] struct {
 	rejectedClass             uint8
 
 	waitingBytes int64       // of the items of waiters
+	outside      int         // calls that wait elsewhere, see Outside
+	outsideBytes int64       // of what they hold
 	encoding     int         // calls that have the turn to encode
 	encoders     []encoder   // calls that wait for it, by class and in order
 	later        *time.Timer // until one more has its turn, or nil
 	roomTurns    turns       // of the classes: for room
 	encodeTurns  turns       // and to encode
-	meanBytes    int64       // of the bodies accepted of late
+	largeBytes   int64       // size of bodies accepted of late, the largest for longest
 
 	slab   *slab // accepted bodies go there; nil: to a new one
 	stored int   // bytes that were stored; no more than a large slab's
@@ -118,7 +120,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.stats
-	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.encoders), a.waitingBytes, a.settings.limits
+	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.encoders)+a.outside, a.waitingBytes+a.outsideBytes, a.settings.limits
 	if a.waits && s.Items > 0 { // Close leaves it as it was
 		s.OldestAge = p.now() - a.oldest
 	}
@@ -220,7 +222,7 @@ func (a *admission[V]) accept(items []Item[V], now instant, class uint8) int {
 		}
 		a.inboxBytes += size
 		a.urgent = a.urgent || a.wakeSeen&(1<<items[i].Class) == 0
-		a.meanBytes += (size - a.meanBytes) / 8
+		a.largeBytes = max(size, a.largeBytes-a.largeBytes/8)
 		a.inbox = append(a.inbox, entry[V]{item: items[i], seq: a.stats.Accepted, accepted: now})
 		a.store(&a.inbox[len(a.inbox)-1].item)
 	}

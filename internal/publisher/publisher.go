@@ -56,7 +56,7 @@ func New[V, R any](config Config[V, R]) *Publisher[V, R] {
 		closed: make(chan struct{}),
 	}
 	p.admission.settings = settings{limits: config.Limits, interval: config.Interval, overload: config.Overload}
-	p.admission.room, p.admission.autoFlush, p.admission.meanBytes = config.Room, config.AutoFlush, assumedBytes
+	p.admission.room, p.admission.autoFlush, p.admission.largeBytes = config.Room, config.AutoFlush, config.Limits.Bytes
 	// Marked: a client that calls Flush in the middle of a request would wait
 	// for that request.
 	p.requests, p.cancel = context.WithCancel(p.HookContext(context.Background()))

@@ -16,8 +16,6 @@ const (
 	// However long those take that encode, one more may each time this is up, if there is
 	// room: they may wait for it.
 	oneMoreAfter = 100 * time.Millisecond
-	// assumedBytes is the size of an item of which nothing is known yet.
-	assumedBytes = 64 << 10
 )
 
 // encoder is a call that waits for its turn to encode.
@@ -27,20 +25,35 @@ type encoder struct {
 }
 
 // mayEncode reports whether one more call of a class may encode its items. It assumes that
-// these are as large as what was accepted of late. What less urgent calls hold that wait for
-// room does not count.
+// these are as large as what was accepted of late, and while nothing was, that each fills the
+// buffer. What less urgent calls hold that wait for room does not count.
 func (a *admission[V]) mayEncode(class uint8) bool {
 	few := a.encoding < encodeAtOnce
 	switch {
 	case a.closing:
 		return true
-	case len(a.waiters) > 0 && a.waiters[0].class <= class:
-		return few && a.waitingBytes < a.settings.limits.Bytes/waitingShare
+	case a.outside > 0, len(a.waiters) > 0 && a.waiters[0].class <= class:
+		return few && a.fewWait()
 	case few:
 		return true
 	}
-	room := min(int64(a.settings.limits.Items-a.stats.Items), (a.settings.limits.Bytes-a.stats.Bytes)/max(1, a.meanBytes))
+	room := min(int64(a.settings.limits.Items-a.stats.Items), (a.settings.limits.Bytes-a.stats.Bytes)/max(1, a.largeBytes))
 	return int64(a.encoding) < room
+}
+
+// fewWait reports whether what calls hold that wait is less than its share.
+func (a *admission[V]) fewWait() bool {
+	return a.waitingBytes+a.outsideBytes < a.settings.limits.Bytes/waitingShare
+}
+
+// Outside notes calls that wait for something else than room in the buffer, and bytes that they hold; with negative
+// numbers those that do not any more. They count as calls do that wait for room.
+func (p *Publisher[V, R]) Outside(calls int, bytes int64) {
+	a := &p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.outside, a.outsideBytes = a.outside+calls, a.outsideBytes+bytes
+	a.nextTurns()
 }
 
 // Turn waits until the caller may encode its items, of a class. Then it has the turn, which
@@ -150,7 +163,7 @@ func (a *admission[V]) oneMore() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.later = nil
-	if len(a.encoders) > 0 && len(a.waiters) == 0 {
+	if len(a.encoders) > 0 && len(a.waiters) == 0 && a.fewWait() {
 		a.encode(a.nextEncoder())
 	}
 	a.nextTurns()
