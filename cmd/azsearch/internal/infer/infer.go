@@ -103,7 +103,7 @@ func (i *inference) record(f *source.File, text []byte) {
 	members := map[string]any{}
 	if f.Kind == source.CSV {
 		cells, _, err := f.Format.Cells(nil, nil, text)
-		if err != nil || len(cells) != len(f.Columns) {
+		if err != nil || len(cells) != len(f.Columns) || csvtext.Repeats(cells, f.Columns) {
 			i.broken++
 			return
 		}

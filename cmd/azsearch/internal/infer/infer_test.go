@@ -53,6 +53,7 @@ func TestTypesHoldEveryValueOfTheFile(t *testing.T) {
 		{"a.jsonl", `{"id":"1","a":{"b":1,"c":["x"]},"l":[{"d":1},{"d":2.5}],"v":[` + vector + `],"m":1,"e":[]}` + "\n" + `{"id":"2","m":"text"}`,
 			"id String* a ComplexType{b Int32 c Collection(String)} l Collection(ComplexType){d Double} v Collection(Single) m String e Collection(String)", ""},
 		{"a.csv", "zip,id,n,on,when,x\n01234,a,5,TRUE,2024-01-31 08:00,1.5\n12345,b,,false,,2\n", "zip String id String* n Int32 on Boolean when DateTimeOffset x Double", ""},
+		{"a.csv", "id,n\na,1\nid,n\nb,2\n", "id String* n Int32", ""},
 		{"a.csv", "path,n\n/a b,1\n/c d,1\n", "id String* path String n Int32", "-key COLUMN"},
 		{"a.csv", "name,id\nRitz,3/4\nInn,5\n", "name String id String*", "load with -key id"},
 		{"a.jsonl", `{"id":"1","first name":"x","mixed":[1]}` + "\n" + `{"id":"2","mixed":1}`, "id String* ffirst_name String", "mixed: lists"},

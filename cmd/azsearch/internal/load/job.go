@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -152,21 +153,19 @@ func (w *worker) record(j *job, r *record) error {
 		if origin.Columns != nil {
 			return w.row(j, r, origin.Columns, origin.Format, text)
 		}
-		w.object(j, r, text)
-		return nil
+		return w.object(j, r, text)
 	}
-	w.object(j, r, r.text)
-	return nil
+	return w.object(j, r, r.text)
 }
 
 // object converts a record that is JSON.
-func (w *worker) object(j *job, r *record, text []byte) {
+func (w *worker) object(j *job, r *record, text []byte) error {
 	if w.Filter == nil {
 		doc, problem := w.converter.JSON(w.room(len(text)), text)
 		w.result(j, r, doc, problem)
-		return
+		return nil
 	}
-	w.filterRecord(j, r, func(yield func([]byte) error) error { return w.Filter.JSON(w.ctx, text, yield) })
+	return w.filterRecord(j, r, func(yield func([]byte) error) error { return w.Filter.JSON(w.ctx, text, yield) })
 }
 
 // row converts a row of separated values.
@@ -174,6 +173,10 @@ func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, t
 	w.cells, w.scratch, err = format.Cells(w.cells[:0], w.scratch[:0], text)
 	if err != nil {
 		w.fail(j, r, &convert.Problem{Kind: convert.KindSyntax, Message: err.Error()})
+		return nil
+	}
+	if csvtext.Repeats(w.cells, names) {
+		w.fail(j, r, &convert.Problem{Kind: convert.KindColumns, Message: "the header again, as in the middle of files that were joined"})
 		return nil
 	}
 	if w.Filter != nil {
@@ -187,8 +190,7 @@ func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, t
 				object[names[i]] = nil
 			}
 		}
-		w.filterRecord(j, r, func(yield func([]byte) error) error { return w.Filter.Value(w.ctx, object, yield) })
-		return nil
+		return w.filterRecord(j, r, func(yield func([]byte) error) error { return w.Filter.Value(w.ctx, object, yield) })
 	}
 	columns, err := w.columnsOf(names)
 	if err != nil {
@@ -210,10 +212,14 @@ func (w *worker) columnsOf(names []string) (*convert.Columns, error) {
 	return w.columns, nil
 }
 
-// filterRecord converts what the filter makes of one record: none, one or several documents, all of them or none.
-func (w *worker) filterRecord(j *job, r *record, results func(yield func([]byte) error) error) {
-	before := len(j.actions)
+// filterRecord converts what the filter makes of one record: none, one or several documents, all of them or none. A
+// filter that the end of the run has cut short says nothing about the record.
+func (w *worker) filterRecord(j *job, r *record, results func(yield func([]byte) error) error) error {
+	before, made := len(j.actions), 0
 	err := results(func(result []byte) error {
+		if made += len(result); made > source.MaxRecord {
+			return &convert.Problem{Kind: KindTooLarge, Message: "-jq makes more than 32 MiB of the record"}
+		}
 		doc, problem := w.converter.JSON(w.room(len(result)), result)
 		if problem != nil {
 			return problem
@@ -221,17 +227,22 @@ func (w *worker) filterRecord(j *job, r *record, results func(yield func([]byte)
 		w.accept(j, r, doc)
 		return nil
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Cause(w.ctx)
+	case err != nil:
+		clear(j.actions[before:])
 		j.actions = j.actions[:before]
 		problem := &convert.Problem{Kind: KindFilter, Message: err.Error()}
-		if made := (*convert.Problem)(nil); errors.As(err, &made) {
-			problem = made
+		if told := (*convert.Problem)(nil); errors.As(err, &told) {
+			problem = told
 			problem.At = 0 // of the result
 		}
 		w.fail(j, r, problem)
-	} else if len(j.actions) == before {
+	case len(j.actions) == before:
 		w.filtered.Add(1)
 	}
+	return nil
 }
 
 // room returns memory for a document that is about as long as its record.

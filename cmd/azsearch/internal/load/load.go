@@ -413,6 +413,7 @@ func (r *run) watch(ctx context.Context) {
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
 	var heldSince time.Time
+	var settled int64
 	for {
 		select {
 		case <-ctx.Done():
@@ -424,10 +425,12 @@ func (r *run) watch(ctx context.Context) {
 			if r.sender == nil {
 				continue
 			}
-			held := r.raw().Info().Held
+			held, before := r.sender.Health().Err, settled
+			settled = r.completed.Load() + r.rejected.Load()
 			switch {
-			case held == nil:
+			case settled > before, r.raw().Info().Pending == 0:
 				heldSince = time.Time{}
+			case held == nil: // between two waits that a Retry-After asks for too
 			case heldSince.IsZero():
 				heldSince = now
 			case now.Sub(heldSince) >= r.Patience:
@@ -457,13 +460,18 @@ func (r *run) close() error {
 	if errors.As(err, &said) && !said.CallbackStuck {
 		err = nil // each document has said how it ended
 	}
-	if err == nil && r.ctx.Err() != nil {
-		err = context.Cause(r.ctx)
+	n, cause := r.unsent.Load(), context.Cause(r.ctx)
+	switch {
+	case err != nil:
+		return err
+	case n == 0 && errors.Is(cause, errInterrupted):
+		return nil // everything that was added is sent; whether that was all, the pipeline says
+	case cause != nil:
+		return cause
+	case n > 0:
+		return exit.With(exit.Service, errors.Join(fmt.Errorf("%d documents were not sent", n), flushed))
 	}
-	if n := r.unsent.Load(); err == nil && n > 0 {
-		err = exit.With(exit.Service, errors.Join(fmt.Errorf("%d documents were not sent", n), flushed))
-	}
-	return err
+	return nil
 }
 
 // kindsNow returns how many records were rejected, by kind.

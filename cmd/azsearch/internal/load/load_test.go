@@ -183,6 +183,25 @@ func TestFilterMakesAnyNumberOfDocumentsOfARecord(t *testing.T) {
 	assert.ElementsMatch(t, []string{"12345678901234567890-0", "12345678901234567890-1", "4-0"}, r.server.DocumentKeys("hotels"))
 }
 
+func TestFilterThatMakesTooMuchOfARecordRejectsIt(t *testing.T) {
+	r := newRig(t, convert.Options{})
+	var err error
+	r.Filter, err = jqfilter.New(`if .id == "1" then range(1e9) | {id: "\(.)", name: ("x" * 1000000)} else . end`)
+	require.NoError(t, err)
+	report, err := r.load(r.file("a.jsonl", lines(0, 3)))
+	assert.ErrorContains(t, err, "1 of 3 records")
+	assert.Equal(t, map[string]int64{KindTooLarge: 1}, report.Kinds)
+	assert.Equal(t, int64(2), r.server.DocumentCount("hotels"))
+}
+
+func TestHeaderInTheMiddleIsNoDocument(t *testing.T) {
+	r := newRig(t, convert.Options{})
+	report, err := r.load(r.file("a.csv", "id,name\nh1,a\nid,name\nh2,name\n"))
+	assert.ErrorContains(t, err, "1 of 3 records")
+	assert.Equal(t, map[string]int64{convert.KindColumns: 1}, report.Kinds)
+	assert.ElementsMatch(t, []string{"h1", "h2"}, r.server.DocumentKeys("hotels"))
+}
+
 func TestDryRunCountsAndSendsNothing(t *testing.T) {
 	r := newRig(t, convert.Options{})
 	r.Indexer = nil
@@ -229,6 +248,60 @@ func TestServiceThatIsGoneEndsTheRunAfterPatience(t *testing.T) {
 		assert.ErrorContains(t, err, "gave up after 1m0s")
 		assert.Equal(t, int64(10), report.Unsent)
 		assert.Zero(t, report.Rejected, "nothing is wrong with the records")
+	})
+}
+
+func TestServiceThatAsksToWaitForTooLongEndsTheRunAfterPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, convert.Options{})
+		r.Patience = time.Minute
+		r.server.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: "indexDocuments", Status: http.StatusTooManyRequests, RetryAfter: searchtest.Duration(time.Hour)}}})
+		said := ""
+		r.Watch = func(ctx context.Context, now func() Progress) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(30 * time.Second):
+				said = now().String()
+			}
+		}
+		_, err := r.load(r.file("a.jsonl", lines(0, 10)))
+		assert.Equal(t, exit.Service, exit.Code(err))
+		assert.ErrorContains(t, err, "gave up after 1m0s")
+		assert.Contains(t, said, "waiting: ")
+		assert.Contains(t, said, "429")
+	})
+}
+
+// TestInterruptedFilterRejectsNothing: what a filter was doing to a record says nothing about the record, and a
+// checkpoint behind it would leave it out for good.
+func TestInterruptedFilterRejectsNothing(t *testing.T) {
+	r := &run{Options: newRig(t, convert.Options{}).Options}
+	r.ctx, r.stop = context.WithCancelCause(t.Context())
+	var err error
+	r.Filter, err = jqfilter.New("def forever: forever; forever")
+	require.NoError(t, err)
+	text := `{"id":"1"}`
+	j := newJob(&source.Block{File: &source.File{Name: "a.jsonl", Kind: source.JSONLines}, Data: []byte(text), Ends: []int{len(text)}})
+	r.stop(errInterrupted)
+	newWorker(r).convert(j)
+	assert.ErrorIs(t, j.failed, errInterrupted)
+	assert.Empty(t, j.rejects)
+}
+
+// TestInterruptionBehindTheLastRecordIsNone: everything is in the index, so the exit code is 0.
+func TestInterruptionBehindTheLastRecordIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, convert.Options{})
+		ctx, interrupt := context.WithCancel(t.Context())
+		r.server.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			time.Sleep(time.Second) // everything is read
+			interrupt()
+			synctest.Wait()
+			return next(req)
+		})
+		report, err := r.loadUntil(ctx, r.file("a.jsonl", lines(0, 10)))
+		assert.NoError(t, err)
+		assert.Equal(t, int64(10), report.Completed)
 	})
 }
 

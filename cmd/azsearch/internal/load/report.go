@@ -113,7 +113,7 @@ type Progress struct {
 	Bytes       int64 // of the documents
 	InFlight    int
 	Retries     int64
-	Held        error // why nothing is sent
+	Held        error // why nothing is sent, or answered
 	Elapsed     time.Duration
 }
 
@@ -130,7 +130,7 @@ func (r *run) Progress() Progress {
 	r.mu.Unlock()
 	if r.sender != nil {
 		s := r.sender.Stats()
-		p.InFlight, p.Retries, p.Held = s.InFlight, s.Retries, r.raw().Info().Held
+		p.InFlight, p.Retries, p.Held = s.InFlight, s.Retries, r.sender.Health().Err
 	}
 	return p
 }

@@ -144,8 +144,13 @@ func Open(name string, o Options) (_ *File, err error) {
 	return f, f.begin(head)
 }
 
-// plain takes the path out of an error that has it, because Open names it.
+var errCut = errors.New("the file is cut off, or still being written")
+
+// plain takes the path out of an error that has it, because Open names it, and says in words that a file breaks off.
 func plain(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errCut
+	}
 	if p, ok := err.(*os.PathError); ok { //nolint:errorlint // what wraps one says more
 		return p.Err
 	}
@@ -245,6 +250,9 @@ func (f *File) header() error {
 		return fmt.Errorf("header: %w", err)
 	}
 	for i, c := range cells {
+		if !c.Quoted && bytes.IndexByte(c.Text, '\r') >= 0 {
+			return errors.New("lines end with a carriage return alone; convert them, for example by tr '\\r' '\\n'")
+		}
 		name := strings.TrimSpace(string(c.Text))
 		if name == "" && i == len(cells)-1 {
 			return fmt.Errorf("header: column %d has no name; the line ends with a separator", i+1)
@@ -298,6 +306,9 @@ func (f *File) Next() (*Block, error) {
 	b.End = f.at
 	if err != nil {
 		b.Free()
+		if read := f.raw.n.Load(); errors.Is(err, io.EOF) && f.rows == nil && !f.Packed && read < f.Size {
+			err = fmt.Errorf("the file became shorter while it was read: %d bytes came of %d", read, f.Size)
+		}
 		if !errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%s: after line %d: %w", f.Name, f.at.Line, plain(err))
 		}

@@ -87,6 +87,7 @@ func TestFileThatCannotBeReadSaysWhatToDo(t *testing.T) {
 		{"a.csv", "id,id\n1,2\n", "", "columns 1 and 2 are both named \"id\""},
 		{"a.csv", "id,\n1,2\n", "", "ends with a separator"},
 		{"a.csv", "\"id\nx", "", "quote is not closed"},
+		{"a.csv", "id,name\r1,x\r2,y\r", "", "tr '\\r' '\\n'"},
 		{"a.csv", "\xff\xfei\x00d\x00", "", "iconv"},
 		{"a.parquet", "no", "", "-format"},
 		{"a.parquet", "PAR1", "", "not a Parquet file"},
@@ -109,7 +110,7 @@ func TestFileThatIsCutOffIsAnErrorAndItsWholeRecordsAreRead(t *testing.T) {
 	zipped := packed(t, lines, true)
 	for name, c := range map[string]struct{ content, says string }{
 		"a.json":     {"[" + strings.Repeat("{\"id\":\"1\"},\n", 100_000), "the array does not end"},
-		"a.jsonl.gz": {zipped[:len(zipped)/2], "unexpected EOF"},
+		"a.jsonl.gz": {zipped[:len(zipped)/2], "the file is cut off"},
 	} {
 		f, err := Open(file(t, name, c.content), Options{})
 		require.NoError(t, err)
@@ -118,6 +119,18 @@ func TestFileThatIsCutOffIsAnErrorAndItsWholeRecordsAreRead(t *testing.T) {
 		assert.NotEmpty(t, content)
 		assert.Equal(t, byte('\n'), content[len(content)-1])
 	}
+}
+
+func TestFileThatBecomesShorterIsAnError(t *testing.T) {
+	name := file(t, "a.jsonl", strings.Repeat("{\"id\":\"1\"}\n", 100_000))
+	f, err := Open(name, Options{})
+	require.NoError(t, err)
+	b, err := f.Next()
+	require.NoError(t, err)
+	b.Free()
+	require.NoError(t, os.Truncate(name, f.raw.n.Load()/11*11)) // between two records
+	_, err = all(t, f)
+	assert.ErrorContains(t, err, "became shorter")
 }
 
 func TestReadingContinuesAtAPosition(t *testing.T) {

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 )
@@ -40,7 +41,7 @@ type text struct {
 	mostRecord int   // MaxRecord unless a test says otherwise
 }
 
-var errArray = errors.New("the array does not end: the file is cut off, or still being written")
+var errArray = fmt.Errorf("the array does not end: %w", errCut)
 
 // fill reads until there are n bytes, or no more.
 func (t *text) fill(n int) {

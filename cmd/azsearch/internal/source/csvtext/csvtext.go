@@ -105,6 +105,19 @@ type Cell struct {
 	At     int // of its first byte in the row
 }
 
+// Repeats reports whether a row is the header again.
+func Repeats(cells []Cell, header []string) bool {
+	if len(cells) != len(header) {
+		return false
+	}
+	for i, c := range cells {
+		if string(bytes.TrimSpace(c.Text)) != header[i] {
+			return false
+		}
+	}
+	return true
+}
+
 var errOpen = errors.New("quote is not closed; double the quotes inside of a cell, and close it")
 
 // Cells appends the cells of a row, with or without its line end. Their texts are part of the row, or of scratch
