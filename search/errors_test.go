@@ -140,6 +140,20 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 	}
 }
 
+// TestErrorHasNoCredentialThatAGatewayQuotes: some explain what they refuse by the headers of the request.
+func TestErrorHasNoCredentialThatAGatewayQuotes(t *testing.T) {
+	const key = "0123456789abcdefABCDEF"
+	client, err := search.NewClientWithKey(testEndpoint, "hotels", azcore.NewKeyCredential(key), options(&wire{answer: func(_ int, req *http.Request) (*http.Response, error) {
+		return response(http.StatusUnauthorized, "refused: Api-Key: "+req.Header.Get("Api-Key")+", X-Request: "+req.URL.Path), nil
+	}}))
+	require.NoError(t, err)
+	_, err = client.DocumentCount(t.Context(), nil)
+	assert.ErrorContains(t, err, "refused: Api-Key: REDACTED, X-Request: /indexes")
+	var azure *azcore.ResponseError
+	require.ErrorAs(t, err, &azure)
+	assert.NotContains(t, err.Error()+azure.Error(), key)
+}
+
 func TestErrorWithoutRequestIDNamesOurs(t *testing.T) {
 	w := &wire{answer: func(int, *http.Request) (*http.Response, error) {
 		resp := response(400, "")

@@ -58,8 +58,25 @@ func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	_ = resp.Body.Close()
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = io.NopCloser(bytes.NewReader(unquoted(body, req.Header)))
 	return resp, nil
+}
+
+// unquoted returns the body of an error without the credentials of its request, whose headers some gateways quote. One
+// that is shorter than any of the service's may be a word of the explanation.
+func unquoted(body []byte, sent http.Header) []byte {
+	const short = 16
+	for name, values := range sent {
+		for _, value := range values {
+			if scheme, token, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "bearer") {
+				value = token
+			}
+			if secret(name) && len(value) >= short {
+				body = bytes.ReplaceAll(body, []byte(value), []byte("REDACTED"))
+			}
+		}
+	}
+	return body
 }
 
 // send sends req and returns a reply that the place of req gave. Its Body, Header

@@ -227,7 +227,8 @@ func (l *copying) documents(ctx context.Context) error {
 			}
 			l.read.Add(1)
 			if err := l.send(ctx, part, document); err != nil {
-				return failed(err)
+				key, _ := l.from.KeyOf(document) // the service has just returned it by its key
+				return sink.Of(key, err)
 			}
 		}
 		part.End()

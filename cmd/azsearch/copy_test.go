@@ -85,6 +85,7 @@ func TestCopyAndExportSession(t *testing.T) {
 		{[]string{"export", "-o", "no/such.csv", "hotels"}, 1, "no/such"},
 		{[]string{"copy", "hotels"}, 2, "arguments are missing"},
 		{[]string{"copy", "-jq", ".[", "hotels", "x"}, 2, "-jq"},
+		{[]string{"copy", "-quiet", "-jq", `if .id == "77" then error("odd") else . end`, "hotels", "yy"}, 1, `document "77": -jq: error: odd`},
 	} {
 		got := s.run(c.args...)
 		assert.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)

@@ -20,6 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
@@ -322,7 +323,7 @@ func (l *loading) watch(ctx context.Context, now func() load.Progress) {
 	every := 10 * time.Second
 	if l.stderr.Live {
 		every = 200 * time.Millisecond
-		defer fmt.Fprint(l.stderr, "\r\x1b[K")
+		defer fmt.Fprint(l.stderr, terminal.Erased)
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -336,9 +337,9 @@ func (l *loading) watch(ctx context.Context, now func() load.Progress) {
 		line := p.String()
 		switch {
 		case l.stderr.Live && p.Held != nil:
-			fmt.Fprint(l.stderr, "\r\x1b[K"+l.stderr.Red(line))
+			fmt.Fprint(l.stderr, terminal.Redrawn(l.stderr.Red(line)))
 		case l.stderr.Live:
-			fmt.Fprint(l.stderr, "\r\x1b[K"+line)
+			fmt.Fprint(l.stderr, terminal.Redrawn(line))
 		default:
 			fmt.Fprintln(l.stderr, "azsearch: "+line)
 		}
@@ -360,6 +361,9 @@ func (l *loading) visible(ctx context.Context, r load.Report) error {
 	}
 	if err == nil && r.LastDeletion != "" && r.LastDeletion != r.LastKey {
 		err = search.WaitVisible(ctx, rows, r.LastDeletion, &search.VisibleOptions{Gone: true})
+	}
+	if err != nil && ctx.Err() != nil {
+		return exit.With(exit.Interrupted, errors.New("interrupted: everything is loaded, and queries may not find it yet"))
 	}
 	return connect.Failed(err)
 }

@@ -59,10 +59,12 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 )
 
 func main() {
@@ -70,9 +72,21 @@ func main() {
 	// From the first signal on the second one ends the process at once, in case
 	// stopping cleanly takes too long for whoever waits.
 	context.AfterFunc(ctx, stop)
+	explainEnd(ctx, terminal.Of(os.Stderr))
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// explainEnd says on a terminal how not to wait, if the end takes more than a moment after the first signal.
+func explainEnd(ctx context.Context, to terminal.Terminal) {
+	context.AfterFunc(ctx, func() {
+		if to.Live {
+			time.AfterFunc(time.Second, func() {
+				fmt.Fprint(to, terminal.Erased+"azsearch: ending with what is on its way; Ctrl-C again ends at once\n")
+			})
+		}
+	})
 }
 
 // run carries out the command line args and returns the exit code. What goes
@@ -147,7 +161,11 @@ func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 func refuseArguments(action func(*cli.Command) error) cli.ActionFunc {
 	return func(_ context.Context, c *cli.Command) error {
 		if c.Args().Present() {
-			return fmt.Errorf("unknown argument %q (see %s -help)", c.Args().First(), c.FullName())
+			name, meant := c.Args().First(), ""
+			if like := cli.SuggestCommand(c.Commands, name); like != "" && name != "" && like[0] == name[0] {
+				meant = ": did you mean " + like + "?"
+			}
+			return fmt.Errorf("unknown argument %q%s (see %s -help)", name, meant, c.FullName())
 		}
 		return action(c)
 	}

@@ -15,9 +15,9 @@ func progress(to terminal.Terminal, quiet bool, line func() string) (stop func()
 	if quiet {
 		return func() {}
 	}
-	every, before, after := 10*time.Second, "azsearch: ", "\n"
+	every, shown := 10*time.Second, func(line string) string { return "azsearch: " + line + "\n" }
 	if to.Live {
-		every, before, after = 200*time.Millisecond, "\r\x1b[K", ""
+		every, shown = 200*time.Millisecond, terminal.Redrawn
 	}
 	done := make(chan struct{})
 	var showing sync.WaitGroup
@@ -27,10 +27,10 @@ func progress(to terminal.Terminal, quiet bool, line func() string) (stop func()
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprint(to, before+line()+after)
+				fmt.Fprint(to, shown(line()))
 			case <-done:
 				if to.Live {
-					fmt.Fprint(to, before)
+					fmt.Fprint(to, terminal.Erased)
 				}
 				return
 			}

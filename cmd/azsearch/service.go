@@ -117,7 +117,7 @@ func (c *serviceCall) list(flag string) (parts []string) {
 func (c *serviceCall) note(format string, args ...any) {
 	line := "azsearch: " + fmt.Sprintf(format, args...) + "\n"
 	if c.stderr.Live {
-		line = "\r\x1b[K" + line // not behind what progress has drawn
+		line = terminal.Erased + line // not behind what progress has drawn
 	}
 	fmt.Fprint(c.stderr, line)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/backup"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
 	"github.com/go-azsearch/azsearch/models"
@@ -60,7 +61,10 @@ Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 th
 		}
 		r, err := verify.Compare(ctx, a, b, v.key)
 		if err != nil {
-			return v.failed(err)
+			if exit.Code(err) == exit.Incomplete { // of a file
+				return err
+			}
+			return connect.Failed(err)
 		}
 		return c.report(r)
 	})
@@ -158,16 +162,6 @@ func reached(ctx context.Context, x *keyrange.Index, name string) error {
 		return connect.Failed(err)
 	}
 	return nil
-}
-
-// failed tells an error of a file from one of a service.
-func (v *verifying) failed(err error) error {
-	var said *search.Error
-	var syntax *json.SyntaxError
-	if errors.As(err, &said) || len(v.services) > 0 && !errors.As(err, &syntax) {
-		return connect.Failed(err)
-	}
-	return failed(err)
 }
 
 func (v *verifying) close() (err error) {

@@ -255,12 +255,13 @@ func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
 				return exit.With(exit.Incomplete, err)
 			}
 			if r.JQ != nil {
-				err = exit.With(exit.Incomplete, r.JQ.JSON(ctx, document, add))
+				err = r.JQ.JSON(ctx, document, add)
 			} else {
 				err = add(document)
 			}
 			if err != nil {
-				return err
+				key, _ := index.KeyOf(document) // "" where -jq makes the key
+				return sink.Of(key, err)
 			}
 		}
 		sent.End() // the digest of the file is right

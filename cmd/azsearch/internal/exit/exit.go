@@ -1,7 +1,10 @@
 // Package exit is for the commands of azsearch: the exit codes, each in one place, and errors that carry one.
 package exit
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+)
 
 // The exit codes. 0 means that everything that was asked for is done.
 const (
@@ -20,13 +23,17 @@ func With(code int, err error) error {
 	return &coded{code, err}
 }
 
-// Code returns the exit code of an error: that of With, Usage without one, 0 of nil.
+// Code returns the exit code of an error: that of With; without one Incomplete of a file that cannot be written, the
+// standard output too, because something had begun, and Usage of all else; 0 of nil.
 func Code(err error) int {
 	if err == nil {
 		return 0
 	}
 	if c := (*coded)(nil); errors.As(err, &c) {
 		return c.code
+	}
+	if p := (*fs.PathError)(nil); errors.As(err, &p) && p.Op == "write" {
+		return Incomplete
 	}
 	return Usage
 }

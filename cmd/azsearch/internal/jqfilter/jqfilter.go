@@ -69,7 +69,7 @@ func (f *Filter) Value(ctx context.Context, record any, yield func(result []byte
 			if halt, stopped := err.(*gojq.HaltError); stopped && halt.Value() == nil { //nolint:errorlint // as the documentation of gojq does
 				return nil
 			}
-			return err
+			return fmt.Errorf("-jq: %w", err)
 		}
 		result, err := gojq.Marshal(v)
 		if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/sink"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/models"
@@ -412,8 +413,7 @@ func message(o models.Outcome) string {
 func (r *run) watch(ctx context.Context) {
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
-	var heldSince time.Time
-	var settled int64
+	wait := sink.Patience{For: r.Patience}
 	for {
 		select {
 		case <-ctx.Done():
@@ -425,16 +425,8 @@ func (r *run) watch(ctx context.Context) {
 			if r.sender == nil {
 				continue
 			}
-			held, before := r.sender.Health().Err, settled
-			settled = r.completed.Load() + r.rejected.Load()
-			switch {
-			case settled > before, r.raw().Info().Pending == 0:
-				heldSince = time.Time{}
-			case held == nil: // between two waits that a Retry-After asks for too
-			case heldSince.IsZero():
-				heldSince = now
-			case now.Sub(heldSince) >= r.Patience:
-				r.stop(exit.With(exit.Service, fmt.Errorf("gave up after %v: %w", r.Patience, held)))
+			if err := wait.Over(now, r.sender); err != nil {
+				r.stop(err)
 			}
 		}
 	}

@@ -57,23 +57,49 @@ func Open(ctx context.Context, client bufferedsender.Indexer, inFlight int, pati
 func (s *Sink) watch(patience time.Duration) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var since time.Time
+	wait := Patience{For: patience}
 	for {
 		select {
 		case <-s.give.Done():
 			return
 		case now := <-tick.C:
-			held := s.sender.Raw().Info().Held
-			switch {
-			case held == nil:
-				since = time.Time{}
-			case since.IsZero():
-				since = now
-			case now.Sub(since) >= patience:
-				s.giveUp(fmt.Errorf("gave up after %v: %w", patience, held))
+			if err := wait.Over(now, s.sender); err != nil {
+				s.giveUp(err)
 			}
 		}
 	}
+}
+
+// Patience is how long a service may be gone, or ask to wait, while nothing is settled.
+type Patience struct {
+	For time.Duration
+
+	since   time.Time
+	settled int64
+}
+
+// Over returns an error when that is over. It is asked about once a second.
+func (p *Patience) Over(now time.Time, sender *bufferedsender.BufferedSender[struct{}]) error {
+	stats, held, before := sender.Stats(), sender.Health().Err, p.settled
+	p.settled = stats.Completed + stats.Failed
+	switch {
+	case p.settled > before, stats.PendingActions == 0:
+		p.since = time.Time{}
+	case held == nil: // perhaps for the moment between two waits that the service asks for
+	case p.since.IsZero():
+		p.since = now
+	case now.Sub(p.since) >= p.For:
+		return exit.With(exit.Service, fmt.Errorf("gave up after %v: %w", p.For, held))
+	}
+	return nil
+}
+
+// Of says which document an error of sending or converting it is about, unless it is about the service.
+func Of(key string, err error) error {
+	if err == nil || exit.Code(err) != exit.Usage || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return exit.With(exit.Incomplete, fmt.Errorf("document %q: %w", key, err))
 }
 
 // Add uploads a document, which it copies. It waits for room. done runs when it is completed, and not otherwise; it may

@@ -25,6 +25,13 @@ func Of(w io.Writer) Terminal {
 	return Terminal{Writer: w, Live: live, Colour: live && os.Getenv("NO_COLOR") == ""}
 }
 
+// Redrawn returns what shows a line in place of the one before, cut off where the terminal ends: a line that is wrapped
+// cannot be redrawn.
+func Redrawn(line string) string { return "\r\x1b[K\x1b[?7l" + line + "\x1b[?7h" }
+
+// Erased is Redrawn for no line: what is printed next stands alone.
+const Erased = "\r\x1b[K"
+
 // Red returns s in red, or as it is.
 func (t Terminal) Red(s string) string { return t.paint(31, s) }
 

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/compressed"
 )
@@ -53,7 +54,7 @@ func (f Files) Each(ctx context.Context, yield func(json.RawMessage) error) erro
 			}
 		}
 	}, func(_ context.Context, documents iter.Seq2[json.RawMessage, error]) error {
-		return all(documents, yield)
+		return exit.With(exit.Incomplete, all(documents, yield))
 	})
 }
 
@@ -62,6 +63,10 @@ type Lines string
 
 // Each implements Side.
 func (name Lines) Each(ctx context.Context, yield func(json.RawMessage) error) error {
+	return exit.With(exit.Incomplete, name.each(ctx, yield))
+}
+
+func (name Lines) each(ctx context.Context, yield func(json.RawMessage) error) error {
 	file, err := os.Open(string(name))
 	if err != nil {
 		return err
@@ -75,8 +80,14 @@ func (name Lines) Each(ctx context.Context, yield func(json.RawMessage) error) e
 	r := bufio.NewReaderSize(unpacked, 1<<20)
 	for n := 1; ctx.Err() == nil; n++ {
 		line, err := r.ReadBytes('\n')
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			if err := yield(line); err != nil {
+				if !json.Valid(line) {
+					err = errors.New("not JSON")
+				}
 				return fmt.Errorf("%s:%d: %w", name, n, err)
 			}
 		}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
+)
+
+func TestUnknownCommandsAreNoDeadEnd(t *testing.T) {
+	for name, says := range map[string]string{
+		"emulate": `unknown argument "emulate": did you mean emulator? (see azsearch -help)`, "boom": `unknown argument "boom" (see azsearch -help)`,
+	} {
+		var stderr bytes.Buffer
+		assert.Equal(t, 2, run(t.Context(), []string{"azsearch", name}, &bytes.Buffer{}, &stderr))
+		assert.Equal(t, "azsearch: "+says+"\n", stderr.String())
+	}
+}
+
+// TestResultThatCannotBeWrittenIsNoMistakeOfUsage: whoever reads 2 as "it did not begin" would do it again.
+func TestResultThatCannotBeWrittenIsNoMistakeOfUsage(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here")
+	}
+	defer full.Close()
+	var stderr bytes.Buffer
+	assert.Equal(t, 1, run(t.Context(), []string{"azsearch", "version"}, full, &stderr))
+	assert.Contains(t, stderr.String(), "no space left")
+}
+
+func TestEndThatTakesLongSaysHowNotToWait(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var shown bytes.Buffer
+			ctx, interrupt := context.WithCancel(t.Context())
+			explainEnd(ctx, terminal.Terminal{Writer: &shown, Live: live})
+			interrupt()
+			time.Sleep(999 * time.Millisecond)
+			assert.Empty(t, shown.String())
+			time.Sleep(time.Second)
+			synctest.Wait()
+			assert.Equal(t, live, bytes.Contains(shown.Bytes(), []byte("Ctrl-C again ends at once\n")))
+		})
+	}
+}
+
+func TestProgressStaysInOneLineOfAnyTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown bytes.Buffer
+		stop := progress(terminal.Terminal{Writer: &shown, Live: true}, false, func() string { return "a line that is longer than some terminals are wide" })
+		time.Sleep(300 * time.Millisecond)
+		stop()
+		require.Contains(t, shown.String(), "a line")
+		assert.Equal(t, "\r\x1b[K\x1b[?7la line that is longer than some terminals are wide\x1b[?7h\r\x1b[K", shown.String(), "wrapping is off meanwhile")
+	})
+}
