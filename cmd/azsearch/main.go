@@ -96,9 +96,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	// Several problems arrive as several lines.
-	fmt.Fprintf(stderr, "azsearch: %s\n", strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
+	fmt.Fprintf(stderr, "azsearch: %s\n", inLine(err.Error()))
 	return exit.Code(err)
+}
+
+// inLine joins the lines of a text: several problems arrive as several lines, and a list below its heading.
+func inLine(text string) string {
+	line := ""
+	for part := range strings.Lines(text) {
+		switch part = strings.TrimSpace(part); {
+		case part == "":
+		case line == "":
+			line = part
+		case strings.HasSuffix(line, ":"):
+			line += " " + part
+		default:
+			line += "; " + part
+		}
+	}
+	return line
 }
 
 // failed is an error of something that had started.

@@ -24,6 +24,16 @@ func TestUnknownCommandsAreNoDeadEnd(t *testing.T) {
 	}
 }
 
+func TestErrorIsOneLine(t *testing.T) {
+	for text, line := range map[string]string{
+		"one":                           "one",
+		"one\ntwo\n":                    "one; two",
+		"no connection:\n\t127.0.0.1\n": "no connection: 127.0.0.1",
+	} {
+		assert.Equal(t, line, inLine(text))
+	}
+}
+
 // TestResultThatCannotBeWrittenIsNoMistakeOfUsage: whoever reads 2 as "it did not begin" would do it again.
 func TestResultThatCannotBeWrittenIsNoMistakeOfUsage(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

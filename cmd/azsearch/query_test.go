@@ -182,6 +182,7 @@ func TestCommandsRefuseWhatCannotWorkInOneLine(t *testing.T) {
 		{[]string{"delete", "none", "-filter", "stars eq 1"}, 3, "none"},
 		{[]string{"replay", "v.json"}, 2, "not a directory"},
 		{[]string{"replay", "none"}, 2, "none"},
+		{[]string{"replay", "."}, 2, "is the path right?"},
 	} {
 		got := s.run(c.args...)
 		assert.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)

@@ -52,6 +52,9 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 	} else if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory: name that of the dead letters", dir)
 	}
+	if strange, err := foreign(dir); err != nil || strange {
+		return errors.Join(err, fmt.Errorf("%s has other files and no dead letters: is the path right?", dir))
+	}
 	if c.Bool("dry-run") {
 		return c.listDeadLetters(dir)
 	}
@@ -86,6 +89,19 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 		err = failed(fmt.Errorf("%s stay in %s; see their reasons with -dry-run, correct the cause, and replay them again", deadLetterCount(stayed), dir))
 	}
 	return err
+}
+
+// foreign reports whether a directory is that of something else, in which nothing should be locked.
+func foreign(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	others := false
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "letters-") {
+			return false, err
+		}
+		others = others || e.Name() != "lock"
+	}
+	return others, err
 }
 
 // replayReport is a line of JSON.

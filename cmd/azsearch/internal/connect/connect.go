@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -134,7 +135,8 @@ func Failed(err error) error {
 		return nil
 	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
 		err = fmt.Errorf("%w; set %s to an admin key, or give the identity a role of the service", err, variables)
-	case errors.As(err, &said):
+	case errors.As(err, &said): // whose hint is for programs
+		said.Hint = strings.Replace(said.Hint, "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
 	case errors.As(err, &signIn):
 		err = fmt.Errorf("%w; set %s, or sign in with az login", err, variables)
 	case errors.As(err, &unreachable):

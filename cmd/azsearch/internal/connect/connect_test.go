@@ -24,6 +24,9 @@ func TestEmulatorIsAService(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.GetIndex(t.Context(), "b", nil)
 	assert.Equal(t, exit.Service, exit.Code(Failed(err)))
+	_, err = s.GetIndex(t.Context(), "none", nil)
+	assert.ErrorContains(t, Failed(err), "azsearch load -create")
+	assert.NotContains(t, err.Error(), "IndexClient", "the reader may know no Go")
 	assert.NoError(t, s.Close())
 }
 

@@ -85,11 +85,20 @@ func TestValuesBecomeWhatTheDefinitionSays(t *testing.T) {
 	}
 }
 
+func TestEscapedCharactersStay(t *testing.T) {
+	for _, text := range []string{`\ud83d\ude00`, `a\\ud83d`, `\"\ud83d\uDE00\ud83d\ude00\u00e9\\`, `\\`} {
+		doc, problem := NewConverter(plan(t, Options{})).JSON(nil, []byte(`{"id":"1","name":"`+text+`"}`))
+		require.Nil(t, problem, text)
+		assert.Equal(t, `{"id":"1","name":"`+text+`"}`, string(doc.JSON))
+	}
+}
+
 func TestRecordsThatAreNoDocuments(t *testing.T) {
 	for record, kind := range map[string]string{
 		`nonsense`: KindSyntax, `[]`: KindSyntax, `{"id":"1"`: KindSyntax, `{"id":"1"}}`: KindSyntax, `{"id":"1",}`: KindSyntax, `{id:1}`: KindSyntax, `{"id" "1"}`: KindSyntax,
 		`{"id":"1" "name":"a"}`: KindSyntax, `{"id":"1","name":tru}`: KindSyntax, ``: KindSyntax, `{"id":"1","name":`: KindSyntax, `{"id":"1","name":"a`: KindSyntax,
-		"{\"id\":\"1\",\"name\":\"\xff\"}": KindUTF8, `{"id":"1","id":"2"}`: KindTwice, `{"id":"1","town":1}`: KindUnknown,
+		"{\"id\":\"1\",\"name\":\"\xff\"}": KindUTF8, `{"id":"1","name":"\\\ud83d"}`: KindUTF8, `{"id":"1","name":"\udE00 \ud83d"}`: KindUTF8, `{"id":"1","tags":["a","\ud83d\ud83d\ude00"]}`: KindUTF8,
+		`{"id":"1","id":"2"}`: KindTwice, `{"id":"1","town":1}`: KindUnknown,
 		`{"name":"a"}`: KindKey, `{"id":""}`: KindKey, `{"id":null}`: KindKey, `{"id":"a b"}`: KindKey, `{"id":"_a"}`: KindKey, `{"id":"1","@search.action":"fly"}`: KindAction,
 		`{"id":"1","@search.action":1}`: KindAction, `{}`: KindKey,
 	} {

@@ -1,9 +1,13 @@
 package convert
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
@@ -221,6 +225,37 @@ func (p *parser) nested(dst []byte, o *object, path string) ([]byte, *Problem) {
 	}
 }
 
+// halfCharacter returns the place of an escaped surrogate in a string that is valid JSON and no text: services replace
+// it, or refuse all documents of the request. It is negative if there is none.
+func halfCharacter(quoted []byte) int {
+	for i := 0; ; i += 2 {
+		n := bytes.IndexByte(quoted[i:], '\\')
+		if n < 0 {
+			return n
+		}
+		i += n
+		switch high, low := surrogate(quoted[i:]), surrogate(quoted[min(i+6, len(quoted)):]); {
+		case high == 0:
+		case utf16.DecodeRune(high, low) == unicode.ReplacementChar:
+			return i
+		default:
+			i += 10
+		}
+	}
+}
+
+// surrogate returns the one that is escaped at the beginning of s, or 0.
+func surrogate(s []byte) rune {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	if r := rune(n); err == nil && utf16.IsSurrogate(r) {
+		return r
+	}
+	return 0
+}
+
 // value appends the value of a field.
 func (p *parser) value(dst []byte, f *field) ([]byte, *Problem) {
 	if !f.collection {
@@ -322,6 +357,9 @@ func (p *parser) scalar(dst []byte, f *field) ([]byte, *Problem) {
 	case c == 'n':
 		return append(dst, "null"...), nil
 	case f.kind == text && c == '"':
+		if i := halfCharacter(raw); i >= 0 {
+			return dst, &Problem{Kind: KindUTF8, Field: f.name, At: at + i, Message: fmt.Sprintf("half of a character: %s without its other half", raw[i:i+6])}
+		}
 		return append(dst, raw...), nil
 	case f.kind == text:
 		return append(append(append(dst, '"'), raw...), '"'), nil
