@@ -132,6 +132,9 @@ func (l *loading) run(ctx context.Context) (err error) {
 	if closeErr := o.Rejects.Close(); err == nil && closeErr != nil {
 		err = failed(closeErr)
 	}
+	if err == nil && !l.Bool("dry-run") {
+		err = l.same(ctx, report)
+	}
 	if err == nil && l.Bool("until-visible") {
 		err = l.visible(ctx, report)
 	}
@@ -344,6 +347,24 @@ func (l *loading) watch(ctx context.Context, now func() load.Progress) {
 			fmt.Fprintln(l.stderr, "azsearch: "+line)
 		}
 	}
+}
+
+// same returns an error if the index was deleted and made again meanwhile: what was loaded before is gone. One whose
+// definition was changed only still has its documents.
+func (l *loading) same(ctx context.Context, r load.Report) error {
+	now, err := l.service.GetIndex(context.WithoutCancel(ctx), l.definition.Name, nil)
+	if err != nil || now.ETag == l.definition.ETag || r.FirstKey == "" {
+		return connect.Failed(err)
+	}
+	client, err := l.service.Client(l.definition.Name)
+	if err != nil {
+		return err
+	}
+	_, err = search.GetDocument[json.RawMessage](context.WithoutCancel(ctx), client, r.FirstKey, nil)
+	if errors.Is(err, search.ErrDocumentNotFound) {
+		return failed(fmt.Errorf("index %s was made again while it was loaded: document %q, which was in it, is gone; load everything again", l.definition.Name, r.FirstKey))
+	}
+	return connect.Failed(err)
 }
 
 // visible waits until the index shows the last document, and not the last one that was deleted.

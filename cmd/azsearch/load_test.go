@@ -164,6 +164,31 @@ func TestLoadRefusesWhatCannotWorkInOneLine(t *testing.T) {
 	assert.Contains(t, got.stderr, "AZURE_SEARCH_ENDPOINT")
 }
 
+// TestLoadIntoAnIndexThatIsMadeAgainIsNoSuccess: what was loaded before is gone, whatever each reply has said.
+func TestLoadIntoAnIndexThatIsMadeAgainIsNoSuccess(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	s := newSession(t, e.url, nil)
+	cmd := s.command("load", "-index", "hotels", "-quiet", "-")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = in.Write([]byte(hotelLines(20_000)))
+	require.NoError(t, err)
+	testkit.Eventually(t, func() bool {
+		status, _, _ := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs('0')", searchtest.AdminKey, "")
+		return status == http.StatusOK
+	})
+	e.call(t, http.DefaultClient, http.MethodDelete, "/indexes/hotels", searchtest.AdminKey, "")
+	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
+	require.NoError(t, in.Close())
+	_ = cmd.Wait() // the exit code says it
+	assert.Equal(t, 1, cmd.ProcessState.ExitCode(), stderr.String())
+	assert.Contains(t, stderr.String(), `index hotels was made again while it was loaded: document "0", which was in it, is gone`)
+}
+
 func TestLoadIntoAnEmulatorOfItsOwn(t *testing.T) {
 	s := newSession(t, "", map[string]string{"hotels.json": hotelFields, "a.jsonl": hotelLines(2000)})
 	got := s.run("load", "-endpoint", "emulator", "-create", "hotels.json", "a.jsonl")

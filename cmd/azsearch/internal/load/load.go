@@ -119,7 +119,7 @@ type run struct {
 	kinds  map[string]int64
 	file   *source.File // that is being read
 
-	lastKey, lastDelete string // of what was applied; the publisher's goroutine, and Run at the end
+	firstKey, lastKey, lastDelete string // of what was applied; the publisher's goroutine, and Run at the end
 	counts
 }
 
@@ -357,9 +357,13 @@ func (r *run) settled(o models.Outcome) {
 		r.completed.Add(1)
 		if record.deletes {
 			r.deleted.Add(1)
-			r.lastDelete = o.Key
+			if r.lastDelete = o.Key; r.firstKey == o.Key {
+				r.firstKey = ""
+			}
 		} else {
-			r.lastKey = o.Key
+			if r.lastKey = o.Key; r.firstKey == "" {
+				r.firstKey = o.Key
+			}
 		}
 		r.release(record.job)
 		return

@@ -36,7 +36,8 @@ type Report struct {
 	DryRun       bool             `json:"dryRun,omitzero"`
 	Error        string           `json:"error,omitempty"`
 	Exit         int              `json:"exit"`
-	LastKey      string           `json:"-"` // a document that is in the index now
+	FirstKey     string           `json:"-"` // documents that are in the index now
+	LastKey      string           `json:"-"`
 	LastDeletion string           `json:"-"`
 }
 
@@ -44,7 +45,7 @@ func (r *run) report(err error) (Report, error) {
 	p := Report{
 		Files: len(r.Files), Records: r.records.Load(), Completed: r.completed.Load(), Deleted: r.deleted.Load(), Rejected: r.rejected.Load(),
 		Kinds: r.kindsNow(), Rejects: r.Rejects.Name(), Examples: r.Rejects.First(), Filtered: r.filtered.Load(), Unsent: r.unsent.Load(), Unknown: r.unknown.Load(),
-		Bytes: r.bytes.Load(), Seconds: time.Since(r.began).Seconds(), DryRun: r.sender == nil, LastKey: r.lastKey, LastDeletion: r.lastDelete,
+		Bytes: r.bytes.Load(), Seconds: time.Since(r.began).Seconds(), DryRun: r.sender == nil, FirstKey: r.firstKey, LastKey: r.lastKey, LastDeletion: r.lastDelete,
 	}
 	if r.earlier > 0 {
 		p.Kinds["of earlier runs"] = r.earlier
@@ -66,8 +67,12 @@ func (r *run) report(err error) (Report, error) {
 	case err != nil && exit.Code(err) == exit.Service:
 		err = exit.With(exit.Service, fmt.Errorf("%w; %s documents were completed before, so %s when the service is back", err, humanize.Comma(p.Completed), again))
 	case err == nil && p.Rejected > 0:
-		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records are not in the index (%s); see %s, and load that file when the cause is repaired",
-			humanize.Comma(p.Rejected), humanize.Comma(p.Records+r.earlier), kindList(p.Kinds), p.Rejects))
+		what := "are not in the index"
+		if p.DryRun {
+			what = "would be rejected"
+		}
+		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records %s (%s); see %s, and load that file when the cause is repaired",
+			humanize.Comma(p.Rejected), humanize.Comma(p.Records+r.earlier), what, kindList(p.Kinds), p.Rejects))
 	}
 	p.Exit = exit.Code(err)
 	if err != nil {
