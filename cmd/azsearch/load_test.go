@@ -169,7 +169,7 @@ func TestLoadIntoAnIndexThatIsMadeAgainIsNoSuccess(t *testing.T) {
 	e := startEmulator(t, "-quiet")
 	e.call(t, http.DefaultClient, http.MethodPost, "/indexes", searchtest.AdminKey, hotelFields)
 	s := newSession(t, e.url, nil)
-	cmd := s.command("load", "-index", "hotels", "-quiet", "-")
+	cmd := s.command("load", "-index", "hotels", "-in-flight", "1", "-quiet", "-")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	in, err := cmd.StdinPipe()
