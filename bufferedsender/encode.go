@@ -68,6 +68,13 @@ func (o *observer) tag(p *payload) any {
 	return nil
 }
 
+// fill gives an action without a document the zero one, for handlers.
+func (o *observer) fill(p *payload) {
+	if o.wantsActions && p.action == nil {
+		p.action = o.documents.blank(p.typ, o.tag(p))
+	}
+}
+
 // chunk collects encoded actions until they are accepted together. Chunks are
 // pooled by their sender.
 type chunk struct {

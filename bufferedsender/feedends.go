@@ -47,6 +47,7 @@ func (f *feed) follow(l *local, v *payload, s *settlement, err error) {
 	end := *s
 	it := *s.Item
 	it.Value, it.Parts = l.value, nil
+	f.s.observer.fill(&it.Value)
 	end.Item, end.Folded, end.Superseded, end.Carrier = &it, true, err == nil, nil
 	end.Unknown = end.Unknown || err != nil
 	f.s.observer.notify(&end, err)

@@ -98,9 +98,7 @@ func (f *feed) items(holdings []*holding) (items []item) {
 				it.Value = own.value
 				it.Value.typ = typ
 			}
-			if f.s.observer.wantsActions && it.Value.action == nil {
-				it.Value.action = f.s.documents.blank(it.Value.typ)
-			}
+			f.s.observer.fill(&it.Value)
 			if it.Value.typ == models.ActionTypeMerge && f.s.options.OnMergeMissing == MergeMissingUpload {
 				it.Body = widen(slices.Clone(it.Body), 0)
 			}

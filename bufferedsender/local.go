@@ -20,6 +20,7 @@ type local struct {
 	index  int    // in that call
 	kept   queue.Position
 	size   int64 // encoded
+	slim   bool  // without the document
 }
 
 // bare reports whether nobody waits for its end: it is only for handlers and Withdraw.
@@ -47,10 +48,12 @@ type locals struct {
 	until  appended    // until which call the poller asks; number 0: it asks about nothing
 	others []other     // that are to be told, see endOthers
 
-	// Of the bare ones, which are not kept beyond these: handlers are given the zero document
-	// then.
+	// Of the bare ones that have their document. Beyond these bounds they are slim: handlers are given the tag and the
+	// zero document.
 	bare, most           int
 	bareBytes, mostBytes int64
+	slim                 int
+	full                 bool // and beyond mostBytes/slimBytes of them their ends are not told; the log says so
 }
 
 // keep remembers what belongs to the records of an adding call that is about to be
@@ -94,20 +97,38 @@ func (ls *locals) appended(calls []*appending, receipt *queue.Receipt) {
 // note notes one more, or with -1 one less.
 func (ls *locals) note(l *local, n int) {
 	ls.n += n
-	if l.bare() {
+	switch {
+	case l.slim:
+		ls.slim += n
+	case l.bare():
 		ls.bare += n
 		ls.bareBytes += int64(n) * l.size
 	}
 }
 
-// room reports whether one may be kept, after dropping those that it has replaced and that
-// nobody waits for.
+// slimBytes is about what one without its document takes.
+const slimBytes = 256
+
+// room reports whether one may be kept, without its document if those that have theirs are as many as may be. If no handler
+// wants the ends, those give way that it has replaced and that nobody waits for.
 func (ls *locals) room(key string, l *local) bool {
 	full := func() bool {
 		return l.bare() && ls.most > 0 && (ls.bare >= ls.most || ls.bareBytes+l.size > ls.mostBytes)
 	}
-	if !full() {
+	switch {
+	case l.slim || !full():
 		return true
+	case !ls.s.observer.wantsEnds:
+	case int64(ls.slim) < ls.mostBytes/slimBytes:
+		l.value.own = &own{tag: ls.s.observer.tag(&l.value)}
+		l.value.action, l.slim = nil, true
+		return true
+	default:
+		if !ls.full {
+			ls.full = true
+			ls.s.feed.warn("azsearch: so much waits in the queue that handlers are not told the end of all of it", nil)
+		}
+		return false
 	}
 	if typ := l.value.typ; typ == models.ActionTypeUpload || typ == models.ActionTypeDelete {
 		ls.set(key, slices.DeleteFunc(slices.Clone(ls.byKey[key]), func(x *local) bool {
@@ -395,7 +416,7 @@ func (ls *locals) end(patience time.Duration) {
 			ls.others = append(ls.others, other{item{Key: key, Value: l.value}, errKept})
 		}
 	}
-	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.ended = nil, 0, 0, 0, true
+	ls.byKey, ls.n, ls.bare, ls.bareBytes, ls.slim, ls.ended = nil, 0, 0, 0, 0, true
 	ls.mu.Unlock()
 	within(patience, func() bool { ls.endOthers(); return true })
 }

@@ -29,6 +29,7 @@ type observer struct {
 	documents    documents
 	handled      handled
 	wantsActions bool // some handler wants actions back
+	wantsEnds    bool // some handler wants the end of each
 	logger       *slog.Logger
 	warnings     lineLimit // log lines about requests
 	failures     lineLimit // and about documents that have failed
@@ -67,6 +68,7 @@ func newObserver(o *settings, d documents, t *telemetry) *observer {
 		documents:    d,
 		handled:      h,
 		wantsActions: h.sent || h.completed || h.failed || o.DeadLetters != nil,
+		wantsEnds:    h.completed || h.failed,
 		logger:       o.Logger,
 		telemetry:    t,
 		deadLetters:  o.DeadLetters,

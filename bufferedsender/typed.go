@@ -24,7 +24,7 @@ type documents interface {
 	// load asks Options.Loader, which must not be nil, for n actions. put puts one of them into a chunk.
 	load(ctx context.Context, keys []string) (n int, put func(i int, c *chunk), err error)
 	// blank returns an action with the zero document, for handlers.
-	blank(typ models.ActionType) any
+	blank(typ models.ActionType, tag any) any
 	// tag returns the tag of an action.
 	tag(action any) any
 
@@ -115,8 +115,8 @@ func (d *typedDocuments[T]) load(ctx context.Context, keys []string) (n int, put
 	return len(actions), func(i int, c *chunk) { putAction(c, &actions[i]) }, err
 }
 
-func (d *typedDocuments[T]) blank(typ models.ActionType) any {
-	return &models.IndexDocumentsAction[T]{Type: typ}
+func (d *typedDocuments[T]) blank(typ models.ActionType, tag any) any {
+	return &models.IndexDocumentsAction[T]{Type: typ, Tag: tag}
 }
 
 func (d *typedDocuments[T]) tag(action any) any { return actionOf[T](action).Tag }

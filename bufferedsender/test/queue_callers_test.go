@@ -720,3 +720,35 @@ func TestFlushReportsWhatOthersHaveParkedBesideWhatThisProcessHas(t *testing.T) 
 }
 
 func noLetters(_ []deadletter.Letter) error { return nil }
+
+// Of what waits in a queue through an outage each action has its end and its tag, also where the document is not kept.
+func TestEachActionThatWaitsInAQueueHasItsEnd(t *testing.T) {
+	for _, keys := range []int{10, 500} {
+		withQueue(t, nil, func(q *queued) {
+			const n = 500
+			ends, blank := map[any]int{}, 0
+			opts := sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 100}, Handlers: sendertest.Handlers{
+				ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
+					ends[e.Action.Tag]++
+					if e.Action.Document.ID == "" {
+						blank++
+					}
+				},
+			}}
+			s := q.sender(opts)
+			s.Pause()
+			synctest.Wait()
+			for i := range n {
+				require.NoError(q, s.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: fmt.Sprint(i % keys)}).WithTag(i)))
+			}
+			s.Resume()
+			require.NoError(q, s.Flush(q.within(time.Minute), nil))
+			assert.Len(q, ends, n)
+			for tag, times := range ends {
+				assert.Equal(q, 1, times, tag)
+			}
+			assert.Equal(q, n-100, blank)
+			require.NoError(q, s.Close(q.within(time.Minute)))
+		})
+	}
+}
