@@ -12,6 +12,6 @@
 // the process; those of NewRedis, NewCluster and NewPostgres belong to one test, which may do to
 // them what it likes. PostgreSQL runs as the user postgres where the test is root's.
 //
-// Where the programs are not installed the tests are skipped, with a message that says what is
-// missing. With AZSEARCH_TEST_SERVERS=required in the environment they fail instead.
+// With -short the tests are skipped, and where the programs are not installed, with a message that
+// says what is missing. With AZSEARCH_TEST_SERVERS=required in the environment they run, or fail.
 package servers

@@ -86,6 +86,7 @@ func postgresOf(t testing.TB) (bin string) {
 	if err != nil {
 		missing(t, "postgres", installPostgres)
 	}
+	long(t)
 	return bin
 }
 

@@ -51,7 +51,16 @@ func program(t testing.TB, name, install string) string {
 	if err != nil {
 		missing(t, name, install)
 	}
+	long(t)
 	return path
+}
+
+// long ends a test that is to be short, unless servers are required, as they are under the race detector of CI.
+func long(t testing.TB) {
+	t.Helper()
+	if os.Getenv(Required) != "required" {
+		testkit.Long(t)
+	}
 }
 
 func missing(t testing.TB, name, install string) {
