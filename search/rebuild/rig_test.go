@@ -57,12 +57,15 @@ type world struct {
 	deleted   map[string]int64 // the last deletion of a key
 	confirmed map[string]int64 // the last change of a key that was confirmed, negative if it was its deletion
 	failed    []models.Outcome
-	swaps     int // how often the alias was pointed at the new index
+	swaps     int  // how often the alias was pointed at the new index
+	step      Step // the last that Run has gone to
+	stirredAt time.Time
+	stirred   chan struct{} // closed by the next stir
 }
 
 func newWorld(t testing.TB, documents int) *world {
 	t.Helper()
-	w := &world{t: t, srv: searchtest.NewServer(nil), store: NewMemory(), pace: 30, truth: map[string]int64{}, confirmed: map[string]int64{}, deleted: map[string]int64{}}
+	w := &world{t: t, srv: searchtest.NewServer(nil), store: NewMemory(), pace: 30, truth: map[string]int64{}, confirmed: map[string]int64{}, deleted: map[string]int64{}, stirredAt: time.Now(), stirred: make(chan struct{})}
 	t.Cleanup(func() { assert.NoError(t, w.srv.Close()) })
 	w.client = w.newClient(w.srv)
 	_, err := w.client.CreateIndex(t.Context(), definition(t, oldIndex, "standard.lucene"), nil)
@@ -261,9 +264,34 @@ func (w *world) sender(indexer bufferedsender.Indexer, tap *Tap) *bufferedsender
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// write starts a writer that changes keys with a prefix, some thirty times a second, by actions of
+// write starts a writer that changes keys with a prefix, some thirty times a second around each step of Run, by actions of
 // all types. The last character of a key says whose it is: each key has one writer.
 func (w *world) write(name string, seed uint64) *writer { return w.writeBy(w.store, name, seed) }
+
+// stir has the writers write at once, and at their full pace for the next seconds, if the step is another one.
+func (w *world) stir(step Step) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if step != w.step {
+		close(w.stirred)
+		w.step, w.stirredAt, w.stirred = step, time.Now(), make(chan struct{})
+	}
+}
+
+// rest is the pause of a writer: a fifth of the writes do for the minutes in which Run waits.
+func (w *world) rest(pause time.Duration) {
+	w.mu.Lock()
+	at, stirred := w.stirredAt, w.stirred
+	w.mu.Unlock()
+	if time.Since(at) < 5*time.Second {
+		time.Sleep(pause)
+		return
+	}
+	select {
+	case <-stirred:
+	case <-time.After(5 * pause):
+	}
+}
 
 // writeBy starts a writer that sees the store in a way of its own.
 func (w *world) writeBy(store Store, name string, seed uint64) *writer {
@@ -281,7 +309,7 @@ func (w *world) writeBy(store Store, name string, seed uint64) *writer {
 			if !assert.NoError(w.t, x.sender.Raw().Add(context.Background(), a)) {
 				return
 			}
-			time.Sleep(time.Duration(1+random.IntN(2*w.pace)) * time.Millisecond)
+			w.rest(time.Duration(1+random.IntN(2*w.pace)) * time.Millisecond)
 		}
 	}()
 	return x
@@ -413,6 +441,7 @@ func (s mortalStore) Swap(ctx context.Context, next Record) (Record, error) {
 	if err := s.alive(); err != nil {
 		return Record{}, err
 	}
+	s.m.w.stir(next.Step)
 	return s.Store.Swap(ctx, next)
 }
 
