@@ -2,7 +2,6 @@ package archtest
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -49,13 +48,9 @@ func ReadPromises(root string) (Promises, error) {
 	return p, err
 }
 
-// API returns, for each of the packages of the module at root, a line for everything that it exports: functions,
-// types, fields, methods, constants with their values, and variables, sorted.
-func API(ctx context.Context, root string, folders []string) (map[string]string, error) {
-	u := newUsage()
-	if _, err := u.list(ctx, root); err != nil {
-		return nil, err
-	}
+// API returns, for each of the packages in folders, a line for everything that it exports: functions, types, fields,
+// methods, constants with their values, and variables, sorted.
+func (u *Usage) API(folders []string) (map[string]string, error) {
 	all := make(map[string]string)
 	for _, folder := range folders {
 		pkg, err := u.importer.Import(Module + "/" + folder)

@@ -27,7 +27,9 @@ func TestTheStableAPIIsWhatItsFilesSay(t *testing.T) {
 	for _, line := range promises.Broken {
 		t.Error(line)
 	}
-	api, err := API(t.Context(), root, promises.Stable)
+	u, err := used()
+	require.NoError(t, err)
+	api, err := u.API(promises.Stable)
 	require.NoError(t, err)
 	files := make(map[string]bool)
 	for folder, text := range api {

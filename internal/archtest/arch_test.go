@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // root is the root of the module, seen from this package's folder.
@@ -19,6 +21,9 @@ const root = "../.."
 func TestPackagesKeepTheImportRules(t *testing.T) {
 	for _, goos := range []string{"linux", "windows", "darwin"} {
 		t.Run(goos, func(t *testing.T) {
+			if goos != "linux" {
+				testkit.Long(t)
+			}
 			pkgs, err := Load(t.Context(), root, goos)
 			require.NoError(t, err)
 			require.NotEmpty(t, pkgs)

@@ -1,15 +1,14 @@
 package archtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -37,15 +36,11 @@ var (
 	qualifier  = regexp.MustCompile(`\b([a-z]+)\.[A-Z]`)
 )
 
-// CheckDocCode returns one line for each mistake of the type checker in the Go code of package comments. A … stands
-// for what a comment leaves out; names in small letters that it does not declare stand for the reader's.
-func CheckDocCode(ctx context.Context, root string) (broken []string, err error) {
-	u := newUsage()
-	if _, err := u.list(ctx, root); err != nil {
-		return nil, err
-	}
+// CheckDocCode returns one line for each mistake of the type checker in the Go code of the package comments of tree. A
+// … stands for what a comment leaves out; names in small letters that it does not declare stand for the reader's.
+func (u *Usage) CheckDocCode(tree fs.FS) (broken []string, err error) {
 	enter := func(folder string) bool { return product(folder) && folder != "cmd" && path.Base(folder) != "internal" }
-	err = walk(os.DirFS(root), enter, func(name string, file *ast.File, _ *token.FileSet) {
+	err = walk(tree, enter, func(name string, file *ast.File, _ *token.FileSet) {
 		if file.Doc != nil && !strings.HasSuffix(name, "_test.go") {
 			for _, block := range codeBlocks(file.Doc.Text()) {
 				for _, problem := range u.checkBlock(block) {

@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,7 +9,9 @@ import (
 )
 
 func TestCodeInPackageCommentsCompiles(t *testing.T) {
-	broken, err := CheckDocCode(t.Context(), root)
+	u, err := used()
+	require.NoError(t, err)
+	broken, err := u.CheckDocCode(os.DirFS(root))
 	require.NoError(t, err)
 	for _, line := range broken {
 		t.Error(line)
@@ -16,8 +19,7 @@ func TestCodeInPackageCommentsCompiles(t *testing.T) {
 }
 
 func TestCodeThatDoesNotCompileIsFound(t *testing.T) {
-	u := newUsage()
-	_, err := u.list(t.Context(), root)
+	u, err := used()
 	require.NoError(t, err)
 	const comment = "Text.\n\n\to := retry.Options{Tries: 3}\n\nText.\n\n" +
 		"\terr := keys.Validate(1)\n\tif err != nil { … }\n\n\t…\n\n\tclient.Do(ctx, retry.Options{MaxRetries: 3})\n\n" +

@@ -1,9 +1,11 @@
 package archtest
 
 import (
+	"context"
 	_ "embed"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -19,10 +21,13 @@ var tasks string
 // mostNames is how many exported names there may be outside of search and models. It only falls.
 const mostNames = 831
 
+// used is what is known about this module, read and checked once for all tests.
+var used = sync.OnceValues(func() (*Usage, error) { return Used(context.Background(), root) })
+
 func TestEveryExportedNameServesATask(t *testing.T) {
 	names, err := Exported(os.DirFS(root))
 	require.NoError(t, err)
-	u, err := Used(t.Context(), root)
+	u, err := used()
 	require.NoError(t, err)
 	for _, line := range CheckNames(names, tasks, u) {
 		t.Error(line)

@@ -12,7 +12,7 @@ import (
 func TestInterfacesOfUsersAreAskedForNilPointers(t *testing.T) {
 	names, err := Exported(os.DirFS(root))
 	require.NoError(t, err)
-	u, err := Used(t.Context(), root)
+	u, err := used()
 	require.NoError(t, err)
 	taken := u.Taken(names)
 	require.Greater(t, len(taken), 30)

@@ -15,8 +15,7 @@ const mostOptions = 98
 func TestOptionsBecomeFewer(t *testing.T) {
 	names, err := Exported(os.DirFS(root))
 	require.NoError(t, err)
-	u := newUsage()
-	_, err = u.list(t.Context(), root)
+	u, err := used()
 	require.NoError(t, err)
 	options := u.Options(names)
 	assert.LessOrEqual(t, len(options), mostOptions, "take an option away for each new one:\n%s", strings.Join(options, "\n"))

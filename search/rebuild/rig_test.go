@@ -264,8 +264,8 @@ func (w *world) sender(indexer bufferedsender.Indexer, tap *Tap) *bufferedsender
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// write starts a writer that changes keys with a prefix, some thirty times a second around each step of Run, by actions of
-// all types. The last character of a key says whose it is: each key has one writer.
+// write starts a writer that changes keys with a prefix, some thirty times a second around each step of Run, by
+// actions of all types. The last character of a key says whose it is: each key has one writer.
 func (w *world) write(name string, seed uint64) *writer { return w.writeBy(w.store, name, seed) }
 
 // stir has the writers write at once, and at their full pace for the next seconds, if the step is another one.
