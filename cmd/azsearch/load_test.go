@@ -36,8 +36,7 @@ func newSession(t *testing.T, url string, files map[string]string) *session {
 }
 
 func (s *session) command(args ...string) *exec.Cmd {
-	path, err := binary()
-	require.NoError(s.t, err)
+	path := program(s.t)
 	cmd := exec.CommandContext(s.t.Context(), path, args...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+s.url, "AZURE_SEARCH_API_KEY="+searchtest.AdminKey)

@@ -44,6 +44,16 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// program returns the path of the command. Tests that start it are not short: to build it takes seconds, and the race
+// detector does not see into it.
+func program(t testing.TB) string {
+	t.Helper()
+	testkit.Long(t)
+	path, err := binary()
+	require.NoError(t, err)
+	return path
+}
+
 // ended is what remains of a process.
 type ended struct {
 	code           int
@@ -53,8 +63,7 @@ type ended struct {
 // runToEnd runs the command until it ends by itself.
 func runToEnd(t *testing.T, args ...string) ended {
 	t.Helper()
-	path, err := binary()
-	require.NoError(t, err)
+	path := program(t)
 	// What should have been refused and is not would run for ever.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -80,8 +89,7 @@ type emulator struct {
 // it has printed its endpoint.
 func startEmulator(t *testing.T, args ...string) *emulator {
 	t.Helper()
-	path, err := binary()
-	require.NoError(t, err)
+	path := program(t)
 	e := &emulator{cmd: exec.Command(path, append([]string{"emulator", "-addr", "127.0.0.1:0"}, args...)...)}
 	e.cmd.Stderr = &e.stderr
 	stdout, err := e.cmd.StdoutPipe()

@@ -66,8 +66,7 @@ func TestDrainThatIsKilledAndRunAgainLosesNothing(t *testing.T) {
 	q := openDirectory(t, from)
 	piled(t, q, keys, each)
 	require.NoError(t, q.Close())
-	path, err := binary()
-	require.NoError(t, err)
+	path := program(t)
 	kills, moment := 0, 10*time.Millisecond
 	for {
 		cmd := exec.CommandContext(t.Context(), path, "queue", "drain", from, "--to", to)

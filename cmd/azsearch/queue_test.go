@@ -17,9 +17,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// openDirectory opens the queue in a directory, or makes it.
+// openDirectory opens the queue in a directory, or makes it, for a test that starts the program.
 func openDirectory(t *testing.T, dir string) *filequeue.Queue {
 	t.Helper()
+	testkit.Long(t)
 	q, err := filequeue.Open(dir, nil)
 	require.NoError(t, err)
 	return q
