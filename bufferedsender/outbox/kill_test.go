@@ -133,6 +133,7 @@ func (r *rig) oneRow(t testing.TB, v int) {
 // A relay is killed where its death could cost something. Another one, which has been there
 // or comes later, sends what it has left.
 func TestARelayThatIsKilledLeavesItsRowsToAnother(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	for _, at := range []struct {
 		name string

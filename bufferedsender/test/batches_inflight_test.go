@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
@@ -197,6 +198,7 @@ func TestAHungRequestHoldsOneSlotUntilItsTimeout(t *testing.T) {
 }
 
 func TestThroughputGrowsWithRequestsInFlight(t *testing.T) {
+	testkit.Long(t)
 	const documents, batch, latency = 1920, 10, 100 * time.Millisecond
 	for _, n := range []int{1, 2, 4, 8, 16, 32, 64} {
 		synctest.Test(t, func(t *testing.T) {

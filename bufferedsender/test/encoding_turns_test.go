@@ -15,6 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,7 @@ func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 
 // A spell of a full buffer is over when it is over.
 func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
+	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		const callers = 300
 		var slow atomic.Bool
@@ -159,6 +161,7 @@ func (s slowText) MarshalText() ([]byte, error) {
 // Calls that wait for their turn to encode do not all encode at once when the buffer is
 // empty for a moment.
 func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
+	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		const size, callers = 100 << 10, 500
 		n := 0

@@ -12,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/stretchr/testify/assert"
@@ -67,10 +68,7 @@ func (s *speaking) answer(_ int, x *sendertest.Request, req *http.Request, next 
 }
 
 func TestNoDocumentFailsForAReplyThatIsNotAboutDocuments(t *testing.T) {
-	hiccups := 3
-	if testing.Short() {
-		hiccups = 1
-	}
+	hiccups, documents := testkit.Cases(1, 3, 3), testkit.Cases(120, 300, 300)
 	for name, c := range saidOfNothing {
 		for _, size := range []int{1, 100} { // documents a request
 			t.Run(fmt.Sprintf("%s, %d a request", name, size), func(t *testing.T) {
@@ -82,7 +80,7 @@ func TestNoDocumentFailsForAReplyThatIsNotAboutDocuments(t *testing.T) {
 					r.Respond(front.answer)
 					for hiccup := range hiccups {
 						front.quiet.Store(false)
-						r.Upload(sendertest.Hotels(fmt.Sprint("k", hiccup), 300)...)
+						r.Upload(sendertest.Hotels(fmt.Sprint("k", hiccup), documents)...)
 						time.Sleep(6 * time.Second)
 						front.quiet.Store(true)
 						began := time.Now()
@@ -92,7 +90,7 @@ func TestNoDocumentFailsForAReplyThatIsNotAboutDocuments(t *testing.T) {
 					}
 					assert.Positive(t, front.times.Load())
 					s := r.Sender.Stats()
-					assert.EqualValues(t, 300*hiccups, s.Completed)
+					assert.EqualValues(t, documents*hiccups, s.Completed)
 					assert.Zero(t, s.Failed)
 				})
 			})

@@ -108,6 +108,7 @@ func TestActionsBehindAnotherOfTheirKeyKeepNoNeighbours(t *testing.T) {
 
 // The keys of a request that was cut are remembered for UnknownWait, and no longer.
 func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
+	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -133,6 +134,7 @@ func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 }
 
 func TestAskingAClosedSenderKeepsNothing(t *testing.T) {
+	testkit.Long(t)
 	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))

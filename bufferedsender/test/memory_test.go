@@ -17,6 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
@@ -37,6 +38,7 @@ func conflicting(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocum
 }
 
 func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
+	testkit.Long(t)
 	const (
 		limit     = 4 << 20
 		size      = 2500
@@ -77,6 +79,7 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 }
 
 func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
+	testkit.Long(t)
 	const senders, most = 10, 20 << 10
 	for name, opts := range map[string]sendertest.Options{
 		"without handlers": {},
@@ -118,6 +121,7 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 
 // The callers have one document, so that only what they have encoded counts.
 func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
+	testkit.Long(t)
 	const limit, callers, size = 4 << 20, 400, 100_000
 	for name, opts := range map[string]sendertest.Options{
 		"without handlers": {},
@@ -160,6 +164,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 
 // Dead letters of all that is given up would be another buffer, and more.
 func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
+	testkit.Long(t)
 	const limit, size = 8 << 20, 2000
 	purge := func(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel], b *breaker.Breaker) {
 		b.Disable()

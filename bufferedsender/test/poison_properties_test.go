@@ -16,6 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,8 @@ func TestAnIndexThatLacksAPropertyOfAllDocumentsHoldsThem(t *testing.T) {
 	for _, inFlight := range []int{1, 4} {
 		t.Run(fmt.Sprint(inFlight), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const n, mendedAt = 20_000, 10 * time.Minute
+				const mendedAt = 10 * time.Minute
+				n := testkit.Cases(4000, 20_000, 20_000)
 				opts := sendertest.WithBreaker(t)
 				opts.Limits.MaxInFlight = inFlight
 				r := sendertest.New(t, opts)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search"
@@ -104,6 +105,7 @@ func TestHalfOfAllRequestsFailingByChanceLosesNothing(t *testing.T) {
 }
 
 func TestALineTooSlowForAFullBatchLosesNothing(t *testing.T) {
+	testkit.Long(t)
 	for _, bytes := range []int{20_000, 2000, 200} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -179,11 +181,9 @@ func TestABatchThatKeepsFailingWhileOthersPassIsDivided(t *testing.T) {
 
 // Else every batch would be tried without success for a whole RequestTimeout.
 func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
+	testkit.Long(t)
 	const line, rounds = 20_000, 30 // larger requests have no reply; a round is about twice that
 	for _, inFlight := range []int{4, 1} {
-		if testing.Short() && inFlight == 1 {
-			continue
-		}
 		t.Run(fmt.Sprint(inFlight, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts := &sendertest.Options{

@@ -21,6 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -203,7 +204,7 @@ func TestDocumentsThatTheIndexLacksAPropertyForAreHeldAndNotReservedInALoop(t *t
 		}}
 		s := q.sender(sendertest.Options{Queue: f, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		var raw []models.RawAction
-		for i := range 3000 {
+		for i := range testkit.Cases(1000, 3000, 3000) {
 			raw = append(raw, models.RawAction{Key: fmt.Sprint("k-", i), Type: models.ActionTypeUpload, Document: fmt.Appendf(nil, `{"id":"k-%d","nosuch":1}`, i)})
 		}
 		require.NoError(t, s.Raw().Add(q.within(time.Minute), raw...))
@@ -390,6 +391,7 @@ func TestPausedSenderGivesBackAPileThatDoesNotFitIntoItsBuffer(t *testing.T) {
 
 // Dead letters are asked for, and nothing is sent for a while.
 func TestMemoryDoesNotGrowWithTheChangesOfAKey(t *testing.T) {
+	testkit.Long(t)
 	withQueue(t, nil, func(q *queued) {
 		s := q.sender(sendertest.Options{DeadLetters: sinkFunc(noLetters), Limits: bufferedsender.Limits{MaxBufferedActions: 1000}})
 		s.Pause()
@@ -418,6 +420,7 @@ func TestMemoryDoesNotGrowWithTheChangesOfAKey(t *testing.T) {
 }
 
 func TestMemoryOfAnAdderDoesNotGrowWithWhatWaits(t *testing.T) {
+	testkit.Long(t)
 	withQueue(t, nil, func(q *queued) {
 		s := q.adder(sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}, Documents: bufferedsender.Documents[sendertest.Hotel]{KeyField: "id"}})
 		heap := func() int64 {
@@ -856,7 +859,7 @@ func TestDocumentsPassThoseThatAreHeldApart(t *testing.T) {
 		}}
 		s := q.sender(sendertest.Options{Queue: f, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
 		var raw []models.RawAction
-		for i := range 3000 {
+		for i := range testkit.Cases(500, 3000, 3000) {
 			raw = append(raw, models.RawAction{Key: fmt.Sprint("bad-", i), Type: models.ActionTypeUpload, Document: fmt.Appendf(nil, `{"id":"bad-%d","nosuch":1}`, i)})
 		}
 		require.NoError(t, s.Raw().Add(q.within(time.Minute), raw...))
@@ -899,6 +902,7 @@ func TestAnOutageFailsNothingThatAQueueKeeps(t *testing.T) {
 // A key is changed two hundred thousand times while sending is held, and each change has a callback. The stack is
 // bounded to a small part of what it may be, in place of millions of changes.
 func TestManyChangesOfAKeyDoNotOverflowTheStack(t *testing.T) {
+	testkit.Long(t)
 	defer debug.SetMaxStack(debug.SetMaxStack(4 << 20))
 	for name, elsewhere := range map[string]bool{"sent here": false, "sent by another": true} {
 		t.Run(name, func(t *testing.T) {

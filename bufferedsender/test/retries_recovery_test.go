@@ -29,7 +29,7 @@ func TestAShortInterruptionIsFollowedByProgressWithinASecond(t *testing.T) {
 	const interruption = 50 * time.Millisecond
 	for _, inFlight := range []int{1, 3, 8} {
 		t.Run(fmt.Sprintf("%d in flight", inFlight), func(t *testing.T) {
-			for range 50 { // the draws of the jitter differ
+			for range testkit.Cases(10, 50, 50) { // the draws of the jitter differ
 				synctest.Test(t, func(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
 					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 2, inFlight
@@ -50,7 +50,7 @@ func TestNobodyWaitsLongerForAnOutageThanItHasLasted(t *testing.T) {
 		for _, n := range []int{1, 3, 4, 8} {
 			for _, documents := range []int{1, 30} {
 				t.Run(fmt.Sprintf("%d × %s, %d documents", n, name, documents), func(t *testing.T) {
-					for range 10 {
+					for range testkit.Cases(2, 10, 10) {
 						synctest.Test(t, func(t *testing.T) {
 							r := sendertest.New(t, sendertest.WithBreaker(t))
 							r.Respond(sendertest.First(n, a))

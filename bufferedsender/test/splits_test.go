@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/search/searchtest"
@@ -154,6 +155,7 @@ func TestTheGuiltyActionFailsAloneWithTheServicesMessage(t *testing.T) {
 }
 
 func TestTheSizeLimitOfTheServiceIsLearned(t *testing.T) {
+	testkit.Long(t)
 	const size = 500
 	batch := func(r *sendertest.Rig, prefix string, n int) error {
 		for i := range n {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,7 @@ import (
 // A buffer of one never holds a backlog, but there is demand all the same: the
 // next call is waiting for room.
 func TestAnAdaptiveSenderWithABufferOfOneRecoversFromA503(t *testing.T) {
+	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Tuning: tuning.Adaptive(nil), Limits: bufferedsender.Limits{MaxBufferedActions: 1}})
 		r.Faults(searchtest.Fault{After: 10, Count: 1, Status: 503})

@@ -55,7 +55,7 @@ func program(t testing.TB, name, install string) string {
 	return path
 }
 
-// long ends a test that is to be short, unless servers are required, as they are under the race detector of CI.
+// long ends the test where tests must be short, unless servers are required, as they are under the race detector of CI.
 func long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(Required) != "required" {
