@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -138,6 +139,9 @@ func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 		"batches of 4": {batches, 4, 4, 0.8}, "batches of 10": {batches, 10, 3, 0.8}, "every second of 4": {half, 4, 4, 0.8}, "every second of 10": {half, 10, 3, 0.8},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.hang != 4 {
+				testkit.Long(t)
+			}
 			synctest.Test(t, func(t *testing.T) {
 				h := &hung{service: newService()}
 				b := newBusy(t, h)
@@ -209,7 +213,7 @@ func TestTapsThatWaitKeepNoSlots(t *testing.T) {
 				tap.before.Store(int64(c.before))
 				tap.confirm.Store(int64(c.confirm))
 				time.Sleep(time.Second)
-				for minute := range 3 {
+				for minute := range testkit.Cases(1, 3, 3) {
 					assert.GreaterOrEqual(t, b.in(time.Minute, good...), 0.9*before, "documents a second in minute %d", minute)
 				}
 				assert.NoError(t, b.fleet.Health().Err())

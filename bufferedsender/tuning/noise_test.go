@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // TestWhatCountsAsNoise sends at the rate that a controller wants to a service
@@ -81,11 +82,11 @@ func TestRefusalsThatNoRatePreventsDoNotSlowItDown(t *testing.T) {
 // refuses looks like chance now and then.
 func TestALimitIsFoundAmongRefusalsByChance(t *testing.T) {
 	runs, missed := 0, 0
-	for seed := uint64(1); seed <= 6; seed++ {
+	for seed := 1; seed <= testkit.Cases(1, 6, 6); seed++ {
 		for _, capacity := range []float64{2000, 50_000} {
 			for _, chance := range []float64{0.01, 0.05, 0.1} {
 				for _, senders := range []int{1, 4} {
-					w := newWorld(seed, tuning.Adaptive(nil), usualBounds, senders, service{documents: bucket{rate: capacity, burst: 1}, chance: chance, latency: fixedLatency(50*time.Millisecond, 0.1)})
+					w := newWorld(uint64(seed), tuning.Adaptive(nil), usualBounds, senders, service{documents: bucket{rate: capacity, burst: 1}, chance: chance, latency: fixedLatency(50*time.Millisecond, 0.1)})
 					w.run(3 * time.Minute)
 					w.service.documents.set(w.now, capacity/10)
 					w.run(5 * time.Minute)

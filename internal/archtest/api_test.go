@@ -27,8 +27,7 @@ func TestTheStableAPIIsWhatItsFilesSay(t *testing.T) {
 	for _, line := range promises.Broken {
 		t.Error(line)
 	}
-	u, err := used()
-	require.NoError(t, err)
+	u := used(t)
 	api, err := u.API(promises.Stable)
 	require.NoError(t, err)
 	files := make(map[string]bool)

@@ -9,8 +9,7 @@ import (
 )
 
 func TestCodeInPackageCommentsCompiles(t *testing.T) {
-	u, err := used()
-	require.NoError(t, err)
+	u := used(t)
 	broken, err := u.CheckDocCode(os.DirFS(root))
 	require.NoError(t, err)
 	for _, line := range broken {
@@ -19,8 +18,7 @@ func TestCodeInPackageCommentsCompiles(t *testing.T) {
 }
 
 func TestCodeThatDoesNotCompileIsFound(t *testing.T) {
-	u, err := used()
-	require.NoError(t, err)
+	u := used(t)
 	const comment = "Text.\n\n\to := retry.Options{Tries: 3}\n\nText.\n\n" +
 		"\terr := keys.Validate(1)\n\tif err != nil { … }\n\n\t…\n\n\tclient.Do(ctx, retry.Options{MaxRetries: 3})\n\n" +
 		"Text.\n\n\tfunc f() { _ = retry.Nothing }\n\nText.\n\n\ta  table\n\nText.\n\n\terr := keys.\n"

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // tasks justify the exported names that no code of another package uses.
@@ -21,14 +23,21 @@ var tasks string
 // mostNames is how many exported names there may be outside of search and models. It only falls.
 const mostNames = 831
 
-// used is what is known about this module, read and checked once for all tests.
-var used = sync.OnceValues(func() (*Usage, error) { return Used(context.Background(), root) })
+var once = sync.OnceValues(func() (*Usage, error) { return Used(context.Background(), root) })
+
+// used returns what is known about this module, read and checked once for all tests.
+func used(t *testing.T) *Usage {
+	t.Helper()
+	testkit.Long(t)
+	u, err := once()
+	require.NoError(t, err)
+	return u
+}
 
 func TestEveryExportedNameServesATask(t *testing.T) {
 	names, err := Exported(os.DirFS(root))
 	require.NoError(t, err)
-	u, err := used()
-	require.NoError(t, err)
+	u := used(t)
 	for _, line := range CheckNames(names, tasks, u) {
 		t.Error(line)
 	}

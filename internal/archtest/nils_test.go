@@ -12,8 +12,7 @@ import (
 func TestInterfacesOfUsersAreAskedForNilPointers(t *testing.T) {
 	names, err := Exported(os.DirFS(root))
 	require.NoError(t, err)
-	u, err := used()
-	require.NoError(t, err)
+	u := used(t)
 	taken := u.Taken(names)
 	require.Greater(t, len(taken), 30)
 	broken, err := CheckNils(os.DirFS(root), taken)

@@ -15,8 +15,7 @@ const mostOptions = 98
 func TestOptionsBecomeFewer(t *testing.T) {
 	names, err := Exported(os.DirFS(root))
 	require.NoError(t, err)
-	u, err := used()
-	require.NoError(t, err)
+	u := used(t)
 	options := u.Options(names)
 	assert.LessOrEqual(t, len(options), mostOptions, "take an option away for each new one:\n%s", strings.Join(options, "\n"))
 	assert.GreaterOrEqual(t, len(options), mostOptions, "lower mostOptions")

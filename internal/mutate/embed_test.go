@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 const functions = `package a
@@ -58,6 +60,7 @@ func TestAMutantIsACopyOfTheBody(t *testing.T) {
 const module = "module example.com/a\n\ngo 1.26.0\n"
 
 func TestMutantsAreTriedOneByOneAlthoughBuiltTogether(t *testing.T) {
+	testkit.Long(t)
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{
 		"go.mod": module,

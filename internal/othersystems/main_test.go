@@ -7,9 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 func TestMistakesThatOnlyAnotherSystemHasAreFound(t *testing.T) {
+	testkit.Long(t)
 	for name, c := range map[string]struct {
 		file, source, says string
 	}{

@@ -45,6 +45,7 @@ func stored(leasesEnd bool) queuetest.Backend {
 // The suite is proven on the model, which was written from the same rules.
 func TestTheModelPassesTheSuite(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) { queuetest.Run(t, model()) })
+	testkit.Long(t)
 	t.Run("as a directory", func(t *testing.T) { queuetest.Run(t, stored(true)) })
 	t.Run("as a server", func(t *testing.T) { queuetest.Run(t, stored(false)) })
 }
@@ -58,6 +59,7 @@ func TestTheModelPassesTheCheck(t *testing.T) {
 	t.Run("many keys", func(t *testing.T) {
 		Check(t, model(), Program{Seed: 1, Schedules: 100, Keys: 40, Steps: 200}).AtLeast(t, 0.1)
 	})
+	testkit.Long(t)
 	t.Run("as a directory", func(t *testing.T) { Check(t, stored(true), Program{Seed: 1}).AtLeast(t, 0.1) })
 	t.Run("as a server", func(t *testing.T) { Check(t, stored(false), Program{Seed: 1}).AtLeast(t, 0.1) })
 	t.Run("as shards", func(t *testing.T) { Check(t, model(), Program{Seed: 1, Spread: true}).AtLeast(t, 0.1) })

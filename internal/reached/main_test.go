@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // repository is a module of four packages: b imports a, the test of c imports b, d stands alone.
@@ -57,6 +59,7 @@ func commit(t *testing.T, dir string) {
 var everything = []string{"./a", "./b", "./c", "./d"}
 
 func TestAChangeReachesWhoeverImportsIt(t *testing.T) {
+	testkit.Long(t)
 	for name, c := range map[string]struct {
 		file string
 		want []string

@@ -53,6 +53,7 @@ var stages = []string{"before a batch is applied", "after it, before the answer"
 // The promise of the sample: killed anywhere, any number of times, and run again,
 // it leaves no gap; and at no time is the checkpoint above what is in the index.
 func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
+	testkit.Long(t)
 	const seed = 1 // whether a commit is red must not depend on a draw
 	random := rand.New(rand.NewPCG(seed, 0))
 

@@ -231,6 +231,7 @@ func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 
 // The demonstration itself checks the index and every commit.
 func TestIndexAgreesWithTheLogThroughRebalanceOutageAndCrash(t *testing.T) {
+	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		o := stagetest.Succeeds(t, program, nil, " 0 commits were too early", "has the last value of each key")
 		assert.Equal(t, 7, strings.Count(o.Out, "are not committed"))

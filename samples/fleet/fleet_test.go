@@ -14,6 +14,7 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestOnlyTheDeletedIndexLosesDocuments(t *testing.T) {
+	testkit.Long(t)
 	o := stagetest.Succeeds(t, program, []string{"-for", "4s"}, "39 of 40 indexes have lost nothing")
 	assert.Empty(t, o.Err)
 	assert.Regexp(t, `(?m)^"coupons" has lost [1-9]\d* of \d+ accepted documents:$`, o.Out)

@@ -17,6 +17,7 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestNothingVanishesAndTheNewIndexIsAsTheTable(t *testing.T) {
+	testkit.Long(t)
 	o := stagetest.Succeeds(t, program, nil,
 		"before: \"run guest\" finds 0 hotels",
 		"the writers were held for ",

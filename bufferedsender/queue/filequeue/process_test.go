@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/queuecontrol"
 	"github.com/go-azsearch/azsearch/internal/queuekill"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // otherProcessDir names the directory whose queue the test binary, run as another process, uses until it is killed.
@@ -24,6 +25,7 @@ func otherProcess(dir string) error {
 }
 
 func TestAProcessThatIsKilledLosesNothingThatItAcknowledged(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel() // it waits for the disk
 	dir := filepath.Join(t.TempDir(), "queue")
 	var told queuekill.Ledger

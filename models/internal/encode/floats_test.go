@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // floatsOf holds a number everywhere a number can be written.
@@ -98,10 +100,10 @@ func TestHardFloats(t *testing.T) {
 
 func TestRandomFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 50_000 {
+	for range testkit.Cases(5000, 50_000, 50_000) {
 		checkWritten(t, math.Float64frombits(r.Uint64()))
 	}
-	for range 20_000 {
+	for range testkit.Cases(2000, 20_000, 20_000) {
 		checkWritten(t, math.Round(r.Float64()*1e6)/math.Pow10(r.IntN(10)))
 	}
 }

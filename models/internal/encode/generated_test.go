@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // compareGenerated makes a type and a value of it, and compares what is written
@@ -60,7 +62,7 @@ func FuzzTypes(f *testing.F) {
 // TestGeneratedTypes is FuzzTypes with inputs that are the same each time. To
 // look for more, AZSEARCH_ENCODE_SEEDS says how many.
 func TestGeneratedTypes(t *testing.T) {
-	seeds := 3000
+	seeds := testkit.Cases(500, 3000, 3000)
 	if s := os.Getenv("AZSEARCH_ENCODE_SEEDS"); s != "" {
 		n, err := strconv.Atoi(s)
 		require.NoError(t, err)

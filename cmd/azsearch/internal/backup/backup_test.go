@@ -266,6 +266,7 @@ func TestBackupSaysBeforeItStartsWhatCannotComeAlong(t *testing.T) {
 }
 
 func TestBackupOfMoreThanPagingReachesHasToBeAskedFor(t *testing.T) {
+	testkit.Long(t)
 	s, to := newService(t), &said{}
 	s.fill("hotels", `{"name":"id","type":"Edm.String","key":true,"filterable":false,"sortable":true}`, 0)
 	for i := 0; i < keyrange.Paged+100; i += 1000 {

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
 // TestRequestsInFlightDivideTheTime counts the latencies that backup and restore take, and processor time not at all.
 func TestRequestsInFlightDivideTheTime(t *testing.T) {
+	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		const latency, documents = 50 * time.Millisecond, 19_900
 		s, to, dir := newServiceWith(t, &searchtest.Options{Latency: latency}), &said{}, ""
