@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // otherProcessDir names the directory in which the test binary, run as another
@@ -41,6 +43,7 @@ type writer struct {
 
 func startWriter(t *testing.T, dir string) *writer {
 	t.Helper()
+	testkit.Long(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	w := &writer{cmd: exec.Command(self)}

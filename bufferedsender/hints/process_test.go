@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // otherProcessDir names the directory in which the test binary, run as another
@@ -38,6 +40,7 @@ func otherProcess(dir string) int {
 }
 
 func TestAKilledProcessKeepsWhatWasSyncedAndFreesTheFolder(t *testing.T) {
+	testkit.Long(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for kills := range 5 {

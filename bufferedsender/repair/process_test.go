@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/search"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
@@ -49,6 +50,7 @@ func otherProcess(url, dir string) error {
 
 // Killed ten times, wherever it is, and then let go on.
 func TestAKilledProcessIsFollowedByOneThatGoesOn(t *testing.T) {
+	testkit.Long(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // otherProcessDir names the directory in which the test binary, run as another process, tells a tree keys until it is
@@ -34,6 +36,7 @@ func otherProcess(dir string) int {
 }
 
 func TestAKilledProcessLeavesWhatWasSyncedAndFreesTheFolder(t *testing.T) {
+	testkit.Long(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for kills := range 5 {
