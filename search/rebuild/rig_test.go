@@ -278,7 +278,7 @@ func (w *world) stir(step Step) {
 	}
 }
 
-// rest is the pause of a writer: a fifth of the writes do for the minutes in which Run waits.
+// rest is the pause of a writer: fewer writes do for the minutes in which Run waits.
 func (w *world) rest(pause time.Duration) {
 	w.mu.Lock()
 	at, stirred := w.stirredAt, w.stirred
@@ -289,7 +289,7 @@ func (w *world) rest(pause time.Duration) {
 	}
 	select {
 	case <-stirred:
-	case <-time.After(5 * pause):
+	case <-time.After(max(pause, min(5*pause, 300*time.Millisecond))): // so that a second without a write means something
 	}
 }
 
