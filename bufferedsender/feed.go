@@ -35,19 +35,16 @@ type feed struct {
 	ctx    context.Context // of all calls of the queue; ends when Close gives up
 	cancel context.CancelFunc
 
-	mu        sync.Mutex
-	held      holdings
-	ends      []queue.End
-	aside     []aside
-	running   bool
-	again     bool                    // somebody has called wake
-	flushing  int                     // calls of Flush that wait
-	flushed   uint64                  // the last call of the appender of which a Flush has reported everything
-	ownParked map[string]queue.Origin // the refused record of keys that this process has parked since, mostParked of them
-	extender  *time.Timer
-	watcher   *time.Timer // of watch
-	unwatch   func()
-	adding    context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
+	mu      sync.Mutex
+	held    holdings
+	ends    []queue.End
+	aside   []aside
+	running bool
+	again   bool // somebody has called wake
+	flushes flushes
+	timers  feedTimers
+	unwatch func()
+	adding  context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
 
 	// Of the goroutine.
 	repeat  *reservation // whose answer was lost
@@ -59,6 +56,16 @@ type feed struct {
 	changed signal      // sent when ends were settled, or the goroutine ends
 	tally   tally
 }
+
+// flushes are the calls of Flush, and what they have reported.
+type flushes struct {
+	waiting int                     // calls
+	through uint64                  // the last call of the appender of which one has reported everything
+	parked  map[string]queue.Origin // the refused record of keys that this process has parked since, mostParked of them
+}
+
+// feedTimers are nil while they do not run.
+type feedTimers struct{ extend, watch *time.Timer }
 
 // feedEnd is how a feed ends.
 type feedEnd struct {
@@ -141,8 +148,8 @@ func (f *feed) watch() {
 	_, _ = f.look()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.watcher != nil {
-		f.watcher.Reset(lookEvery)
+	if f.timers.watch != nil {
+		f.timers.watch.Reset(lookEvery)
 	}
 }
 
@@ -178,7 +185,7 @@ func (f *feed) start() {
 		unwatch = f.queue.Watch(f.wake)
 	}
 	f.mu.Lock()
-	f.unwatch, f.watcher = unwatch, time.AfterFunc(lookEvery, f.watch)
+	f.unwatch, f.timers.watch = unwatch, time.AfterFunc(lookEvery, f.watch)
 	f.mu.Unlock()
 	f.wake()
 }

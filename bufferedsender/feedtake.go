@@ -21,11 +21,11 @@ func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 		f.held.add(h)
 		holdings = append(holdings, h)
 	}
-	if f.extender == nil {
-		f.extender = time.AfterFunc(f.wanted.For/leaseExtends, f.extend)
+	if f.timers.extend == nil {
+		f.timers.extend = time.AfterFunc(f.wanted.For/leaseExtends, f.extend)
 	}
 	f.again = true // there may be more
-	flushing := f.flushing > 0 || leases[0].Expired > 0
+	flushing := f.flushes.waiting > 0 || leases[0].Expired > 0
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	f.adding = cancel

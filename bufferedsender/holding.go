@@ -49,8 +49,9 @@ func newHolding(l queue.Lease, terms *relay.Terms, end *time.Time) *holding {
 // name is the lease without its records.
 func (h *holding) name() queue.Lease { return queue.Lease{Key: h.lease.Key, Token: h.lease.Token} }
 
-// maybe reports whether a record may have been applied by an earlier holder, or by this process before it gave the key back.
-// Of a key without a document only a holder that has died says so: it is also released again if the Loader does not know it.
+// maybe reports whether a record may have been applied by an earlier holder, or by this process before it gave the key
+// back. Of a key without a document only a holder that has died says so: it is also released again if the Loader does
+// not know it.
 func (h *holding) maybe(r *queue.Record) bool {
 	return h.lease.Expired > 0 || h.lease.Tries > 0 && r.Op != ""
 }
@@ -183,7 +184,7 @@ func (f *feed) extend() {
 		defer f.wake()
 	}
 	if len(f.held.all)+len(f.ends)+len(f.aside) == 0 || f.unwatch == nil {
-		f.extender = nil
+		f.timers.extend = nil
 		f.mu.Unlock()
 		return
 	}
@@ -219,8 +220,8 @@ func (f *feed) extend() {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.extender = nil; f.unwatch != nil {
-		f.extender = time.AfterFunc(next, f.extend)
+	if f.timers.extend = nil; f.unwatch != nil {
+		f.timers.extend = time.AfterFunc(next, f.extend)
 	}
 }
 

@@ -109,8 +109,8 @@ func (ls *locals) note(l *local, n int) {
 // slimBytes is about what one without its document takes.
 const slimBytes = 256
 
-// room reports whether one may be kept, without its document if those that have theirs are as many as may be. If no handler
-// wants the ends, those give way that it has replaced and that nobody waits for.
+// room reports whether one may be kept, without its document if those that have theirs are as many as may be. If no
+// handler wants the ends, those give way that it has replaced and that no call waits for.
 func (ls *locals) room(key string, l *local) bool {
 	full := func() bool {
 		return l.bare() && ls.most > 0 && (ls.bare >= ls.most || ls.bareBytes+l.size > ls.mostBytes)
@@ -126,7 +126,7 @@ func (ls *locals) room(key string, l *local) bool {
 	default:
 		if !ls.full {
 			ls.full = true
-			ls.s.feed.warn("azsearch: so much waits in the queue that handlers are not told the end of all of it", nil)
+			ls.s.feed.warn("azsearch: events of queued documents are dropped", nil)
 		}
 		return false
 	}
@@ -435,7 +435,7 @@ func localOf(v *payload, size int) *local {
 
 // elsewhere is the end of an action that another holder has, or had, or that is parked.
 func elsewhere(it *item, err error) *settlement {
-	unknown := err != ErrParked
+	unknown := !errors.Is(err, ErrParked)
 	return &settlement{
 		Item: it, Outcome: publisher.Failed, Unknown: unknown,
 		Result: &publisher.Result[models.IndexingResult]{Next: publisher.Fail, Err: err, Unknown: unknown},

@@ -107,11 +107,11 @@ func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 		return 0, fmt.Errorf("the queue does not say what it has: %w", err)
 	}
 	f.mu.Lock()
-	f.flushing++
+	f.flushes.waiting++
 	f.mu.Unlock()
 	defer func() {
 		f.mu.Lock()
-		f.flushing--
+		f.flushes.waiting--
 		f.mu.Unlock()
 	}()
 	f.s.publisher.FlushAfter(0)
@@ -154,25 +154,25 @@ func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 	}
 }
 
-// mostParked is how many parked keys a Flush looks at, and of how many it is remembered that this process has parked them.
+// mostParked is how many parked keys a Flush looks at, and how many are remembered that this process has parked.
 const mostParked = 10_000
 
 // notePark remembers the refused record of a key, which is in the count of a Flush. Called with the lock.
 func (f *feed) notePark(r *queue.Record) {
-	if r.From.Adder != f.appender.adder || len(f.ownParked) >= mostParked {
+	if r.From.Adder != f.appender.adder || len(f.flushes.parked) >= mostParked {
 		return
 	}
-	if f.ownParked == nil {
-		f.ownParked = make(map[string]queue.Origin)
+	if f.flushes.parked == nil {
+		f.flushes.parked = make(map[string]queue.Origin)
 	}
-	f.ownParked[r.Key] = r.From
+	f.flushes.parked[r.Key] = r.From
 }
 
 // parked returns FlushError.Parked for a Flush of what was appended until a call with that number.
 func (f *feed) parked(ctx context.Context, until uint64, now *queue.Stats, whole bool) (n int, err error) {
 	admin, _ := f.queue.(queue.Admin)
 	f.mu.Lock()
-	from, own := f.flushed, maps.Clone(f.ownParked)
+	from, own := f.flushes.through, maps.Clone(f.flushes.parked)
 	f.mu.Unlock()
 	switch {
 	case whole:
@@ -192,8 +192,8 @@ func (f *feed) parked(ctx context.Context, until uint64, now *queue.Stats, whole
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.flushed = max(f.flushed, until)
-	maps.DeleteFunc(f.ownParked, func(_ string, o queue.Origin) bool { return o.Number <= f.flushed })
+	f.flushes.through = max(f.flushes.through, until)
+	maps.DeleteFunc(f.flushes.parked, func(_ string, o queue.Origin) bool { return o.Number <= f.flushes.through })
 	return n, nil
 }
 
@@ -273,12 +273,12 @@ func (f *feed) closeOnce(ctx context.Context) {
 	f.mu.Lock()
 	unwatch := f.unwatch
 	f.unwatch = nil
-	if f.extender != nil {
-		f.extender.Stop()
+	if f.timers.extend != nil {
+		f.timers.extend.Stop()
 	}
-	if f.watcher != nil {
-		f.watcher.Stop()
-		f.watcher = nil
+	if f.timers.watch != nil {
+		f.timers.watch.Stop()
+		f.timers.watch = nil
 	}
 	f.mu.Unlock()
 	f.cancel()
@@ -316,7 +316,7 @@ func (f *feed) lastLook() bool {
 	settled, err := f.queue.Settled(f.ctx, at.position)
 	if errors.Is(err, queue.ErrLost) {
 		f.mu.Lock()
-		if at.number > f.flushed {
+		if at.number > f.flushes.through {
 			f.end.lost = err
 		}
 		f.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 )
 
 // underWay knows whether requests hang: some are under way, and none has ended for long. The network of this process
-// may lose what it sends, while others that share its queue work. It is the same with calls of the queue and the Loader.
+// may lose what it sends, while others that share its queue work. Calls of the queue and the Loader are watched alike.
 type underWay struct {
 	mu    sync.Mutex
 	n     int

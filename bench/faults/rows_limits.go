@@ -47,7 +47,7 @@ func limits(s setting) []row {
 			recovery: afterPhase, needs: map[string]int{"request 404": 1},
 		},
 		{
-			name: "urgent-bad", what: "a document of an Expedited producer breaks the connection of every request that carries it, and nobody can connect for 2 s; the others are BestEffort, and it alone must fail",
+			name: "urgent-bad", what: "a document of an Expedited producer breaks the connection of every request that carries it, and connections are refused for 2 s; the others are BestEffort, and it alone must fail",
 			shape: urgent, urgent: true, spread: 6 * time.Second, limit: 3 * time.Minute,
 			service:  serviceConfig{Trouble: trouble{Poison: s.giantKey(urgent)}},
 			phases:   []phase{steer(2*time.Second, "off"), steer(4*time.Second, "on")},

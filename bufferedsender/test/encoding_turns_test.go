@@ -232,8 +232,8 @@ func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 	}
 }
 
-// Many callers that come at once with large documents hold a part of the buffer's bytes and no more, also those that wait
-// for a queue which does not answer.
+// Many callers that come at once with large documents hold a part of the buffer's bytes and no more, also those that
+// wait for a queue which does not answer.
 func TestABurstOfLargeDocumentsIsNotEncodedAtOnce(t *testing.T) {
 	for _, withAQueue := range []bool{false, true} {
 		t.Run(fmt.Sprint("with a queue ", withAQueue), func(t *testing.T) {
