@@ -84,7 +84,7 @@ type tally struct {
 	unseen   silence                     // looks fail
 	unloaded silence                     // the Loader fails
 	requests underWay
-	rounds   underWay
+	calls    underWay // of rounds
 	loads    underWay
 }
 
@@ -131,7 +131,7 @@ func (f *feed) fault() error {
 	if since, hangs := t.loads.hang(unheard); hangs {
 		return fmt.Errorf("Options.Loader has not returned since %s", since.Format(time.RFC3339))
 	}
-	if since, hangs := t.rounds.hang(unheard); hangs {
+	if since, hangs := t.calls.hang(unheard); hangs {
 		return fmt.Errorf("the queue has not answered since %s", since.Format(time.RFC3339))
 	}
 	if last := t.queue.Load(); last != nil && last.Paused {
@@ -223,9 +223,7 @@ func (f *feed) run() {
 		}
 		f.again = false
 		f.mu.Unlock()
-		ended := f.tally.rounds.begin()
 		err := f.round(want, ends)
-		ended()
 		f.tally.silent.note(err)
 		switch ended := errors.Is(err, queue.ErrClosed) || errors.Is(err, queue.ErrFailed); {
 		case err == nil:
@@ -257,6 +255,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	if f.repeat != nil {
 		want, began = f.repeat.want, f.repeat.began
 	}
+	answered := f.tally.calls.begin()
 	if both, ok := f.queue.(queue.Exchanger); ok && want.Keys > 0 && len(ends) > 0 {
 		leases, stale, failed, err = both.Exchange(f.ctx, want, ends...)
 	} else {
@@ -267,6 +266,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 			leases, err = f.queue.Reserve(f.ctx, want)
 		}
 	}
+	answered()
 	f.repeat = nil
 	if err != nil {
 		f.unsettled(ends, failed, want.Keys > 0)

@@ -244,14 +244,14 @@ func (ls *locals) poll(after time.Duration) {
 	if until := ls.ask(); until.number > 0 && ls.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(ls.ctx, pollLast)
 		settled, err := ls.s.options.Queue.Settled(ctx, until.position)
-		lost := errors.Is(err, queue.ErrLost) || errors.Is(err, queue.ErrFailed) || errors.Is(err, queue.ErrClosed)
+		n := 0
 		switch {
 		case err == nil && settled:
-			_, err = ls.settle(ctx, until.number)
-		case lost: // this process will never know
-			ls.endUntil(until.number, func(string, *local) error { return err })
+			n, _ = ls.settle(ctx, until.number)
+		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process will never know
+			n = ls.endUntil(until.number, func(string, *local) error { return err })
 		}
-		if cancel(); lost || settled && err == nil {
+		if cancel(); n > 0 {
 			after = pollFirst
 		}
 	}
@@ -336,6 +336,9 @@ func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
 				return false
 			}
 			err := end(key, l)
+			if errors.Is(err, ErrParked) && l.bare() {
+				err = nil // it is not waited for, and may be released
+			}
 			if err != nil {
 				ended = append(ended, other{item{Key: key, Value: l.value}, err})
 			}

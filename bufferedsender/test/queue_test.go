@@ -815,9 +815,14 @@ func TestNewRefusesOptionsThatAQueueCannotKeep(t *testing.T) {
 func TestWhatWaitsBehindAParkedChangeIsNotSaidToBeApplied(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Keys: []string{"a"}, Ratio: 1, Times: 1, Status: 400}}}}})
-		s := q.sender(sendertest.Options{})
+		var tags []any
+		s := q.sender(sendertest.Options{Handlers: sendertest.Handlers{
+			ActionCompleted: func(_ context.Context, e *events.ActionCompleted[sendertest.Hotel]) {
+				tags = append(tags, e.Action.Tag)
+			},
+		}})
 		add := func(rooms int) {
-			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.MergeOrUploadAction(sendertest.Hotel{ID: "a", Rooms: rooms})))
+			require.NoError(t, s.IndexDocuments(q.within(time.Minute), models.MergeOrUploadAction(sendertest.Hotel{ID: "a", Rooms: rooms}).WithTag(rooms)))
 		}
 		add(1)
 		var failed *bufferedsender.FlushError
@@ -841,6 +846,7 @@ func TestWhatWaitsBehindAParkedChangeIsNotSaidToBeApplied(t *testing.T) {
 		require.Equal(t, 1, n)
 		q.drained()
 		assert.Equal(t, 4, q.rooms("a"))
+		assert.Contains(t, tags, 2, "what nobody waited for has its end when it is released")
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "b"}))
 		s.Pause()
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "b"}))
