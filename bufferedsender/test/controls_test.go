@@ -404,6 +404,7 @@ func TestAPauseIsSeenWhileAHandlerHangs(t *testing.T) {
 		assert.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil), bufferedsender.ErrPaused)
 		close(release)
 		require.NoError(t, <-flushed)
+		synctest.Wait()
 		assert.Equal(t, health, r.Sender.Health(), "since Pause, not since the sender has noticed")
 		r.Sender.Resume()
 		assert.Equal(t, bufferedsender.Health{State: events.HealthStateHealthy, Since: time.Now()}, r.Sender.Health())

@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,19 +74,19 @@ func TestHealthNamesWhatDoesNotReturn(t *testing.T) {
 // A queue that has nothing to do is looked at all the same, and one that others have paused is not called healthy.
 func TestHealthLooksAtAnIdleQueue(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
-		var down bool
+		var down atomic.Bool
 		f := &faulty{Queue: q.queue, stats: func(next func() (queue.Stats, error)) (queue.Stats, error) {
-			if down {
+			if down.Load() {
 				return queue.Stats{}, errors.New("connection refused")
 			}
 			return next()
 		}}
 		s := q.sender(sendertest.Options{Queue: f})
 		synctest.Wait()
-		down = true
+		down.Store(true)
 		time.Sleep(20 * time.Second)
 		require.ErrorContains(t, s.Health().Err, "connection refused")
-		down = false
+		down.Store(false)
 		time.Sleep(10 * time.Second)
 		require.NoError(t, s.Health().Err)
 		require.NoError(t, q.queue.Pause(t.Context(), "maintenance"))
@@ -103,9 +104,9 @@ func TestHealthLooksAtAnIdleQueue(t *testing.T) {
 func TestCloseSaysThatTheQueueHasLostSomething(t *testing.T) {
 	for _, flushed := range []bool{false, true} {
 		withQueue(t, nil, func(q *queued) {
-			lost := false
+			var lost atomic.Bool
 			f := &faulty{Queue: q.queue, settled: func(_ queue.Position, next func() (bool, error)) (bool, error) {
-				if lost {
+				if lost.Load() {
 					return false, queue.ErrLost
 				}
 				return next()
@@ -115,7 +116,7 @@ func TestCloseSaysThatTheQueueHasLostSomething(t *testing.T) {
 			if flushed {
 				require.NoError(t, s.Flush(q.within(time.Minute), nil))
 			}
-			lost = true
+			lost.Store(true)
 			err := s.Close(q.within(time.Minute))
 			if flushed {
 				require.NoError(t, err)
