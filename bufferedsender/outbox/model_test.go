@@ -233,7 +233,7 @@ func (s *schedule) write() {
 	commit := s.rnd.IntN(5) > 0
 	tx, err := s.app.BeginTx(ctx, nil)
 	if err != nil {
-		s.wrong("%v", err)
+		s.wrong("begin to write: %v", err)
 		return
 	}
 	type change struct {
@@ -294,7 +294,7 @@ func (s *schedule) write() {
 			err = Write(ctx, tx, table, models.UploadAction(c.now))
 		}
 		if err != nil {
-			s.wrong("%v", err)
+			s.wrong("write: %v", err)
 		}
 		changes = append(changes, c)
 	}
@@ -311,7 +311,7 @@ func (s *schedule) write() {
 		return
 	}
 	if err := tx.Commit(); err != nil {
-		s.wrong("%v", err)
+		s.wrong("commit: %v", err)
 		return
 	}
 	s.tell("committed %+v", changes)
@@ -494,18 +494,18 @@ func (s *schedule) step() {
 		key := "k" + strconv.Itoa(s.rnd.IntN(7))
 		n, err := s.table.Purge(ctx, s.app, key)
 		if err != nil {
-			s.wrong("%v", err)
+			s.wrong("purge: %v", err)
 		}
 		if n > 0 {
 			s.purged[key] = true
 		}
 	case what == 35:
 		if err := s.table.Pause(ctx, s.app); err != nil {
-			s.wrong("%v", err)
+			s.wrong("pause: %v", err)
 		}
 		time.Sleep(3 * time.Second)
 		if err := s.table.Resume(ctx, s.app); err != nil {
-			s.wrong("%v", err)
+			s.wrong("resume: %v", err)
 		}
 	case what == 36:
 		_, err := s.table.Backfill(ctx, s.app, func(yield func(string, error) bool) {
@@ -516,12 +516,12 @@ func (s *schedule) step() {
 			}
 		})
 		if err != nil {
-			s.wrong("%v", err)
+			s.wrong("backfill: %v", err)
 		}
 	case what == 37:
 		s.hold("went back")
 		if err := s.goBack(); err != nil {
-			s.wrong("%v", err)
+			s.wrong("go back: %v", err)
 		}
 	case what == 38: // until it ends, or until the next such step
 		if !m.denied.Swap(!m.denied.Load()) {
@@ -614,7 +614,7 @@ func (s *schedule) run(steps int) {
 	for until := time.Now().Add(20 * time.Minute); ; time.Sleep(time.Second) {
 		lag, err := s.table.Lag(ctx, s.app)
 		if err != nil {
-			s.wrong("%v", err)
+			s.wrong("lag: %v", err)
 			break
 		}
 		if lag.Rows == 0 {
@@ -634,7 +634,7 @@ func (s *schedule) run(steps int) {
 func (s *schedule) compare(ctx context.Context) {
 	letters, err := s.table.DeadLetters(ctx, s.app, 0, 10_000)
 	if err != nil {
-		s.wrong("%v", err)
+		s.wrong("dead letters: %v", err)
 	}
 	dead := make(map[int]bool)
 	for _, l := range letters {
