@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"net/http"
 	"time"
 )
@@ -20,7 +21,9 @@ const mostFraction = 7 // digits that .NET keeps
 func appendDate(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
 	if len(s) < 100 {
 		t, err := time.Parse(time.RFC3339Nano, string(s))
-		if err == nil && t.Nanosecond()%100 == 0 && t.Year() > 0 && len(s) <= len("2006-01-02T15:04:05.+07:00")+mostFraction {
+		// Go also takes an hour of one digit, and a comma before the fraction.
+		exact := err == nil && s[len("2006-01-02T15")] == ':' && bytes.IndexByte(s, ',') < 0
+		if exact && t.Nanosecond()%100 == 0 && t.Year() > 0 && len(s) <= len("2006-01-02T15:04:05.+07:00")+mostFraction {
 			return append(append(append(dst, '"'), s...), '"'), nil
 		}
 		for i := 0; err != nil && i < len(spellings); i++ {
