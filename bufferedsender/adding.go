@@ -1,7 +1,6 @@
 package bufferedsender
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
@@ -70,7 +69,7 @@ func (a *adding) begin() error {
 	}
 	if err := a.s.publisher.Turn(a.ctx, a.chunk.class); err != nil {
 		if a.s.feed != nil {
-			err = cmp.Or(a.s.feed.stuck(err), err)
+			err = a.s.feed.stuck(err)
 		}
 		return &AddError{Accepted: a.accepted, Err: translate(err)}
 	}

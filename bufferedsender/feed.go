@@ -1,6 +1,7 @@
 package bufferedsender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,6 +109,14 @@ func (s *silence) note(err error) {
 	}
 }
 
+// lasting returns what has failed for so long, or nil.
+func (s *silence) lasting(long time.Duration) *failing {
+	if now := s.now.Load(); now != nil && time.Since(now.since) >= long {
+		return now
+	}
+	return nil
+}
+
 // fault is what is wrong with the queue, by its own account or because it does not answer, or with the Loader.
 func (f *feed) fault() error {
 	if q, ok := f.queue.(queue.Faulty); ok {
@@ -116,16 +125,10 @@ func (f *feed) fault() error {
 		}
 	}
 	t := &f.tally
-	now := t.silent.now.Load()
-	if now == nil {
-		if now = t.unseen.now.Load(); now != nil && time.Since(now.since) < unheard {
-			now = nil // a look is cut after a second
-		}
-	}
-	if now != nil {
+	if now := cmp.Or(t.silent.lasting(0), t.unseen.lasting(unheard)); now != nil { // a look is cut after a second
 		return fmt.Errorf("the queue has not answered since %s: %w", now.since.Format(time.RFC3339), now.err)
 	}
-	if now := t.unloaded.now.Load(); now != nil {
+	if now := t.unloaded.lasting(0); now != nil {
 		return fmt.Errorf("Options.Loader has failed since %s: %w", now.since.Format(time.RFC3339), now.err)
 	}
 	if since, hangs := t.loads.hang(unheard); hangs {
@@ -148,7 +151,7 @@ func (f *feed) watch() {
 	_, _ = f.look()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.timers.watch != nil {
+	if f.unwatch != nil { // it is not closed
 		f.timers.watch.Reset(lookEvery)
 	}
 }

@@ -53,7 +53,7 @@ type locals struct {
 	bare, most           int
 	bareBytes, mostBytes int64
 	slim                 int
-	full                 bool // and beyond mostBytes/slimBytes of them their ends are not told; the log says so
+	full                 bool // and beyond mostBytes/slimBytes of them their ends are not reported; the log says so
 }
 
 // keep remembers what belongs to the records of an adding call that is about to be
@@ -350,17 +350,14 @@ func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
 	return len(ended)
 }
 
-// settled ends those until a call of which everything is settled, and returns when that has been told.
+// settled ends those until a call of which everything is settled, and returns when their callbacks have run.
 func (ls *locals) settled(ctx context.Context, until uint64) error {
 	n, err := ls.settle(ctx, until)
 	if n == 0 || err != nil {
 		return err
 	}
 	told := make(chan struct{})
-	ls.s.publisher.Do(func() {
-		defer close(told)
-		ls.endOthers()
-	})
+	ls.s.publisher.Do(func() { close(told) }) // behind what tell has it do
 	select {
 	case <-told:
 	case <-ls.s.publisher.Done():

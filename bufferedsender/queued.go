@@ -210,12 +210,12 @@ func (f *feed) stalled(s *queue.Stats, began time.Time, whole bool) error {
 	return nil
 }
 
-// stuck adds to why a call could not begin to append what is wrong with the queue, nil if nothing is.
+// stuck adds what is wrong with the queue to why a call could not begin to append.
 func (f *feed) stuck(err error) error {
 	if fault := f.fault(); fault != nil {
 		return fmt.Errorf("%w; %w", err, fault)
 	}
-	return nil
+	return err
 }
 
 func pausedQueue(s *queue.Stats) error {
@@ -278,7 +278,6 @@ func (f *feed) closeOnce(ctx context.Context) {
 	}
 	if f.timers.watch != nil {
 		f.timers.watch.Stop()
-		f.timers.watch = nil
 	}
 	f.mu.Unlock()
 	f.cancel()

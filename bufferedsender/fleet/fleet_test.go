@@ -523,7 +523,7 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 	})
 }
 
-// Whoever takes the program off a load balancer for the outage sends no document to find out that it is over.
+// A program that is off its load balancer for the outage gets no document to find out that it is over.
 func TestAFleetIsReadyOnceNothingButADocumentIsWantedToTryWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService("a", "b")
@@ -540,7 +540,7 @@ func TestAFleetIsReadyOnceNothingButADocumentIsWantedToTryWith(t *testing.T) {
 		require.ErrorIs(t, f.Health().Ready(), breaker.ErrOpen)
 		time.Sleep(3 * time.Hour)
 		require.NoError(t, f.Health().Ready())
-		require.Error(t, f.Health().Err(), "nobody knows that it is over")
+		require.Error(t, f.Health().Err(), "no request has shown that it is over")
 		s.answers(nil, "a", "b")
 		upload(t, senderOf(t, f, "a", nil), 1)
 		upload(t, senderOf(t, f, "b", nil), 1)
