@@ -27,10 +27,12 @@ func newApplyCommand(stdout, stderr io.Writer) *cli.Command {
 skillsets/, indexers/, knowledgesources/, knowledgebases/. Without -yes the plan is printed,
 and nothing is changed. Each change is made in place, or needs a rebuild of its index, or is
 refused; with -yes nothing is changed either if one is not in place. A definition without a
-file stays. "${VARIABLE}" is taken from the environment, and never printed.
+file stays. "${VARIABLE}" is taken from the environment, and never printed. To rebuild an index
+that an alias names, define it under a new name, point the alias to that, and add -fill.
 
    azsearch apply definitions
    azsearch apply -yes definitions
+   azsearch apply -yes -fill definitions
    azsearch apply -drift definitions || echo 'somebody has changed the service'
 
 Exit codes: 0 there is nothing to change, or all is done; 1 something is refused or has failed; 2 the
@@ -40,6 +42,8 @@ plan on stdout is not empty, or, without one, usage; 3 the service.`,
 			&cli.BoolFlag{Name: "drift", Usage: "say what the service has that the files do not, extra definitions too; exit code 2 if anything"},
 			&cli.BoolFlag{Name: "downtime", Usage: "let indexes be offline for some seconds, where a change of analyzers needs that"},
 			&cli.BoolFlag{Name: "fewer", Usage: "let an alias move to an index that has far fewer documents"},
+			&cli.BoolFlag{Name: "fill", Usage: "before an alias moves to an index with far fewer documents, copy those of the index that it leaves, and compare"},
+			&cli.BoolFlag{Name: "unchecked", Usage: "leave it to the service what it refuses in data sources, skillsets and indexers"},
 			&cli.BoolFlag{Name: "secrets", Usage: "write definitions with secrets again: the service does not show whether these have changed"},
 			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
 		},
@@ -49,6 +53,9 @@ plan on stdout is not empty, or, without one, usage; 3 the service.`,
 func runApply(ctx context.Context, c *serviceCall) error {
 	if c.Bool("drift") && (c.Bool("yes") || c.Bool("secrets")) {
 		return errors.New("-drift changes nothing: leave -yes and -secrets out")
+	}
+	if c.Bool("fill") && c.Bool("fewer") {
+		return errors.New("-fill copies what -fewer leaves out: leave one of them out")
 	}
 	files, err := definitions.Open(c.args[0])
 	if err != nil {
@@ -61,7 +68,11 @@ func runApply(ctx context.Context, c *serviceCall) error {
 	if err != nil {
 		return err
 	}
-	plan, err := apply.New(files, live, os.LookupEnv, c.Bool("secrets"))
+	options := apply.Options{Downtime: c.Bool("downtime"), Secrets: c.Bool("secrets"), Unchecked: c.Bool("unchecked")}
+	if c.Bool("fill") {
+		options.Fill = c.fill
+	}
+	plan, err := apply.New(files, live, os.LookupEnv, options)
 	if err != nil {
 		return err
 	}
@@ -95,7 +106,7 @@ func runApply(ctx context.Context, c *serviceCall) error {
 	case !c.Bool("yes"):
 		return exit.With(exit.Different, fmt.Errorf("nothing was changed: add -yes to carry out the plan for %s", definitionCount(differs)))
 	}
-	return plan.Run(ctx, c.service, apply.Permissions{Downtime: c.Bool("downtime")}, func(s *apply.Step) {
+	return plan.Run(ctx, c.service, func(s *apply.Step) {
 		what := "changed"
 		if s.Create {
 			what = "created"

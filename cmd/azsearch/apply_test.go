@@ -99,6 +99,7 @@ func TestApplyAndPullRefuseWhatCannotWorkInOneLine(t *testing.T) {
 		{[]string{"apply", "a.json"}, 2, "its folder does not say"},
 		{[]string{"apply", "bad"}, 2, "not JSON"},
 		{[]string{"apply", "-yes", "-drift", "good"}, 2, "-drift changes nothing"},
+		{[]string{"apply", "-fewer", "-fill", "good"}, 2, "-fill copies what -fewer leaves out"},
 		{[]string{"apply", "-yes", "wrong"}, 3, "index \"A index\""},
 		{[]string{"pull", "a.json"}, 2, "is a file"},
 		{[]string{"pull", "bad"}, 2, "not JSON"},
@@ -109,4 +110,70 @@ func TestApplyAndPullRefuseWhatCannotWorkInOneLine(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(got.stderr, "\n"), "one line: %q", got.stderr)
 	}
 	assert.Equal(t, 0, s.run("apply", "-yes", "good").code)
+}
+
+// TestApplyFillsTheIndexThatAnAliasMovesTo rebuilds an index whose field gets another type.
+func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(1200) + `{"id":"x","name":"Ritz","stars":5,"tags":["a","b"]}` + "\n"})
+	s.write("defs/indexes/hotels-1.json", strings.Replace(hotelFields, `"hotels"`, `"hotels-1"`, 1))
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-1"]}`)
+	require.Zero(t, s.run("apply", "-yes", "defs").code)
+	require.Zero(t, s.run("load", "-index", "hotels-1", "-quiet", "a.jsonl").code)
+
+	// Stars become a number with a fraction, tags go, names are not returned any more, and a city comes.
+	next := strings.NewReplacer(`"hotels"`, `"hotels-2"`, "Int32", "Double", `"tags"`, `"city"`, "Collection(Edm.String)", "Edm.String",
+		`"name","type":"Edm.String"`, `"name","type":"Edm.String","searchable":true,"retrievable":false`).Replace(hotelFields)
+	s.write("defs/indexes/hotels-2.json", next)
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-2"]}`)
+	got := s.run("apply", "-yes", "defs")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, `(index "hotels-2" is created by this plan, and empty)`)
+	assert.Contains(t, got.stdout, `apply -fill fills it from "hotels-1"`)
+	got = s.run("apply", "-fill", "defs")
+	assert.Equal(t, 2, got.code, "it is a plan")
+	assert.Contains(t, got.stdout, `("hotels-2" is filled from "hotels-1" first)`)
+	assert.Contains(t, got.stdout, "stop what writes until then")
+
+	// An earlier run was killed in the middle: the index is there, with some of the documents.
+	require.Zero(t, s.run("apply", "-yes", "defs/indexes/hotels-2.json").code)
+	s.write("part.jsonl", `{"id":"7","name":"of an earlier run"}`)
+	require.Zero(t, s.run("load", "-index", "hotels-2", "-quiet", "part.jsonl").code)
+	got = s.run("apply", "-yes", "defs")
+	assert.Contains(t, got.stdout, "add -fill to copy them")
+	got = s.run("apply", "-yes", "-fill", "defs")
+	require.Zero(t, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "changed alias \"hotels\"\n")
+	assert.Contains(t, got.stderr, "1,201 documents of 1,201 are in hotels-2")
+	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs('x')", searchtest.AdminKey, "")
+	assert.Equal(t, http.StatusOK, status)
+	assert.Contains(t, body, `"stars":5.0`)
+	assert.Contains(t, s.run("search", "hotels", "Ritz").stdout, "1 of 1 documents", "the field that is not returned is filled, too")
+
+	// Back again: the names cannot be read, so they would be lost, and the alias stays.
+	s.write("defs/indexes/hotels-3.json", strings.Replace(hotelFields, `"hotels"`, `"hotels-3"`, 1))
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-3"]}`)
+	got = s.run("apply", "-yes", "-fill", "defs")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stdout, `the values of name in "hotels-2" cannot be read`)
+	assert.Contains(t, got.stderr, "nothing was changed")
+}
+
+// TestApplyMovesNoAliasToAnIndexThatDiffers has a document in the new index that the old one lacks.
+func TestApplyMovesNoAliasToAnIndexThatDiffers(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	s := newSession(t, e.url, map[string]string{"a.jsonl": hotelLines(30), "other.jsonl": `{"id":"other"}`})
+	for _, name := range []string{"hotels-1", "hotels-2"} {
+		s.write("defs/indexes/"+name+".json", strings.Replace(hotelFields, `"hotels"`, `"`+name+`"`, 1))
+	}
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-1"]}`)
+	require.Zero(t, s.run("apply", "-yes", "defs").code)
+	require.Zero(t, s.run("load", "-index", "hotels-1", "-quiet", "a.jsonl").code)
+	require.Zero(t, s.run("load", "-index", "hotels-2", "-quiet", "other.jsonl").code)
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-2"]}`)
+	got := s.run("apply", "-yes", "-fill", "defs")
+	assert.Equal(t, 1, got.code)
+	assert.Contains(t, got.stderr, `key "other" only in the second`)
+	_, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/aliases('hotels')", searchtest.AdminKey, "")
+	assert.Contains(t, body, `"hotels-1"`)
 }

@@ -55,7 +55,8 @@ Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		),
 	}, 2, 2, func(ctx context.Context, c *serviceCall) error {
-		err := (&copying{serviceCall: c}).run(ctx)
+		l := &copying{serviceCall: c, names: [2]string(c.args), inFlight: c.Int("in-flight"), patience: c.Duration("patience"), quiet: c.Bool("quiet")}
+		err := l.run(ctx)
 		if err != nil && ctx.Err() != nil {
 			how := map[bool]string{true: "with -overwrite", false: "to continue"}[c.String("resume") == ""]
 			return exit.With(exit.Interrupted, fmt.Errorf("interrupted; run it again %s", how))
@@ -64,9 +65,14 @@ Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected
 	})
 }
 
-// copying is the command at work.
+// copying copies the documents of one index into another one.
 type copying struct {
 	*serviceCall
+	names    [2]string // of the indexes
+	inFlight int
+	patience time.Duration
+	quiet    bool
+
 	jq   *jqfilter.Filter // or nil
 	from *keyrange.Index
 	to   *keyrange.Index
@@ -74,6 +80,7 @@ type copying struct {
 	read atomic.Int64
 }
 
+// run is the command.
 func (l *copying) run(ctx context.Context) (err error) {
 	if err := l.between("in-flight", 1, 1000); err != nil {
 		return err
@@ -89,7 +96,7 @@ func (l *copying) run(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, target.Close()) }()
 	}
 	if path := l.String("resume"); path != "" {
-		job := fmt.Sprintf("%q", []string{"copy", l.service.Endpoint(), l.args[0], target.Endpoint(), l.args[1], l.String("filter"), l.jq.String()})
+		job := fmt.Sprintf("%q", []string{"copy", l.service.Endpoint(), l.names[0], target.Endpoint(), l.names[1], l.String("filter"), l.jq.String()})
 		if l.done, err = ledger.Open(path, job); err != nil {
 			return err
 		}
@@ -108,16 +115,91 @@ func (l *copying) run(ctx context.Context) (err error) {
 	if l.jq != nil {
 		return nil
 	}
-	result, err := verify.Until(ctx, 6, verify.Index{Index: l.from, InFlight: l.Int("in-flight")}, verify.Index{Index: l.to, InFlight: l.Int("in-flight")}, l.from.Key())
+	result, err := l.compare(ctx)
 	if err != nil {
-		return connect.Failed(err)
+		return err
 	}
 	return l.report(result)
 }
 
+// compare compares the two indexes by digests.
+func (l *copying) compare(ctx context.Context) (*verify.Result, error) {
+	result, err := verify.Until(ctx, 6, verify.Index{Index: l.from, InFlight: l.inFlight}, verify.Index{Index: l.to, InFlight: l.inFlight}, l.from.Key())
+	return result, connect.Failed(err)
+}
+
+// fill copies the documents of an index into one that is to replace it, with the fields that both have, and compares.
+func (c *serviceCall) fill(ctx context.Context, from, to string) error {
+	l := &copying{serviceCall: c, names: [2]string{from, to}, inFlight: 16, patience: 10 * time.Minute}
+	old, err := definitions.Index(ctx, c.service, from)
+	if err != nil {
+		return connect.Failed(err)
+	}
+	next, err := definitions.Index(ctx, c.service, to)
+	if err != nil {
+		return connect.Failed(err)
+	}
+	copied, compared, err := common(old, next)
+	if err != nil {
+		return err
+	}
+	if err := l.openBoth(ctx, copied); err != nil {
+		return err
+	}
+	if err := reached(ctx, l.from, from); err != nil {
+		return err
+	}
+	if err := l.documents(ctx); err != nil {
+		return err
+	}
+	if err := l.openBoth(ctx, compared); err != nil {
+		return err
+	}
+	result, err := l.compare(ctx)
+	if err != nil || result.Equal() {
+		return err
+	}
+	first := result.Differences[0]
+	return failed(fmt.Errorf("key %q %s afterwards, and the alias stays; stop what writes", first.Key, first.What))
+}
+
+// common returns the fields of an index that another one has too, and those of them that both return.
+func common(from, to *definitions.Definition) (copied, compared []string, err error) {
+	had, err := retrievable(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	has, err := retrievable(to)
+	if err != nil {
+		return nil, nil, err
+	}
+	var index models.SearchIndex
+	if err := json.Unmarshal(to.JSON, &index); err != nil {
+		return nil, nil, err
+	}
+	for _, f := range index.Fields {
+		if slices.Contains(had, f.Name) {
+			copied = append(copied, f.Name)
+			if slices.Contains(has, f.Name) {
+				compared = append(compared, f.Name)
+			}
+		}
+	}
+	return copied, compared, nil
+}
+
+// openBoth opens two indexes of the service, to read some of their fields.
+func (l *copying) openBoth(ctx context.Context, fields []string) (err error) {
+	if l.from, _, err = openIndex(ctx, l.service, l.names[0], search.Filter{}, fields); err != nil {
+		return err
+	}
+	l.to, _, err = openIndex(ctx, l.service, l.names[1], search.Filter{}, fields)
+	return err
+}
+
 // open reads the definitions, and creates the index to copy into if it does not exist.
 func (l *copying) open(ctx context.Context, target *connect.Service) error {
-	from, to := l.args[0], l.args[1]
+	from, to := l.names[0], l.names[1]
 	if from == to && l.service.Endpoint() == target.Endpoint() {
 		return errors.New("FROM and TO are the same index: name another one, or another service by -to-endpoint")
 	}
@@ -212,14 +294,14 @@ func (l *copying) documents(ctx context.Context) error {
 		finished, noted = l.done.Noting()
 		note = func(r keyrange.Range) { finished <- fmt.Sprintf("%q %q", r.After, r.Through) }
 	}
-	out, err := sink.Open(ctx, l.to.Client, l.Int("in-flight"), l.Duration("patience"))
+	out, err := sink.Open(ctx, l.to.Client, l.inFlight, l.patience)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	stop := progress(l.stderr, l.Bool("quiet"), func() string { return share(out.Completed.Load(), 0, "copied", began) })
+	stop := progress(l.stderr, l.quiet, func() string { return share(out.Completed.Load(), 0, "copied", began) })
 	reading := keyrange.Whole(ctx)
-	err = keyrange.Each(reading, l.Int("in-flight"), l.ranges(reading, gaps), func(ctx context.Context, r keyrange.Range) error {
+	err = keyrange.Each(reading, l.inFlight, l.ranges(reading, gaps), func(ctx context.Context, r keyrange.Range) error {
 		part := out.Part(func() { note(r) })
 		for document, err := range l.from.Documents(ctx, r) {
 			if err != nil {
@@ -240,8 +322,8 @@ func (l *copying) documents(ctx context.Context) error {
 		err = closed
 	}
 	err = errors.Join(err, noted())
-	if err == nil && !l.Bool("quiet") {
-		l.note("%s documents of %s are in %s", humanize.Comma(out.Completed.Load()), humanize.Comma(l.read.Load()), l.args[1])
+	if err == nil && !l.quiet {
+		l.note("%s documents of %s are in %s", humanize.Comma(out.Completed.Load()), humanize.Comma(l.read.Load()), l.names[1])
 	}
 	return err
 }

@@ -71,7 +71,7 @@ func written(t *testing.T, dir string, replaced map[string]string) definitions.S
 func planOf(t *testing.T, files definitions.Set, service *connect.Service) *Plan {
 	live, err := definitions.Read(t.Context(), service)
 	require.NoError(t, err)
-	p, err := New(files, live, environment, false)
+	p, err := New(files, live, environment, Options{})
 	require.NoError(t, err)
 	content, err := json.Marshal(p)
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func applied(t *testing.T) *connect.Service {
 	service := newService(t)
 	p := planOf(t, written(t, t.TempDir(), nil), service)
 	var order []string
-	require.NoError(t, p.Run(t.Context(), service, Permissions{}, func(s *Step) { order = append(order, s.Folder) }))
+	require.NoError(t, p.Run(t.Context(), service, func(s *Step) { order = append(order, s.Folder) }))
 	assert.Equal(t, []string{"synonymmaps", "indexes", "aliases", "datasources", "skillsets", "indexers"}, order, "what others refer to comes first")
 	return service
 }
@@ -170,7 +170,7 @@ func TestEachChangeHasItsCost(t *testing.T) {
 			content, err := json.Marshal(last)
 			require.NoError(t, err)
 			assert.Contains(t, string(content), c.says)
-			assert.Equal(t, c.cost == InPlace, p.Check(Permissions{}) == nil)
+			assert.Equal(t, c.cost == InPlace, p.Check() == nil)
 		})
 	}
 }
@@ -179,7 +179,7 @@ func TestAliasDoesNotMoveToAnIndexWithFarFewerDocuments(t *testing.T) {
 	service := applied(t)
 	next := map[string]string{"indexes/hotels-2.json": strings.Replace(everything["indexes/hotels-1.json"], "hotels-1", "hotels-2", 1)}
 	p := planOf(t, written(t, t.TempDir(), next), service)
-	require.NoError(t, p.Run(t.Context(), service, Permissions{}, func(*Step) {}))
+	require.NoError(t, p.Run(t.Context(), service, func(*Step) {}))
 	next["aliases/hotels.json"] = `{"name":"hotels","indexes":["hotels-2"]}`
 	files := written(t, t.TempDir(), next)
 	live, err := definitions.Read(t.Context(), service)
@@ -200,11 +200,23 @@ func TestPlanThatIsRefusedInPartChangesNothing(t *testing.T) {
 		"synonymmaps/cities.json": `{"name":"cities","synonyms":"changed"}`, "aliases/other.json": `{"name":"other","indexes":["none"]}`,
 	}), service)
 	require.Len(t, p.Steps, 2)
-	err := p.Run(t.Context(), service, Permissions{}, func(*Step) { t.Error("a step was done") })
+	err := p.Run(t.Context(), service, func(*Step) { t.Error("a step was done") })
 	assert.ErrorContains(t, err, `nothing was changed: alias "other" is refused`)
 	cities, err := service.GetSynonymMap(t.Context(), "cities", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "a, b", strings.Join(cities.Synonyms, "\n"))
+}
+
+func TestOnlyTheServiceDecidesIfAskedTo(t *testing.T) {
+	service := applied(t)
+	everyMinute := map[string]string{"indexers/feed.json": strings.Replace(everything["indexers/feed.json"], `{"name"`, `{"schedule":{"interval":"PT1M"},"name"`, 1)}
+	files := written(t, t.TempDir(), everyMinute)
+	require.Equal(t, 1, planOf(t, files, service).Count(Refused))
+	live, err := definitions.Read(t.Context(), service)
+	require.NoError(t, err)
+	p, err := New(files, live, environment, Options{Unchecked: true})
+	require.NoError(t, err)
+	assert.NoError(t, p.Check())
 }
 
 func TestChangeOfOthersAfterThePlanIsNotOverwritten(t *testing.T) {
@@ -219,11 +231,11 @@ func TestChangeOfOthersAfterThePlanIsNotOverwritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			service := applied(t)
 			files := map[string]string{"indexes/other.json": strings.Replace(everything["indexes/hotels-1.json"], "hotels-1", "other", 1)}
-			require.NoError(t, planOf(t, written(t, t.TempDir(), files), service).Run(t.Context(), service, Permissions{}, func(*Step) {}))
+			require.NoError(t, planOf(t, written(t, t.TempDir(), files), service).Run(t.Context(), service, func(*Step) {}))
 			files[name] = strings.Replace(everything[name], change[0], change[1], 1)
 			first, second := planOf(t, written(t, t.TempDir(), files), service), planOf(t, written(t, t.TempDir(), files), service)
-			require.NoError(t, first.Run(t.Context(), service, Permissions{}, func(*Step) {}))
-			err := second.Run(t.Context(), service, Permissions{}, func(*Step) { t.Error("a step was done") })
+			require.NoError(t, first.Run(t.Context(), service, func(*Step) {}))
+			err := second.Run(t.Context(), service, func(*Step) { t.Error("a step was done") })
 			assert.ErrorContains(t, err, "0 of 1 definitions are applied")
 			assert.ErrorContains(t, err, "after the plan was made")
 		})
@@ -235,8 +247,9 @@ func TestDowntimeIsAskedFor(t *testing.T) {
 	files := written(t, t.TempDir(), map[string]string{"indexes/hotels-1.json": strings.TrimSuffix(everything["indexes/hotels-1.json"], "}") +
 		`,"analyzers":[{"@odata.type":"#Microsoft.Azure.Search.CustomAnalyzer","name":"a","tokenizer":"standard_v2"}]}`})
 	p := planOf(t, files, service)
-	assert.ErrorContains(t, p.Run(t.Context(), service, Permissions{}, nil), "add -downtime")
-	require.NoError(t, p.Run(t.Context(), service, Permissions{Downtime: true}, func(*Step) {}))
+	assert.ErrorContains(t, p.Run(t.Context(), service, nil), "add -downtime")
+	p.options.Downtime = true
+	require.NoError(t, p.Run(t.Context(), service, func(*Step) {}))
 	assert.Empty(t, planOf(t, files, service).Steps)
 }
 
@@ -244,14 +257,14 @@ func TestSecretsAreWrittenAgainOnlyWhenAskedFor(t *testing.T) {
 	service := applied(t)
 	live, err := definitions.Read(t.Context(), service)
 	require.NoError(t, err)
-	p, err := New(written(t, t.TempDir(), nil), live, environment, true)
+	p, err := New(written(t, t.TempDir(), nil), live, environment, Options{Secrets: true})
 	require.NoError(t, err)
 	var names []string
 	for _, s := range p.Steps {
 		names = append(names, s.Name)
 	}
 	assert.Equal(t, []string{"rooms", "k"}, names)
-	assert.NoError(t, p.Run(t.Context(), service, Permissions{}, func(*Step) {}))
+	assert.NoError(t, p.Run(t.Context(), service, func(*Step) {}))
 }
 
 func TestWhatTheServiceSaysAboutASecretIsMasked(t *testing.T) {
@@ -292,7 +305,7 @@ func TestNoPlanShowsASecret(t *testing.T) {
 		"synonymmaps/cities.json": encrypted,
 		"datasources/rooms.json":  `{"name":"rooms","type":"azureblob","credentials":{"ConnectionString":"S3CRET2"},"container":{"name":"c","query":"${ROOMS}"}}`,
 	})
-	p, err := New(files, live, func(string) (string, bool) { return "https://h/?a=<1>&sig=S3CRET", true }, true)
+	p, err := New(files, live, func(string) (string, bool) { return "https://h/?a=<1>&sig=S3CRET", true }, Options{Secrets: true})
 	require.NoError(t, err)
 	content, err := json.Marshal(p)
 	require.NoError(t, err)

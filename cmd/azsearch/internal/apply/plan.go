@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
 )
 
@@ -41,6 +43,9 @@ type Step struct {
 	Downtime bool     `json:"downtime,omitzero"` // its index is offline for some seconds
 	Changes  []Change `json:"changes"`
 
+	// Fill is the index whose documents that of an alias is filled with before the alias moves to it, "" for none.
+	Fill string `json:"fillFrom,omitempty"`
+
 	definition *definitions.Definition
 	etag       string // of what the plan was made from
 }
@@ -66,6 +71,17 @@ type Plan struct {
 	Extra []string `json:"notInFiles,omitempty"`
 
 	variables Variables
+	options   Options
+}
+
+// Options are what a person allows or asks for.
+type Options struct {
+	Downtime  bool // indexes may be offline for some seconds
+	Secrets   bool // definitions with placeholders are written also if nothing else differs: the service shows no secret
+	Unchecked bool // only the service decides what it refuses in data sources, skillsets and indexers
+	// Fill copies the documents of the index that an alias leaves into the one that it moves to. nil: such an alias does
+	// not move before somebody else has done that.
+	Fill func(ctx context.Context, from, to string) error
 }
 
 // Count returns how many steps have a cost.
@@ -84,10 +100,9 @@ type Variables func(name string) (value string, ok bool)
 // redacted is a value that is equal to any other one in comparisons.
 const redacted = "<redacted>"
 
-// New compares files with the definitions of a service. With rewriteSecrets a definition with placeholders is a change
-// also if nothing else differs: the service does not return secrets, so nobody can compare them.
-func New(files, live definitions.Set, variables Variables, rewriteSecrets bool) (*Plan, error) {
-	p := &Plan{Steps: []Step{}, variables: variables}
+// New compares files with the definitions of a service.
+func New(files, live definitions.Set, variables Variables, options Options) (*Plan, error) {
+	p := &Plan{Steps: []Step{}, variables: variables, options: options}
 	var errs []error
 	for i := range files {
 		d := &files[i]
@@ -105,7 +120,7 @@ func New(files, live definitions.Set, variables Variables, rewriteSecrets bool) 
 				continue
 			}
 			step.add(changes, live)
-			if rewriteSecrets && len(d.Secrets) > 0 && len(step.Changes) == 0 {
+			if options.Secrets && len(d.Secrets) > 0 && len(step.Changes) == 0 {
 				step.Changes = []Change{{Cost: InPlace, Reason: "its secrets are written again"}}
 			}
 		}
@@ -113,7 +128,7 @@ func New(files, live definitions.Set, variables Variables, rewriteSecrets bool) 
 			p.Same++
 			continue
 		}
-		step.refuse(after, files, live, variables)
+		step.refuse(after, files, live, p)
 		p.Steps = append(p.Steps, step)
 	}
 	for i := range live {
@@ -121,7 +136,7 @@ func New(files, live definitions.Set, variables Variables, rewriteSecrets bool) 
 			p.Extra = append(p.Extra, d.String())
 		}
 	}
-	p.emptyTargets(live)
+	p.emptyTargets(files, live)
 	p.mask(files)
 	return p, errors.Join(errs...)
 }
@@ -161,14 +176,15 @@ func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
 
 // rebuildBy says how a person rebuilds an index.
 func rebuildBy(index string, live definitions.Set) string {
-	way := fmt.Sprintf("define it as indexes/%s.json, apply that file, fill the new index with azsearch copy or load while no program writes"+
-		" (search/rebuild does it in a program while writers continue)", Next(index, live))
+	next := Next(index, live)
 	for _, a := range live.Of(definitions.Aliases) {
 		if slices.Contains(references(&a, a.JSON), reference{definitions.Indexes, index}) {
-			return fmt.Sprintf("%s, then point alias %q to it", way, a.Name)
+			return fmt.Sprintf("define it as indexes/%s.json, point aliases/%s.json to that, and apply -fill while no program writes"+
+				" (search/rebuild does it in a program while writers continue)", next, a.Name)
 		}
 	}
-	return way + ", then let readers and writers use that name; an alias would spare readers the next change"
+	return fmt.Sprintf("define it as indexes/%s.json, apply that file, fill the new index with azsearch copy or load while no program writes,"+
+		" then let readers and writers use that name; an alias would spare readers the next change", next)
 }
 
 // Next returns the name of the index that replaces another.
@@ -188,33 +204,37 @@ func Next(index string, live definitions.Set) string {
 }
 
 // refuse adds what would make the service refuse the step.
-func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, variables Variables) {
+func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Plan) {
 	for _, r := range references(s.definition, after) {
 		if files.Find(r.kind, r.name) == nil && live.Find(r.kind, r.name) == nil {
 			s.Changes = append(s.Changes, Change{Cost: Refused, Reason: fmt.Sprintf("%s %q exists neither in the files nor at the service", r.kind.Noun, r.name)})
 		}
 	}
 	hidden, _ := s.definition.Expand(func(string) (string, bool) { return redacted, true }) // what is said of a value shows it
-	for _, p := range refused(s.definition.Kind, hidden, files, live) {
-		if p.Have != redacted {
-			s.Changes = append(s.Changes, Change{Cost: Refused, Path: p.Field, Reason: p.Problem, Do: p.Hint})
+	for _, found := range refused(s.definition.Kind, hidden, files, live) {
+		if found.Have != redacted && !p.options.Unchecked {
+			s.Changes = append(s.Changes, Change{Cost: Refused, Path: found.Field, Reason: found.Problem, Do: found.Hint})
 		}
 	}
-	if _, err := s.definition.Expand(variables); err != nil && s.Cost() == InPlace {
+	if _, err := s.definition.Expand(p.variables); err != nil && s.Cost() == InPlace {
 		s.Changes = append(s.Changes, Change{Cost: Refused, Reason: strings.TrimPrefix(err.Error(), s.definition.String()+": ")})
 	}
 }
 
 // emptyTargets marks aliases that would move to an index that the plan creates, which has no documents.
-func (p *Plan) emptyTargets(live definitions.Set) {
+func (p *Plan) emptyTargets(files, live definitions.Set) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		old, target := moves(s, live)
-		if old == "" || live.Find(definitions.Indexes, target) != nil {
-			continue
+		next := files.Find(definitions.Indexes, target)
+		switch {
+		case old == "" || next == nil || live.Find(definitions.Indexes, target) != nil:
+		case p.options.Fill != nil:
+			s.fill(live.Find(definitions.Indexes, old), next)
+		default:
+			s.block(Rebuild, fmt.Sprintf("index %q is created by this plan, and empty", target),
+				fmt.Sprintf("apply -fill fills it from %q while no program writes; or apply indexes/%s.json alone, fill the index with azsearch load, then apply the alias; %q serves until then", old, target, old))
 		}
-		s.block(Rebuild, fmt.Sprintf("index %q is created by this plan, and empty", target),
-			fmt.Sprintf("apply indexes/%s.json alone, fill the index with azsearch copy or load, then apply the alias; %q serves until then", target, old))
 	}
 }
 
@@ -225,6 +245,37 @@ func (s *Step) block(cost Cost, reason, do string) {
 			c.Cost, c.Reason, c.Do = cost, reason, do
 		}
 	}
+}
+
+// fill has the documents of one index copied into another before an alias moves between them.
+func (s *Step) fill(from, to *definitions.Definition) {
+	var old, next models.SearchIndex
+	if from == nil || json.Unmarshal(from.JSON, &old) != nil || json.Unmarshal(to.JSON, &next) != nil {
+		return // the service says it better
+	}
+	if lost := unreadable("", old.Fields, next.Fields); len(lost) > 0 {
+		s.block(Refused, fmt.Sprintf("the values of %s in %q cannot be read, so they would be lost", strings.Join(lost, ", "), from.Name),
+			fmt.Sprintf("fill %q with azsearch load or repair from the source of the documents, then apply the alias", to.Name))
+		return
+	}
+	s.Fill = from.Name
+	s.block(InPlace, fmt.Sprintf("%q is filled from %q first", to.Name, from.Name), "stop what writes until then: later writes are missing (search/rebuild does it in a program while writers continue)")
+}
+
+// unreadable returns the fields of one index that another one has too, and whose values the service does not return.
+func unreadable(path string, from, to []models.SearchField) (names []string) {
+	for i := range from {
+		f := &from[i]
+		at := slices.IndexFunc(to, func(other models.SearchField) bool { return other.Name == f.Name })
+		switch {
+		case at < 0:
+		case f.Retrievable != nil && !*f.Retrievable, f.Stored != nil && !*f.Stored:
+			names = append(names, path+f.Name)
+		default:
+			names = append(names, unreadable(path+f.Name+"/", f.Fields, to[at].Fields)...)
+		}
+	}
+	return names
 }
 
 // moves returns between which indexes a step moves an alias, "" if it moves none.
@@ -261,7 +312,11 @@ func (p *Plan) CompareCounts(live definitions.Set, count func(index string) (int
 			return err
 		}
 		if float64(after) < minShare*float64(before) {
-			s.block(Refused, fmt.Sprintf("index %q has %d documents, %q has %d", target, after, old, before), "fill it first with azsearch copy or load; or add -fewer if that is right")
+			if p.options.Fill != nil {
+				s.fill(live.Find(definitions.Indexes, old), live.Find(definitions.Indexes, target))
+				continue
+			}
+			s.block(Refused, fmt.Sprintf("index %q has %d documents, %q has %d", target, after, old, before), "add -fill to copy them, fill it with azsearch load, or add -fewer if that is right")
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ type Pulled struct {
 // Pull writes the definitions of a service as files below a directory. What a file says already is left as it is, with
 // the names of its own variables.
 func Pull(dir string, files, live definitions.Set, prune bool) (r Pulled, err error) {
-	plan, err := New(files, live, func(string) (string, bool) { return "", false }, false)
+	plan, err := New(files, live, func(string) (string, bool) { return "", false }, Options{})
 	if err != nil {
 		return r, err
 	}

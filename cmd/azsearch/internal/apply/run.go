@@ -16,20 +16,15 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Permissions are what a person allows beside changes in place.
-type Permissions struct {
-	Downtime bool // indexes may be offline for some seconds
-}
-
 // Check returns why the plan cannot be carried out as a whole, nil if it can. Nothing was changed then.
-func (p *Plan) Check(may Permissions) error {
+func (p *Plan) Check() error {
 	var errs []error
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		switch cost := s.Cost(); {
 		case cost != InPlace:
 			errs = append(errs, fmt.Errorf("%s %s", s, map[Cost]string{Rebuild: "needs a rebuild", Refused: "is refused"}[cost]))
-		case s.Downtime && !may.Downtime:
+		case s.Downtime && !p.options.Downtime:
 			errs = append(errs, fmt.Errorf("%s would be offline for some seconds: add -downtime", s))
 		}
 	}
@@ -40,13 +35,13 @@ func (p *Plan) Check(may Permissions) error {
 }
 
 // Run carries out the plan. done is called with each step that is done. An error says how far it came.
-func (p *Plan) Run(ctx context.Context, service *connect.Service, may Permissions, done func(*Step)) error {
-	if err := p.Check(may); err != nil {
+func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Step)) error {
+	if err := p.Check(); err != nil {
 		return err
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if err := p.step(ctx, service, s, may); err != nil {
+		if err := p.step(ctx, service, s); err != nil {
 			return exit.With(exit.Code(err), fmt.Errorf("%d of %d definitions are applied, then %s: %w; run it again when that is corrected", i, len(p.Steps), s, p.masked(s, err)))
 		}
 		done(s)
@@ -55,10 +50,16 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, may Permission
 }
 
 // step creates a definition, or changes the version that the plan was made from.
-func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step, may Permissions) error {
+func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) error {
 	content, err := s.definition.Expand(p.variables)
 	if err != nil {
 		return err
+	}
+	if s.Fill != "" {
+		to := references(s.definition, content)[0].name // of an alias that moves, which has one
+		if err := p.options.Fill(ctx, s.Fill, to); err != nil {
+			return fmt.Errorf("filling %q from %q: %w", to, s.Fill, err)
+		}
 	}
 	if s.Create {
 		return s.definition.Kind.Create(ctx, service, content)
@@ -72,7 +73,7 @@ func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step, may 
 		if err := json.Unmarshal(content, &index); err != nil {
 			return err
 		}
-		_, err = service.CreateOrUpdateIndex(ctx, index, &search.CreateOrUpdateIndexOptions{AllowIndexDowntime: may.Downtime})
+		_, err = service.CreateOrUpdateIndex(ctx, index, &search.CreateOrUpdateIndexOptions{AllowIndexDowntime: p.options.Downtime})
 		err = connect.Failed(err)
 	} else {
 		err = s.definition.Kind.Put(ctx, service, content)
