@@ -4,6 +4,7 @@
 //	go run ./internal/release -out DIR                       every system
 //	go run ./internal/release -out DIR linux/amd64           some of them
 //	go run ./internal/release -out DIR -try                  this system, as CI tries it, and run the result
+//	go run ./internal/release -consumer                      what a program that imports the module downloads
 //
 // The version is that which the go command records: the tag of the commit, if nothing was changed since. Two runs on
 // the same commit with the same Go make the same bytes.
@@ -39,8 +40,13 @@ var texts = []string{"LICENSE", "README.md", "CHANGELOG.md"}
 func main() {
 	out := flag.String("out", "", "write into `DIR`, which is made")
 	try := flag.Bool("try", false, "build for this system with the settings of other builds, whose results can be used again, and run what is in the archive")
+	consumer := flag.Bool("consumer", false, "install azsearch, and build a program that imports the module, from a module proxy of the last commit")
 	flag.Parse()
-	if err := run(*out, *try, flag.Args()); err != nil {
+	do := func() error { return run(*out, *try, flag.Args()) }
+	if *consumer {
+		do = consume
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
