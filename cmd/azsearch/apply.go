@@ -15,6 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/apply"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 )
 
@@ -82,7 +83,7 @@ func runApply(ctx context.Context, c *serviceCall) error {
 			if err != nil {
 				return 0, err
 			}
-			return client.DocumentCount(ctx, nil)
+			return keyrange.Count(ctx, client)
 		})
 		if err != nil {
 			return answered(err)

@@ -177,3 +177,31 @@ func TestApplyMovesNoAliasToAnIndexThatDiffers(t *testing.T) {
 	_, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/aliases('hotels')", searchtest.AdminKey, "")
 	assert.Contains(t, body, `"hotels-1"`)
 }
+
+// TestCountsOfCommandsAreOfTheWholeIndex: an API key sees one of eleven documents in one index, and all of the other.
+func TestCountsOfCommandsAreOfTheWholeIndex(t *testing.T) {
+	e := startEmulator(t, "-quiet")
+	s := newSession(t, e.url, map[string]string{"hidden.jsonl": `{"id":"open","users":["all"]}` + "\n" + strings.ReplaceAll(hotelLines(10), `"name":"Hotel`, `"users":["alice"],"name":"Hotel`), "open.jsonl": `{"id":"open","users":["all"]}`})
+	for _, name := range []string{"hotels-1", "hotels-2", "plain"} {
+		s.write("defs/indexes/"+name+".json", `{"name":"`+name+`","permissionFilterOption":"enabled","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},
+			{"name":"name","type":"Edm.String"},{"name":"users","type":"Collection(Edm.String)","filterable":true,"permissionFilter":"userIds"}]}`)
+	}
+	s.write("defs/indexes/plain.json", `{"name":"plain","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true}]}`)
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-1"]}`)
+	require.Zero(t, s.run("apply", "-yes", "defs").code)
+	require.Zero(t, s.run("load", "-index", "hotels-1", "-quiet", "hidden.jsonl").code)
+	require.Zero(t, s.run("load", "-index", "hotels-2", "-quiet", "open.jsonl").code)
+
+	s.write("defs/aliases/hotels.json", `{"name":"hotels","indexes":["hotels-2"]}`)
+	for _, args := range [][]string{
+		{"apply", "-yes", "defs"},
+		{"copy", "plain", "hotels-2"},
+		{"delete", "-filter", "id eq 'open'", "hotels-1"},
+	} {
+		got := s.run(args...)
+		assert.NotZero(t, got.code, "%v: %s", args, got.stdout)
+		assert.Contains(t, got.stderr, "elevated", "%v", args)
+	}
+	_, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/aliases('hotels')", searchtest.AdminKey, "")
+	assert.Contains(t, body, `"hotels-1"`)
+}

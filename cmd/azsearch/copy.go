@@ -250,7 +250,7 @@ func (l *copying) open(ctx context.Context, target *connect.Service) error {
 			return err
 		}
 	}
-	n, err := l.to.Client.DocumentCount(ctx, nil)
+	n, err := keyrange.Count(ctx, l.to.Client)
 	if err != nil {
 		return connect.Failed(err)
 	}

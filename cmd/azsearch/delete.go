@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/repair"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -123,7 +124,7 @@ func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 	return receipt, nil
 }
 
-func (d *deletion) total(ctx context.Context) (int64, error) { return d.client.DocumentCount(ctx, nil) }
+func (d *deletion) total(ctx context.Context) (int64, error) { return keyrange.Count(ctx, d.client) }
 
 func keyField(fields []models.SearchField) string {
 	for _, f := range fields {

@@ -154,7 +154,7 @@ func reached(ctx context.Context, x *keyrange.Index, name string) error {
 	if x.Unscannable == "" {
 		return nil
 	}
-	n, err := x.Client.DocumentCount(ctx, nil)
+	n, err := keyrange.Count(ctx, x.Client)
 	if err == nil && n > keyrange.Paged {
 		err = fmt.Errorf("index %s: %s, so %d of %d documents can be reached", name, x.Unscannable, keyrange.Paged, n)
 	}

@@ -137,7 +137,7 @@ func (r *Restore) check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		n, err := client.DocumentCount(ctx, nil)
+		n, err := keyrange.Count(ctx, client)
 		if err != nil {
 			return connect.Failed(err)
 		}

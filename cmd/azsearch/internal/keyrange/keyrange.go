@@ -102,6 +102,11 @@ func (x *Index) KeyOf(document json.RawMessage) (string, error) { return x.key.G
 // or not at all.
 func Whole(ctx context.Context) context.Context { return wholeindex.Require(ctx) }
 
+// Count returns how many documents an index has, those included that permissions hide, or search.ErrPartialView.
+func Count(ctx context.Context, client *search.Client) (int64, error) {
+	return client.DocumentCount(Whole(ctx), nil) //nolint:forbidigo // the one place
+}
+
 // Documents returns the documents of a range, in the order of their keys. ctx is one of Whole.
 func (x *Index) Documents(ctx context.Context, r Range) iter.Seq2[json.RawMessage, error] {
 	if x.Unscannable != "" {
