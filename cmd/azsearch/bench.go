@@ -19,7 +19,6 @@ import (
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
-	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/table"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/trial"
 	"github.com/go-azsearch/azsearch/models"
@@ -118,7 +117,7 @@ func (c *serviceCall) benchDocuments(ctx context.Context, index *models.SearchIn
 	}
 	var some []json.RawMessage
 	errEnough := errors.New("enough")
-	err := eachDocument(ctx, index, []string{file}, func(a models.RawAction) error {
+	err := c.eachDocument(ctx, index, []string{file}, nil, func(a models.RawAction) error {
 		if len(some) == trial.Kept {
 			return errEnough
 		}
@@ -131,14 +130,14 @@ func (c *serviceCall) benchDocuments(ctx context.Context, index *models.SearchIn
 	return trial.NewDocuments(keyField(index.Fields), some)
 }
 
-// eachDocument calls take with each document of files, as azsearch load would send it. A record that fits no document
-// is an error.
-func eachDocument(ctx context.Context, index *models.SearchIndex, files []string, take func(models.RawAction) error) (err error) {
-	files, err = filesOf(files)
+// eachDocument calls take with each document of files, or of the database of -query, as azsearch load would send it;
+// columns are as for its -map. A record that fits no document is an error.
+func (c *serviceCall) eachDocument(ctx context.Context, index *models.SearchIndex, args []string, columns map[string]string, take func(models.RawAction) error) (err error) {
+	files, options, err := inputs(ctx, c.Command, args)
 	if err != nil {
 		return err
 	}
-	plan, err := convert.NewPlan(index, convert.Options{Action: models.ActionTypeUpload})
+	plan, err := convert.NewPlan(index, convert.Options{Action: models.ActionTypeUpload, Map: columns})
 	if err != nil {
 		return err
 	}
@@ -151,7 +150,7 @@ func eachDocument(ctx context.Context, index *models.SearchIndex, files []string
 	if err != nil {
 		return err
 	}
-	report, err := load.Run(ctx, load.Options{Files: files, Source: source.Options{Stdin: os.Stdin}, Plan: plan, Rejects: rejects, Take: take})
+	report, err := load.Run(ctx, load.Options{Files: files, Source: options, Plan: plan, Rejects: rejects, Take: take})
 	closed := rejects.Close()
 	if report.Rejected > 0 {
 		return failed(fmt.Errorf("%s of %s records fit no document of the index, such as %s; azsearch load -dry-run lists them", humanize.Comma(report.Rejected), humanize.Comma(report.Records), strings.Join(report.Examples, "; ")))

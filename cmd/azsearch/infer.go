@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -31,10 +30,11 @@ cannot be changed later.
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "`NAME` of the index; by default that of the first file"},
+			queryFlag(),
 			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default name and content decide"},
 		},
-		Action: func(_ context.Context, c *cli.Command) error {
-			files, err := filesOf(c.Args().Slice())
+		Action: func(ctx context.Context, c *cli.Command) error {
+			files, options, err := inputs(ctx, c, c.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ cannot be changed later.
 			if name == "" {
 				name = indexName(files[0])
 			}
-			definition, notes, err := infer.Files(files, source.Options{Kind: c.String("format"), Stdin: os.Stdin}, name)
+			definition, notes, err := infer.Files(files, options, name)
 			if err != nil {
 				return failed(err)
 			}

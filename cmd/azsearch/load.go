@@ -20,6 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/convert"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/jqfilter"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/load"
@@ -42,6 +43,7 @@ that the service rejects, is a line in the file of rejects, which can be loaded 
    azsearch load -index hotels hotels.jsonl
    azsearch load -index hotels -create hotels.json -map city=town -split 'tags=;' 'export/*.csv.gz'
    azsearch load -index hotels -resume state.json -rejects bad.jsonl huge.parquet
+   azsearch load -index hotels -query 'SELECT id, name, to_json(tags) AS tags FROM hotels' postgres://app@db/shop
 
 Exit codes: 0 every record is in the index; 1 some are rejected, or a file cannot be read; 2 usage;
 3 the service; 130 interrupted: Ctrl-C ends with what is on its way, twice ends at once.`,
@@ -50,6 +52,7 @@ Exit codes: 0 every record is in the index; 1 some are rejected, or a file canno
 		Flags: append(connect.Flags(),
 			&cli.StringFlag{Name: "index", Usage: "load into the index `NAME`; with -create by default the one of the definition"},
 			&cli.StringFlag{Name: "create", Usage: "create the index by the definition in `FILE` if it does not exist (azsearch infer makes one)"},
+			queryFlag(),
 			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default name and content decide"},
 			&cli.StringSliceFlag{Name: "map", Usage: "`COLUMN=FIELD` takes a field from a column of another name; COLUMN= leaves the column out"},
 			&cli.StringSliceFlag{Name: "split", Usage: "`FIELD=SEPARATOR` divides text into the elements of a collection"},
@@ -86,7 +89,7 @@ type loading struct {
 }
 
 func (l *loading) run(ctx context.Context) (err error) {
-	o, convertOptions, err := l.options()
+	o, convertOptions, err := l.options(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,18 +145,15 @@ func (l *loading) run(ctx context.Context) (err error) {
 }
 
 // options reads the flags. The error names every problem.
-func (l *loading) options() (load.Options, convert.Options, error) {
-	o := load.Options{
-		Source:   source.Options{Kind: l.String("format"), Stdin: os.Stdin},
-		InFlight: l.Int("in-flight"), Patience: l.Duration("patience"),
-	}
+func (l *loading) options(ctx context.Context) (load.Options, convert.Options, error) {
+	o := load.Options{InFlight: l.Int("in-flight"), Patience: l.Duration("patience")}
 	c := convert.Options{
 		Key: l.String("key"), ActionColumn: l.String("action-column"), DropUnknown: l.String("unknown") == "drop",
 	}
 	var errs []error
 	var err error
 	note := func(err error) { errs = append(errs, err) }
-	o.Files, err = filesOf(l.Args().Slice())
+	o.Files, o.Source, err = inputs(ctx, l.Command, l.Args().Slice())
 	note(err)
 	c.Map, err = pairs("map", l.StringSlice("map"), true)
 	note(err)
@@ -188,6 +188,9 @@ func (l *loading) options() (load.Options, convert.Options, error) {
 			}
 		}
 	}
+	if l.String("resume") != "" && l.String("query") != "" {
+		note(errors.New("-resume: the rows of -query cannot be read again from a position; leave it out"))
+	}
 	if l.String("resume") != "" && l.String("endpoint") == "emulator" {
 		note(errors.New("-resume: -endpoint emulator ends with the command, so there is nothing to continue"))
 	}
@@ -195,6 +198,32 @@ func (l *loading) options() (load.Options, convert.Options, error) {
 		o.Watch = l.watch
 	}
 	return o, c, errors.Join(errs...)
+}
+
+// queryFlag is for commands that read files, by inputs.
+func queryFlag() cli.Flag {
+	return &cli.StringFlag{Name: "query", Usage: "read the rows of this `SELECT`; the URL of a database stands in place of files: " + database.Forms}
+}
+
+// inputs returns the files that a command reads, or with -query a database, and how they are read.
+func inputs(ctx context.Context, c *cli.Command, args []string) ([]string, source.Options, error) {
+	o := source.Options{Kind: c.String("format"), Stdin: os.Stdin}
+	query := c.String("query")
+	isDatabase := len(args) == 1 && database.Is(args[0])
+	switch {
+	case query == "" && isDatabase:
+		return nil, o, errors.New("a database is read by a query: add -query 'SELECT …'")
+	case query == "":
+		files, err := filesOf(args)
+		return files, o, err
+	case !isDatabase:
+		return nil, o, errors.New("-query reads one database: name it as " + database.Forms)
+	case o.Kind != "":
+		return nil, o, errors.New("-format is for files, and -query for a database: leave one out")
+	}
+	place, err := database.Parse(args[0])
+	o.Query = func(string) (io.ReadCloser, error) { return place.Rows(ctx, query) }
+	return []string{place.String()}, o, err
 }
 
 // filesOf expands patterns, and refuses files that are not there.

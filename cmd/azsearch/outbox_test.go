@@ -17,19 +17,21 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
+// databases make an empty database each, whose URL has a password where that is possible.
+var databases = map[string]func(t *testing.T) string{
+	"SQLite": func(t *testing.T) string {
+		path := filepath.Join(t.TempDir(), "a b.db")
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		return "sqlite:" + path
+	},
+	"PostgreSQL": func(t *testing.T) string {
+		return strings.Replace(servers.NewPostgres(t).Database(t), "@", ":S3CRET@", 1)
+	},
+}
+
 // TestOutboxSession inspects an outbox with two rows and three dead letters, pauses it, and retries one dead letter.
 func TestOutboxSession(t *testing.T) {
-	urls := map[string]func(t *testing.T) string{
-		"SQLite": func(t *testing.T) string {
-			path := filepath.Join(t.TempDir(), "a b.db")
-			require.NoError(t, os.WriteFile(path, nil, 0o600))
-			return "sqlite:" + path
-		},
-		"PostgreSQL": func(t *testing.T) string {
-			return strings.Replace(servers.NewPostgres(t).Database(t), "@", ":S3CRET@", 1)
-		},
-	}
-	for name, make := range urls {
+	for name, make := range databases {
 		t.Run(name, func(t *testing.T) {
 			url := make(t)
 			s := newSession(t, "emulator", nil)

@@ -27,7 +27,7 @@ import (
 func newIndexRepairCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "repair",
-		Usage:     "make an index like files: write what is missing or different, delete what is surplus",
+		Usage:     "make an index like files or a database: write what is missing or different, delete what is surplus",
 		ArgsUsage: "FILE...",
 		Description: `Without -yes nothing is written: the command says what differs. All files together are what the
 index should hold, in any format of azsearch load, whole documents: a field that a file lacks is null.
@@ -36,9 +36,11 @@ More than 5 % of the documents, or 10 000, are deleted or overwritten only if yo
 
    azsearch repair -index hotels hotels.jsonl
    azsearch repair -index hotels -yes hotels.jsonl
-   azsearch repair -index hotels -yes -allow-deletes 1200 'export/*.csv.gz'`,
+   azsearch repair -index hotels -yes -allow-deletes 1200 'export/*.csv.gz'
+   azsearch repair -index hotels -query 'SELECT id, name FROM hotels' sqlite:shop.db`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "index", Usage: "repair the index `NAME`"},
+			queryFlag(),
 			&cli.BoolFlag{Name: "yes", Usage: "write and delete"},
 			&cli.Int64Flag{Name: "allow-deletes", Usage: "delete the surplus documents if there are exactly `N`, as an earlier run has counted; -1 deletes none"},
 			&cli.FloatFlag{Name: "max-share", Usage: "overwrite and delete at most this `SHARE` of the documents, up to 1", Value: 0.05},
@@ -116,7 +118,7 @@ func (c *serviceCall) sort(ctx context.Context, index *models.SearchIndex, path 
 		return err
 	}
 	defer func() { err = errors.Join(err, documents.Close()) }()
-	err = eachDocument(ctx, index, c.args, func(a models.RawAction) error {
+	err = c.eachDocument(ctx, index, c.args, nil, func(a models.RawAction) error {
 		if a.Type != models.ActionTypeUpload {
 			return failed(fmt.Errorf("the record with the key %q is a %s: repair takes whole documents only", a.Key, a.Type))
 		}
@@ -175,7 +177,7 @@ func (c *serviceCall) repair(ctx context.Context, client *search.Client, source 
 	case err != nil:
 		err = answered(err)
 	case report.Rejected+report.Failed+report.Unsettled+report.Unreadable+report.Ahead > 0:
-		err = failed(errors.New("the index is not like the files"))
+		err = failed(errors.New("the index still differs"))
 	}
 	if err != nil && report.SourceRows+report.IndexRows == 0 {
 		return err // nothing was compared
@@ -188,7 +190,7 @@ func (c *serviceCall) repaired(r *repair.Report) error {
 	if c.Bool("json") {
 		return c.print(r, true)
 	}
-	if err := c.say("compared %s documents of the files with %s of the index", humanize.Comma(r.SourceRows), humanize.Comma(r.IndexRows)); err != nil {
+	if err := c.say("compared %s documents with %s of the index", humanize.Comma(r.SourceRows), humanize.Comma(r.IndexRows)); err != nil {
 		return err
 	}
 	different := r.Missing + r.Surplus + r.Different

@@ -20,7 +20,7 @@ func TestRepairSession(t *testing.T) {
 	})
 	got := s.run("repair", "-index", "rooms", "-pause", "1ms", "b.csv")
 	assert.Zero(t, got.code, got.stderr)
-	assert.Regexp(t, `^compared 1 documents of the files with 3 of the index
+	assert.Regexp(t, `^compared 1 documents with 3 of the index
   2 surplus: 1, 3
   1 different: 2
 nothing was written, and -yes would be refused: .*\(-allow-deletes, -max-share\)
@@ -30,7 +30,7 @@ $`, got.stdout)
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stdout, "wrote 0, deleted 0\n")
 	got = s.run("repair", "-index", "rooms", "-pause", "1ms", "a.json", "b.csv")
-	assert.Equal(t, "compared 3 documents of the files with 3 of the index\n  1 missing: 4\n  1 surplus: 3\n  1 different: 2\nnothing was written; add -yes to repair\n", got.stdout)
+	assert.Equal(t, "compared 3 documents with 3 of the index\n  1 missing: 4\n  1 surplus: 3\n  1 different: 2\nnothing was written; add -yes to repair\n", got.stdout)
 	got = s.run("repair", "-index", "rooms", "-pause", "1ms", "-yes", "a.json", "b.csv", "-json")
 	assert.Zero(t, got.code, got.stderr)
 	var report repair.Report
@@ -40,7 +40,7 @@ $`, got.stdout)
 		s.run("search", "rooms", "-o", "jsonl", "-select", "id,name", "-order", "id").stdout)
 	got = s.run("repair", "-index", "rooms", "-pause", "1ms", "a.json", "b.csv")
 	assert.Equal(t, 0, got.code)
-	assert.Equal(t, "compared 3 documents of the files with 3 of the index\n", got.stdout)
+	assert.Equal(t, "compared 3 documents with 3 of the index\n", got.stdout)
 	got = s.run("repair", "-index", "rooms", "-pause", "1ms", "-version", "stars", "b.csv", "-allow-deletes", "-1", "-max-share", "1", "-yes")
 	assert.Zero(t, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "2 surplus: 1, 4\nwrote 0, deleted 0\n")

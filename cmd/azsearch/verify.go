@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/backup"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/connect"
+	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/database"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/keyrange"
@@ -23,18 +25,21 @@ import (
 func newVerifyCommand(stdout, stderr io.Writer) *cli.Command {
 	return namedCommand(stdout, stderr, cli.Command{
 		Name:      "verify",
-		Usage:     "compare the documents of two indexes, backups or files, by digests",
+		Usage:     "compare the documents of two indexes, backups, files or databases, by digests",
 		ArgsUsage: "A B",
 		Description: `A and B are the name of an index, the directory of a backup, or a file of JSON Lines, compressed
 or not; what exists on the disk is no index. All retrievable fields are compared, whatever their order.
-The digests of both are printed, and the first keys that differ.
+The digests of both are printed, and the first keys that differ. With -query, A or B is the URL of a
+database, and the other one is the index that it is the source of.
 
    azsearch verify hotels hotels-copy
    azsearch verify nightly hotels
    azsearch verify -to-endpoint https://other.search.windows.net hotels hotels
+   azsearch verify -query 'SELECT id, name FROM hotels' sqlite:shop.db hotels
 
 Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 the service.`,
 		Flags: append(connect.ToFlags("B"),
+			queryFlag(),
 			&cli.StringFlag{Name: "index", Usage: "the index `NAME` of a backup that has several; by default that of the other side"},
 			&cli.StringFlag{Name: "key", Usage: "`FIELD` with the key, for two files; by default the key field of the index or backup"},
 			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 16},
@@ -45,11 +50,11 @@ Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 th
 		}
 		v := &verifying{serviceCall: c}
 		defer func() { err = errors.Join(err, v.close()) }()
-		a, err := v.side(ctx, c.args[0], c.args[1], connect.Open)
+		a, err := v.side(ctx, 0)
 		if err != nil {
 			return err
 		}
-		b, err := v.side(ctx, c.args[1], c.args[0], connect.OpenTo)
+		b, err := v.side(ctx, 1)
 		if err != nil {
 			return err
 		}
@@ -91,8 +96,9 @@ type verifying struct {
 	services []*connect.Service
 }
 
-// side opens what a name stands for.
-func (v *verifying) side(ctx context.Context, name, other string, open func(*cli.Command) (*connect.Service, error)) (verify.Side, error) {
+// side opens what an argument stands for.
+func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
+	name, other := v.args[i], v.args[1-i]
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
@@ -114,12 +120,13 @@ func (v *verifying) side(ctx context.Context, name, other string, open func(*cli
 		return m.Side(name, x), nil
 	case err == nil:
 		return verify.Lines(name), nil
+	case database.Is(name):
+		return v.rows(ctx, i)
 	}
-	service, err := open(v.Command)
+	service, err := v.open(i)
 	if err != nil {
 		return nil, err
 	}
-	v.services = append(v.services, service)
 	x, _, err := openIndex(ctx, service, name, search.Filter{}, nil)
 	if err != nil {
 		return nil, err
@@ -129,6 +136,43 @@ func (v *verifying) side(ctx context.Context, name, other string, open func(*cli
 	}
 	v.key = x.Key()
 	return verify.Index{Index: x, InFlight: v.Int("in-flight")}, nil
+}
+
+// open opens the service of an argument.
+func (v *verifying) open(i int) (*connect.Service, error) {
+	service, err := []func(*cli.Command) (*connect.Service, error){connect.Open, connect.OpenTo}[i](v.Command)
+	if err == nil {
+		v.services = append(v.services, service)
+	}
+	return service, err
+}
+
+// rows returns the rows of a database, as documents of the index that is the other argument.
+func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
+	service, err := v.open(1 - i)
+	if err != nil {
+		return nil, err
+	}
+	index, err := service.GetIndex(ctx, v.args[1-i], nil)
+	if err != nil {
+		return nil, connect.Failed(fmt.Errorf("%q is not the index that the database is the source of: %w", v.args[1-i], err))
+	}
+	url := v.args[i : i+1 : i+1]
+	place, err := database.Parse(url[0])
+	if err != nil {
+		return nil, err
+	}
+	v.args = slices.Clone(v.args)
+	v.args[i] = place.String()    // in what is printed: without a password
+	hidden := map[string]string{} // columns that are left out, as the index does
+	for _, f := range index.Fields {
+		if f.Retrievable != nil && !*f.Retrievable || f.Stored != nil && !*f.Stored {
+			hidden[f.Name] = ""
+		}
+	}
+	return verify.Documents(func(ctx context.Context, yield func(json.RawMessage) error) error {
+		return v.eachDocument(ctx, &index, url, hidden, func(a models.RawAction) error { return yield(a.Document) })
+	}), nil
 }
 
 // openIndex returns an index, and its definition of now.

@@ -81,6 +81,8 @@ func (b *Block) Free() {
 type Options struct {
 	Kind  string // one of Kinds; "" finds out
 	Stdin io.Reader
+	// Query opens the rows of a database, which is named in place of a file, as CSV. nil: there are only files.
+	Query func(name string) (io.ReadCloser, error)
 }
 
 // File is a file that is being read, by one goroutine.
@@ -105,10 +107,21 @@ func Open(name string, o Options) (_ *File, err error) {
 	defer func() {
 		if err != nil {
 			f.Close()
-			err = fmt.Errorf("%s: %w", name, plain(err))
+			if o.Query == nil { // which names the database
+				err = fmt.Errorf("%s: %w", name, plain(err))
+			}
 		}
 	}()
 	in := o.Stdin
+	if o.Query != nil {
+		rows, err := o.Query(name)
+		if err != nil {
+			return nil, err
+		}
+		f.raw = &counter{r: rows}
+		f.closers, f.text, f.Kind = append(f.closers, rows), &text{r: f.raw}, CSV
+		return f, f.begin(nil) // a comma, and double quotes
+	}
 	if name != Stdin {
 		opened, err := os.Open(name)
 		if err != nil {

@@ -42,6 +42,14 @@ func all(documents iter.Seq2[json.RawMessage, error], yield func(json.RawMessage
 	return nil
 }
 
+// Documents yields the documents of a side.
+type Documents func(ctx context.Context, yield func(json.RawMessage) error) error
+
+// Each implements Side.
+func (d Documents) Each(ctx context.Context, yield func(json.RawMessage) error) error {
+	return d(ctx, yield)
+}
+
 // Files are parts of a backup: each is a sequence of documents.
 type Files []iter.Seq2[json.RawMessage, error]
 
