@@ -85,6 +85,9 @@ var Rules = []Rule{
 	// not be judged by something that does not depend on it, and whoever uses another
 	// client would build azcore. Nothing that is built into a program needs it.
 	{Folder: "search/searchtest/clienttest", May: []string{"./models/...", "./search", "./search/searchtest", azcore}},
+	{Folder: "search/searchtest/internal/batch", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest/internal/schema", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
+	{Folder: "search/searchtest/internal/shape", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/reply"}, Never: []string{azure, stemmers}},
 	{Folder: "search/searchtest/internal/...", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure, stemmers}},
 	// It reaches the stemmers through its subpackage, which is all that imports them.
 	{Folder: "search/searchtest/internal/textindex", May: []string{"./search/searchtest/internal/..."}, Never: []string{azure}},

@@ -6,19 +6,21 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // alias is a second name for an index. Documents are written and found by it,
 // and the definition of the index is read and updated by it; the index is not
 // deleted by it and texts are not analyzed.
 type alias struct {
-	resource
+	shape.Resource
 	index string
 }
 
-var aliasShape = shape{typeName: "Alias", members: []property{
-	text("name").must(),
-	texts("indexes").must(),
+var aliasShape = shape.Shape{TypeName: "Alias", Members: []shape.Property{
+	shape.Text("name").Must(),
+	shape.Texts("indexes").Must(),
 }}
 
 // The operations on aliases.
@@ -44,57 +46,57 @@ var aliasKind = (&resourceKind[*alias]{
 	service: "service",
 	parse:   parseAlias,
 	keep:    checkAlias,
-	absent: func(s *Server, name string) *serviceError {
-		e := &serviceError{
-			status: http.StatusNotFound,
-			message: "The index alias needs to be a valid alias. Alias – '" + name + "' cannot be found within the search service – '" + s.opts.ServiceName +
+	absent: func(s *Server, name string) *reply.Error {
+		e := &reply.Error{
+			Status: http.StatusNotFound,
+			Message: "The index alias needs to be a valid alias. Alias – '" + name + "' cannot be found within the search service – '" + s.opts.ServiceName +
 				"'. Learn more at https://aka.ms/azurecognitivesearchgetalias",
 		}
-		return e.withCode("OperationNotAllowed", "IndexAliasNotFoundInService")
+		return e.WithCode("OperationNotAllowed", "IndexAliasNotFoundInService")
 	},
 }).in(func(c *catalog) map[string]*alias { return c.aliases })
 
 // parseAlias reads the definition of an alias.
-func parseAlias(s *Server, body []byte, version apiversion.Version) (*alias, *serviceError) {
-	p := newParser("alias", version)
-	object, err := p.read(body, &aliasShape)
+func parseAlias(s *Server, body []byte, version apiversion.Version) (*alias, *reply.Error) {
+	p := shape.NewParser("alias", version)
+	object, err := p.Read(body, &aliasShape)
 	if err != nil {
 		return nil, err
 	}
-	a := &alias{resource: resource{name: object.str("name"), object: object}}
-	if refusal.Name("Alias", a.name, 1) != "" {
+	a := &alias{Resource: shape.Resource{Name: object.Str("name"), Object: object}}
+	if refusal.Name("Alias", a.Name, 1) != "" {
 		const reason = "Index alias name must only contain lowercase letters, digits or dashes, cannot start or end with dashes and is limited to 128 characters."
-		return nil, &serviceError{
-			status: http.StatusBadRequest, code: "InvalidName", message: "The request is invalid. Details: alias : " + reason,
-			details: []errorDetail{{code: "InvalidIndexAliasName", message: reason + " Parameters: alias"}},
+		return nil, &reply.Error{
+			Status: http.StatusBadRequest, Code: "InvalidName", Message: "The request is invalid. Details: alias : " + reason,
+			Details: []reply.Detail{{Code: "InvalidIndexAliasName", Message: reason + " Parameters: alias"}},
 		}
 	}
-	switch indexes := object.strings("indexes"); len(indexes) {
+	switch indexes := object.Strings("indexes"); len(indexes) {
 	case 0:
-		return nil, s.badAlias("An index alias must be mapped to an index. Alias - '" + a.name + "' is mapped to none within the search service - '")
+		return nil, s.badAlias("An index alias must be mapped to an index. Alias - '" + a.Name + "' is mapped to none within the search service - '")
 	case 1:
 		a.index = indexes[0]
 		return a, nil
 	}
-	return nil, s.badAlias("An index alias can be mapped to a single index within the search service. Alias - '" + a.name +
+	return nil, s.badAlias("An index alias can be mapped to a single index within the search service. Alias - '" + a.Name +
 		"' is being mapped to more than one index within the search service - '")
 }
 
 // badAlias refuses an alias that does not stand for an index. The reason ends
 // where the name of the service begins.
-func (s *Server) badAlias(reason string) *serviceError {
-	e := &serviceError{status: http.StatusBadRequest, code: "InvalidRequestParameter", message: invalidAlias}
-	e.details = []errorDetail{{
-		code:    "InvalidIndexAliasMapping",
-		message: reason + s.opts.ServiceName + "'. Learn more at https://aka.ms/azurecognitivesearchcreateupdatealias",
+func (s *Server) badAlias(reason string) *reply.Error {
+	e := &reply.Error{Status: http.StatusBadRequest, Code: "InvalidRequestParameter", Message: reply.InvalidAlias}
+	e.Details = []reply.Detail{{
+		Code:    "InvalidIndexAliasMapping",
+		Message: reason + s.opts.ServiceName + "'. Learn more at https://aka.ms/azurecognitivesearchcreateupdatealias",
 	}}
 	return e
 }
 
 // checkAlias checks that an alias stands for an index, and no index has its name.
-func checkAlias(s *Server, c *catalog, next, _ *alias, _ route) *serviceError {
-	if c.indexes[next.name] != nil {
-		return nameTaken("alias", "Alias", next.name, "an index has that name")
+func checkAlias(s *Server, c *catalog, next, _ *alias, _ route) *reply.Error {
+	if c.indexes[next.Name] != nil {
+		return nameTaken("alias", "Alias", next.Name, "an index has that name")
 	}
 	if c.indexes[next.index] == nil {
 		return s.badAlias("An index alias can be created on an existing index. Index – '" + next.index + "' was not found within the search service – '")

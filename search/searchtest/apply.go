@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -53,7 +55,7 @@ func documentMessage(status int) string {
 // The actions were read by a definition that a PUT may have replaced since. A
 // merge meets documents written by the newer one, so that is what counts here;
 // it knows every field of the older one, by the same ordinal.
-func (s *Server) applyBatch(ix *index, x *exchange, actions []action, refused []result, results []result) []result {
+func (s *Server) applyBatch(ix *index, x *exchange, actions []batch.Action, refused []result, results []result) []result {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	sc, now := ix.schema.Load(), time.Now()
@@ -66,42 +68,42 @@ func (s *Server) applyBatch(ix *index, x *exchange, actions []action, refused []
 		} else {
 			r.status, r.message = s.apply(ix, sc, a, now)
 		}
-		r.key = a.key
+		r.key = a.Key
 		results = append(results, r)
-		ix.changes.add(a.key, a.typ, r.status, x.origin, a.data)
+		ix.changes.add(a.Key, a.Type, r.status, x.origin, a.Data)
 	}
 	return results
 }
 
 // apply applies one action. ix.mu must be held.
-func (s *Server) apply(ix *index, sc *schema, a *action, now time.Time) (status int, message string) {
-	if a.typ == models.ActionTypeDelete {
-		ix.remove(a.key, now)
+func (s *Server) apply(ix *index, sc *schema.Index, a *batch.Action, now time.Time) (status int, message string) {
+	if a.Type == models.ActionTypeDelete {
+		ix.remove(a.Key, now)
 		return http.StatusOK, ""
 	}
-	if a.itemError != "" {
-		return http.StatusBadRequest, a.itemError
+	if a.ItemError != "" {
+		return http.StatusBadRequest, a.ItemError
 	}
-	before, found := ix.live[a.key]
-	data := a.data
+	before, found := ix.live[a.Key]
+	data := a.Data
 	switch {
-	case found && a.typ != models.ActionTypeUpload:
-		ix.merged = stored.MergeObjects(ix.merged[:0], sc.fields, before.data, data)
-		if n := stored.CountElements(sc.fields, ix.merged); n > maxComplexElements {
-			return http.StatusBadRequest, tooManyElements(a.key, n)
+	case found && a.Type != models.ActionTypeUpload:
+		ix.merged = stored.MergeObjects(ix.merged[:0], sc.Fields, before.data, data)
+		if n := stored.CountElements(sc.Fields, ix.merged); n > batch.MaxComplexElements {
+			return http.StatusBadRequest, batch.TooManyElements(a.Key, n)
 		}
 		data = slices.Clone(ix.merged)
-		if cap(ix.merged) > largestPooledDocument {
+		if cap(ix.merged) > batch.LargestPooledDocument {
 			ix.merged = nil
 		}
-	case !found && a.typ == models.ActionTypeMerge:
+	case !found && a.Type == models.ActionTypeMerge:
 		return http.StatusNotFound, messageNotFound
 	case !found && s.opts.DocumentQuota > 0 && int64(len(ix.live)) >= s.opts.DocumentQuota:
 		return http.StatusTooManyRequests, messageQuota
-	case a.typ != models.ActionTypeUpload:
+	case a.Type != models.ActionTypeUpload:
 		data = slices.Clone(data) // it is the parser's
 	}
-	if ix.put(a.key, data, now) {
+	if ix.put(a.Key, data, now) {
 		return http.StatusCreated, ""
 	}
 	return http.StatusOK, ""

@@ -4,10 +4,12 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // authorize checks the version and the credentials of a request.
-func (s *Server) authorize(r *http.Request, rt route) *serviceError {
+func (s *Server) authorize(r *http.Request, rt route) *reply.Error {
 	if err := s.versionFault(rt.version); err != nil {
 		return err
 	}
@@ -16,9 +18,9 @@ func (s *Server) authorize(r *http.Request, rt route) *serviceError {
 		case holds(s.opts.AdminKeys, key):
 			return nil
 		case !holds(s.opts.QueryKeys, key):
-			return &serviceError{status: http.StatusForbidden, message: "Invalid api-key."}
+			return &reply.Error{Status: http.StatusForbidden, Message: "Invalid api-key."}
 		case rt.op.needsAdmin():
-			return &serviceError{status: http.StatusForbidden, message: "The api-key is a query key, which can only read documents. This operation requires an admin key."}
+			return &reply.Error{Status: http.StatusForbidden, Message: "The api-key is a query key, which can only read documents. This operation requires an admin key."}
 		}
 		return nil
 	}
@@ -27,14 +29,14 @@ func (s *Server) authorize(r *http.Request, rt route) *serviceError {
 		if r.Method == http.MethodGet && !rt.op.needsAdmin() && holds(s.opts.QueryKeys, key) {
 			return nil
 		}
-		return &serviceError{status: http.StatusForbidden, message: "Invalid api-key."}
+		return &reply.Error{Status: http.StatusForbidden, Message: "Invalid api-key."}
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	switch {
 	case !strings.EqualFold(scheme, "Bearer") || strings.TrimSpace(token) == "":
-		return &serviceError{status: http.StatusUnauthorized, message: "Access denied: the request has neither an api-key nor a bearer token."}
+		return &reply.Error{Status: http.StatusUnauthorized, Message: "Access denied: the request has neither an api-key nor a bearer token."}
 	case s.opts.Token == nil || !s.opts.Token(strings.TrimSpace(token)):
-		return &serviceError{status: http.StatusForbidden, message: "Access denied: the bearer token does not grant a role on this service."}
+		return &reply.Error{Status: http.StatusForbidden, Message: "Access denied: the bearer token does not grant a role on this service."}
 	}
 	return nil
 }

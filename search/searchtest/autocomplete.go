@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
@@ -30,7 +32,7 @@ func (s *Server) autocomplete(w http.ResponseWriter, r *http.Request, rt route, 
 	writeQueryReply(w, r, http.StatusOK, body, err)
 }
 
-func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
+func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]byte, *reply.Error) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		return nil, missing
@@ -43,7 +45,7 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 		return nil, err
 	}
 	var p *typedPlan
-	prepare := func(v *view) (err *serviceError) {
+	prepare := func(v *view) (err *reply.Error) {
 		if p, err = planTyped(v.schema, args); err != nil {
 			return err
 		}
@@ -57,15 +59,15 @@ func (s *Server) autocompleteReply(r *http.Request, rt route, x *exchange) ([]by
 			err = refuseText(failed)
 			return
 		}
-		body = p.appendHead(nil, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.version, "AutocompleteItem")+")")
+		body = p.appendHead(nil, r, "/indexes('"+rt.index+"')/$metadata#Collection("+shape.ResourceType(rt.version, "AutocompleteItem")+")")
 		for i, c := range found[:min(p.top, len(found))] {
 			if i > 0 {
 				body = append(body, ',')
 			}
 			body = append(body, `{"text":`...)
-			body = appendJSONString(body, c.Text)
+			body = reply.AppendString(body, c.Text)
 			body = append(body, `,"queryPlusText":`...)
-			body = appendJSONString(body, c.QueryPlusText)
+			body = reply.AppendString(body, c.QueryPlusText)
 			body = append(body, '}')
 		}
 		body = append(body, ']', '}')

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // bodies holds buffers for the bodies of requests.
@@ -20,12 +22,12 @@ const largestPooled = 32 << 20
 // and thrown away, because a client that is still writing would not see the
 // refusal. err is that of the connection; anything else that is wrong with the
 // body is a refusal.
-func (s *Server) readBody(r *http.Request, x *exchange) (refusal *serviceError, err error) {
+func (s *Server) readBody(r *http.Request, x *exchange) (refusal *reply.Error, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
 	if r.ContentLength != 0 && !jsonContent(r.Header.Get("Content-Type")) {
-		refusal = &serviceError{status: http.StatusUnsupportedMediaType, message: "The request entity's media type is not supported for this resource."}
+		refusal = &reply.Error{Status: http.StatusUnsupportedMediaType, Message: "The request entity's media type is not supported for this resource."}
 	}
 	var source io.Reader = r.Body
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
@@ -37,7 +39,7 @@ func (s *Server) readBody(r *http.Request, x *exchange) (refusal *serviceError, 
 		}
 		source = zipped
 	default:
-		return &serviceError{status: http.StatusUnsupportedMediaType, message: "The content encoding '" + encoding + "' is not supported."}, drain(r.Body)
+		return &reply.Error{Status: http.StatusUnsupportedMediaType, Message: "The content encoding '" + encoding + "' is not supported."}, drain(r.Body)
 	}
 	limit := s.opts.MaxBatchBytes
 	buffer := bodies.Get().(*bytes.Buffer)
@@ -59,7 +61,7 @@ func (s *Server) readBody(r *http.Request, x *exchange) (refusal *serviceError, 
 		return nil, err
 	case limit >= 0 && int64(buffer.Len()) > limit:
 		x.bodyBytes = int64(buffer.Len())
-		return &serviceError{status: http.StatusRequestEntityTooLarge, code: "RequestEntityTooLarge", message: messageTooLarge}, drain(r.Body)
+		return &reply.Error{Status: http.StatusRequestEntityTooLarge, Code: "RequestEntityTooLarge", Message: reply.TooLarge}, drain(r.Body)
 	}
 	x.body = buffer.Bytes()
 	x.bodyBytes = int64(len(x.body))
@@ -71,8 +73,8 @@ func drain(r io.Reader) error {
 	return err
 }
 
-func badEncoding() *serviceError {
-	return &serviceError{status: http.StatusBadRequest, message: "The request body is not valid gzip."}
+func badEncoding() *reply.Error {
+	return &reply.Error{Status: http.StatusBadRequest, Message: "The request body is not valid gzip."}
 }
 
 // releaseBody gives the buffer of the request's body back.
@@ -101,7 +103,7 @@ var gzipWriters = sync.Pool{New: func() any {
 
 // response turns what the handlers wrote into a response, damaged and
 // compressed as it should be.
-func (w *reply) response(r *http.Request, x *exchange) (*http.Response, error) {
+func (w *recorder) response(r *http.Request, x *exchange) (*http.Response, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // Capacity is how fast the service takes documents: a token bucket that is
@@ -84,7 +87,7 @@ func (b *bucket) fill(now time.Time) {
 // every action or none if it has a Status. What is larger than a full bucket is
 // let through when the bucket is full, and leaves it in debt: otherwise it could
 // never be sent at all.
-func (b *bucket) take(actions []action, now time.Time) (int, Capacity) {
+func (b *bucket) take(actions []batch.Action, now time.Time) (int, Capacity) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.capacity
@@ -100,7 +103,7 @@ func (b *bucket) take(actions []action, now time.Time) (int, Capacity) {
 	if c.Status != 0 {
 		bytes := 0.0
 		for i := range actions {
-			bytes += float64(actions[i].size)
+			bytes += float64(actions[i].Size)
 		}
 		if !fits(float64(len(actions)), bytes) {
 			return 0, c
@@ -110,11 +113,11 @@ func (b *bucket) take(actions []action, now time.Time) (int, Capacity) {
 		return len(actions), c
 	}
 	for i := range actions {
-		if !fits(1, float64(actions[i].size)) {
+		if !fits(1, float64(actions[i].Size)) {
 			return i, c
 		}
 		b.documents--
-		b.bytes -= float64(actions[i].size)
+		b.bytes -= float64(actions[i].Size)
 	}
 	return len(actions), c
 }
@@ -123,7 +126,7 @@ func (b *bucket) take(actions []action, now time.Time) (int, Capacity) {
 // or because the service is too busy: refused[i] is the answer of action i then
 // and zero otherwise. The slice is nil if there are none. err refuses the whole
 // request.
-func (s *Server) refusals(x *exchange, actions []action) (refused []result, err *serviceError) {
+func (s *Server) refusals(x *exchange, actions []batch.Action) (refused []result, err *reply.Error) {
 	refuse := func(i int, r result) {
 		if refused == nil {
 			refused = make([]result, len(actions))
@@ -133,14 +136,14 @@ func (s *Server) refusals(x *exchange, actions []action) (refused []result, err 
 	n, c := s.bucket.take(actions, time.Now())
 	if n < len(actions) && c.Status != 0 {
 		setRetryAfter(x.header, time.Duration(c.RetryAfter), c.RetryAfterForm)
-		return nil, &serviceError{status: c.Status, message: faultMessage(c.Status)}
+		return nil, &reply.Error{Status: c.Status, Message: faultMessage(c.Status)}
 	}
 	for ; n < len(actions); n++ {
 		refuse(n, result{status: http.StatusServiceUnavailable, message: messageBusy})
 	}
 	if x.fault != nil && len(x.fault.Documents) > 0 {
 		for i := range actions {
-			if r, ok := x.fault.refuse(actions[i].key); ok {
+			if r, ok := x.fault.refuse(actions[i].Key); ok {
 				refuse(i, r)
 			}
 		}

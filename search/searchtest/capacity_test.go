@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
 func TestCapacityRefusesDocumentsThatAreTooMany(t *testing.T) {
@@ -170,7 +172,7 @@ func TestChangesOfCapacityNeverGiveMoreThanTheRates(t *testing.T) {
 				c.Burst = Duration(rapid.Int64Range(1e6, 5e9).Draw(t, "burst"))
 				b.set(&c, now)
 			}
-			n, _ := b.take(make([]action, rapid.IntRange(1, 500).Draw(t, "actions")), now)
+			n, _ := b.take(make([]batch.Action, rapid.IntRange(1, 500).Draw(t, "actions")), now)
 			took += n
 			// One for a bucket that is smaller than a document.
 			require.LessOrEqual(t, float64(took), filled+1)

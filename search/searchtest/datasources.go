@@ -3,6 +3,9 @@ package searchtest
 import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 func init() { dataSourceKind.register() }
@@ -20,59 +23,59 @@ var dataSourceKind = (&resourceKind[*definition]{
 	keep:    keepConnection,
 }).in(func(c *catalog) map[string]*definition { return c.dataSources })
 
-var dataSourceShape = shape{typeName: "DataSource", members: []property{
-	text("name").must(),
-	text("description"),
-	text("type").must(),
-	text("subtype").when(apiversion.RetiredMembers),
-	objectOf("credentials", &shape{typeName: "DataSourceCredentials", members: []property{
-		text("connectionString").hidden(nil), // recorded: never shown, not even after the creation
-	}}).must(),
-	objectOf("container", &shape{typeName: "DataContainer", members: []property{
-		text("name").must(),
-		text("query"),
-	}}).must(),
-	oneOf("dataChangeDetectionPolicy", map[string]*shape{
-		componentType + "HighWaterMarkChangeDetectionPolicy": {typeName: "HighWaterMarkChangeDetectionPolicy", members: []property{
-			text("@odata.type"), text("highWaterMarkColumnName").must(),
+var dataSourceShape = shape.Shape{TypeName: "DataSource", Members: []shape.Property{
+	shape.Text("name").Must(),
+	shape.Text("description"),
+	shape.Text("type").Must(),
+	shape.Text("subtype").When(apiversion.RetiredMembers),
+	shape.ObjectOf("credentials", &shape.Shape{TypeName: "DataSourceCredentials", Members: []shape.Property{
+		shape.Text("connectionString").Hidden(nil), // recorded: never shown, not even after the creation
+	}}).Must(),
+	shape.ObjectOf("container", &shape.Shape{TypeName: "DataContainer", Members: []shape.Property{
+		shape.Text("name").Must(),
+		shape.Text("query"),
+	}}).Must(),
+	shape.OneOf("dataChangeDetectionPolicy", map[string]*shape.Shape{
+		schema.ComponentType + "HighWaterMarkChangeDetectionPolicy": {TypeName: "HighWaterMarkChangeDetectionPolicy", Members: []shape.Property{
+			shape.Text("@odata.type"), shape.Text("highWaterMarkColumnName").Must(),
 		}},
-		componentType + "SqlIntegratedChangeTrackingPolicy": {typeName: "SqlIntegratedChangeTrackingPolicy", members: []property{text("@odata.type")}},
+		schema.ComponentType + "SqlIntegratedChangeTrackingPolicy": {TypeName: "SqlIntegratedChangeTrackingPolicy", Members: []shape.Property{shape.Text("@odata.type")}},
 	}),
-	oneOf("dataDeletionDetectionPolicy", map[string]*shape{
-		componentType + "SoftDeleteColumnDeletionDetectionPolicy": {typeName: "SoftDeleteColumnDeletionDetectionPolicy", members: []property{
-			text("@odata.type"), text("softDeleteColumnName"), text("softDeleteMarkerValue"),
+	shape.OneOf("dataDeletionDetectionPolicy", map[string]*shape.Shape{
+		schema.ComponentType + "SoftDeleteColumnDeletionDetectionPolicy": {TypeName: "SoftDeleteColumnDeletionDetectionPolicy", Members: []shape.Property{
+			shape.Text("@odata.type"), shape.Text("softDeleteColumnName"), shape.Text("softDeleteMarkerValue"),
 		}},
-		componentType + "NativeBlobSoftDeleteDeletionDetectionPolicy": {typeName: "NativeBlobSoftDeleteDeletionDetectionPolicy", members: []property{text("@odata.type")}},
+		schema.ComponentType + "NativeBlobSoftDeleteDeletionDetectionPolicy": {TypeName: "NativeBlobSoftDeleteDeletionDetectionPolicy", Members: []shape.Property{shape.Text("@odata.type")}},
 	}),
-	objectOf("encryptionKey", &encryptionKeyShape).when(apiversion.EncryptionKeys),
-	anything("identity").when(apiversion.DataSourceIdentities),
-	texts("indexerPermissionOptions").when(apiversion.PermissionFilters),
+	shape.ObjectOf("encryptionKey", &schema.EncryptionKey).When(apiversion.EncryptionKeys),
+	shape.Anything("identity").When(apiversion.DataSourceIdentities),
+	shape.Texts("indexerPermissionOptions").When(apiversion.PermissionFilters),
 }}
 
 // unchanged stands in an update for the connection string that there is.
 const unchanged = "<unchanged>"
 
-func parseDataSource(_ *Server, body []byte, version apiversion.Version) (*definition, *serviceError) {
-	p := newParser("dataSource", version)
-	object, err := p.read(body, &dataSourceShape)
+func parseDataSource(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+	p := shape.NewParser("dataSource", version)
+	object, err := p.Read(body, &dataSourceShape)
 	if err != nil {
 		return nil, err
 	}
-	d := &definition{resource{name: object.str("name"), object: object}}
-	faults, _ := refusal.DataSource(object.appendTo(nil, version)) // it is JSON
-	return d, p.refuseFirst(faults)
+	d := &definition{shape.Resource{Name: object.Str("name"), Object: object}}
+	faults, _ := refusal.DataSource(object.AppendTo(nil, version)) // it is JSON
+	return d, p.RefuseFirst(faults)
 }
 
 // keepConnection takes the connection string over that an update leaves as it is.
-func keepConnection(_ *Server, _ *catalog, next, current *definition, rt route) *serviceError {
-	credentials := next.object.object("credentials")
-	given := credentials.str("connectionString")
+func keepConnection(_ *Server, _ *catalog, next, current *definition, rt route) *reply.Error {
+	credentials := next.Object.Object("credentials")
+	given := credentials.Str("connectionString")
 	switch {
 	case given != unchanged && given != "":
 	case current != nil:
-		credentials.set("connectionString", current.object.object("credentials").get("connectionString"))
+		credentials.Set("connectionString", current.Object.Object("credentials").Get("connectionString"))
 	case given == unchanged:
-		return newParser("dataSource", rt.version).refuse("InvalidDataSource", "The data source '"+next.name+"' is new and has no connection string that could stay unchanged.")
+		return shape.NewParser("dataSource", rt.version).Refuse("InvalidDataSource", "The data source '"+next.Name+"' is new and has no connection string that could stay unchanged.")
 	}
 	return nil
 }

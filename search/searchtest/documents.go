@@ -4,6 +4,10 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // The operations on documents other than queries.
@@ -30,19 +34,19 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 		return
 	}
 	sc := ix.schema.Load()
-	p := newBatchParser(x.body, sc, rt.version, &s.opts)
-	defer p.release()
-	if err := p.parse(); err != nil {
+	p := batch.NewParser(x.body, sc, rt.version, s.opts.limits())
+	defer p.Release()
+	if err := p.Parse(); err != nil {
 		writeError(w, r, err)
 		return
 	}
-	x.actions = len(p.actions)
-	refused, err := s.refusals(x, p.actions)
+	x.actions = len(p.Actions)
+	refused, err := s.refusals(x, p.Actions)
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
-	results := s.applyBatch(ix, x, p.actions, refused, make([]result, 0, len(p.actions)))
+	results := s.applyBatch(ix, x, p.Actions, refused, make([]result, 0, len(p.Actions)))
 	status := http.StatusOK
 	for _, res := range results {
 		if res.failed() {
@@ -53,7 +57,7 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 	results = x.fault.mangleResults(results)
 	body := make([]byte, 0, 160+96*len(results))
 	body = append(body, '{')
-	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+resourceType(rt.version, "IndexResult")+")")
+	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#Collection("+shape.ResourceType(rt.version, "IndexResult")+")")
 	body = append(body, `"value":[`...)
 	for i, res := range results {
 		if i > 0 {
@@ -68,10 +72,10 @@ func (s *Server) indexDocuments(w http.ResponseWriter, r *http.Request, rt route
 // appendResult appends one entry of the reply to a batch.
 func appendResult(dst []byte, r result) []byte {
 	dst = append(dst, `{"key":`...)
-	dst = appendJSONString(dst, r.key)
+	dst = reply.AppendString(dst, r.key)
 	if r.failed() {
 		dst = append(dst, `,"status":false,"errorMessage":`...)
-		dst = appendJSONString(dst, r.message)
+		dst = reply.AppendString(dst, r.message)
 	} else {
 		dst = append(dst, `,"status":true,"errorMessage":null`...)
 	}
@@ -97,7 +101,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, _
 	}
 	var chosen *selection
 	if text := rt.query.Get("$select"); text != "" {
-		var err *serviceError
+		var err *reply.Error
 		if chosen, err = parseSelection(sc, text); err != nil {
 			writeError(w, r, err)
 			return
@@ -115,7 +119,7 @@ func (s *Server) getDocument(w http.ResponseWriter, r *http.Request, rt route, _
 	body := make([]byte, 0, 256+2*len(data))
 	body = append(body, '{')
 	body = appendContext(body, r, "/indexes('"+rt.index+"')/$metadata#docs(*)/$entity")
-	body = appendMembers(body, sc.fields, data, chosen)
+	body = appendMembers(body, sc.Fields, data, chosen)
 	body = append(body, '}')
 	writeJSON(w, r, http.StatusOK, body)
 }
@@ -142,6 +146,6 @@ func (s *Server) countDocuments(w http.ResponseWriter, r *http.Request, rt route
 // noSuchDocument is the refusal of a lookup. Recorded with all versions up to
 // 2026-04-01: no body at all, which makes the JavaScript SDK 13 throw a TypeError
 // instead of its error, there as here.
-func noSuchDocument() *serviceError {
-	return &serviceError{status: http.StatusNotFound, empty: true}
+func noSuchDocument() *reply.Error {
+	return &reply.Error{Status: http.StatusNotFound, Empty: true}
 }

@@ -6,21 +6,23 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // wholeDocument is a document with every field, as inspection shows it.
-func wholeDocument(sc *schema, data []byte) []byte {
+func wholeDocument(sc *schema.Index, data []byte) []byte {
 	dst := make([]byte, 0, 64+2*len(data))
 	dst = append(dst, '{')
-	dst = appendMembers(dst, sc.fields, data, everything)
+	dst = appendMembers(dst, sc.Fields, data, everything)
 	return append(dst, '}')
 }
 
 // suppliedDocument is a document with the members that were sent and no others,
 // in their order.
-func suppliedDocument(sc *schema, data []byte) []byte {
-	return appendSupplied(make([]byte, 0, 64+2*len(data)), sc.fields, data)
+func suppliedDocument(sc *schema.Index, data []byte) []byte {
+	return appendSupplied(make([]byte, 0, 64+2*len(data)), sc.Fields, data)
 }
 
 // appendSupplied appends a stored object, with its braces.
@@ -33,7 +35,7 @@ func appendSupplied(dst []byte, fields []*stored.Field, object []byte) []byte {
 		var m stored.Member
 		m, object = stored.NextMember(object)
 		f := fields[slices.IndexFunc(fields, func(f *stored.Field) bool { return f.Ordinal == m.Ordinal })]
-		dst = appendJSONString(dst, f.Name)
+		dst = reply.AppendString(dst, f.Name)
 		dst = append(dst, ':')
 		switch {
 		case m.Null, f.Vector() && len(m.Value) == 0: // [] has the wrong length for a vector
@@ -86,7 +88,7 @@ func appendMembers(dst []byte, fields []*stored.Field, object []byte, chosen *se
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendJSONString(dst, f.Name)
+		dst = reply.AppendString(dst, f.Name)
 		dst = append(dst, ':')
 		m := byOrdinal[f.Ordinal]
 		switch {
@@ -127,7 +129,7 @@ func appendCollection(dst []byte, f *stored.Field, collection []byte, chosen *se
 func appendValue(dst []byte, f *stored.Field, value []byte, chosen *selection) []byte {
 	switch f.Type {
 	case stored.String:
-		return appendJSONString(dst, value)
+		return reply.AppendString(dst, value)
 	case stored.Boolean:
 		return strconv.AppendBool(dst, value[0] != 0)
 	case stored.Int32:
@@ -135,23 +137,23 @@ func appendValue(dst []byte, f *stored.Field, value []byte, chosen *selection) [
 	case stored.Int64:
 		return strconv.AppendInt(dst, int64(binary.LittleEndian.Uint64(value)), 10)
 	case stored.Double:
-		return appendJSONDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value)))
+		return reply.AppendDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value)))
 	case stored.DateTimeOffset:
 		dst = append(dst, '"')
 		dst = stored.AppendDateTime(dst, int64(binary.LittleEndian.Uint64(value)))
 		return append(dst, '"')
 	case stored.GeographyPoint:
 		dst = append(dst, `{"type":"Point","coordinates":[`...)
-		dst = appendJSONDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value)))
+		dst = reply.AppendDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value)))
 		dst = append(dst, ',')
-		dst = appendJSONDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value[8:])))
+		dst = reply.AppendDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(value[8:])))
 		return append(dst, `],"crs":{"type":"name","properties":{"name":"EPSG:4326"}}}`...)
 	case stored.Complex:
 		dst = append(dst, '{')
 		dst = appendMembers(dst, f.Fields, value, chosen)
 		return append(dst, '}')
 	case stored.Single, stored.Half:
-		return appendJSONSingle(dst, math.Float32frombits(binary.LittleEndian.Uint32(value)))
+		return reply.AppendSingle(dst, math.Float32frombits(binary.LittleEndian.Uint32(value)))
 	case stored.Int16:
 		return strconv.AppendInt(dst, int64(int16(binary.LittleEndian.Uint16(value))), 10)
 	case stored.SByte:

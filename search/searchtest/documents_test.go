@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
 func TestEachActionAnswersForItself(t *testing.T) {
@@ -79,7 +81,7 @@ func TestEmptyObjectMergedIntoNothingStaysNull(t *testing.T) {
 func TestDeleteIgnoresEverythingButTheKey(t *testing.T) {
 	p := newProbe(t, nil)
 	p.indexed(`{"id":"1","s":"a"}`)
-	p.indexed(`{"s":"` + strings.Repeat("x", maxTermBytes+1) + `","id":"1","@search.action":"delete"}`)
+	p.indexed(`{"s":"` + strings.Repeat("x", batch.MaxTermBytes+1) + `","id":"1","@search.action":"delete"}`)
 	assert.Equal(t, "0", p.count())
 	assert.Equal(t, http.StatusNotFound, p.send("GET", "/indexes('types')/docs('1')", "").status)
 }
@@ -94,7 +96,7 @@ func TestActionsAreAppliedInTheOrderOfTheRequest(t *testing.T) {
 // A request with one of these mistakes is refused as a whole, with 400.
 func TestUnreadableRequestsAreRefusedWhole(t *testing.T) {
 	const path = "/indexes('types')/docs/search.index"
-	long := strings.Repeat("k", maxKeyLength+1)
+	long := strings.Repeat("k", batch.MaxKeyLength+1)
 	for _, test := range []struct{ name, body, message string }{
 		{"no body", "", "No indexing actions found in the request. Please include between 1 and 1000 indexing actions in your request."},
 		{"an empty batch", `{"value":[]}`, "No indexing actions found in the request."},
@@ -142,7 +144,7 @@ func TestIllegalKeysHaveACode(t *testing.T) {
 
 func TestLegalKeys(t *testing.T) {
 	p := newProbe(t, nil)
-	for _, key := range []string{"a", "Z", "0", "-", "=", "a_", "-_=", strings.Repeat("k", maxKeyLength)} {
+	for _, key := range []string{"a", "Z", "0", "-", "=", "a_", "-_=", strings.Repeat("k", batch.MaxKeyLength)} {
 		p.indexed(`{"id":"` + key + `"}`)
 		assert.Equal(t, `{"id":"`+key+`"}`, p.lookup(key, "id"))
 	}
@@ -210,15 +212,15 @@ func TestSizeOfARequestIsLimited(t *testing.T) {
 
 func TestTermsThatAreTooLongFailTheirActionOnly(t *testing.T) {
 	p := newProbe(t, nil)
-	most := strings.Repeat("x", maxTermBytes)
+	most := strings.Repeat("x", batch.MaxTermBytes)
 	for _, test := range []struct {
 		name, members string
 		status        int
 	}{
 		{"the longest term", `"s":"` + most + `"`, 201},
 		{"one byte more", `"s":"` + most + `x"`, 400},
-		{"bytes are counted, not letters", `"s":"` + strings.Repeat("é", maxTermBytes/2+1) + `"`, 400},
-		{"escapes are counted as what they stand for", `"s":"` + strings.Repeat(`\u0061`, maxTermBytes) + `"`, 201},
+		{"bytes are counted, not letters", `"s":"` + strings.Repeat("é", batch.MaxTermBytes/2+1) + `"`, 400},
+		{"escapes are counted as what they stand for", `"s":"` + strings.Repeat(`\u0061`, batch.MaxTermBytes) + `"`, 201},
 		{"a field that is neither filterable nor sortable nor facetable", `"plain":"` + most + `x"`, 201},
 		{"an element of a collection", `"ss":["a","` + most + `x"]`, 400},
 		{"a field of a complex object", `"c":{"x":"` + most + `x"}`, 400},
@@ -243,7 +245,7 @@ func TestEveryUseOfAWholeTermLimitsIt(t *testing.T) {
 		{"name":"c","type":"Edm.String","filterable":false,"sortable":false,"facetable":true},
 		{"name":"n","type":"Edm.String","filterable":false,"sortable":false,"facetable":false}]}`))
 	p := probe{t, s}
-	long := `":"` + strings.Repeat("x", maxTermBytes+1) + `"}`
+	long := `":"` + strings.Repeat("x", batch.MaxTermBytes+1) + `"}`
 	a := p.index(`{"id":"1","f`+long, `{"id":"2","s`+long, `{"id":"3","c`+long, `{"id":"4","n`+long)
 	assert.Equal(t, []int{400, 400, 400, 201}, a.statuses(t))
 }
@@ -251,11 +253,11 @@ func TestEveryUseOfAWholeTermLimitsIt(t *testing.T) {
 func TestComplexElementsOfADocumentAreLimited(t *testing.T) {
 	p := newProbe(t, nil)
 	elements := func(n int) string { return `[` + strings.TrimSuffix(strings.Repeat("{},", n), ",") + `]` }
-	assert.Equal(t, []int{201}, p.index(`{"id":"1","cs":`+elements(maxComplexElements)+`}`).statuses(t))
-	a := p.index(`{"id":"2","cs":`+elements(maxComplexElements+1)+`}`, `{"id":"3"}`)
+	assert.Equal(t, []int{201}, p.index(`{"id":"1","cs":`+elements(batch.MaxComplexElements)+`}`).statuses(t))
+	a := p.index(`{"id":"2","cs":`+elements(batch.MaxComplexElements+1)+`}`, `{"id":"3"}`)
 	assert.Equal(t, []int{400, 201}, a.statuses(t))
 	assert.Contains(t, a.body, "The document with key '2' has '3001' objects in collections (JSON arrays). At most '3000' objects are allowed")
-	assert.Equal(t, []int{400}, p.index(`{"id":"4","cs":[{"in":`+elements(maxComplexElements)+`}]}`).statuses(t), "objects inside each other count too")
+	assert.Equal(t, []int{400}, p.index(`{"id":"4","cs":[{"in":`+elements(batch.MaxComplexElements)+`}]}`).statuses(t), "objects inside each other count too")
 	assert.Equal(t, []int{200}, p.index(`{"@search.action":"merge","id":"1","cs":`+elements(5)+`}`).statuses(t), "a collection that is replaced no longer counts")
 }
 

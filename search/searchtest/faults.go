@@ -3,6 +3,8 @@ package searchtest
 import (
 	"net/http"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // Faults is a script of what goes wrong. It can be written in Go or, with the
@@ -208,7 +210,7 @@ func faultMessage(status int) string {
 	case http.StatusTooManyRequests:
 		return "You have exceeded the number of requests that this service can take at the moment. Please try again later."
 	case http.StatusRequestEntityTooLarge:
-		return messageTooLarge
+		return reply.TooLarge
 	case http.StatusConflict:
 		return "Another update to the same resource is in progress. Please try again later."
 	}

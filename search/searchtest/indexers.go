@@ -7,13 +7,16 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 func init() { indexerKind.register() }
 
 // indexer is an indexer with what has happened to it. The emulator does not run it.
 type indexer struct {
-	resource
+	shape.Resource
 	executions []execution // the latest first, guarded by Server.mu
 }
 
@@ -33,68 +36,68 @@ var indexerKind = (&resourceKind[*indexer]{
 	gone:   true,
 }).in(func(c *catalog) map[string]*indexer { return c.indexers })
 
-var indexerShape = shape{
-	typeName: "Indexer", members: []property{
-		text("name").must(),
-		text("description"),
-		text("dataSourceName").must(),
-		text("skillsetName"),
-		text("targetIndexName").must(),
-		flag("disabled"),
-		objectOf("schedule", &shape{typeName: "IndexingSchedule", members: []property{
-			text("interval").must(),
-			text("startTime").or("0001-01-01T00:00:00Z"),
+var indexerShape = shape.Shape{
+	TypeName: "Indexer", Members: []shape.Property{
+		shape.Text("name").Must(),
+		shape.Text("description"),
+		shape.Text("dataSourceName").Must(),
+		shape.Text("skillsetName"),
+		shape.Text("targetIndexName").Must(),
+		shape.Flag("disabled"),
+		shape.ObjectOf("schedule", &shape.Shape{TypeName: "IndexingSchedule", Members: []shape.Property{
+			shape.Text("interval").Must(),
+			shape.Text("startTime").Or("0001-01-01T00:00:00Z"),
 		}}),
-		objectOf("parameters", &shape{typeName: "IndexingParameters", members: []property{
-			whole("batchSize").within(1, 1<<31-1),
-			whole("maxFailedItems").within(-1, 1<<31-1),
-			whole("maxFailedItemsPerBatch").within(-1, 1<<31-1),
-			flag("base64EncodeKeys").when(apiversion.RetiredMembers),
-			anything("configuration").or(&jsonMembers{}),
+		shape.ObjectOf("parameters", &shape.Shape{TypeName: "IndexingParameters", Members: []shape.Property{
+			shape.Whole("batchSize").Within(1, 1<<31-1),
+			shape.Whole("maxFailedItems").Within(-1, 1<<31-1),
+			shape.Whole("maxFailedItemsPerBatch").Within(-1, 1<<31-1),
+			shape.Flag("base64EncodeKeys").When(apiversion.RetiredMembers),
+			shape.Anything("configuration").Or(&shape.Members{}),
 		}}),
-		listOf("fieldMappings", &fieldMappingShape),
-		listOf("outputFieldMappings", &fieldMappingShape),
-		anything("cache").when(apiversion.IndexerCache),
-		objectOf("encryptionKey", &encryptionKeyShape).when(apiversion.EncryptionKeys),
+		shape.ListOf("fieldMappings", &fieldMappingShape),
+		shape.ListOf("outputFieldMappings", &fieldMappingShape),
+		shape.Anything("cache").When(apiversion.IndexerCache),
+		shape.ObjectOf("encryptionKey", &schema.EncryptionKey).When(apiversion.EncryptionKeys),
 	},
-	writes: func(o *object, name string) bool { return name != "encryptionKey" || o.has(name) },
+	Writes: func(o *shape.Object, name string) bool { return name != "encryptionKey" || o.Has(name) },
 }
 
-var fieldMappingShape = shape{typeName: "FieldMapping", members: []property{
-	text("sourceFieldName").must(),
-	text("targetFieldName"),
-	objectOf("mappingFunction", &shape{typeName: "FieldMappingFunction", members: []property{
-		text("name").must().among("base64Encode", "base64Decode", "extractTokenAtPosition", "fixedLengthEncode", "jsonArrayToStringCollection", "toJson", "urlDecode", "urlEncode"),
-		anything("parameters"),
+var fieldMappingShape = shape.Shape{TypeName: "FieldMapping", Members: []shape.Property{
+	shape.Text("sourceFieldName").Must(),
+	shape.Text("targetFieldName"),
+	shape.ObjectOf("mappingFunction", &shape.Shape{TypeName: "FieldMappingFunction", Members: []shape.Property{
+		shape.Text("name").Must().Among("base64Encode", "base64Decode", "extractTokenAtPosition", "fixedLengthEncode", "jsonArrayToStringCollection", "toJson", "urlDecode", "urlEncode"),
+		shape.Anything("parameters"),
 	}}),
 }}
 
-func parseIndexer(_ *Server, body []byte, version apiversion.Version) (*indexer, *serviceError) {
-	p := newParser("indexer", version)
-	object, err := p.read(body, &indexerShape)
+func parseIndexer(_ *Server, body []byte, version apiversion.Version) (*indexer, *reply.Error) {
+	p := shape.NewParser("indexer", version)
+	object, err := p.Read(body, &indexerShape)
 	if err != nil {
 		return nil, err
 	}
-	x := &indexer{resource: resource{name: object.str("name"), object: object}}
+	x := &indexer{Resource: shape.Resource{Name: object.Str("name"), Object: object}}
 	for _, list := range []string{"fieldMappings", "outputFieldMappings"} {
-		for _, m := range object.objects(list) {
-			if !m.has("targetFieldName") { // documented: it equals the source
-				m.set("targetFieldName", m.str("sourceFieldName"))
+		for _, m := range object.Objects(list) {
+			if !m.Has("targetFieldName") { // documented: it equals the source
+				m.Set("targetFieldName", m.Str("sourceFieldName"))
 			}
 		}
 	}
-	if schedule := object.object("schedule"); schedule != nil && schedule.str("startTime") != "" {
-		start := schedule.str("startTime")
+	if schedule := object.Object("schedule"); schedule != nil && schedule.Str("startTime") != "" {
+		start := schedule.Str("startTime")
 		if _, err := time.Parse(time.RFC3339, start); err != nil {
-			return nil, p.wrongType(start, "Edm.DateTimeOffset")
+			return nil, p.WrongType(start, "Edm.DateTimeOffset")
 		}
 	}
-	faults, _ := refusal.Indexer(object.appendTo(nil, version), nil) // it is JSON
-	return x, p.refuseFirst(faults)
+	faults, _ := refusal.Indexer(object.AppendTo(nil, version), nil) // it is JSON
+	return x, p.RefuseFirst(faults)
 }
 
 // checkIndexer checks that what an indexer reads, writes and uses is there.
-func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt route) *serviceError {
+func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt route) *reply.Error {
 	if current != nil {
 		next.executions = current.executions
 	}
@@ -102,24 +105,24 @@ func checkIndexer(_ *Server, c *catalog, next, current *indexer, rt route) *serv
 		noun, name string
 		there      bool
 	}{
-		{"a data source", next.object.str("dataSourceName"), c.dataSources[next.object.str("dataSourceName")] != nil},
-		{"an index", next.object.str("targetIndexName"), c.indexes[next.object.str("targetIndexName")] != nil},
-		{"a skillset", next.object.str("skillsetName"), !next.object.has("skillsetName") || c.skillsets[next.object.str("skillsetName")] != nil},
+		{"a data source", next.Object.Str("dataSourceName"), c.dataSources[next.Object.Str("dataSourceName")] != nil},
+		{"an index", next.Object.Str("targetIndexName"), c.indexes[next.Object.Str("targetIndexName")] != nil},
+		{"a skillset", next.Object.Str("skillsetName"), !next.Object.Has("skillsetName") || c.skillsets[next.Object.Str("skillsetName")] != nil},
 	} {
 		if !use.there {
 			// Recorded of data sources, without a full stop.
-			return &serviceError{status: http.StatusBadRequest, message: "This indexer refers to " + use.noun + " '" + use.name + "' that doesn't exist"}
+			return &reply.Error{Status: http.StatusBadRequest, Message: "This indexer refers to " + use.noun + " '" + use.name + "' that doesn't exist"}
 		}
 	}
-	faults, _ := refusal.Indexer(next.object.appendTo(nil, rt.version), func(collection, name string) json.RawMessage { // it is JSON
+	faults, _ := refusal.Indexer(next.Object.AppendTo(nil, rt.version), func(collection, name string) json.RawMessage { // it is JSON
 		if collection != "indexes" {
 			return nil
 		}
-		return c.indexes[name].schema.Load().definition
+		return c.indexes[name].schema.Load().Definition
 	})
-	return newParser("indexer", rt.version).refuseFirst(faults)
+	return shape.NewParser("indexer", rt.version).RefuseFirst(faults)
 }
 
-func noSuchIndexer(s *Server, name string) *serviceError {
-	return &serviceError{status: http.StatusNotFound, message: "Indexer '" + name + "' was not found in service '" + s.opts.ServiceName + "'."}
+func noSuchIndexer(s *Server, name string) *reply.Error {
+	return &reply.Error{Status: http.StatusNotFound, Message: "Indexer '" + name + "' was not found in service '" + s.opts.ServiceName + "'."}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 func init() {
@@ -71,14 +73,14 @@ func (s *Server) resetIndexer(w http.ResponseWriter, r *http.Request, rt route, 
 	})
 }
 
-var resyncShape = shape{typeName: "IndexerResyncBody", members: []property{texts("options").must().among("permissions")}}
+var resyncShape = shape.Shape{TypeName: "IndexerResyncBody", Members: []shape.Property{shape.Texts("options").Must().Among("permissions")}}
 
 // resyncIndexer answers POST …/search.resync.
 func (s *Server) resyncIndexer(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
 	s.marked(w, r, rt, &resyncShape)
 }
 
-var resetDocumentsShape = shape{typeName: "DocumentKeysOrIds", members: []property{texts("documentKeys"), texts("datasourceDocumentIds")}}
+var resetDocumentsShape = shape.Shape{TypeName: "DocumentKeysOrIds", Members: []shape.Property{shape.Texts("documentKeys"), shape.Texts("datasourceDocumentIds")}}
 
 // resetDocuments answers POST …/search.resetdocs.
 func (s *Server) resetDocuments(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
@@ -87,10 +89,10 @@ func (s *Server) resetDocuments(w http.ResponseWriter, r *http.Request, rt route
 
 // marked answers a request that says what the next run does, which there is none of:
 // what it says is checked.
-func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt route, sh *shape) {
+func (s *Server) marked(w http.ResponseWriter, r *http.Request, rt route, sh *shape.Shape) {
 	body, err := readAll(r)
 	if err == nil && len(body) > 0 {
-		_, err = newParser("options", rt.version).read(body, sh)
+		_, err = shape.NewParser("options", rt.version).Read(body, sh)
 	}
 	if err != nil {
 		writeError(w, r, err)
@@ -115,9 +117,9 @@ func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt route,
 	now := time.Now()
 	executions = slices.DeleteFunc(executions, func(e execution) bool { return e.time.After(now) })
 
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "IndexerExecutionInfo"))
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexerExecutionInfo"))
 	body = append(body, `"name":`...)
-	body = appendJSONString(body, x.name)
+	body = reply.AppendString(body, x.Name)
 	// Recorded: running means well, also of one that has never run.
 	body = append(body, `,"status":"running","lastResult":`...)
 	if len(executions) > 0 {
@@ -147,19 +149,19 @@ func (s *Server) indexerStatus(w http.ResponseWriter, r *http.Request, rt route,
 // appendTo appends an execution of a status.
 func (e execution) appendTo(dst []byte, version apiversion.Version) []byte {
 	dst = append(dst, `{"status":`...)
-	dst = appendJSONString(dst, e.status)
+	dst = reply.AppendString(dst, e.status)
 	at := strconv.Quote(e.time.UTC().Format("2006-01-02T15:04:05.000Z"))
 	failed := e.status != "reset"
 	dst = append(dst, `,"errorMessage":`...)
 	if failed {
-		dst = appendJSONString(dst, notRun)
+		dst = reply.AppendString(dst, notRun)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"startTime":`+at+`,"endTime":`+at+`,"itemsProcessed":0,"itemsFailed":0,"initialTrackingState":null,"finalTrackingState":null,"errors":[`...)
 	if failed {
 		dst = append(dst, `{"key":null,"statusCode":501,"name":"searchtest","errorMessage":`...)
-		dst = appendJSONString(dst, notRun)
+		dst = reply.AppendString(dst, notRun)
 		dst = append(dst, `,"details":null,"documentationLink":null}`...)
 	}
 	dst = append(dst, `],"warnings":[]`...)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
 // The operations on indexes.
@@ -19,9 +21,9 @@ const (
 func init() { indexKind.register() }
 
 // indexKind is how indexes are kept. They are found by their current definition.
-var indexKind = &resourceKind[*schema]{
+var indexKind = &resourceKind[*schema.Index]{
 	set:     "indexes",
-	shape:   &indexShape,
+	shape:   &schema.Shape,
 	title:   "Index",
 	plural:  "Indexes",
 	named:   (*Server).definedIndex,
@@ -30,7 +32,7 @@ var indexKind = &resourceKind[*schema]{
 	service: "the service",
 	lost:    "IndexNotFoundInService",
 	parse:   parseIndex,
-	find: func(c *catalog, name string) *schema {
+	find: func(c *catalog, name string) *schema.Index {
 		if ix, ok := c.indexes[name]; ok {
 			return ix.schema.Load()
 		}
@@ -42,15 +44,15 @@ var indexKind = &resourceKind[*schema]{
 }
 
 // parseIndex reads the definition of an index.
-func parseIndex(s *Server, body []byte, version apiversion.Version) (*schema, *serviceError) {
-	sc, err := compileSchema(body, version)
-	if err == nil && sc.definesAnalysis() {
-		if _, fault := sc.analysis(); fault != nil {
-			err = sc.parsed.refuse("InvalidAnalysisComponent", strings.ReplaceAll(fault.Error(), "\n", " ")+".")
+func parseIndex(s *Server, body []byte, version apiversion.Version) (*schema.Index, *reply.Error) {
+	sc, err := schema.Compile(body, version)
+	if err == nil && sc.DefinesAnalysis() {
+		if _, fault := sc.Components(); fault != nil {
+			err = sc.Parsed.Refuse("InvalidAnalysisComponent", strings.ReplaceAll(fault.Error(), "\n", " ")+".")
 		}
 	}
 	if err == nil && s.opts.StrictAnalysis {
-		err = sc.unsupportedAnalysis()
+		err = sc.UnsupportedAnalysis()
 	}
 	if err != nil {
 		return nil, err
@@ -60,62 +62,62 @@ func parseIndex(s *Server, body []byte, version apiversion.Version) (*schema, *s
 
 // keepIndex puts an index into the catalog, or gives the one there is another
 // definition.
-func keepIndex(s *Server, c *catalog, next, current *schema, rt route) *serviceError {
+func keepIndex(s *Server, c *catalog, next, current *schema.Index, rt route) *reply.Error {
 	downtime, err := downtimeAllowed(rt)
 	if err != nil {
 		return err
 	}
-	for _, f := range next.texts {
-		for _, name := range f.definition.strings("synonymMaps") {
+	for _, f := range next.Texts {
+		for _, name := range f.Definition.Strings("synonymMaps") {
 			if c.synonymMaps[name] == nil {
-				return next.parsed.refuse("SynonymMapNotFound", "The synonym map '"+name+"' specified in the field '"+f.path+"' does not exist.")
+				return next.Parsed.Refuse("SynonymMapNotFound", "The synonym map '"+name+"' specified in the field '"+f.Path+"' does not exist.")
 			}
 		}
 	}
 	if current != nil {
-		if err := s.changeFault(current.parsed, next.parsed, downtime); err != nil {
+		if err := schema.UpdateFault(current.Parsed, next.Parsed, downtime, s.opts.ServiceName); err != nil {
 			return err
 		}
-		c.indexes[next.name].setSchema(next)
+		c.indexes[next.Name].setSchema(next)
 		return nil
 	}
-	if c.aliases[next.name] != nil {
-		return nameTaken("index", "Index", next.name, "an alias has that name")
+	if c.aliases[next.Name] != nil {
+		return nameTaken("index", "Index", next.Name, "an alias has that name")
 	}
-	c.indexes[next.name] = s.newIndex(next)
+	c.indexes[next.Name] = s.newIndex(next)
 	return nil
 }
 
 // removeIndex removes an index with its documents.
-func removeIndex(s *Server, c *catalog, name string) *serviceError {
+func removeIndex(s *Server, c *catalog, name string) *reply.Error {
 	if names := c.aliasesOf(name); len(names) > 0 {
-		e := &serviceError{
-			status: http.StatusBadRequest,
-			message: "The index '" + name + "' in service '" + s.opts.ServiceName + "' cannot be deleted because the following alias(es) map to it: '" + strings.Join(names, "', '") +
+		e := &reply.Error{
+			Status: http.StatusBadRequest,
+			Message: "The index '" + name + "' in service '" + s.opts.ServiceName + "' cannot be deleted because the following alias(es) map to it: '" + strings.Join(names, "', '") +
 				"'. Please update the alias(es) to map to a different index or delete them before trying again.",
 		}
-		return e.withCode("OperationNotAllowed", "CannotDeleteIndex")
+		return e.WithCode("OperationNotAllowed", "CannotDeleteIndex")
 	}
 	delete(c.indexes, name)
 	return nil
 }
 
 // addIndex creates an index from the JSON of its definition.
-func (s *Server) addIndex(body []byte, version apiversion.Version) (*schema, *serviceError) {
+func (s *Server) addIndex(body []byte, version apiversion.Version) (*schema.Index, *reply.Error) {
 	return create(s, indexKind, body, version)
 }
 
 // downtimeAllowed reads the parameter allowIndexDowntime.
-func downtimeAllowed(rt route) (bool, *serviceError) {
+func downtimeAllowed(rt route) (bool, *reply.Error) {
 	switch value := strings.ToLower(rt.query.Get("allowIndexDowntime")); value {
 	case "true":
 		return true, nil
 	case "", "false":
 		return false, nil
 	default:
-		return false, &serviceError{
-			status:  http.StatusBadRequest,
-			message: "The value '" + value + "' is not valid for the query parameter 'allowIndexDowntime'. It must be 'true' or 'false'.",
+		return false, &reply.Error{
+			Status:  http.StatusBadRequest,
+			Message: "The value '" + value + "' is not valid for the query parameter 'allowIndexDowntime'. It must be 'true' or 'false'.",
 		}
 	}
 }
@@ -130,20 +132,20 @@ func (s *Server) lookupIndex(name string) (*index, bool) {
 
 // requestedIndex finds the index that a request on documents is about, by its
 // name or by that of an alias.
-func (s *Server) requestedIndex(rt route) (*index, *serviceError) {
+func (s *Server) requestedIndex(rt route) (*index, *reply.Error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ix, ok := s.indexes[s.indexName(rt)]
 	if !ok {
 		// Reported by users of all versions, in words unlike those of the
 		// requests on definitions.
-		return nil, &serviceError{
-			status:  http.StatusNotFound,
-			message: "The index '" + rt.index + "' for service '" + s.opts.ServiceName + "' was not found.",
+		return nil, &reply.Error{
+			Status:  http.StatusNotFound,
+			Message: "The index '" + rt.index + "' for service '" + s.opts.ServiceName + "' was not found.",
 		}
 	}
 	return ix, nil
 }
 
 // noSuchIndex is the refusal of a request on an index that does not exist.
-func (s *Server) noSuchIndex(name string) *serviceError { return indexKind.missing(s, name) }
+func (s *Server) noSuchIndex(name string) *reply.Error { return indexKind.missing(s, name) }

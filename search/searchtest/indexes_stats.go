@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -35,7 +38,7 @@ func (s *Server) indexStatistics(w http.ResponseWriter, r *http.Request, rt rout
 		return
 	}
 	documents, bytes := ix.count(now)
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "IndexStatistics"))
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "IndexStatistics"))
 	body = append(body, `"documentCount":`...)
 	body = strconv.AppendInt(body, documents, 10)
 	body = append(body, `,"storageSize":`...)
@@ -61,7 +64,7 @@ func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt 
 		return
 	}
 	now := time.Now()
-	body := appendContext([]byte{'{'}, r, "/$metadata#Collection("+resourceType(rt.version, "IndexStatisticsSummary")+")")
+	body := appendContext([]byte{'{'}, r, "/$metadata#Collection("+shape.ResourceType(rt.version, "IndexStatisticsSummary")+")")
 	body = append(body, `"value":[`...)
 	for i, ix := range indexes {
 		if i > 0 {
@@ -69,7 +72,7 @@ func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt 
 		}
 		documents, bytes := ix.count(now)
 		body = append(body, `{"name":`...)
-		body = appendJSONString(body, ix.name)
+		body = reply.AppendString(body, ix.name)
 		body = append(body, `,"documentCount":`...)
 		body = strconv.AppendInt(body, documents, 10)
 		body = append(body, `,"storageSize":`...)
@@ -85,7 +88,7 @@ func (s *Server) listIndexStatistics(w http.ResponseWriter, r *http.Request, rt 
 // counted as its type has it.
 func (ix *index) vectorBytes(now time.Time) int64 {
 	sizes := make(map[int]int) // bytes of an element by the ordinal of the field
-	for _, f := range ix.schema.Load().fields {
+	for _, f := range ix.schema.Load().Fields {
 		switch f.Type {
 		case stored.Single:
 			sizes[f.Ordinal] = 4
@@ -102,7 +105,7 @@ func (ix *index) vectorBytes(now time.Time) int64 {
 	defer ix.mu.Unlock()
 	ix.settle(now)
 	var total int64
-	fields := ix.schema.Load().fields
+	fields := ix.schema.Load().Fields
 	for _, document := range ix.visible {
 		for _, f := range fields {
 			if size := sizes[f.Ordinal]; size > 0 {
@@ -152,13 +155,13 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		{"knowledgeBasesCount", int64(bases), apiversion.KnowledgeCounters},
 		{"knowledgeSourcesCount", int64(sources), apiversion.KnowledgeCounters},
 	}, func(c counter) bool { return !rt.version.Has(c.needs) })
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "ServiceStatistics"))
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "ServiceStatistics"))
 	body = append(body, `"counters":{`...)
 	for i, c := range counters {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = appendJSONString(body, c.name)
+		body = reply.AppendString(body, c.name)
 		body = append(body, `:{"usage":`...)
 		body = strconv.AppendInt(body, c.usage, 10)
 		body = append(body, `,"quota":null}`...)
@@ -168,12 +171,12 @@ func (s *Server) serviceStatistics(w http.ResponseWriter, r *http.Request, rt ro
 		body = append(body, `"maxStoragePerIndex":null,`...)
 	}
 	body = append(body, `"maxFieldsPerIndex":`...)
-	body = strconv.AppendInt(body, maxFields, 10)
+	body = strconv.AppendInt(body, schema.MaxFields, 10)
 	body = append(body, `,"maxFieldNestingDepthPerIndex":`...)
-	body = strconv.AppendInt(body, maxNestingDepth, 10)
+	body = strconv.AppendInt(body, schema.MaxNestingDepth, 10)
 	body = append(body, `,"maxComplexCollectionFieldsPerIndex":`...)
-	body = strconv.AppendInt(body, maxComplexCollections, 10)
+	body = strconv.AppendInt(body, schema.MaxComplexCollections, 10)
 	body = append(body, `,"maxComplexObjectsInCollectionsPerDocument":`...)
-	body = strconv.AppendInt(body, maxComplexObjects, 10)
+	body = strconv.AppendInt(body, schema.MaxComplexObjects, 10)
 	writeJSON(w, r, http.StatusOK, append(body, "}}"...))
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
 // caller makes requests to a server, by address and headers.
@@ -290,8 +292,8 @@ func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 	const callers = 16
 	var mu sync.Mutex
 	created, conditional, tags := 0, 0, map[string]bool{}
-	put := func(condition http.Header) (*schema, bool) {
-		sc, serr := compileSchema([]byte(small), latest)
+	put := func(condition http.Header) (*schema.Index, bool) {
+		sc, serr := schema.Compile([]byte(small), latest)
 		if serr != nil {
 			t.Error(serr)
 			return nil, false
@@ -304,8 +306,8 @@ func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 		if serr != nil {
 			return sc, false
 		}
-		assert.False(t, tags[sc.etag], "a tag was given out twice")
-		tags[sc.etag] = true
+		assert.False(t, tags[sc.ETag], "a tag was given out twice")
+		tags[sc.ETag] = true
 		return sc, true
 	}
 	var wg sync.WaitGroup
@@ -319,7 +321,7 @@ func TestOneOfManyCreatorsWinsConcurrentSafe(t *testing.T) {
 			mu.Unlock()
 			sc, ok := put(nil)
 			assert.True(t, ok)
-			if _, ok := put(http.Header{"If-Match": {`"` + sc.etag + `"`}}); ok {
+			if _, ok := put(http.Header{"If-Match": {`"` + sc.ETag + `"`}}); ok {
 				mu.Lock()
 				conditional++
 				mu.Unlock()

@@ -87,7 +87,7 @@ func withoutKeys(query url.Values, raw string) string {
 }
 
 // record notes a request that is done with.
-func (s *Server) record(r *http.Request, rt route, x *exchange, w *reply, start time.Time, err error) {
+func (s *Server) record(r *http.Request, rt route, x *exchange, w *recorder, start time.Time, err error) {
 	took := time.Since(start)
 	s.logger.Debug("request", slog.String("method", r.Method), slog.String("operation", string(rt.op)), slog.String("index", rt.index),
 		slog.Int("status", w.status), slog.Int("actions", x.actions), slog.Int64("bytes", x.bodyBytes), slog.Duration("took", took),
@@ -136,7 +136,7 @@ func (s *Server) IndexDefinition(name string) (json.RawMessage, bool) {
 	if !ok {
 		return nil, false
 	}
-	return ix.schema.Load().appendDefinition(nil, latest, ""), true
+	return ix.schema.Load().AppendDefinition(nil, latest, ""), true
 }
 
 // Definitions returns what the service keeps in addition to indexes, by kind as in a snapshot ("dataSources") and by
@@ -150,7 +150,7 @@ func (s *Server) Definitions() map[string]map[string]json.RawMessage {
 			if all[k.snapshotName()] == nil {
 				all[k.snapshotName()] = make(map[string]json.RawMessage)
 			}
-			all[k.snapshotName()][res.name] = res.appendDefinition(nil, latest, "")
+			all[k.snapshotName()][res.Name] = res.AppendDefinition(nil, latest, "")
 		}
 	}
 	return all
@@ -173,7 +173,7 @@ func (s *Server) IndexVersion(name string) (IndexVersion, bool) {
 	if !ok {
 		return IndexVersion{}, false
 	}
-	etag := ix.schema.Load().etag
+	etag := ix.schema.Load().ETag
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	// Deletes have no serial. A new document adds one to this, as a delete does, and

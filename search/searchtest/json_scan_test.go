@@ -9,7 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
 var scannerSeeds = []string{
@@ -25,38 +29,38 @@ func FuzzScanner(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := scanner{data: data}
-		accepted := s.skip(0) && s.atEnd()
+		s := wire.Scanner{Data: data}
+		accepted := s.Skip(0) && s.AtEnd()
 		if want := json.Valid(data); accepted != want {
-			t.Fatalf("accepted %v, encoding/json %v (%s)", accepted, want, s.failure)
+			t.Fatalf("accepted %v, encoding/json %v (%s)", accepted, want, s.Failure)
 		}
 		if !accepted {
 			return
 		}
-		s = scanner{data: data}
-		if s.peek() != '"' {
+		s = wire.Scanner{Data: data}
+		if s.Peek() != '"' {
 			return
 		}
-		raw, plain, ok := s.quoted()
+		raw, plain, ok := s.Quoted()
 		require.True(t, ok)
 		var want string
 		require.NoError(t, json.Unmarshal(data, &want))
-		require.Equal(t, want, string(appendUnquoted(nil, raw)))
+		require.Equal(t, want, string(wire.AppendUnquoted(nil, raw)))
 		if plain {
 			require.Equal(t, want, string(raw))
 		}
 		// And what goes out is read back by encoding/json as the same text.
 		var back string
-		require.NoError(t, json.Unmarshal(appendJSONString(nil, want), &back))
+		require.NoError(t, json.Unmarshal(reply.AppendString(nil, want), &back))
 		require.Equal(t, want, back)
 	})
 }
 
 func TestScannerAcceptsNestingAsDeepAsEncodingJSON(t *testing.T) {
-	for _, depth := range []int{maxNesting - 1, maxNesting, maxNesting + 1} {
+	for _, depth := range []int{wire.MaxNesting - 1, wire.MaxNesting, wire.MaxNesting + 1} {
 		data := []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))
-		s := scanner{data: data}
-		assert.Equal(t, json.Valid(data), s.skip(0) && s.atEnd(), "depth %d", depth)
+		s := wire.Scanner{Data: data}
+		assert.Equal(t, json.Valid(data), s.Skip(0) && s.AtEnd(), "depth %d", depth)
 	}
 }
 
@@ -68,8 +72,8 @@ func TestScannerFindsEverySpecialByteAtEveryPlace(t *testing.T) {
 			text := bytes.Repeat([]byte{'x'}, 24)
 			text[place] = byte(b)
 			data := append(append([]byte{'"'}, text...), '"')
-			s := scanner{data: data}
-			if want := json.Valid(data); want != (s.skip(0) && s.atEnd()) {
+			s := wire.Scanner{Data: data}
+			if want := json.Valid(data); want != (s.Skip(0) && s.AtEnd()) {
 				t.Fatalf("byte %#x at %d: encoding/json says %v", b, place, want)
 			}
 		}
@@ -92,26 +96,26 @@ func FuzzBatch(f *testing.F) {
 	for _, seed := range scannerSeeds {
 		f.Add([]byte(`{"value":[{"id":"1","s":` + seed + `}]}`))
 	}
-	sc, fault := compileSchema([]byte(everyType), latest)
+	sc, fault := schema.Compile([]byte(everyType), latest)
 	require.Nil(f, fault)
 	opts := (*Options)(nil).withDefaults()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p := newBatchParser(data, sc, latest, &opts)
-		defer p.release()
-		if fault := p.parse(); fault != nil {
-			require.Equal(t, 400, fault.status)
+		p := batch.NewParser(data, sc, latest, opts.limits())
+		defer p.Release()
+		if fault := p.Parse(); fault != nil {
+			require.Equal(t, 400, fault.Status)
 			return
 		}
 		require.True(t, json.Valid(bytes.TrimPrefix(data, []byte("\ufeff"))))
-		require.NotEmpty(t, p.actions)
-		for _, a := range p.actions {
-			require.NotEmpty(t, a.key)
-			if a.data == nil {
+		require.NotEmpty(t, p.Actions)
+		for _, a := range p.Actions {
+			require.NotEmpty(t, a.Key)
+			if a.Data == nil {
 				continue
 			}
-			out := wholeDocument(sc, a.data)
+			out := wholeDocument(sc, a.Data)
 			require.True(t, json.Valid(out), "%s", out)
-			merged := stored.MergeObjects(nil, sc.fields, a.data, a.data)
+			merged := stored.MergeObjects(nil, sc.Fields, a.Data, a.Data)
 			require.JSONEq(t, string(out), string(wholeDocument(sc, merged)), "merging a document into itself must not change it")
 		}
 	})

@@ -89,7 +89,7 @@ func TestSecretsAreNotGivenBack(t *testing.T) {
 	for _, credentials := range []string{`{}`, `{"connectionString":null}`, `{"connectionString":"<unchanged>"}`} {
 		body := strings.Replace(blobSource, `{"connectionString":"AccountKey=secret"}`, credentials, 1)
 		require.Equal(t, http.StatusOK, p.send(http.MethodPut, "/datasources('blobs')", body).status, credentials)
-		assert.Equal(t, "AccountKey=secret", p.dataSources["blobs"].object.object("credentials").str("connectionString"), credentials)
+		assert.Equal(t, "AccountKey=secret", p.dataSources["blobs"].Object.Object("credentials").Str("connectionString"), credentials)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 func init() {
@@ -60,18 +63,18 @@ var knowledgeBaseKind = (&resourceKind[*definition]{
 }).in(func(c *catalog) map[string]*definition { return c.knowledgeBases })
 
 // What a source has besides depends on its kind and is kept as it came.
-var knowledgeSourceShape = shape{typeName: "KnowledgeSource", open: true, members: []property{
-	text("name").must(),
-	text("kind").must(),
-	text("description"),
-	objectOf("encryptionKey", &encryptionKeyShape),
+var knowledgeSourceShape = shape.Shape{TypeName: "KnowledgeSource", Open: true, Members: []shape.Property{
+	shape.Text("name").Must(),
+	shape.Text("kind").Must(),
+	shape.Text("description"),
+	shape.ObjectOf("encryptionKey", &schema.EncryptionKey),
 }}
 
-var knowledgeBaseShape = shape{typeName: "KnowledgeBase", open: true, members: []property{
-	text("name").must(),
-	text("description"),
-	listOf("knowledgeSources", &shape{typeName: "KnowledgeSourceReference", open: true, members: []property{text("name").must()}}).must(),
-	objectOf("encryptionKey", &encryptionKeyShape),
+var knowledgeBaseShape = shape.Shape{TypeName: "KnowledgeBase", Open: true, Members: []shape.Property{
+	shape.Text("name").Must(),
+	shape.Text("description"),
+	shape.ListOf("knowledgeSources", &shape.Shape{TypeName: "KnowledgeSourceReference", Open: true, Members: []shape.Property{shape.Text("name").Must()}}).Must(),
+	shape.ObjectOf("encryptionKey", &schema.EncryptionKey),
 }}
 
 // knowledgeSourceKinds are those of all versions.
@@ -80,93 +83,82 @@ azureBlob fabricDataAgent fabricOntology file indexedOneLake indexedSharePoint i
 web workIQ
 `)
 
-func parseKnowledgeSource(_ *Server, body []byte, version apiversion.Version) (*definition, *serviceError) {
-	p := newParser("knowledgeSource", version)
-	object, err := p.read(body, &knowledgeSourceShape)
+func parseKnowledgeSource(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+	p := shape.NewParser("knowledgeSource", version)
+	object, err := p.Read(body, &knowledgeSourceShape)
 	if err != nil {
 		return nil, err
 	}
-	name, kind := object.str("name"), object.str("kind")
+	name, kind := object.Str("name"), object.Str("kind")
 	if reason := refusal.Name("Knowledge source", name, 1); reason != "" {
-		return nil, p.refuse("InvalidName", "Invalid knowledge source name: "+reason)
+		return nil, p.Refuse("InvalidName", "Invalid knowledge source name: "+reason)
 	}
 	if !slices.Contains(knowledgeSourceKinds, kind) {
-		return nil, p.refuse("InvalidKnowledgeSource", "The kind '"+kind+"' of the knowledge source '"+name+"' is not valid. Supported values are: "+strings.Join(knowledgeSourceKinds, ", ")+".")
+		return nil, p.Refuse("InvalidKnowledgeSource", "The kind '"+kind+"' of the knowledge source '"+name+"' is not valid. Supported values are: "+strings.Join(knowledgeSourceKinds, ", ")+".")
 	}
 	if kind == "searchIndex" && sourceIndex(object) == "" {
-		return nil, p.refuse("MissingRequiredProperty", "The property 'searchIndexName' of 'searchIndexParameters' is required and cannot be null.")
+		return nil, p.Refuse("MissingRequiredProperty", "The property 'searchIndexName' of 'searchIndexParameters' is required and cannot be null.")
 	}
-	return &definition{resource{name: name, object: object}}, nil
+	return &definition{shape.Resource{Name: name, Object: object}}, nil
 }
 
 // sourceIndex is the index that a knowledge source reads, "" if it names none.
-func sourceIndex(source *object) string {
-	parameters, _ := source.others.get("searchIndexParameters").(*jsonMembers)
-	name, _ := parameters.get("searchIndexName").(string)
+func sourceIndex(source *shape.Object) string {
+	parameters, _ := source.Others.Get("searchIndexParameters").(*shape.Members)
+	name, _ := parameters.Get("searchIndexName").(string)
 	return name
 }
 
-// get returns a member of JSON that no shape describes, nil if there is none.
-func (m *jsonMembers) get(name string) any {
-	if m == nil {
-		return nil
+func checkKnowledgeSource(_ *Server, c *catalog, next, current *definition, rt route) *reply.Error {
+	p := shape.NewParser("knowledgeSource", rt.version)
+	if name := sourceIndex(next.Object); name != "" && c.indexes[name] == nil {
+		return p.Refuse("IndexNotFound", "The knowledge source '"+next.Name+"' refers to an index '"+name+"' that does not exist.")
 	}
-	if i := slices.Index(m.names, name); i >= 0 {
-		return m.values[i]
-	}
-	return nil
-}
-
-func checkKnowledgeSource(_ *Server, c *catalog, next, current *definition, rt route) *serviceError {
-	p := newParser("knowledgeSource", rt.version)
-	if name := sourceIndex(next.object); name != "" && c.indexes[name] == nil {
-		return p.refuse("IndexNotFound", "The knowledge source '"+next.name+"' refers to an index '"+name+"' that does not exist.")
-	}
-	if current != nil && current.object.str("kind") != next.object.str("kind") {
-		return p.refuse("InvalidKnowledgeSource", "The kind of the knowledge source '"+next.name+"' cannot be changed.")
+	if current != nil && current.Object.Str("kind") != next.Object.Str("kind") {
+		return p.Refuse("InvalidKnowledgeSource", "The kind of the knowledge source '"+next.Name+"' cannot be changed.")
 	}
 	return nil
 }
 
 // knowledgeSourceUnused refuses to remove a source that bases name.
-func knowledgeSourceUnused(s *Server, c *catalog, name string) *serviceError {
+func knowledgeSourceUnused(s *Server, c *catalog, name string) *reply.Error {
 	var users []string
 	for _, base := range sortedKeys(c.knowledgeBases) {
-		if named(c.knowledgeBases[base].object.objects("knowledgeSources"), name) != nil {
+		if schema.Named(c.knowledgeBases[base].Object.Objects("knowledgeSources"), name) != nil {
 			users = append(users, base)
 		}
 	}
 	if len(users) == 0 {
 		return nil
 	}
-	e := &serviceError{
-		status: http.StatusBadRequest,
-		message: "The knowledge source '" + name + "' in service '" + s.opts.ServiceName + "' cannot be deleted because the following knowledge base(s) use it: '" +
+	e := &reply.Error{
+		Status: http.StatusBadRequest,
+		Message: "The knowledge source '" + name + "' in service '" + s.opts.ServiceName + "' cannot be deleted because the following knowledge base(s) use it: '" +
 			strings.Join(users, "', '") + "'.",
 	}
-	return e.withCode("OperationNotAllowed", "CannotDeleteKnowledgeSource")
+	return e.WithCode("OperationNotAllowed", "CannotDeleteKnowledgeSource")
 }
 
-func parseKnowledgeBase(_ *Server, body []byte, version apiversion.Version) (*definition, *serviceError) {
-	p := newParser("knowledgeBase", version)
-	object, err := p.read(body, &knowledgeBaseShape)
+func parseKnowledgeBase(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+	p := shape.NewParser("knowledgeBase", version)
+	object, err := p.Read(body, &knowledgeBaseShape)
 	if err != nil {
 		return nil, err
 	}
-	name := object.str("name")
+	name := object.Str("name")
 	if reason := refusal.Name("Knowledge base", name, 1); reason != "" {
-		return nil, p.refuse("InvalidName", "Invalid knowledge base name: "+reason)
+		return nil, p.Refuse("InvalidName", "Invalid knowledge base name: "+reason)
 	}
-	if len(object.objects("knowledgeSources")) == 0 {
-		return nil, p.refuse("InvalidKnowledgeBase", "The knowledge base '"+name+"' must have at least one knowledge source.")
+	if len(object.Objects("knowledgeSources")) == 0 {
+		return nil, p.Refuse("InvalidKnowledgeBase", "The knowledge base '"+name+"' must have at least one knowledge source.")
 	}
-	return &definition{resource{name: name, object: object}}, nil
+	return &definition{shape.Resource{Name: name, Object: object}}, nil
 }
 
-func checkKnowledgeBase(_ *Server, c *catalog, next, _ *definition, rt route) *serviceError {
-	for _, source := range next.object.objects("knowledgeSources") {
-		if name := source.str("name"); c.knowledgeSources[name] == nil {
-			return newParser("knowledgeBase", rt.version).refuse("KnowledgeSourceNotFound", "The knowledge base '"+next.name+"' refers to a knowledge source '"+name+"' that does not exist.")
+func checkKnowledgeBase(_ *Server, c *catalog, next, _ *definition, rt route) *reply.Error {
+	for _, source := range next.Object.Objects("knowledgeSources") {
+		if name := source.Str("name"); c.knowledgeSources[name] == nil {
+			return shape.NewParser("knowledgeBase", rt.version).Refuse("KnowledgeSourceNotFound", "The knowledge base '"+next.Name+"' refers to a knowledge source '"+name+"' that does not exist.")
 		}
 	}
 	return nil
@@ -182,9 +174,9 @@ func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, r
 		writeError(w, r, knowledgeSourceKind.missing(s, rt.name))
 		return
 	}
-	body := appendContext([]byte{'{'}, r, "/$metadata#"+resourceType(rt.version, "KnowledgeSourceStatus"))
+	body := appendContext([]byte{'{'}, r, "/$metadata#"+shape.ResourceType(rt.version, "KnowledgeSourceStatus"))
 	body = append(body, `"kind":`...)
-	body = appendJSONString(body, source.object.str("kind"))
+	body = reply.AppendString(body, source.Object.Str("kind"))
 	body = append(body, `,"synchronizationStatus":"active","synchronizationInterval":null,"currentSynchronizationState":null,"lastSynchronizationState":null,`...)
 	body = append(body, `"statistics":{"totalSynchronization":0,"averageSynchronizationDuration":"00:00:00","averageItemsProcessedPerSynchronization":0}}`...)
 	writeJSON(w, r, http.StatusOK, body)
@@ -193,6 +185,6 @@ func (s *Server) knowledgeSourceStatus(w http.ResponseWriter, r *http.Request, r
 // notServed refuses the requests for something that the service can do.
 func notServed(what string) handler {
 	return func(_ *Server, w http.ResponseWriter, r *http.Request, _ route, _ *exchange) {
-		writeError(w, r, notEmulated(what))
+		writeError(w, r, reply.NotEmulated(what))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // Operation names what a request asks of the service. The names are what a
@@ -117,5 +118,5 @@ func (op *operation) method() string {
 
 // serveNothing refuses what routing has recognised as a feature without operations.
 func serveNothing(_ *Server, w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
-	writeError(w, r, notImplemented("searchtest does not emulate "+rt.feature+" yet."))
+	writeError(w, r, reply.NotImplemented("searchtest does not emulate "+rt.feature+" yet."))
 }

@@ -3,6 +3,8 @@ package searchtest
 import (
 	"log/slog"
 	"time"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
 )
 
 // The keys that a server accepts when its Options name none.
@@ -145,4 +147,9 @@ func (o *Options) withDefaults() Options {
 		out.Logger = slog.New(slog.DiscardHandler)
 	}
 	return out
+}
+
+// limits are what a batch is read with.
+func (o *Options) limits() batch.Limits {
+	return batch.Limits{MaxActions: o.MaxBatchActions, KeysOnly: o.DiscardDocuments}
 }

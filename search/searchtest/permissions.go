@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
 // An index whose permissionFilterOption is enabled shows a document to the users, the
@@ -30,16 +32,16 @@ type reader struct {
 const openToAll = "all"
 
 // readerOf finds out whom the results of a request are for.
-func (s *Server) readerOf(r *http.Request, rt route) (reader, *serviceError) {
+func (s *Server) readerOf(r *http.Request, rt route) (reader, *reply.Error) {
 	if !rt.version.Has(apiversion.PermissionFilters) {
 		return reader{}, nil // decided: such a version knows neither header, and no way around them
 	}
 	if elevated, _ := strconv.ParseBool(r.Header.Get("X-Ms-Enable-Elevated-Read")); elevated {
 		// The manual asks for a role with elevatedOperations/read, which no key has.
 		if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); r.Header.Get("Api-Key") != "" || !strings.EqualFold(scheme, "Bearer") {
-			return reader{}, &serviceError{
-				status: http.StatusForbidden,
-				message: "An elevated read needs a bearer token with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. " +
+			return reader{}, &reply.Error{
+				Status: http.StatusForbidden,
+				Message: "An elevated read needs a bearer token with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. " +
 					"An api-key does not have it.",
 			}
 		}
@@ -60,7 +62,7 @@ func (s *Server) readerOf(r *http.Request, rt route) (reader, *serviceError) {
 	var err error
 	if out.user, out.groups, out.scopes, err = resolve(token); err != nil {
 		// The manual: never a part of the results.
-		return reader{}, &serviceError{status: http.StatusServiceUnavailable, message: "The permissions of the user in x-ms-query-source-authorization could not be evaluated: " + err.Error() + "."}
+		return reader{}, &reply.Error{Status: http.StatusServiceUnavailable, Message: "The permissions of the user in x-ms-query-source-authorization could not be evaluated: " + err.Error() + "."}
 	}
 	return out, nil
 }
@@ -89,14 +91,14 @@ func tokenClaims(token string) (user string, groups, scopes []string, err error)
 // filter is the condition that documents of an index have to meet for the reader, in
 // OData; "" if the index trims nothing. One kind of field that names the reader is
 // enough.
-func (rd reader) filter(sc *schema) string {
-	if rd.elevated || sc.object.str("permissionFilterOption") != "enabled" {
+func (rd reader) filter(sc *schema.Index) string {
+	if rd.elevated || sc.Object.Str("permissionFilterOption") != "enabled" {
 		return ""
 	}
 	var conditions []string
-	for _, f := range sc.object.objects("fields") {
+	for _, f := range sc.Object.Objects("fields") {
 		var ids []string
-		switch f.str("permissionFilter") {
+		switch f.Str("permissionFilter") {
 		case "userIds":
 			ids = append(ids, openToAll)
 			if rd.user != "" {
@@ -112,7 +114,7 @@ func (rd reader) filter(sc *schema) string {
 		}
 		const separator = "|" // in no id
 		list := ", '" + strings.ReplaceAll(strings.Join(ids, separator), "'", "''") + "', '" + separator + "')"
-		if name := f.str("name"); strings.HasPrefix(f.str("type"), "Collection(") {
+		if name := f.Str("name"); strings.HasPrefix(f.Str("type"), "Collection(") {
 			conditions = append(conditions, name+"/any(id: search.in(id"+list+")")
 		} else {
 			conditions = append(conditions, "search.in("+name+list)
@@ -125,27 +127,27 @@ func (rd reader) filter(sc *schema) string {
 }
 
 // sees reports whether a document is shown to the reader.
-func (rd reader) sees(sc *schema, document []byte) bool {
+func (rd reader) sees(sc *schema.Index, document []byte) bool {
 	text := rd.filter(sc)
 	if text == "" {
 		return true
 	}
-	if sc.compileNormalizers() != nil {
+	if sc.CompileNormalizers() != nil {
 		return false
 	}
-	filter, err := odata.CompileFilter(text, sc.expressions())
+	filter, err := odata.CompileFilter(text, sc.Expressions())
 	return err == nil && filter.Match(document, 0, nil)
 }
 
 // compileFilter compiles the filter of a query together with what its reader may see;
 // nil if there is neither.
-func (a *arguments) compileFilter(o *odata.Options, sc *schema) (*odata.Filter, *serviceError) {
+func (a *arguments) compileFilter(o *odata.Options, sc *schema.Index) (*odata.Filter, *reply.Error) {
 	text, visible := a.text("filter"), a.reader.filter(sc)
 	var filter *odata.Filter
-	compile := func(text string) *serviceError {
+	compile := func(text string) *reply.Error {
 		var err error
 		if filter, err = odata.CompileFilter(text, o); err != nil {
-			return invalidExpression(err.Error(), "$filter")
+			return reply.InvalidExpression(err.Error(), "$filter")
 		}
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // everyType is an index with a field of every type that documents can hold.
@@ -61,7 +63,7 @@ type answered struct {
 }
 
 // message is the message of an error body.
-func (a answered) message() string { return errorMessage([]byte(a.body)) }
+func (a answered) message() string { return reply.MessageOf([]byte(a.body)) }
 
 // statuses are the per-document statuses of a reply to a batch.
 func (a answered) statuses(t testing.TB) []int {

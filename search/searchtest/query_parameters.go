@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // parameter is one parameter of a query: its name in the body of a POST, and in
@@ -145,21 +147,21 @@ func (a *arguments) whole(name string, otherwise int64) int64 {
 
 // refuse is the refusal of a parameter. Its name is the one the request has for
 // it.
-func (a *arguments) refuse(name, message string) *serviceError {
-	return &serviceError{status: http.StatusBadRequest, message: message + "\r\nParameter name: " + name}
+func (a *arguments) refuse(name, message string) *reply.Error {
+	return &reply.Error{Status: http.StatusBadRequest, Message: message + "\r\nParameter name: " + name}
 }
 
 // refuseCoded is a refusal that newer versions of the service give a code, and
 // another one in the details if detail is one. They do so for some parameters
 // only: the code of a wrong filter, for example, is empty in all versions.
-func (a *arguments) refuseCoded(detail, name, message string) *serviceError {
+func (a *arguments) refuseCoded(detail, name, message string) *reply.Error {
 	e := a.refuse(name, message)
 	if !a.version.Has(apiversion.CodedErrors) {
 		return e
 	}
-	e.code = "InvalidRequestParameter"
+	e.Code = "InvalidRequestParameter"
 	if detail != "" {
-		e.details = []errorDetail{{code: detail, message: message}}
+		e.Details = []reply.Detail{{Code: detail, Message: message}}
 	}
 	return e
 }
@@ -169,11 +171,11 @@ const longestAddress = 8 << 10
 
 // readArguments reads the parameters of a query from the address of a GET or
 // from the body of a POST.
-func readArguments(r *http.Request, rt route, body []byte, operation string, known []parameter) (*arguments, *serviceError) {
+func readArguments(r *http.Request, rt route, body []byte, operation string, known []parameter) (*arguments, *reply.Error) {
 	a := &arguments{get: r.Method == http.MethodGet, version: rt.version, values: make(map[string]any)}
-	var err *serviceError
+	var err *reply.Error
 	if a.get && len(r.URL.RequestURI()) > longestAddress {
-		return nil, &serviceError{status: http.StatusRequestURITooLong, message: "The request URL is longer than 8 KB. Use POST for long queries."}
+		return nil, &reply.Error{Status: http.StatusRequestURITooLong, Message: "The request URL is longer than 8 KB. Use POST for long queries."}
 	}
 	if a.get {
 		err = a.readQuery(rt.query, known)
@@ -196,12 +198,12 @@ func readArguments(r *http.Request, rt route, body []byte, operation string, kno
 // are ignored, as the service does: all of HTTP is full of them. Those of a POST,
 // or of other versions, are refused: what the service makes of them nobody has
 // recorded, and who sends them expects them to matter.
-func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError {
+func (a *arguments) readQuery(query url.Values, known []parameter) *reply.Error {
 	for i := range known {
 		p := &known[i]
 		if p.get != p.post && query.Has(p.post) {
 			if p.get == "" {
-				return notEmulated("the parameter '" + p.post + "' in a GET: a POST has it")
+				return reply.NotEmulated("the parameter '" + p.post + "' in a GET: a POST has it")
 			}
 			return misnamed(p.post, p.get)
 		}
@@ -210,7 +212,7 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError
 			continue
 		}
 		if !a.version.Has(p.needs) {
-			return notEmulated("the parameter '" + p.get + "' in this api-version, which does not have it")
+			return reply.NotEmulated("the parameter '" + p.get + "' in this api-version, which does not have it")
 		}
 		v, ok := p.fromText(values)
 		if !ok {
@@ -222,8 +224,8 @@ func (a *arguments) readQuery(query url.Values, known []parameter) *serviceError
 }
 
 // misnamed is the refusal of a parameter that a GET calls by another name.
-func misnamed(post, get string) *serviceError {
-	return notEmulated("the parameter '" + post + "' in a GET: it is called '" + get + "' there")
+func misnamed(post, get string) *reply.Error {
+	return reply.NotEmulated("the parameter '" + post + "' in a GET: it is called '" + get + "' there")
 }
 
 // fromText reads a value in the form of an address.
@@ -247,15 +249,15 @@ func (p *parameter) fromText(values []string) (any, bool) {
 
 // unreadable is the refusal of a body that OData cannot make sense of. Newer
 // versions do not say which part of the request it is, and give it no code.
-func (a *arguments) unreadable(reason string) *serviceError {
+func (a *arguments) unreadable(reason string) *reply.Error {
 	if !a.version.Has(apiversion.CodedErrors) {
-		return invalidRequest("parameters : " + reason)
+		return reply.InvalidRequest("parameters : " + reason)
 	}
-	return &serviceError{status: http.StatusBadRequest, message: "The request is invalid. Details: " + reason}
+	return &reply.Error{Status: http.StatusBadRequest, Message: "The request is invalid. Details: " + reason}
 }
 
 // readBody reads the body of a POST.
-func (a *arguments) readBody(body []byte, operation string, known []parameter) *serviceError {
+func (a *arguments) readBody(body []byte, operation string, known []parameter) *reply.Error {
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
 	dec.UseNumber()
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -264,12 +266,12 @@ func (a *arguments) readBody(body []byte, operation string, known []parameter) *
 	for dec.More() {
 		t, err := dec.Token()
 		if err != nil {
-			return a.unreadable(jsonFault(err))
+			return a.unreadable(shape.Fault(err))
 		}
 		name, _ := t.(string)
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
-			return a.unreadable(jsonFault(err))
+			return a.unreadable(shape.Fault(err))
 		}
 		if strings.Contains(name, "@") { // an annotation
 			continue
@@ -294,7 +296,7 @@ func (a *arguments) readBody(body []byte, operation string, known []parameter) *
 		a.values[name] = v
 	}
 	if _, err := dec.Token(); err != nil {
-		return a.unreadable(jsonFault(err))
+		return a.unreadable(shape.Fault(err))
 	}
 	if dec.More() {
 		return a.unreadable("There is something after the JSON object.")
@@ -383,7 +385,7 @@ func (a *arguments) appendContinuation(dst []byte, skip, top int64) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendJSONString(dst, name)
+		dst = reply.AppendString(dst, name)
 		dst = append(dst, ':')
 	}
 	for i, name := range a.names {

@@ -12,6 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
@@ -30,7 +32,7 @@ const (
 // searchPlan is a search that was checked against the definition of its index.
 type searchPlan struct {
 	args *arguments
-	sc   *schema
+	sc   *schema.Index
 
 	query    lucene.Node // nil for all documents
 	text     textindex.Options
@@ -71,10 +73,10 @@ type highlight struct {
 func (p *searchPlan) needsText() bool { return p.query != nil || len(p.matchers) > 0 }
 
 // planSearch checks everything that can be checked without a document.
-func planSearch(sc *schema, a *arguments) (*searchPlan, *serviceError) {
+func planSearch(sc *schema.Index, a *arguments) (*searchPlan, *reply.Error) {
 	p := &searchPlan{args: a, sc: sc, count: a.flag("count")}
-	for _, step := range []func() *serviceError{
-		sc.compileNormalizers, p.planSemantic, p.planPage, p.planText, p.planFilter, p.planOrder, p.planSelection, p.planFacets, p.planHighlights, p.planProfile, p.planVectors,
+	for _, step := range []func() *reply.Error{
+		sc.CompileNormalizers, p.planSemantic, p.planPage, p.planText, p.planFilter, p.planOrder, p.planSelection, p.planFacets, p.planHighlights, p.planProfile, p.planVectors,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -84,7 +86,7 @@ func planSearch(sc *schema, a *arguments) (*searchPlan, *serviceError) {
 }
 
 // planPage reads count, skip, top and minimumCoverage.
-func (p *searchPlan) planPage() *serviceError {
+func (p *searchPlan) planPage() *reply.Error {
 	a := p.args
 	p.skip, p.top, p.unlimited = a.whole("skip", 0), a.whole("top", defaultPage), !a.has("top")
 	if p.skip < 0 || p.skip > mostSkipped {
@@ -93,14 +95,14 @@ func (p *searchPlan) planPage() *serviceError {
 	if p.top < 0 {
 		return a.refuseCoded("", "$top", "Value must be between 0 and 2147483647.")
 	}
-	var err *serviceError
+	var err *reply.Error
 	p.coverage, err = a.coverage()
 	return err
 }
 
 // coverage reports whether the coverage is asked for. That of the emulator is
 // always complete, so any minimum is met.
-func (a *arguments) coverage() (asked bool, err *serviceError) {
+func (a *arguments) coverage() (asked bool, err *reply.Error) {
 	minimum, asked := a.values["minimumCoverage"].(float64)
 	if asked && !(minimum >= 0 && minimum <= 100) {
 		return false, a.refuse("minimumCoverage", "Value must be between 0 and 100.")
@@ -109,12 +111,12 @@ func (a *arguments) coverage() (asked bool, err *serviceError) {
 }
 
 // planText parses the search text.
-func (p *searchPlan) planText() *serviceError {
+func (p *searchPlan) planText() *reply.Error {
 	a := p.args
 	if a.text("searchMode") == "all" {
 		p.text.Operator = lucene.And
 	}
-	fields, err := p.sc.searchFields(a)
+	fields, err := searchFields(p.sc, a)
 	if err != nil {
 		return err
 	}
@@ -127,10 +129,10 @@ func (p *searchPlan) planText() *serviceError {
 	if strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "*" {
 		return nil
 	}
-	if len(p.sc.texts) == 0 {
+	if len(p.sc.Texts) == 0 {
 		e := a.refuseCoded("CannotSearchWithoutSearchableFields", "search", "If a query contains the search option the target index must contain one or more searchable string fields.")
-		if e.code != "" {
-			e.code = "OperationNotAllowed"
+		if e.Code != "" {
+			e.Code = "OperationNotAllowed"
 		}
 		return e
 	}
@@ -139,7 +141,7 @@ func (p *searchPlan) planText() *serviceError {
 }
 
 // parseQueryText parses a search text in one of the two syntaxes.
-func (a *arguments) parseQueryText(text string, full bool, op lucene.Operator) (lucene.Node, *serviceError) {
+func (a *arguments) parseQueryText(text string, full bool, op lucene.Operator) (lucene.Node, *reply.Error) {
 	if !full {
 		return lucene.ParseSimple(text, op), nil
 	}
@@ -152,33 +154,33 @@ func (a *arguments) parseQueryText(text string, full bool, op lucene.Operator) (
 
 // badQuery is the refusal of a search text in the full syntax. Recorded: it does
 // not name a parameter.
-func (a *arguments) badQuery(err error) *serviceError {
+func (a *arguments) badQuery(err error) *reply.Error {
 	where := ""
 	if syntax := (*lucene.SyntaxError)(nil); errors.As(err, &syntax) {
 		where = " at line " + strconv.Itoa(syntax.Line) + ", column " + strconv.Itoa(syntax.Column)
 	}
-	e := &serviceError{
-		status:  http.StatusBadRequest,
-		message: "Failed to parse query string" + where + ". See https://aka.ms/azure-search-full-query for supported syntax.",
+	e := &reply.Error{
+		Status:  http.StatusBadRequest,
+		Message: "Failed to parse query string" + where + ". See https://aka.ms/azure-search-full-query for supported syntax.",
 	}
 	if !a.version.Has(apiversion.CodedErrors) {
 		return e
 	}
-	return e.withCode("InvalidRequestParameter", "InvalidSearchSyntax")
+	return e.WithCode("InvalidRequestParameter", "InvalidSearchSyntax")
 }
 
 // searchFields reads the parameter of that name: paths, or nil for all.
-func (sc *schema) searchFields(a *arguments) ([]string, *serviceError) {
+func searchFields(sc *schema.Index, a *arguments) ([]string, *reply.Error) {
 	if a.text("searchFields") == "" {
 		return nil, nil
 	}
 	var out []string
 	for path := range strings.SplitSeq(a.text("searchFields"), ",") {
 		path = strings.TrimSpace(path)
-		switch fields := sc.find(path); {
+		switch fields := sc.Find(path); {
 		case fields == nil:
 			return nil, a.refuse("searchFields", "Unknown field '"+path+"' in search field list.")
-		case sc.textField(path) < 0:
+		case sc.TextField(path) < 0:
 			return nil, a.refuse("searchFields", "The field '"+path+"' in the search field list is not searchable.")
 		}
 		out = append(out, path)
@@ -186,14 +188,9 @@ func (sc *schema) searchFields(a *arguments) ([]string, *serviceError) {
 	return out, nil
 }
 
-// expressions is what OData expressions are compiled against.
-func (sc *schema) expressions() *odata.Options {
-	return &odata.Options{Fields: sc.byName, Normalize: sc.normalizer}
-}
-
 // planFilter compiles the filter, and parses the search texts in it.
-func (p *searchPlan) planFilter() *serviceError {
-	filter, err := p.args.compileFilter(p.sc.expressions(), p.sc)
+func (p *searchPlan) planFilter() *reply.Error {
+	filter, err := p.args.compileFilter(p.sc.Expressions(), p.sc)
 	if err != nil || filter == nil {
 		return err
 	}
@@ -203,7 +200,7 @@ func (p *searchPlan) planFilter() *serviceError {
 		if call.All {
 			m.text.Operator = lucene.And
 		}
-		var refusal *serviceError
+		var refusal *reply.Error
 		if m.query, refusal = p.args.parseQueryText(call.Text, call.Full, m.text.Operator); refusal != nil {
 			return refusal
 		}
@@ -212,39 +209,39 @@ func (p *searchPlan) planFilter() *serviceError {
 	return nil
 }
 
-func (p *searchPlan) planOrder() *serviceError {
-	var err *serviceError
-	p.order, p.ordered, err = p.sc.order(p.args)
+func (p *searchPlan) planOrder() *reply.Error {
+	var err *reply.Error
+	p.order, p.ordered, err = orderOf(p.sc, p.args)
 	return err
 }
 
-// order compiles the order of the results; given is whether there is one.
-func (sc *schema) order(a *arguments) (order *odata.Order, given bool, _ *serviceError) {
+// orderOf compiles the order of the results; given is whether there is one.
+func orderOf(sc *schema.Index, a *arguments) (order *odata.Order, given bool, _ *reply.Error) {
 	text := a.text("orderby")
 	if strings.TrimSpace(text) == "" {
 		return &odata.Order{}, false, nil
 	}
-	order, err := odata.CompileOrder(text, sc.expressions())
+	order, err := odata.CompileOrder(text, sc.Expressions())
 	if err != nil {
-		return nil, false, invalidExpression(err.Error(), "$orderby")
+		return nil, false, reply.InvalidExpression(err.Error(), "$orderby")
 	}
 	return order, true, nil
 }
 
-func (p *searchPlan) planSelection() *serviceError {
+func (p *searchPlan) planSelection() *reply.Error {
 	if !p.args.has("select") {
 		return nil
 	}
-	var err *serviceError
+	var err *reply.Error
 	p.chosen, err = parseSelection(p.sc, p.args.text("select"))
 	return err
 }
 
-func (p *searchPlan) planFacets() *serviceError {
+func (p *searchPlan) planFacets() *reply.Error {
 	for _, text := range p.args.texts("facets") {
-		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.byName, Normalize: p.sc.normalizer, Metrics: p.args.version.Has(apiversion.FacetMetrics)})
+		f, err := facets.Compile(text, &facets.Options{Fields: p.sc.ByName, Normalize: p.sc.Normalizer, Metrics: p.args.version.Has(apiversion.FacetMetrics)})
 		if unsupported := (*facets.Error)(nil); errors.As(err, &unsupported) && unsupported.Unsupported {
-			return notImplemented(err.Error())
+			return reply.NotImplemented(err.Error())
 		}
 		if err != nil {
 			return p.args.refuse("facet", err.Error())
@@ -259,7 +256,7 @@ func (p *searchPlan) planFacets() *serviceError {
 
 // planHighlights reads the fields to highlight: paths, each with the most
 // fragments behind a dash.
-func (p *searchPlan) planHighlights() *serviceError {
+func (p *searchPlan) planHighlights() *reply.Error {
 	a := p.args
 	p.tags = textindex.Tags{Pre: defaultHighlight, Post: defaultUnhighlight}
 	if a.has("highlightPreTag") {
@@ -281,10 +278,10 @@ func (p *searchPlan) planHighlights() *serviceError {
 			}
 			h.limit = n
 		}
-		switch fields := p.sc.find(path); {
+		switch fields := p.sc.Find(path); {
 		case fields == nil:
 			return a.refuse("highlight", "Unknown field '"+path+"' in highlight field list.")
-		case p.sc.textField(path) < 0:
+		case p.sc.TextField(path) < 0:
 			return a.refuse("highlight", "Only searchable fields can be used in the highlight list. Field '"+path+"' is not marked as 'searchable'.")
 		case !fields[len(fields)-1].Retrievable:
 			return a.refuse("highlight", "Only retrievable fields can be used in the highlight list. Field '"+path+"' is not marked as 'retrievable'.")
@@ -295,6 +292,6 @@ func (p *searchPlan) planHighlights() *serviceError {
 		p.highlights = append(p.highlights, h)
 	}
 	// Recorded: they are in the order of the definition.
-	slices.SortStableFunc(p.highlights, func(a, b highlight) int { return p.sc.textField(a.path) - p.sc.textField(b.path) })
+	slices.SortStableFunc(p.highlights, func(a, b highlight) int { return p.sc.TextField(a.path) - p.sc.TextField(b.path) })
 	return nil
 }

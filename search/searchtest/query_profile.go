@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -36,7 +39,7 @@ type scoringFunction struct {
 }
 
 // planProfile reads the scoring profile of a search and its parameters.
-func (p *searchPlan) planProfile() *serviceError {
+func (p *searchPlan) planProfile() *reply.Error {
 	a := p.args
 	parameters, err := p.scoringParameters()
 	if err != nil {
@@ -44,27 +47,27 @@ func (p *searchPlan) planProfile() *serviceError {
 	}
 	name := a.text("scoringProfile")
 	if name == "" {
-		name = p.sc.parsed.object.str("defaultScoringProfile")
+		name = p.sc.Parsed.Object.Str("defaultScoringProfile")
 	}
 	if name == "" {
 		return nil
 	}
-	profiles := p.sc.parsed.object.objects("scoringProfiles")
-	i := slices.IndexFunc(profiles, func(o *object) bool { return o.str("name") == name })
+	profiles := p.sc.Parsed.Object.Objects("scoringProfiles")
+	i := slices.IndexFunc(profiles, func(o *shape.Object) bool { return o.Str("name") == name })
 	if i < 0 {
 		return a.refuse("scoringProfile", "The scoring profile '"+name+"' does not exist in the index.")
 	}
 	def := profiles[i]
-	p.profile = &profile{weights: map[string]float64{}, aggregation: def.str("functionAggregation")}
-	if text := def.object("text"); text != nil {
-		if weights, ok := text.get("weights").(*pairs); ok {
-			for i, path := range weights.names {
-				p.profile.weights[path] = weightOf(weights.values[i])
+	p.profile = &profile{weights: map[string]float64{}, aggregation: def.Str("functionAggregation")}
+	if text := def.Object("text"); text != nil {
+		if weights, ok := text.Get("weights").(*shape.Pairs); ok {
+			for i, path := range weights.Names {
+				p.profile.weights[path] = schema.WeightOf(weights.Values[i])
 			}
 		}
 	}
 	p.text.Weights = p.profile.weights
-	for _, fn := range def.objects("functions") {
+	for _, fn := range def.Objects("functions") {
 		f, err := p.scoringFunction(fn, parameters)
 		if err != nil {
 			return err
@@ -76,7 +79,7 @@ func (p *searchPlan) planProfile() *serviceError {
 
 // scoringParameters reads the parameters by name: name-value,value, where a
 // value may be in quotes.
-func (p *searchPlan) scoringParameters() (map[string][]string, *serviceError) {
+func (p *searchPlan) scoringParameters() (map[string][]string, *reply.Error) {
 	out := make(map[string][]string)
 	for _, text := range p.args.texts("scoringParameters") {
 		name, values, found := strings.Cut(text, "-")
@@ -114,20 +117,20 @@ func splitQuoted(text string) (list []string, ok bool) {
 	return append(list, value.String()), !quoted
 }
 
-func (p *searchPlan) scoringFunction(def *object, parameters map[string][]string) (scoringFunction, *serviceError) {
-	f := scoringFunction{path: p.sc.find(def.str("fieldName")), boost: def.number("boost"), interpolation: def.str("interpolation")}
-	missing := func(name string) *serviceError {
+func (p *searchPlan) scoringFunction(def *shape.Object, parameters map[string][]string) (scoringFunction, *reply.Error) {
+	f := scoringFunction{path: p.sc.Find(def.Str("fieldName")), boost: def.Number("boost"), interpolation: def.Str("interpolation")}
+	missing := func(name string) *reply.Error {
 		return p.args.refuse("scoringParameter", "Expected 1 parameter(s) but 0 were supplied. The scoring parameter '"+name+"' is missing.")
 	}
-	switch def.str("type") {
+	switch def.Str("type") {
 	case "magnitude":
-		o := def.object("magnitude")
-		f.share = magnitude(f.path[len(f.path)-1].Type, o.number("boostingRangeStart"), o.number("boostingRangeEnd"), o.boolean("constantBoostBeyondRange"))
+		o := def.Object("magnitude")
+		f.share = magnitude(f.path[len(f.path)-1].Type, o.Number("boostingRangeStart"), o.Number("boostingRangeEnd"), o.Bool("constantBoostBeyondRange"))
 	case "freshness":
-		f.share = freshness(time.Now(), parseDuration(def.object("freshness").str("boostingDuration")))
+		f.share = freshness(time.Now(), parseDuration(def.Object("freshness").Str("boostingDuration")))
 	case "distance":
-		o := def.object("distance")
-		name := o.str("referencePointParameter")
+		o := def.Object("distance")
+		name := o.Str("referencePointParameter")
 		values := parameters[name]
 		if values == nil {
 			return f, missing(name)
@@ -136,9 +139,9 @@ func (p *searchPlan) scoringFunction(def *object, parameters map[string][]string
 		if !ok {
 			return f, p.args.refuse("scoringParameter", "The scoring parameter '"+name+"' must be a longitude and a latitude: "+name+"--122.2,44.8.")
 		}
-		f.share = distance(lon, lat, o.number("boostingDistance"))
+		f.share = distance(lon, lat, o.Number("boostingDistance"))
 	case "tag":
-		name := def.object("tag").str("tagsParameter")
+		name := def.Object("tag").Str("tagsParameter")
 		values := parameters[name]
 		if values == nil {
 			return f, missing(name)

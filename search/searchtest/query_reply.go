@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -28,7 +30,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, rt route, x *exc
 }
 
 // writeQueryReply answers a query, or refuses it.
-func writeQueryReply(w http.ResponseWriter, r *http.Request, status int, body []byte, err *serviceError) {
+func writeQueryReply(w http.ResponseWriter, r *http.Request, status int, body []byte, err *reply.Error) {
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -36,7 +38,7 @@ func writeQueryReply(w http.ResponseWriter, r *http.Request, status int, body []
 	writeJSON(w, r, status, body)
 }
 
-func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int, body []byte, err *serviceError) {
+func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int, body []byte, err *reply.Error) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		return 0, nil, missing
@@ -49,7 +51,7 @@ func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int
 		return 0, nil, err
 	}
 	var p *searchPlan
-	prepare := func(v *view) (err *serviceError) {
+	prepare := func(v *view) (err *reply.Error) {
 		if p, err = planSearch(v.schema, args); err != nil {
 			return err
 		}
@@ -58,7 +60,7 @@ func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int
 		}
 		return s.prepareSearch(v, p)
 	}
-	var failed *serviceError
+	var failed *reply.Error
 	run := func(v *view) {
 		var out *found
 		if out, failed = p.run(v); failed == nil {
@@ -72,7 +74,7 @@ func (s *Server) searchReply(r *http.Request, rt route, x *exchange) (status int
 }
 
 // prepareSearch makes the indexes that a search needs.
-func (s *Server) prepareSearch(v *view, p *searchPlan) *serviceError {
+func (s *Server) prepareSearch(v *view, p *searchPlan) *reply.Error {
 	if p.needsText() {
 		if err := s.needText(v); err != nil {
 			return err
@@ -84,7 +86,7 @@ func (s *Server) prepareSearch(v *view, p *searchPlan) *serviceError {
 	for i := range p.vectors {
 		l := &p.vectors[i]
 		if _, err := v.needVectors(l.field, l.metric); err != nil {
-			return &serviceError{status: http.StatusBadRequest, message: err.Error()}
+			return &reply.Error{Status: http.StatusBadRequest, Message: err.Error()}
 		}
 	}
 	return nil
@@ -134,7 +136,7 @@ func (p *searchPlan) appendReply(dst []byte, r *http.Request, rt route, out *fou
 	dst = append(dst, ']')
 	if out.more {
 		dst = append(dst, `,"@odata.nextLink":`...)
-		dst = appendJSONString(dst, p.nextLink(r, size))
+		dst = reply.AppendString(dst, p.nextLink(r, size))
 	}
 	return append(dst, '}')
 }
@@ -155,7 +157,7 @@ func (p *searchPlan) appendFacets(dst []byte, buckets [][]facets.Bucket) []byte 
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendJSONString(dst, name)
+		dst = reply.AppendString(dst, name)
 		dst = append(dst, ':')
 		dst = p.appendBuckets(dst, byName[name])
 	}
@@ -171,16 +173,16 @@ func appendFigure(dst []byte, f *facets.Figure) []byte {
 	case f.Metric == facets.Cardinality:
 		dst = strconv.AppendInt(dst, int64(f.Value), 10)
 	default:
-		dst = appendJSONDouble(dst, f.Value)
+		dst = reply.AppendDouble(dst, f.Value)
 	}
 	return append(dst, '}')
 }
 
 // appendFields appends the fields of a document behind other members.
-func appendFields(dst []byte, sc *schema, document []byte, chosen *selection) []byte {
+func appendFields(dst []byte, sc *schema.Index, document []byte, chosen *selection) []byte {
 	before := len(dst)
 	dst = append(dst, ',')
-	dst = appendMembers(dst, sc.fields, document, chosen)
+	dst = appendMembers(dst, sc.Fields, document, chosen)
 	if len(dst) == before+1 {
 		return dst[:before]
 	}
@@ -269,11 +271,11 @@ func appendCount(dst []byte, count int64) []byte {
 func appendFacetValue(dst []byte, v *facets.Value, bound bool) []byte {
 	switch v.Type {
 	case stored.String:
-		return appendJSONString(dst, v.Text)
+		return reply.AppendString(dst, v.Text)
 	case stored.Boolean:
 		return strconv.AppendBool(dst, v.Integer != 0)
 	case stored.Double:
-		return appendJSONDouble(dst, v.Double)
+		return reply.AppendDouble(dst, v.Double)
 	case stored.DateTimeOffset:
 		dst = append(dst, '"')
 		if bound {
@@ -294,7 +296,7 @@ func (p *searchPlan) appendHighlights(dst []byte, out *found, document []byte) [
 	}
 	open := false
 	for _, h := range p.highlights {
-		values := appendTexts(nil, p.sc.texts[p.sc.textField(h.path)].fields, document)
+		values := schema.AppendTexts(nil, p.sc.Texts[p.sc.TextField(h.path)].Fields, document)
 		fragments := out.marks.Fragments(h.path, values, h.limit, p.tags)
 		if len(fragments) == 0 {
 			continue
@@ -305,13 +307,13 @@ func (p *searchPlan) appendHighlights(dst []byte, out *found, document []byte) [
 		} else {
 			dst = append(dst, ',')
 		}
-		dst = appendJSONString(dst, h.path)
+		dst = reply.AppendString(dst, h.path)
 		dst = append(dst, ":["...)
 		for i, text := range fragments {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendJSONString(dst, text)
+			dst = reply.AppendString(dst, text)
 		}
 		dst = append(dst, ']')
 	}

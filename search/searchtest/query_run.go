@@ -9,6 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/facets"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
 )
@@ -28,7 +29,7 @@ type found struct {
 }
 
 // run carries a search out on a view.
-func (p *searchPlan) run(v *view) (*found, *serviceError) {
+func (p *searchPlan) run(v *view) (*found, *reply.Error) {
 	r := &running{searchPlan: p, view: v}
 	if err := r.match(); err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (r *running) Score(call int, id uint32) float64 {
 }
 
 // match evaluates the filter.
-func (r *running) match() *serviceError {
+func (r *running) match() *reply.Error {
 	for i := range r.matchers {
 		m, err := r.search(r.matchers[i].query, r.matchers[i].text)
 		if err != nil {
@@ -86,7 +87,7 @@ func (r *running) match() *serviceError {
 // it names, or all.
 func (r *running) candidates(f func(id uint32, data []byte)) {
 	if r.filter != nil {
-		if keys, ok := r.filter.Among(r.sc.key.Ordinal); ok {
+		if keys, ok := r.filter.Among(r.sc.Key.Ordinal); ok {
 			r.view.of(keys, f)
 			return
 		}
@@ -95,7 +96,7 @@ func (r *running) candidates(f func(id uint32, data []byte)) {
 }
 
 // search evaluates a text query.
-func (r *running) search(query lucene.Node, o textindex.Options) (*textindex.Matches, *serviceError) {
+func (r *running) search(query lucene.Node, o textindex.Options) (*textindex.Matches, *reply.Error) {
 	m, err := r.view.text.Search(query, o)
 	if err != nil {
 		return nil, refuseText(err)
@@ -104,12 +105,12 @@ func (r *running) search(query lucene.Node, o textindex.Options) (*textindex.Mat
 }
 
 // refuseText is the refusal of a query that can be parsed and not be evaluated.
-func refuseText(err error) *serviceError {
+func refuseText(err error) *reply.Error {
 	message := strings.TrimPrefix(err.Error(), "textindex: ")
 	if unknown := (*textindex.UnknownFieldError)(nil); errors.As(err, &unknown) {
 		message = "The field '" + unknown.Path + "' in the search query is not a searchable field of the index.\r\nParameter name: search"
 	}
-	return &serviceError{status: http.StatusBadRequest, message: message}
+	return &reply.Error{Status: http.StatusBadRequest, Message: message}
 }
 
 // scores reports whether the filter has calls that score.
@@ -118,7 +119,7 @@ func (r *running) scores() bool {
 }
 
 // collect finds the documents and their scores.
-func (r *running) collect() *serviceError {
+func (r *running) collect() *reply.Error {
 	switch {
 	case len(r.vectors) > 0:
 		return r.collectVectors()
@@ -137,13 +138,13 @@ func (r *running) collect() *serviceError {
 // nor at those behind the page. bound is the first key that may be on it. Where the keys are named there is no need
 // to walk.
 func (p *searchPlan) walks() (bound string, ok bool) {
-	if p.filter == nil || p.needsText() || len(p.vectors) > 0 || len(p.facets) > 0 || p.count || p.profile != nil || p.semantic != nil || !p.order.Ascending(p.sc.key.Ordinal) {
+	if p.filter == nil || p.needsText() || len(p.vectors) > 0 || len(p.facets) > 0 || p.count || p.profile != nil || p.semantic != nil || !p.order.Ascending(p.sc.Key.Ordinal) {
 		return "", false
 	}
-	if bound, ok = p.filter.Above(p.sc.key.Ordinal); !ok {
+	if bound, ok = p.filter.Above(p.sc.Key.Ordinal); !ok {
 		return "", false
 	}
-	_, named := p.filter.Among(p.sc.key.Ordinal)
+	_, named := p.filter.Among(p.sc.Key.Ordinal)
 	return bound, !named
 }
 
@@ -187,7 +188,7 @@ func (r *running) add(id uint32, data []byte, score float64) {
 }
 
 // collectText finds what matches the search text.
-func (r *running) collectText() *serviceError {
+func (r *running) collectText() *reply.Error {
 	o := r.text
 	o.Filter = r.passed
 	m, err := r.search(r.query, o)
@@ -210,7 +211,7 @@ func (r *running) collectText() *serviceError {
 
 // collectVectors finds the nearest neighbors, and fuses several lists of them,
 // and that of the text, into one.
-func (r *running) collectVectors() *serviceError {
+func (r *running) collectVectors() *reply.Error {
 	r.scored = true
 	accept := func(id uint32) bool { return r.passed.Has(id) }
 	var rankings []vectors.Ranking
@@ -223,7 +224,7 @@ func (r *running) collectVectors() *serviceError {
 		}
 		near, err := l.nearest(r.view, among)
 		if err != nil {
-			return &serviceError{status: http.StatusBadRequest, message: err.Error()}
+			return &reply.Error{Status: http.StatusBadRequest, Message: err.Error()}
 		}
 		if r.postFilter {
 			near = slices.DeleteFunc(near, func(n vectors.Neighbor) bool { return !accept(n.ID) })
@@ -269,7 +270,7 @@ func (r *running) collectVectors() *serviceError {
 }
 
 // finish counts, orders and cuts what was found.
-func (r *running) finish() (*found, *serviceError) {
+func (r *running) finish() (*found, *reply.Error) {
 	out := &found{total: int64(len(r.hits))}
 	for _, f := range r.facets {
 		c := f.NewCounter()

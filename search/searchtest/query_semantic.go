@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // The limits of semantic ranking.
@@ -22,7 +25,7 @@ const (
 // semanticPlan is what a search says about semantic ranking.
 type semanticPlan struct {
 	text          string // to rank by, "" for none
-	configuration *object
+	configuration *shape.Object
 	answers       *passageOptions // nil for none
 	captions      *passageOptions // nil for none
 	debug         bool            // what was read is to be reported
@@ -54,18 +57,18 @@ func (p *searchPlan) ranks() bool {
 }
 
 // planSemantic checks the parameters of semantic ranking.
-func (p *searchPlan) planSemantic() *serviceError {
+func (p *searchPlan) planSemantic() *reply.Error {
 	a := p.args
 	semantic := a.text("queryType") == "semantic" || a.text("semanticQuery") != ""
 	debug := semantic && a.version.Has(apiversion.SemanticDebug) && a.text("debug") == "semantic"
 	if mode := a.text("debug"); mode != "" && mode != "disabled" && !debug {
-		return notEmulated("the parameter 'debug'")
+		return reply.NotEmulated("the parameter 'debug'")
 	}
 	for _, name := range []string{"queryLanguage", "speller", "queryRewrites", "semanticFields", "moreLikeThis"} {
 		// Clients of previews name the language of semantic queries; the stand-in has
 		// one rule for all of them.
 		if v := a.text(name); v != "" && v != "none" && (name != "queryLanguage" || !semantic) {
-			return notEmulated("the parameter '" + name + "'")
+			return reply.NotEmulated("the parameter '" + name + "'")
 		}
 	}
 	if wait := a.whole("semanticMaxWaitInMilliseconds", longestRefusedWait+1); wait <= longestRefusedWait {
@@ -83,7 +86,7 @@ func (p *searchPlan) planSemantic() *serviceError {
 		return a.refuse("queryType", "Requested value 'semantic' was not found.")
 	}
 	p.semantic = &semanticPlan{debug: debug}
-	for _, step := range []func() *serviceError{p.planSemanticConfiguration, p.planSemanticText, p.planAnswers, p.planCaptions} {
+	for _, step := range []func() *reply.Error{p.planSemanticConfiguration, p.planSemanticText, p.planAnswers, p.planCaptions} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -93,20 +96,20 @@ func (p *searchPlan) planSemantic() *serviceError {
 
 // planSemanticConfiguration finds the configuration that the query names, or the
 // default one of the index.
-func (p *searchPlan) planSemanticConfiguration() *serviceError {
+func (p *searchPlan) planSemanticConfiguration() *reply.Error {
 	a := p.args
-	var configurations []*object
+	var configurations []*shape.Object
 	name := a.text("semanticConfiguration")
-	if def := p.sc.parsed.object.object("semantic"); def != nil {
-		configurations = def.objects("configurations")
+	if def := p.sc.Parsed.Object.Object("semantic"); def != nil {
+		configurations = def.Objects("configurations")
 		if name == "" {
-			name = def.str("defaultConfiguration")
+			name = def.Str("defaultConfiguration")
 		}
 	}
 	if name == "" {
 		return a.refuse("semanticConfiguration", "The parameter 'semanticConfiguration' must be set when 'queryType' is 'semantic', unless the index has a default semantic configuration.")
 	}
-	if p.semantic.configuration = named(configurations, name); p.semantic.configuration == nil {
+	if p.semantic.configuration = schema.Named(configurations, name); p.semantic.configuration == nil {
 		return a.refuseCoded("UnknownSemanticConfiguration", "semanticConfiguration", "Unknown semantic configuration '"+name+"'.")
 	}
 	return nil
@@ -114,7 +117,7 @@ func (p *searchPlan) planSemanticConfiguration() *serviceError {
 
 // planSemanticText finds the text to rank by. A search for everything has none: it
 // is not ranked then, as in the service.
-func (p *searchPlan) planSemanticText() *serviceError {
+func (p *searchPlan) planSemanticText() *reply.Error {
 	a := p.args
 	if strings.TrimSpace(a.text("orderby")) != "" {
 		return a.refuseCoded("", "$orderby", "The parameter 'orderby' cannot be used in semantic queries, which have an order of their own.")
@@ -129,12 +132,12 @@ func (p *searchPlan) planSemanticText() *serviceError {
 	return nil
 }
 
-func (p *searchPlan) planAnswers() (err *serviceError) {
+func (p *searchPlan) planAnswers() (err *reply.Error) {
 	p.semantic.answers, err = p.args.passages("answers", "InvalidAnswersOption", "count", "threshold")
 	return err
 }
 
-func (p *searchPlan) planCaptions() (err *serviceError) {
+func (p *searchPlan) planCaptions() (err *reply.Error) {
 	p.semantic.captions, err = p.args.passages("captions", "InvalidCaptionsOption", "highlight")
 	return err
 }
@@ -142,7 +145,7 @@ func (p *searchPlan) planCaptions() (err *serviceError) {
 // passages reads the parameter answers or captions: none or extractive, with
 // settings behind a bar, name-value,name-value. Recorded: capital letters do not
 // matter. known are the settings that it has in all versions.
-func (a *arguments) passages(name, detail string, known ...string) (*passageOptions, *serviceError) {
+func (a *arguments) passages(name, detail string, known ...string) (*passageOptions, *reply.Error) {
 	text := strings.ToLower(a.text(name))
 	mode, list, given := strings.Cut(text, "|")
 	switch {
@@ -200,16 +203,16 @@ func (o *passageOptions) set(key, value string, known []string) bool {
 // prepareSemantic makes what ranks the results of a search, or refuses to: the
 // models of the service cannot be emulated, only stood in for. failure is why the
 // ranking fails, "" if it does not.
-func (s *Server) prepareSemantic(p *searchPlan, failure SemanticFault) *serviceError {
+func (s *Server) prepareSemantic(p *searchPlan, failure SemanticFault) *reply.Error {
 	switch {
 	case p.semantic == nil:
 		return nil
 	case !s.opts.SemanticStandIn:
-		return notImplemented("searchtest does not emulate semantic ranking. Options.SemanticStandIn, or azsearch emulator -semantic-stand-in, has a documented rule in its place.")
+		return reply.NotImplemented("searchtest does not emulate semantic ranking. Options.SemanticStandIn, or azsearch emulator -semantic-stand-in, has a documented rule in its place.")
 	case !p.tries():
 		return nil
 	case failure != "" && p.args.text("semanticErrorHandling") == "fail":
-		return &serviceError{status: http.StatusServiceUnavailable, message: "The semantic ranking of the query failed: " + string(failure) + "."}
+		return &reply.Error{Status: http.StatusServiceUnavailable, Message: "The semantic ranking of the query failed: " + string(failure) + "."}
 	}
 	p.semantic.failure = failure
 	return p.semantic.compile(p.sc)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -84,7 +85,7 @@ func (r *running) rerank(rows []odata.Row, out *found) {
 		r.score(&hits[i], share)
 	}
 	order := func(h *semanticHit) float64 { return h.score }
-	if r.boosts() && r.semantic.configuration.str("rankingOrder") != "RerankerScore" {
+	if r.boosts() && r.semantic.configuration.Str("rankingOrder") != "RerankerScore" {
 		order = func(h *semanticHit) float64 { return h.boosted }
 	}
 	slices.SortStableFunc(hits, func(a, b semanticHit) int { return cmp.Compare(order(&b), order(&a)) })
@@ -140,9 +141,9 @@ func (p *searchPlan) appendAnswers(dst []byte, answers []semanticAnswer) []byte 
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		key, _ := stored.FindValue(a.hit.row.Document, p.sc.key.Ordinal)
+		key, _ := stored.FindValue(a.hit.row.Document, p.sc.Key.Ordinal)
 		dst = append(dst, `{"key":`...)
-		dst = appendJSONString(dst, key)
+		dst = reply.AppendString(dst, key)
 		dst = append(dst, ',')
 		dst = p.appendPassage(dst, a.hit.summary, a.text, false)
 		dst = append(dst, `,"score":`...)
@@ -219,7 +220,7 @@ func (p *searchPlan) appendPassage(dst []byte, s *summary, text passage, plain b
 		marked = s.mark(text, p.tags)
 	}
 	dst = append(dst, `"text":`...)
-	dst = appendJSONString(dst, s.text[text.start:text.end])
+	dst = reply.AppendString(dst, s.text[text.start:text.end])
 	dst = append(dst, `,"highlights":`...)
-	return appendJSONString(dst, marked)
+	return reply.AppendString(dst, marked)
 }

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
@@ -109,7 +111,7 @@ const lineBreak = "\r\n"
 func (f *semanticField) read(document []byte) (string, []summaryWord) {
 	var text strings.Builder
 	var words []summaryWord
-	for _, value := range appendTexts(nil, f.path, document) {
+	for _, value := range schema.AppendTexts(nil, f.path, document) {
 		if value = strings.Join(strings.Fields(value), " "); value == "" {
 			continue
 		}
@@ -313,7 +315,7 @@ func (sp *semanticPlan) appendDebug(dst []byte, s *summary) []byte {
 	}
 	field := func(kind semanticKind, i int) {
 		dst = append(dst, `{"name":`...)
-		dst = appendJSONString(dst, names[kind][i])
+		dst = reply.AppendString(dst, names[kind][i])
 		dst = append(dst, `,"state":"`+states[kind][i]+`"}`...)
 	}
 	list := func(kind semanticKind) {
@@ -337,11 +339,11 @@ func (sp *semanticPlan) appendDebug(dst []byte, s *summary) []byte {
 	dst = append(dst, `,"keywordFields":`...)
 	list(semanticKeywords)
 	dst = append(dst, `,"rerankerInput":{"title":`...)
-	dst = appendJSONString(dst, s.parts[semanticTitle])
+	dst = reply.AppendString(dst, s.parts[semanticTitle])
 	dst = append(dst, `,"content":`...)
-	dst = appendJSONString(dst, s.parts[semanticContent])
+	dst = reply.AppendString(dst, s.parts[semanticContent])
 	dst = append(dst, `,"keywords":`...)
-	dst = appendJSONString(dst, s.parts[semanticKeywords])
+	dst = reply.AppendString(dst, s.parts[semanticKeywords])
 	return append(dst, "}}"...)
 }
 

@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // caption is the one caption of the one document of a probe.
 func (p probe) caption(query, settings string) semanticText {
 	p.Helper()
-	r := p.semantic(`{"semanticQuery":` + string(appendJSONString(nil, query)) + `,"captions":"extractive` + settings + `"}`)
+	r := p.semantic(`{"semanticQuery":` + string(reply.AppendString(nil, query)) + `,"captions":"extractive` + settings + `"}`)
 	require.Len(p, r.Value, 1)
 	require.Len(p, r.Value[0].Captions, 1)
 	return r.Value[0].Captions[0]
@@ -24,10 +26,10 @@ func (p probe) caption(query, settings string) semanticText {
 // document is a document of the index articles.
 func semanticDocument(title, body, notes string, tags ...string) string {
 	for i, tag := range tags {
-		tags[i] = string(appendJSONString(nil, tag))
+		tags[i] = string(reply.AppendString(nil, tag))
 	}
 	return fmt.Sprintf(`{"id":"1","title":%s,"body":%s,"notes":%s,"tags":[%s]}`,
-		appendJSONString(nil, title), appendJSONString(nil, body), appendJSONString(nil, notes), strings.Join(tags, ","))
+		reply.AppendString(nil, title), reply.AppendString(nil, body), reply.AppendString(nil, notes), strings.Join(tags, ","))
 }
 
 func TestCaptionsAreMadeOfTheContent(t *testing.T) {
@@ -145,7 +147,7 @@ func TestSemanticRankingKeepsItsPromises(t *testing.T) {
 		p := semanticProbe(t, documents...)
 		query := strings.Join(rapid.SliceOfN(word, 1, 6).Draw(r, "query"), " ") + "?"
 		characters := rapid.SampledFrom([]string{"", ",maxcharlength-40", ",maxcharlength-3"}).Draw(r, "characters")
-		reply := p.semantic(`{"semanticQuery":` + string(appendJSONString(nil, query)) + `,"captions":"extractive|highlight-true` + characters + `","answers":"extractive|count-10,threshold-0"}`)
+		reply := p.semantic(`{"semanticQuery":` + string(reply.AppendString(nil, query)) + `,"captions":"extractive|highlight-true` + characters + `","answers":"extractive|count-10,threshold-0"}`)
 		last := 4.0
 		for _, v := range reply.Value {
 			require.GreaterOrEqual(t, *v.Reranked, 0.0)
@@ -184,7 +186,7 @@ func FuzzPassageOptions(f *testing.F) {
 		a := &arguments{version: latest, values: map[string]any{"answers": text, "captions": text}}
 		answers, err := a.passages("answers", "InvalidAnswersOption", "count", "threshold")
 		if err != nil {
-			assert.Equal(t, 400, err.status)
+			assert.Equal(t, 400, err.Status)
 		} else if answers != nil {
 			assert.True(t, answers.count >= 1 && answers.count <= mostAnswers, text)
 			assert.True(t, answers.threshold >= 0 && answers.threshold <= 1, text)

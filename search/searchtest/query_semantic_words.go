@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
@@ -45,42 +48,42 @@ const (
 
 // compile finds the fields of the configuration, in the order in which they are
 // read, and the words of the text in each.
-func (sp *semanticPlan) compile(sc *schema) *serviceError {
-	prioritized := sp.configuration.object("prioritizedFields")
+func (sp *semanticPlan) compile(sc *schema.Index) *reply.Error {
+	prioritized := sp.configuration.Object("prioritizedFields")
 	var tokens [][]analysis.Token // of the text, by field
-	add := func(kind semanticKind, uses ...*object) *serviceError {
+	add := func(kind semanticKind, uses ...*shape.Object) *reply.Error {
 		for _, use := range uses {
-			path := use.str("fieldName")
+			path := use.Str("fieldName")
 			// Not one of texts: it need not be searchable. It has no analyzer then, and is
 			// read with the standard one.
-			f := &textField{path, sc.find(path), sc.parsed.field(path)}
-			index, search, err := sc.analyzers(f)
+			f := &schema.TextField{Path: path, Fields: sc.Find(path), Definition: sc.Parsed.Field(path)}
+			index, search, err := sc.Analyzers(f)
 			if err != nil {
-				return notAnalyzed("the field '"+f.path+"'", err)
+				return schema.NotAnalyzed("the field '"+f.Path+"'", err)
 			}
-			sp.fields = append(sp.fields, semanticField{path: f.fields, kind: kind, index: index})
+			sp.fields = append(sp.fields, semanticField{path: f.Fields, kind: kind, index: index})
 			tokens = append(tokens, search.Analyze(sp.text))
 		}
 		return nil
 	}
-	if title := prioritized.object("titleField"); title != nil {
+	if title := prioritized.Object("titleField"); title != nil {
 		if err := add(semanticTitle, title); err != nil {
 			return err
 		}
 	}
-	if err := add(semanticKeywords, prioritized.objects("prioritizedKeywordsFields")...); err != nil {
+	if err := add(semanticKeywords, prioritized.Objects("prioritizedKeywordsFields")...); err != nil {
 		return err
 	}
-	if err := add(semanticContent, prioritized.objects("prioritizedContentFields")...); err != nil {
+	if err := add(semanticContent, prioritized.Objects("prioritizedContentFields")...); err != nil {
 		return err
 	}
-	components, err := sc.analysis()
+	components, err := sc.Components()
 	if err != nil {
-		return notAnalyzed("the index '"+sc.name+"'", err)
+		return schema.NotAnalyzed("the index '"+sc.Name+"'", err)
 	}
 	english, err := components.Analyzer("en.lucene")
 	if err != nil {
-		return notAnalyzed("the index '"+sc.name+"'", err)
+		return schema.NotAnalyzed("the index '"+sc.Name+"'", err)
 	}
 	places := sp.countWords(tokens, english)
 	for i := range sp.fields {

@@ -4,21 +4,22 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 // needText makes the text index of a view, or gives it the synonym maps of now.
-func (s *Server) needText(v *view) *serviceError {
+func (s *Server) needText(v *view) *reply.Error {
 	var versions strings.Builder
 	rules := make(map[string]*textindex.Synonyms)
-	for i := range v.schema.texts {
-		f := &v.schema.texts[i]
-		for _, name := range f.definition.strings("synonymMaps") {
+	for i := range v.schema.Texts {
+		f := &v.schema.Texts[i]
+		for _, name := range f.Definition.Strings("synonymMaps") {
 			synonyms, version, err := s.synonyms(name)
 			if err != nil {
-				return &serviceError{
-					status:  http.StatusBadRequest,
-					message: "The field '" + f.path + "' uses the synonym map '" + name + "', which does not exist.",
+				return &reply.Error{
+					Status:  http.StatusBadRequest,
+					Message: "The field '" + f.Path + "' uses the synonym map '" + name + "', which does not exist.",
 				}
 			}
 			rules[name] = synonyms
@@ -28,7 +29,7 @@ func (s *Server) needText(v *view) *serviceError {
 	if v.text != nil && v.synonyms == versions.String() {
 		return nil
 	}
-	config, err := v.schema.textConfig(rules)
+	config, err := v.schema.TextConfig(rules)
 	if err != nil {
 		return err
 	}

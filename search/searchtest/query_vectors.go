@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/vectors"
 )
@@ -57,15 +59,15 @@ func (p *searchPlan) fuses() bool {
 }
 
 // planVectors reads the vector queries.
-func (p *searchPlan) planVectors() *serviceError {
+func (p *searchPlan) planVectors() *reply.Error {
 	switch p.args.text("vectorFilterMode") {
 	case "postFilter":
 		p.postFilter = true
 	case "strictPostFilter":
-		return notEmulated("the vector filter mode 'strictPostFilter'")
+		return reply.NotEmulated("the vector filter mode 'strictPostFilter'")
 	}
 	if p.args.has("hybridSearch") {
-		return notEmulated("the parameter 'hybridSearch'")
+		return reply.NotEmulated("the parameter 'hybridSearch'")
 	}
 	list, _ := p.args.values["vectorQueries"].([]json.RawMessage)
 	for _, raw := range list {
@@ -78,7 +80,7 @@ func (p *searchPlan) planVectors() *serviceError {
 		}
 	}
 	if len(p.vectors) > 0 && p.filter != nil && slices.ContainsFunc(p.filter.Matches(), func(m odata.Match) bool { return m.Scoring }) {
-		return notEmulated("search.ismatchscoring in the filter of a vector query: say search.ismatch to filter without scoring")
+		return reply.NotEmulated("search.ismatchscoring in the filter of a vector query: say search.ismatch to filter without scoring")
 	}
 	if len(p.vectors) > mostVectorFields {
 		return p.args.refuseCoded("InvalidVectorQuery", "vectorQueries", "A request can search at most "+strconv.Itoa(mostVectorFields)+" vector fields; this one searches "+strconv.Itoa(len(p.vectors))+".")
@@ -88,7 +90,7 @@ func (p *searchPlan) planVectors() *serviceError {
 
 // readVectorQuery reads a vector query strictly: what is not known would change
 // what is found.
-func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *serviceError) {
+func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *reply.Error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
 		return nil, p.args.unreadable("A vector query must be a JSON object.")
@@ -122,7 +124,7 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 			to, needs = &q.Threshold, apiversion.VectorThreshold
 		case "filterOverride":
 			if p.args.version.Has(apiversion.FilterOverride) {
-				return nil, notEmulated("the property 'filterOverride' of vector queries")
+				return nil, reply.NotEmulated("the property 'filterOverride' of vector queries")
 			}
 		}
 		if to == nil || !p.args.version.Has(needs) {
@@ -135,7 +137,7 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 			err = errors.New("a null value was found where a number is expected") // encoding/json makes it 0
 		}
 		if err != nil {
-			return nil, p.args.unreadable("The property '" + name + "' of a vector query cannot be read: " + jsonFault(err))
+			return nil, p.args.unreadable("The property '" + name + "' of a vector query cannot be read: " + shape.Fault(err))
 		}
 	}
 	return &q, nil
@@ -143,7 +145,7 @@ func (p *searchPlan) readVectorQuery(raw json.RawMessage) (*vectorQuery, *servic
 
 // needsVectorizer refuses a query whose vector the service has made by a model. Kinds
 // that the api-version does not have are left to the other checks.
-func (p *searchPlan) needsVectorizer(raw json.RawMessage) *serviceError {
+func (p *searchPlan) needsVectorizer(raw json.RawMessage) *reply.Error {
 	var kind string
 	if json.Unmarshal(raw, &kind) != nil {
 		return nil
@@ -152,10 +154,10 @@ func (p *searchPlan) needsVectorizer(raw json.RawMessage) *serviceError {
 	if needs, ok := kinds[kind]; !ok || !p.args.version.Has(needs) {
 		return nil
 	}
-	return notImplemented("searchtest does not emulate vector queries of the kind '" + kind + "': it has no vectorizers. Use the kind 'vector'.")
+	return reply.NotImplemented("searchtest does not emulate vector queries of the kind '" + kind + "': it has no vectorizers. Use the kind 'vector'.")
 }
 
-func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
+func (p *searchPlan) planVectorQuery(q *vectorQuery) *reply.Error {
 	a := p.args
 	switch q.Kind {
 	case "vector":
@@ -190,7 +192,7 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
 	list.threshold = q.Threshold
 	for path := range strings.SplitSeq(q.Fields, ",") {
 		path = strings.TrimSpace(path)
-		f := p.sc.byName[path]
+		f := p.sc.ByName[path]
 		switch {
 		case f == nil:
 			return a.refuseCoded("UnknownField", "vector.fields", "Unknown field '"+path+"' in vector field list.")
@@ -202,52 +204,14 @@ func (p *searchPlan) planVectorQuery(q *vectorQuery) *serviceError {
 				"'. However, the provided vector has a length of '"+length+"'. Please ensure that the vector length matches the expected length of the vector field. "+
 				"Read the following documentation for more details: https://aka.ms/vector-search")
 		}
-		if q.Oversampling != nil && !p.sc.rescores(path) {
+		if q.Oversampling != nil && !p.sc.Rescores(path) {
 			return a.refuseCoded("InvalidVectorQuery", "vector.oversampling", "Oversampling needs a vector field whose profile has a compression that rescores with the original vectors; '"+path+"' has none.")
 		}
 		one := list
-		one.field, one.metric = f, p.sc.vectorMetric(path)
+		one.field, one.metric = f, p.sc.VectorMetric(path)
 		p.vectors = append(p.vectors, one)
 	}
 	return nil
-}
-
-// vectorMetric returns the metric of a vector field: that of the algorithm of
-// its profile.
-func (sc *schema) vectorMetric(name string) vectors.Metric {
-	if algorithm := sc.vectorSetting(name, "algorithm", "algorithms"); algorithm != nil {
-		m, _ := vectors.ParseMetric(metricOf(algorithm))
-		return m
-	}
-	return vectors.Cosine
-}
-
-// rescores reports whether what is found in a compressed vector field is ranked
-// again with the original vectors.
-func (sc *schema) rescores(name string) bool {
-	compression := sc.vectorSetting(name, "compression", "compressions")
-	if compression == nil {
-		return false
-	}
-	if options := compression.object("rescoringOptions"); options != nil {
-		return options.boolean("enableRescoring")
-	}
-	return compression.boolean("rerankWithOriginalVectors")
-}
-
-// vectorSetting returns what the profile of a vector field names as its member,
-// one of a list of the vector search configuration. It is nil if there is none.
-func (sc *schema) vectorSetting(field, member, list string) *object {
-	d := sc.parsed
-	f := named(d.object.objects("fields"), field)
-	if f == nil {
-		return nil
-	}
-	profile := named(d.vectors("profiles"), f.str("vectorSearchProfile"))
-	if profile == nil {
-		return nil
-	}
-	return named(d.vectors(list), profile.str(member))
 }
 
 // nearest returns the neighbors of a list. accept says which documents may be

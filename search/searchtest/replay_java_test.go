@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // javaRequest is what a recording of the Java SDK does not have of a request;
@@ -57,21 +59,21 @@ func (j javaRequest) bytes(t *testing.T) []byte {
 	case j.Documents != "":
 		var documents []json.RawMessage
 		require.NoError(t, json.Unmarshal(testdata(t, "recordings/testdata/"+j.Documents), &documents))
-		return batch(t, documents)
+		return uploads(t, documents)
 	case j.Generate > 0:
 		var documents []json.RawMessage
 		for i := range j.Generate {
 			documents = append(documents, json.RawMessage(fmt.Sprintf(`{"HotelId":"%d","HotelName":"Hotel %[1]d"}`, i+1)))
 		}
-		return batch(t, documents)
+		return uploads(t, documents)
 	case j.Definition != "":
 		return testdata(t, "requests/definitions/"+j.Definition+".json")
 	}
 	return j.Body
 }
 
-// batch is a batch of documents without actions, which are uploads.
-func batch(t *testing.T, documents []json.RawMessage) []byte {
+// uploads is a batch of documents without actions.
+func uploads(t *testing.T, documents []json.RawMessage) []byte {
 	t.Helper()
 	out, err := json.Marshal(map[string]any{"value": documents})
 	require.NoError(t, err)
@@ -132,14 +134,14 @@ func definitionFrom(t *testing.T, reply string) []byte {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(reply))
 	dec.UseNumber()
-	tree, err := readJSON(dec, 0)
+	tree, err := shape.ReadJSON(dec, 0)
 	require.NoError(t, err)
-	return appendOpen(nil, given(tree), redactSecrets)
+	return shape.AppendOpen(nil, given(tree), shape.RedactSecrets)
 }
 
 // given is a value without what the service fills in.
 func given(value any) any {
-	members, ok := value.(*jsonMembers)
+	members, ok := value.(*shape.Members)
 	if list, isList := value.([]any); isList {
 		for i := range list {
 			list[i] = given(list[i])
@@ -149,14 +151,14 @@ func given(value any) any {
 	if !ok {
 		return value
 	}
-	out := &jsonMembers{}
-	for i, name := range members.names {
-		v := members.values[i]
+	out := &shape.Members{}
+	for i, name := range members.Names {
+		v := members.Values[i]
 		list, isList := v.([]any)
 		if v == nil || isList && len(list) == 0 || v == "0001-01-01T00:00:00Z" || name == "@odata.context" || name == "@odata.etag" {
 			continue
 		}
-		out.names, out.values = append(out.names, name), append(out.values, given(v))
+		out.Names, out.Values = append(out.Names, name), append(out.Values, given(v))
 	}
 	return out
 }

@@ -7,23 +7,16 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
-// resource is a definition that the service keeps by its name: of an index, a
-// synonym map, an indexer. What all kinds have in common is in this file and in
+// What all kinds of definitions have in common is in this file and in
 // resources_serve.go; a new kind is one file, as datasources.go, and its name in
 // listedKinds.
-type resource struct {
-	name   string
-	etag   string // bare, without quotes and W/
-	object *object
-	// sent, when set, is what the reply to a creation or an update shows: the
-	// service fills in the rest later.
-	sent *object
-}
 
 // definition is a resource that is nothing but its definition.
-type definition struct{ resource }
+type definition struct{ shape.Resource }
 
 // listedKinds are the kinds but indexes, in the order in which a snapshot has them:
 // what others need comes first.
@@ -33,7 +26,7 @@ var listedKinds = []listedKind{synonymMapKind, aliasKind, dataSourceKind, skills
 type listedKind interface {
 	snapshotName() string
 	alwaysSaved() bool // as an empty list, if there are none
-	list(c *catalog) []*resource
+	list(c *catalog) []*shape.Resource
 	restore(p *snapshotReader) bool
 }
 
@@ -43,17 +36,7 @@ func (k *resourceKind[T]) alwaysSaved() bool    { return k.set == "synonymmaps" 
 // described is what is kept: something with a definition in it.
 type described interface {
 	comparable
-	base() *resource
-}
-
-func (res *resource) base() *resource { return res }
-
-// appendDefinition appends the definition as a service of that version writes
-// it, with the members before in front of the others: they end in a comma.
-func (res *resource) appendDefinition(dst []byte, version apiversion.Version, before string) []byte {
-	start := len(dst)
-	dst = res.object.appendTo(dst, version)
-	return slices.Insert(dst, start+1, []byte(before)...)
+	Base() *shape.Resource
 }
 
 // catalog is everything that a service keeps by name.
@@ -77,7 +60,7 @@ func newCatalog() catalog {
 // resourceKind is what the kinds differ in.
 type resourceKind[T described] struct {
 	set   string // the collection in addresses: "synonymmaps"
-	shape *shape
+	shape *shape.Shape
 
 	// title and plural are its nouns in the names of its operations: "Alias", "Aliases".
 	title, plural string
@@ -93,7 +76,7 @@ type resourceKind[T described] struct {
 	lost    string // code of newer versions for that there was none to delete, "" for none
 
 	// parse reads and checks a definition as far as that takes no other.
-	parse func(s *Server, body []byte, version apiversion.Version) (T, *serviceError)
+	parse func(s *Server, body []byte, version apiversion.Version) (T, *reply.Error)
 	// find returns what has that name, or nil.
 	find func(c *catalog, name string) T
 	// names returns all names, in order.
@@ -101,14 +84,14 @@ type resourceKind[T described] struct {
 	// keep checks next against everything else and puts it in the place of
 	// current, which is nil if it is new. rt is the request. For a kind with a table
 	// it only checks, and may be nil.
-	keep func(s *Server, c *catalog, next, current T, rt route) *serviceError
+	keep func(s *Server, c *catalog, next, current T, rt route) *reply.Error
 	// remove removes what has that name, if nothing else needs it. For a kind with a
 	// table it only checks, and may be nil.
-	remove func(s *Server, c *catalog, name string) *serviceError
+	remove func(s *Server, c *catalog, name string) *reply.Error
 
 	// absent, when set, words the refusal to read what is not there, for a
 	// message that begins like no other.
-	absent func(s *Server, name string) *serviceError
+	absent func(s *Server, name string) *reply.Error
 	gone   bool // absent words the refusal to delete it as well
 }
 
@@ -117,16 +100,16 @@ func (k *resourceKind[T]) in(table func(c *catalog) map[string]T) *resourceKind[
 	k.find = func(c *catalog, name string) T { return table(c)[name] }
 	k.names = func(c *catalog) []string { return sortedKeys(table(c)) }
 	check, needed := k.keep, k.remove
-	k.keep = func(s *Server, c *catalog, next, current T, rt route) *serviceError {
+	k.keep = func(s *Server, c *catalog, next, current T, rt route) *reply.Error {
 		if check != nil {
 			if err := check(s, c, next, current, rt); err != nil {
 				return err
 			}
 		}
-		table(c)[next.base().name] = next
+		table(c)[next.Base().Name] = next
 		return nil
 	}
-	k.remove = func(s *Server, c *catalog, name string) *serviceError {
+	k.remove = func(s *Server, c *catalog, name string) *reply.Error {
 		if needed != nil {
 			if err := needed(s, c, name); err != nil {
 				return err
@@ -154,37 +137,37 @@ func (k *resourceKind[T]) register() {
 }
 
 // add puts the definition of something new into the catalog.
-func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt route) *serviceError {
+func (k *resourceKind[T]) add(s *Server, c *catalog, next T, rt route) *reply.Error {
 	var none T
-	if name := next.base().name; k.find(c, name) != none {
+	if name := next.Base().Name; k.find(c, name) != none {
 		return nameTaken(k.noun, strings.ToUpper(k.compact[:1])+k.compact[1:], name, "it already exists")
 	}
-	next.base().etag = s.newETag()
+	next.Base().ETag = s.newETag()
 	return k.keep(s, c, next, none, rt)
 }
 
 // put puts the definition in, new or in the place of the one there is, if the
 // conditions in h hold. It returns the status that says which of the two it was.
-func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt route) (int, *serviceError) {
+func (k *resourceKind[T]) put(s *Server, c *catalog, next T, h http.Header, rt route) (int, *reply.Error) {
 	var none T
-	current, etag, status := k.find(c, next.base().name), "", http.StatusCreated
+	current, etag, status := k.find(c, next.Base().Name), "", http.StatusCreated
 	if current != none {
-		etag, status = current.base().etag, http.StatusOK
+		etag, status = current.Base().ETag, http.StatusOK
 	}
 	if !conditionsHold(h, etag) {
 		return 0, preconditionFailed()
 	}
 	// Before it is kept: indexes are read without a lock.
-	next.base().etag = s.newETag()
+	next.Base().ETag = s.newETag()
 	return status, k.keep(s, c, next, current, rt)
 }
 
 // drop removes what has that name if the conditions in h hold.
-func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header, version apiversion.Version) *serviceError {
+func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header, version apiversion.Version) *reply.Error {
 	var none T
 	current, etag := k.find(c, name), ""
 	if current != none {
-		etag = current.base().etag
+		etag = current.Base().ETag
 	}
 	switch {
 	case !conditionsHold(h, etag):
@@ -194,51 +177,51 @@ func (k *resourceKind[T]) drop(s *Server, c *catalog, name string, h http.Header
 		return k.absent(s, name)
 	case current == none:
 		// Recorded: not quite the words of the other operations.
-		e := &serviceError{
-			status:  http.StatusNotFound,
-			message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.opts.ServiceName + "'.",
+		e := &reply.Error{
+			Status:  http.StatusNotFound,
+			Message: "No " + k.compact + " with the name '" + name + "' was found in a service named '" + s.opts.ServiceName + "'.",
 		}
 		if k.lost == "" || !version.Has(apiversion.CodedErrors) {
 			return e
 		}
-		return e.withCode("OperationNotAllowed", k.lost)
+		return e.WithCode("OperationNotAllowed", k.lost)
 	}
 	return k.remove(s, c, name)
 }
 
 // list returns the definitions of all there are, by name.
-func (k *resourceKind[T]) list(c *catalog) []*resource {
+func (k *resourceKind[T]) list(c *catalog) []*shape.Resource {
 	names := k.names(c)
-	out := make([]*resource, len(names))
+	out := make([]*shape.Resource, len(names))
 	for i, name := range names {
-		out[i] = k.find(c, name).base()
+		out[i] = k.find(c, name).Base()
 	}
 	return out
 }
 
 // missing is the refusal to read what is not there.
-func (k *resourceKind[T]) missing(s *Server, name string) *serviceError {
+func (k *resourceKind[T]) missing(s *Server, name string) *reply.Error {
 	if k.absent != nil {
 		return k.absent(s, name)
 	}
-	return &serviceError{
-		status:  http.StatusNotFound,
-		message: "No " + k.noun + " with the name '" + name + "' was found in " + k.service + " '" + s.opts.ServiceName + "'.",
+	return &reply.Error{
+		Status:  http.StatusNotFound,
+		Message: "No " + k.noun + " with the name '" + name + "' was found in " + k.service + " '" + s.opts.ServiceName + "'.",
 	}
 }
 
 // nameTaken is the refusal to create something whose name is in use. typ is its
 // noun as a part of a code.
-func nameTaken(noun, typ, name, why string) *serviceError {
+func nameTaken(noun, typ, name, why string) *reply.Error {
 	reason := "Cannot create " + noun + " '" + name + "' because " + why + "."
-	return &serviceError{
-		status: http.StatusConflict, code: "ResourceNameAlreadyInUse", message: reason,
-		details: []errorDetail{{code: "CannotCreateExisting" + typ, message: reason}},
+	return &reply.Error{
+		Status: http.StatusConflict, Code: "ResourceNameAlreadyInUse", Message: reason,
+		Details: []reply.Detail{{Code: "CannotCreateExisting" + typ, Message: reason}},
 	}
 }
 
 // create creates a resource from the JSON of its definition.
-func create[T described](s *Server, k *resourceKind[T], body []byte, version apiversion.Version) (T, *serviceError) {
+func create[T described](s *Server, k *resourceKind[T], body []byte, version apiversion.Version) (T, *reply.Error) {
 	var none T
 	next, err := k.parse(s, body, version)
 	if err != nil {

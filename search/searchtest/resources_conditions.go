@@ -3,13 +3,15 @@ package searchtest
 import (
 	"net/http"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // appendETag appends the member that carries an entity tag. Its quotes are part
 // of the value, so that it can be sent as an If-Match as it is.
 func appendETag(dst []byte, etag string) []byte {
 	dst = append(dst, `"@odata.etag":`...)
-	dst = appendJSONString(dst, `"`+etag+`"`)
+	dst = reply.AppendString(dst, `"`+etag+`"`)
 	return append(dst, ',')
 }
 
@@ -55,9 +57,9 @@ func matches(values []string, etag string) bool {
 	return false
 }
 
-func preconditionFailed() *serviceError {
-	return &serviceError{
-		status:  http.StatusPreconditionFailed,
-		message: "The precondition given in one of the request headers evaluated to false. No change was made to the resource from this request.",
+func preconditionFailed() *reply.Error {
+	return &reply.Error{
+		Status:  http.StatusPreconditionFailed,
+		Message: "The precondition given in one of the request headers evaluated to false. No change was made to the resource from this request.",
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // FuzzSmallDefinitions: no body of a definition other than an index, or of an analyze
@@ -26,65 +29,65 @@ func FuzzSmallDefinitions(f *testing.F) {
 	srv := NewServer(nil)
 	f.Fuzz(func(t *testing.T, body []byte, n uint8) {
 		version := versions[int(n)%len(versions)]
-		refused := func(err *serviceError) bool {
+		refused := func(err *reply.Error) bool {
 			if err != nil {
-				require.Equal(t, http.StatusBadRequest, err.status)
-				require.NotEmpty(t, err.message)
+				require.Equal(t, http.StatusBadRequest, err.Status)
+				require.NotEmpty(t, err.Message)
 			}
 			return err != nil
 		}
 		if m, err := parseSynonymMap(srv, body, version); !refused(err) {
-			echo := m.appendDefinition(nil, version, "")
+			echo := m.AppendDefinition(nil, version, "")
 			again, err := parseSynonymMap(srv, echo, version)
 			require.Nil(t, err, "%s", echo)
-			require.Equal(t, string(echo), string(again.appendDefinition(nil, version, "")))
+			require.Equal(t, string(echo), string(again.AppendDefinition(nil, version, "")))
 			require.Equal(t, m.rules, again.rules)
 		}
 		if a, err := parseAlias(srv, body, version); !refused(err) {
-			echo := a.appendDefinition(nil, version, "")
+			echo := a.AppendDefinition(nil, version, "")
 			again, err := parseAlias(srv, echo, version)
 			require.Nil(t, err, "%s", echo)
 			require.Equal(t, a.index, again.index)
 		}
-		for _, parse := range []func() (*resource, *serviceError){
-			func() (*resource, *serviceError) { return baseOf(parseDataSource(srv, body, version)) },
-			func() (*resource, *serviceError) { return baseOf(parseSkillset(srv, body, version)) },
-			func() (*resource, *serviceError) { return baseOf(parseIndexer(srv, body, version)) },
-			func() (*resource, *serviceError) { return baseOf(parseKnowledgeSource(srv, body, version)) },
-			func() (*resource, *serviceError) { return baseOf(parseKnowledgeBase(srv, body, version)) },
+		for _, parse := range []func() (*shape.Resource, *reply.Error){
+			func() (*shape.Resource, *reply.Error) { return baseOf(parseDataSource(srv, body, version)) },
+			func() (*shape.Resource, *reply.Error) { return baseOf(parseSkillset(srv, body, version)) },
+			func() (*shape.Resource, *reply.Error) { return baseOf(parseIndexer(srv, body, version)) },
+			func() (*shape.Resource, *reply.Error) { return baseOf(parseKnowledgeSource(srv, body, version)) },
+			func() (*shape.Resource, *reply.Error) { return baseOf(parseKnowledgeBase(srv, body, version)) },
 		} {
 			res, err := parse()
 			if refused(err) {
 				continue
 			}
-			echo := res.appendDefinition(nil, version, "")
+			echo := res.AppendDefinition(nil, version, "")
 			require.True(t, json.Valid(echo), "%s", echo)
-			given := string(appendGiven(nil, res.object, everyMember))
+			given := string(appendGiven(nil, res.Object, everyMember))
 			body = []byte(given) // what a snapshot has is the same again, secrets apart
 			again, err := parse()
 			require.Nil(t, err, "%s", given)
-			require.Equal(t, given, string(appendGiven(nil, again.object, everyMember)))
+			require.Equal(t, given, string(appendGiven(nil, again.Object, everyMember)))
 		}
 		request, err := parseAnalyze(body, version)
 		if refused(err) {
 			return
 		}
-		sc, err := compileSchema([]byte(small), version)
+		sc, err := schema.Compile([]byte(small), version)
 		require.Nil(t, err)
-		tokens, err := sc.analyzeText(request)
+		tokens, err := sc.Analyze(request)
 		if err != nil {
-			require.Contains(t, []int{http.StatusBadRequest, http.StatusNotImplemented}, err.status)
+			require.Contains(t, []int{http.StatusBadRequest, http.StatusNotImplemented}, err.Status)
 			return
 		}
-		reply := append(appendTokens([]byte{'{'}, request.str("text"), tokens), '}')
+		reply := append(appendTokens([]byte{'{'}, request.Str("text"), tokens), '}')
 		require.True(t, json.Valid(reply), "%s", reply)
 	})
 }
 
 // baseOf is the definition of something that was parsed.
-func baseOf[T described](parsed T, err *serviceError) (*resource, *serviceError) {
+func baseOf[T described](parsed T, err *reply.Error) (*shape.Resource, *reply.Error) {
 	if err != nil {
 		return nil, err
 	}
-	return parsed.base(), nil
+	return parsed.Base(), nil
 }

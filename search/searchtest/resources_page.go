@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // mostOnPage is how many definitions a page of a list has if the request asks for no
@@ -15,14 +16,14 @@ const mostOnPage = 3000
 
 // pageOf returns those of the names that a list shows, which are in order, and the
 // address of the next page, "" if there is none. Versions without pages show all.
-func pageOf(r *http.Request, rt route, names []string) (page []string, next string, err *serviceError) {
+func pageOf(r *http.Request, rt route, names []string) (page []string, next string, err *reply.Error) {
 	if !rt.version.Has(apiversion.ListPages) {
 		return names, "", nil
 	}
-	bad := func(name string) ([]string, string, *serviceError) {
-		return nil, "", &serviceError{
-			status:  http.StatusBadRequest,
-			message: "The value '" + rt.query.Get(name) + "' is not valid for the query parameter '" + name + "'.",
+	bad := func(name string) ([]string, string, *reply.Error) {
+		return nil, "", &reply.Error{
+			Status:  http.StatusBadRequest,
+			Message: "The value '" + rt.query.Get(name) + "' is not valid for the query parameter '" + name + "'.",
 		}
 	}
 	size := mostOnPage
@@ -52,7 +53,7 @@ func pageOf(r *http.Request, rt route, names []string) (page []string, next stri
 func appendNextLink(dst []byte, next string) []byte {
 	if next != "" {
 		dst = append(dst, `,"@odata.nextLink":`...)
-		dst = appendJSONString(dst, next)
+		dst = reply.AppendString(dst, next)
 	}
 	return append(dst, '}')
 }

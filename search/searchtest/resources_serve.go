@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 // serve answers the requests on the definitions of the kind. Routing saw to it that
@@ -41,7 +44,7 @@ func createResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 		writeError(w, r, err)
 		return
 	}
-	writeResource(w, r, rt, k.set, created.base().asSent(), http.StatusCreated)
+	writeResource(w, r, rt, k.set, created.Base().AsSent(), http.StatusCreated)
 }
 
 // putResource answers PUT /indexes('x').
@@ -56,13 +59,13 @@ func putResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 		w.Header().Set("OData-Version", "4.0")
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		writeResource(w, r, rt, k.set, res.asSent(), status)
+		writeResource(w, r, rt, k.set, res.AsSent(), status)
 	}
 }
 
 // replaceResource creates or replaces what has that name by what the body of r
 // says, and returns it with the status that says which of the two it was.
-func replaceResource[T described](s *Server, r *http.Request, rt route, name string, k *resourceKind[T]) (*resource, int, *serviceError) {
+func replaceResource[T described](s *Server, r *http.Request, rt route, name string, k *resourceKind[T]) (*shape.Resource, int, *reply.Error) {
 	body, err := readAll(r)
 	if err != nil {
 		return nil, 0, err
@@ -71,24 +74,16 @@ func replaceResource[T described](s *Server, r *http.Request, rt route, name str
 	if err != nil {
 		return nil, 0, err
 	}
-	if given := next.base().name; given != name {
-		return nil, 0, &serviceError{
-			status:  http.StatusBadRequest,
-			message: "The " + k.noun + " name '" + given + "' in the request payload does not match the name '" + name + "' in the request URL.",
+	if given := next.Base().Name; given != name {
+		return nil, 0, &reply.Error{
+			Status:  http.StatusBadRequest,
+			Message: "The " + k.noun + " name '" + given + "' in the request payload does not match the name '" + name + "' in the request URL.",
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status, err := k.put(s, &s.catalog, next, r.Header, rt)
-	return next.base(), status, err
-}
-
-// asSent is the definition as the reply to the request shows it that made it so.
-func (res *resource) asSent() *resource {
-	if res.sent == nil {
-		return res
-	}
-	return &resource{name: res.name, etag: res.etag, object: res.sent}
+	return next.Base(), status, err
 }
 
 // withName returns a definition with the name of the address if it has none: published
@@ -103,7 +98,7 @@ func withName(body []byte, name string) []byte {
 		return body
 	}
 	rest := bytes.TrimLeft(trimmed[1:], " \t\r\n")
-	out := appendJSONString([]byte(`{"name":`), name)
+	out := reply.AppendString([]byte(`{"name":`), name)
 	if rest[0] != '}' {
 		out = append(out, ',')
 	}
@@ -120,7 +115,7 @@ func getResource[T described](s *Server, w http.ResponseWriter, r *http.Request,
 		writeError(w, r, k.missing(s, name))
 		return
 	}
-	writeResource(w, r, rt, k.set, found.base(), http.StatusOK)
+	writeResource(w, r, rt, k.set, found.Base(), http.StatusOK)
 }
 
 // listResources answers GET /indexes, by name.
@@ -135,14 +130,14 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 	s.mu.RUnlock()
 	names := make([]string, len(all))
 	for i, res := range all {
-		names[i] = res.name
+		names[i] = res.Name
 	}
 	page, next, err := pageOf(r, rt, names)
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
-	all = slices.DeleteFunc(all, func(res *resource) bool { _, found := slices.BinarySearch(page, res.name); return !found })
+	all = slices.DeleteFunc(all, func(res *shape.Resource) bool { _, found := slices.BinarySearch(page, res.Name); return !found })
 	path := "/$metadata#" + k.set
 	if chosen != nil {
 		path += "(" + strings.Join(chosen, ",") + ")"
@@ -154,9 +149,9 @@ func listResources[T described](s *Server, w http.ResponseWriter, r *http.Reques
 			body = append(body, ',')
 		}
 		if chosen == nil {
-			body = res.appendDefinition(body, rt.version, string(appendETag(nil, res.etag)))
+			body = res.AppendDefinition(body, rt.version, string(appendETag(nil, res.ETag)))
 		} else {
-			body = res.object.appendSome(body, rt.version, chosen)
+			body = res.Object.AppendSome(body, rt.version, chosen)
 		}
 	}
 	writeJSON(w, r, http.StatusOK, appendNextLink(append(body, ']'), next))
@@ -175,16 +170,16 @@ func deleteResource[T described](s *Server, w http.ResponseWriter, r *http.Reque
 }
 
 // readAll reads the body of a request on definitions.
-func readAll(r *http.Request) ([]byte, *serviceError) {
+func readAll(r *http.Request) ([]byte, *reply.Error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, &serviceError{status: http.StatusBadRequest, message: "The body of the request could not be read."}
+		return nil, &reply.Error{Status: http.StatusBadRequest, Message: "The body of the request could not be read."}
 	}
 	return body, nil
 }
 
 // selectedMembers reads $select of a list: nil means everything.
-func selectedMembers(rt route, sh *shape) ([]string, *serviceError) {
+func selectedMembers(rt route, sh *shape.Shape) ([]string, *reply.Error) {
 	text := strings.TrimSpace(rt.query.Get("$select"))
 	if text == "" {
 		return nil, nil
@@ -195,9 +190,9 @@ func selectedMembers(rt route, sh *shape) ([]string, *serviceError) {
 		if name == "*" {
 			return nil, nil
 		}
-		i := sh.index(name)
-		if i < 0 || !rt.version.Has(sh.members[i].needs) {
-			return nil, invalidExpression("Could not find a property named '"+name+"' on type '"+resourceType(rt.version, sh.typeName)+"'.", "$select")
+		i := sh.Index(name)
+		if i < 0 || !rt.version.Has(sh.Members[i].Needs) {
+			return nil, reply.InvalidExpression("Could not find a property named '"+name+"' on type '"+shape.ResourceType(rt.version, sh.TypeName)+"'.", "$select")
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
@@ -207,20 +202,20 @@ func selectedMembers(rt route, sh *shape) ([]string, *serviceError) {
 }
 
 // writeResource answers with a definition. set is the collection that it is in.
-func writeResource(w http.ResponseWriter, r *http.Request, rt route, set string, res *resource, status int) {
+func writeResource(w http.ResponseWriter, r *http.Request, rt route, set string, res *shape.Resource, status int) {
 	before := appendContext(nil, r, "/$metadata#"+set+"/$entity")
-	before = appendETag(before, res.etag)
-	body := res.appendDefinition(nil, rt.version, string(before))
+	before = appendETag(before, res.ETag)
+	body := res.AppendDefinition(nil, rt.version, string(before))
 	setResourceHeaders(w, r, set, res, status)
 	writeJSON(w, r, status, body)
 }
 
 // setResourceHeaders sets the headers that say where a definition is and which
 // version of it this is.
-func setResourceHeaders(w http.ResponseWriter, r *http.Request, set string, res *resource, status int) {
-	w.Header().Set("ETag", `W/"`+res.etag+`"`)
+func setResourceHeaders(w http.ResponseWriter, r *http.Request, set string, res *shape.Resource, status int) {
+	w.Header().Set("ETag", `W/"`+res.ETag+`"`)
 	if status == http.StatusCreated {
 		// Recorded: with the parameters of the request, as they were written.
-		w.Header().Set("Location", baseURL(r)+"/"+set+"('"+res.name+"')?"+r.URL.RawQuery)
+		w.Header().Set("Location", baseURL(r)+"/"+set+"('"+res.Name+"')?"+r.URL.RawQuery)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // metadata is how many annotations a reply carries, chosen by the Accept header.
@@ -56,7 +58,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) 
 
 // renewHeaders turns the headers of a reply, which are those recorded until 2021,
 // into those recorded since 2023. What a fault answers instead stays as it is.
-func (w *reply) renewHeaders() {
+func (w *recorder) renewHeaders() {
 	h := w.header
 	contentType := h.Get("Content-Type")
 	ours := strings.HasPrefix(contentType, "application/json; odata.metadata=")
@@ -110,6 +112,16 @@ func appendContext(dst []byte, r *http.Request, path string) []byte {
 		return dst
 	}
 	dst = append(dst, `"@odata.context":`...)
-	dst = appendJSONString(dst, baseURL(r)+path)
+	dst = reply.AppendString(dst, baseURL(r)+path)
 	return append(dst, ',')
+}
+
+// writeError answers with e, with the headers that the service gives errors.
+func writeError(w http.ResponseWriter, r *http.Request, e *reply.Error) {
+	if e.Empty {
+		w.WriteHeader(e.Status)
+		return
+	}
+	w.Header().Set("Content-Language", "en")
+	writeJSON(w, r, e.Status, reply.AppendError(nil, e))
 }

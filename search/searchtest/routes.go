@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // route is what the address of a request means.
@@ -24,12 +25,12 @@ type route struct {
 // parseRoute finds out what r asks for. It understands both spellings of every
 // path: the OData function form that SDKs use, /indexes('hotels')/docs('1'),
 // and the slash form of the documentation, /indexes/hotels/docs/1.
-func parseRoute(r *http.Request) (route, *serviceError) {
+func parseRoute(r *http.Request) (route, *reply.Error) {
 	rt := route{op: OpOther, query: parseQuery(r.URL.RawQuery)}
 	rt.version = apiversion.Of(rt.query.Get("api-version"))
 	segments, ok := splitPath(r.URL.EscapedPath())
 	if !ok {
-		return rt, &serviceError{status: http.StatusBadRequest, message: "The request URL is invalid: malformed percent-encoding."}
+		return rt, &reply.Error{Status: http.StatusBadRequest, Message: "The request URL is invalid: malformed percent-encoding."}
 	}
 	if len(segments) == 0 {
 		return rt, noSuchResource()
@@ -55,9 +56,9 @@ func parseRoute(r *http.Request) (route, *serviceError) {
 	if !known {
 		return rt, noSuchResource()
 	}
-	return rt, &serviceError{
-		status:  http.StatusMethodNotAllowed,
-		message: "The requested resource does not support http method '" + r.Method + "'.",
+	return rt, &reply.Error{
+		Status:  http.StatusMethodNotAllowed,
+		Message: "The requested resource does not support http method '" + r.Method + "'.",
 	}
 }
 
@@ -79,8 +80,8 @@ func (rt *route) fill(a *address, segments []string) {
 	}
 }
 
-func noSuchResource() *serviceError {
-	return &serviceError{status: http.StatusNotFound, message: "Resource not found for the request URL."}
+func noSuchResource() *reply.Error {
+	return &reply.Error{Status: http.StatusNotFound, Message: "Resource not found for the request URL."}
 }
 
 // quotedMark stands before a key that was written as docs('key'), so that a

@@ -8,13 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // compiled is the schema of a definition that must be fine.
-func compiled(t *testing.T, definition string, version apiversion.Version) *schema {
+func compiled(t *testing.T, definition string, version apiversion.Version) *schema.Index {
 	t.Helper()
-	sc, err := compileSchema(once(t, definition), version)
+	sc, err := schema.Compile(once(t, definition), version)
 	require.Nil(t, err, "%v", err)
 	return sc
 }
@@ -30,15 +33,15 @@ func TestAttributesNotMentionedDependOnTheType(t *testing.T) {
 		"p":  "filterable retrievable stored sortable",
 		"v":  "searchable stored",
 	} {
-		require.Equal(t, want, attributes(sc.byName[path]), path)
+		require.Equal(t, want, attributes(sc.ByName[path]), path)
 	}
-	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].ByName["s"]))
-	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.byName["c"].ByName["d"].ByName["s"]))
-	require.True(t, sc.byName["c"].Retrievable)
-	require.Same(t, sc.byName["id"], sc.key)
-	require.Equal(t, 3, sc.byName["v"].Dimensions)
-	require.True(t, sc.byName["v"].Vector() && sc.byName["v"].Collection)
-	require.Equal(t, "Collection(Edm.Single)", sc.byName["v"].TypeName())
+	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.ByName["c"].ByName["s"]))
+	require.Equal(t, "searchable filterable retrievable stored facetable", attributes(sc.ByName["c"].ByName["d"].ByName["s"]))
+	require.True(t, sc.ByName["c"].Retrievable)
+	require.Same(t, sc.ByName["id"], sc.Key)
+	require.Equal(t, 3, sc.ByName["v"].Dimensions)
+	require.True(t, sc.ByName["v"].Vector() && sc.ByName["v"].Collection)
+	require.Equal(t, "Collection(Edm.Single)", sc.ByName["v"].TypeName())
 }
 
 func attributes(f *stored.Field) string {
@@ -59,8 +62,8 @@ func attributes(f *stored.Field) string {
 
 func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
 	sc := compiled(t, vectorIndex(strings.NewReplacer("Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":128").Replace(vectorField(""))), latest)
-	require.Equal(t, 16, sc.byName["v"].Dimensions)
-	require.Contains(t, string(sc.definition), `"dimensions":128`)
+	require.Equal(t, 16, sc.ByName["v"].Dimensions)
+	require.Contains(t, string(sc.Definition), `"dimensions":128`)
 }
 
 // TestComplexFieldsComeAfterAllOthers: so the service writes documents; see the
@@ -68,12 +71,12 @@ func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
 func TestComplexFieldsComeAfterAllOthers(t *testing.T) {
 	sc := compiled(t, withField(`{"name":"b","type":"Edm.ComplexType","fields":[{"name":"y","type":"Edm.ComplexType","fields":[{"name":"z","type":"Edm.String"}]},{"name":"x","type":"Edm.String"}]},
 		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), latest)
-	require.Equal(t, "id c d b a", fieldNames(sc.fields))
-	require.Equal(t, "x y", fieldNames(sc.byName["b"].Fields))
-	for i, f := range sc.fields {
+	require.Equal(t, "id c d b a", fieldNames(sc.Fields))
+	require.Equal(t, "x y", fieldNames(sc.ByName["b"].Fields))
+	for i, f := range sc.Fields {
 		require.Equal(t, i, f.Ordinal)
 	}
-	require.Less(t, strings.Index(string(sc.definition), `"name":"b"`), strings.Index(string(sc.definition), `"name":"c"`), "the definition keeps its order")
+	require.Less(t, strings.Index(string(sc.Definition), `"name":"b"`), strings.Index(string(sc.Definition), `"name":"c"`), "the definition keeps its order")
 }
 
 func fieldNames(fields []*stored.Field) string {
@@ -113,12 +116,12 @@ func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
 			"name description defaultScoringProfile fields scoringProfiles corsOptions suggesters analyzers normalizers tokenizers tokenFilters charFilters encryptionKey similarity semantic vectorSearch"},
 	} {
 		sc := compiled(t, withMembers(simple), apiversion.Of(c.version))
-		require.Equal(t, c.index, memberNames(t, sc.definition), c.version)
+		require.Equal(t, c.index, memberNames(t, sc.Definition), c.version)
 		var index struct{ Fields []json.RawMessage }
-		require.NoError(t, json.Unmarshal(sc.definition, &index))
+		require.NoError(t, json.Unmarshal(sc.Definition, &index))
 		require.Equal(t, c.field, memberNames(t, index.Fields[0]), c.version)
 		// The newest definition looks the same to a client of that version.
-		require.Equal(t, string(sc.definition), string(compiled(t, withMembers(simple), latest).appendDefinition(nil, apiversion.Of(c.version), "")))
+		require.Equal(t, string(sc.Definition), string(compiled(t, withMembers(simple), latest).AppendDefinition(nil, apiversion.Of(c.version), "")))
 	}
 }
 
@@ -126,9 +129,9 @@ func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
 func memberNames(t *testing.T, object []byte) string {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(string(object)))
-	tree, err := readJSON(dec, 0)
+	tree, err := shape.ReadJSON(dec, 0)
 	require.NoError(t, err)
-	return strings.Join(tree.(*jsonMembers).names, " ")
+	return strings.Join(tree.(*shape.Members).Names, " ")
 }
 
 func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
@@ -138,10 +141,10 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 		"2023-11-01": withField(`{"name":"x","type":"Edm.String","stored":true}`),
 		"2024-07-01": plain(`"description":"d"`),
 	} {
-		_, err := compileSchema(once(t, definition), apiversion.Of(version))
+		_, err := schema.Compile(once(t, definition), apiversion.Of(version))
 		require.NotNil(t, err, version)
-		require.Regexp(t, "does not exist on type|Cannot find nested property", err.message)
-		require.Contains(t, err.message, "V"+strings.ReplaceAll(version, "-", "_"))
+		require.Regexp(t, "does not exist on type|Cannot find nested property", err.Message)
+		require.Contains(t, err.Message, "V"+strings.ReplaceAll(version, "-", "_"))
 		compiled(t, definition, latest)
 	}
 	for _, c := range []struct{ version, definition, reason string }{
@@ -156,9 +159,9 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 		{"2025-09-01", plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}]}`), "'rerankWithOriginalVectors' does not exist on type"},
 		{"2024-07-01", vectorIndex(vectorFieldOf("2049")), "must have between 2 and 2048"},
 	} {
-		_, err := compileSchema(once(t, c.definition), apiversion.Of(c.version))
+		_, err := schema.Compile(once(t, c.definition), apiversion.Of(c.version))
 		require.NotNil(t, err, c.version)
-		require.Contains(t, err.message, c.reason)
+		require.Contains(t, err.Message, c.reason)
 	}
 	compiled(t, vectorIndex(vectorFieldOf("2048")), apiversion.Of("2024-07-01"))
 	compiled(t, vectorIndex(vectorFieldOf("4096")), apiversion.Of("2025-09-01"))
@@ -168,22 +171,22 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 // of later ones quote them.
 func TestErrorsHaveCodesSince2023(t *testing.T) {
 	bad := once(t, plain(`"suggesters":[{"name":"a","sourceFields":[]}]`))
-	_, old := compileSchema(bad, apiversion.Of("2020-06-30"))
-	require.Empty(t, old.code)
-	require.Empty(t, old.details)
-	require.Equal(t, "The request is invalid. Details: index : The suggester 'a' must have at least one source field.\r\n", old.message)
-	_, now := compileSchema(bad, apiversion.Of("2023-11-01"))
-	require.Equal(t, "InvalidRequestParameter", now.code)
-	require.Equal(t, "The request is invalid. Details: definition : The suggester 'a' must have at least one source field.", now.message)
-	require.Equal(t, []errorDetail{{code: "InvalidSuggester", message: "The suggester 'a' must have at least one source field. Parameters: definition"}}, now.details)
+	_, old := schema.Compile(bad, apiversion.Of("2020-06-30"))
+	require.Empty(t, old.Code)
+	require.Empty(t, old.Details)
+	require.Equal(t, "The request is invalid. Details: index : The suggester 'a' must have at least one source field.\r\n", old.Message)
+	_, now := schema.Compile(bad, apiversion.Of("2023-11-01"))
+	require.Equal(t, "InvalidRequestParameter", now.Code)
+	require.Equal(t, "The request is invalid. Details: definition : The suggester 'a' must have at least one source field.", now.Message)
+	require.Equal(t, []reply.Detail{{Code: "InvalidSuggester", Message: "The suggester 'a' must have at least one source field. Parameters: definition"}}, now.Details)
 }
 
 func TestSecretsAreNotShownAgain(t *testing.T) {
 	sc := compiled(t, plain(`"encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"https://v","accessCredentials":{"applicationId":"a","applicationSecret":"hush"}},
 		"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"hush"}}]}`), latest)
-	require.NotContains(t, string(sc.definition), "hush")
-	require.Contains(t, string(sc.definition), `"applicationSecret":null`)
-	require.Contains(t, string(sc.definition), `"apiKey":"<redacted>"`)
+	require.NotContains(t, string(sc.Definition), "hush")
+	require.Contains(t, string(sc.Definition), `"applicationSecret":null`)
+	require.Contains(t, string(sc.Definition), `"apiKey":"<redacted>"`)
 }
 
 func TestParametersNotMentionedAreFilledIn(t *testing.T) {
@@ -200,6 +203,6 @@ func TestParametersNotMentionedAreFilledIn(t *testing.T) {
 		`"stopwords":[],"stopwordsList":"english"`,
 		`"similarity":{"@odata.type":"#Microsoft.Azure.Search.BM25Similarity","k1":null,"b":null}`,
 	} {
-		require.Contains(t, string(sc.definition), want)
+		require.Contains(t, string(sc.Definition), want)
 	}
 }

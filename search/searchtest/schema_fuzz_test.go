@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -43,25 +44,25 @@ func FuzzCompileSchema(f *testing.F) {
 
 // echoFault is what is wrong with how a definition is taken, "" if nothing.
 func echoFault(body []byte, version apiversion.Version) string {
-	sc, err := compileSchema(body, version)
+	sc, err := schema.Compile(body, version)
 	if err != nil {
-		if err.status != 400 || err.message == "" {
-			return fmt.Sprintf("refused with %d %q", err.status, err.message)
+		if err.Status != 400 || err.Message == "" {
+			return fmt.Sprintf("refused with %d %q", err.Status, err.Message)
 		}
 		return ""
 	}
-	if !json.Valid(sc.definition) {
-		return "the echo is not JSON: " + string(sc.definition)
+	if !json.Valid(sc.Definition) {
+		return "the echo is not JSON: " + string(sc.Definition)
 	}
-	again, err := compileSchema(sc.definition, version)
+	again, err := schema.Compile(sc.Definition, version)
 	if err != nil {
-		return fmt.Sprintf("the echo is refused: %v\n%s", err, sc.definition)
+		return fmt.Sprintf("the echo is refused: %v\n%s", err, sc.Definition)
 	}
-	if string(again.definition) != string(sc.definition) {
-		return fmt.Sprintf("the echo of the echo is another:\n%s\n%s", sc.definition, again.definition)
+	if string(again.Definition) != string(sc.Definition) {
+		return fmt.Sprintf("the echo of the echo is another:\n%s\n%s", sc.Definition, again.Definition)
 	}
-	if again.name != sc.name || again.key.Name != sc.key.Name || !reflect.DeepEqual(again.fields, sc.fields) {
-		return "the echo means something else: " + string(sc.definition)
+	if again.Name != sc.Name || again.Key.Name != sc.Key.Name || !reflect.DeepEqual(again.Fields, sc.Fields) {
+		return "the echo means something else: " + string(sc.Definition)
 	}
 	return ""
 }
@@ -120,7 +121,7 @@ func TestRandomFieldsAreRefusedOrEchoed(t *testing.T) {
 		if reason := echoFault(body, latest); reason != "" {
 			t.Fatal(reason)
 		}
-		if _, serr := compileSchema(body, latest); serr == nil {
+		if _, serr := schema.Compile(body, latest); serr == nil {
 			taken++
 		}
 	})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
 // withField is an index of a key and the field f.
@@ -274,11 +276,11 @@ func TestDefinitionsTheServiceRefusesAreRefused(t *testing.T) {
 		"more weights than numbers reach": {plain(`"scoringProfiles":[{"name":"p","text":{"weights":{"title":1e999}}}]`), "Edm.Double"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := compileSchema(once(t, c.definition), latest)
+			_, err := schema.Compile(once(t, c.definition), latest)
 			require.NotNil(t, err)
-			assert.Equal(t, http.StatusBadRequest, err.status)
-			assert.True(t, strings.HasPrefix(err.message, "The request is invalid. Details: "), "%s", err.message)
-			assert.Contains(t, err.message, c.reason)
+			assert.Equal(t, http.StatusBadRequest, err.Status)
+			assert.True(t, strings.HasPrefix(err.Message, "The request is invalid. Details: "), "%s", err.Message)
+			assert.Contains(t, err.Message, c.reason)
 		})
 	}
 }
@@ -290,10 +292,10 @@ func vectorFieldOf(dimensions string) string {
 func TestTextThatIsNotJSONIsRefused(t *testing.T) {
 	for _, text := range []string{"", "{", `{"name":}`, `{"name":"a"} x`, `{"name":"a","name":"b"}`, strings.Repeat("[", 1000),
 		`{"fields":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`} {
-		_, err := compileSchema([]byte(text), latest)
+		_, err := schema.Compile([]byte(text), latest)
 		require.NotNil(t, err, text)
-		require.Equal(t, http.StatusBadRequest, err.status)
-		require.Contains(t, err.message, "Invalid JSON.")
+		require.Equal(t, http.StatusBadRequest, err.Status)
+		require.Contains(t, err.Message, "Invalid JSON.")
 	}
 }
 
@@ -335,11 +337,11 @@ func TestDefinitionsTheServiceTakesAreTaken(t *testing.T) {
 			} else {
 				body = once(t, definition)
 			}
-			sc, err := compileSchema(body, latest)
+			sc, err := schema.Compile(body, latest)
 			require.Nil(t, err, "%v", err)
-			echoed, err := compileSchema(sc.definition, latest)
+			echoed, err := schema.Compile(sc.Definition, latest)
 			require.Nil(t, err, "the echo is refused: %v", err)
-			require.Equal(t, string(sc.definition), string(echoed.definition))
+			require.Equal(t, string(sc.Definition), string(echoed.Definition))
 		})
 	}
 }

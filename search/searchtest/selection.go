@@ -2,6 +2,8 @@ package searchtest
 
 import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -32,10 +34,10 @@ func (s *selection) below(f *stored.Field) (*selection, bool) {
 }
 
 // parseSelection reads the value of $select: * or paths, separated by commas.
-func parseSelection(sc *schema, text string) (*selection, *serviceError) {
-	paths, err := odata.CompileSelect(text, sc.byName)
+func parseSelection(sc *schema.Index, text string) (*selection, *reply.Error) {
+	paths, err := odata.CompileSelect(text, sc.ByName)
 	if err != nil {
-		return nil, invalidExpression(err.Error(), "$select")
+		return nil, reply.InvalidExpression(err.Error(), "$select")
 	}
 	if paths == nil {
 		return nil, nil

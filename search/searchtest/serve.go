@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
 // exchange is one request on its way through the server.
@@ -27,25 +29,25 @@ type exchange struct {
 	bodyBytes int64         // size of the body, also of one that was too large to keep
 }
 
-// reply is a reply being built. It is an http.ResponseWriter so that handlers
+// recorder is a reply being built. It is an http.ResponseWriter so that handlers
 // read like any others.
-type reply struct {
+type recorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func newReply() *reply { return &reply{header: make(http.Header, 16)} }
+func newRecorder() *recorder { return &recorder{header: make(http.Header, 16)} }
 
-func (w *reply) Header() http.Header { return w.header }
+func (w *recorder) Header() http.Header { return w.header }
 
-func (w *reply) WriteHeader(status int) {
+func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
 }
 
-func (w *reply) Write(p []byte) (int, error) {
+func (w *recorder) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(p)
 }
@@ -72,7 +74,7 @@ func (s *Server) serve(r *http.Request) (*http.Response, error) {
 	}
 	start := time.Now()
 	seq := s.serial.Add(1)
-	w := newReply()
+	w := newRecorder()
 	x := &exchange{
 		origin: &origin{
 			seq: seq, requestID: requestID(seq), time: start,
@@ -136,7 +138,7 @@ func firstOf(h http.Header, names ...string) string {
 
 // handle carries the request out, with everything that a faults script does to
 // it but damage to the body of the reply.
-func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
+func (s *Server) handle(w *recorder, r *http.Request, x *exchange) (route, error) {
 	rt, refusal := parseRoute(r)
 	s.warnOfVersion(w.header, rt.version)
 	if refusal == nil {
@@ -150,7 +152,7 @@ func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
 		refusal = tooLarge
 	}
 	if refusal != nil {
-		if refusal.status == http.StatusUnauthorized {
+		if refusal.Status == http.StatusUnauthorized {
 			w.header.Set("WWW-Authenticate", "Bearer")
 		}
 		writeError(w, r, refusal)
@@ -181,7 +183,7 @@ func (s *Server) handle(w *reply, r *http.Request, x *exchange) (route, error) {
 }
 
 // overwrite replaces whatever stands in the reply by the status of a fault.
-func (s *Server) overwrite(w *reply, r *http.Request, f *firing) {
+func (s *Server) overwrite(w *recorder, r *http.Request, f *firing) {
 	w.status = 0
 	w.body.Reset()
 	for _, name := range []string{"Etag", "Location", "Content-Length", "Content-Type"} {
@@ -196,39 +198,39 @@ func (s *Server) overwrite(w *reply, r *http.Request, f *firing) {
 	if message == "" {
 		message = faultMessage(f.Status)
 	}
-	writeError(w, r, &serviceError{status: f.Status, code: f.Code, message: message})
+	writeError(w, r, &reply.Error{Status: f.Status, Code: f.Code, Message: message})
 }
 
 // countActions counts the actions in a body for rules about their number; what
 // is no batch has none.
 func countActions(body []byte) int {
-	sc := scanner{data: bytes.TrimPrefix(body, []byte("\ufeff"))}
-	if !sc.expect('{') {
+	sc := wire.Scanner{Data: bytes.TrimPrefix(body, []byte("\ufeff"))}
+	if !sc.Expect('{') {
 		return 0
 	}
 	for {
-		if sc.peek() != '"' {
+		if sc.Peek() != '"' {
 			return 0
 		}
-		name, _, ok := sc.quoted()
-		if !ok || !sc.expect(':') {
+		name, _, ok := sc.Quoted()
+		if !ok || !sc.Expect(':') {
 			return 0
 		}
 		if !bytes.HasPrefix(name, []byte("@")) {
-			if string(appendUnquoted(nil, name)) != "value" || !sc.expect('[') || sc.peek() == ']' {
+			if string(wire.AppendUnquoted(nil, name)) != "value" || !sc.Expect('[') || sc.Peek() == ']' {
 				return 0
 			}
 			break
 		}
-		if !sc.skip(1) || !sc.expect(',') {
+		if !sc.Skip(1) || !sc.Expect(',') {
 			return 0
 		}
 	}
 	for n := 1; ; n++ {
-		if !sc.skip(2) || sc.peek() != ',' {
+		if !sc.Skip(2) || sc.Peek() != ',' {
 			return n
 		}
-		sc.pos++
+		sc.Pos++
 	}
 }
 

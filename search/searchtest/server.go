@@ -107,7 +107,7 @@ func (s *Server) CreateIndex(definition any) error {
 		}
 	}
 	if _, err := s.addIndex(body, latest); err != nil {
-		return fmt.Errorf("create index: %s", err.message)
+		return fmt.Errorf("create index: %s", err.Message)
 	}
 	return nil
 }

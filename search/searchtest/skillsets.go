@@ -7,6 +7,9 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 )
 
 func init() {
@@ -29,69 +32,69 @@ var skillsetKind = (&resourceKind[*definition]{
 	parse:   parseSkillset,
 }).in(func(c *catalog) map[string]*definition { return c.skillsets })
 
-var skillsetShape = shape{
-	typeName: "Skillset", members: []property{
-		text("name").must(),
-		text("description"),
-		manyOf("skills", skillShapes).must(),
-		oneOf("cognitiveServices", map[string]*shape{
-			componentType + "DefaultCognitiveServices": {typeName: "DefaultCognitiveServices", members: []property{text("@odata.type"), text("description")}},
-			componentType + "CognitiveServicesByKey": {typeName: "CognitiveServicesByKey", members: []property{
-				text("@odata.type"), text("description"), text("key").hidden(redacted),
+var skillsetShape = shape.Shape{
+	TypeName: "Skillset", Members: []shape.Property{
+		shape.Text("name").Must(),
+		shape.Text("description"),
+		shape.ManyOf("skills", skillShapes).Must(),
+		shape.OneOf("cognitiveServices", map[string]*shape.Shape{
+			schema.ComponentType + "DefaultCognitiveServices": {TypeName: "DefaultCognitiveServices", Members: []shape.Property{shape.Text("@odata.type"), shape.Text("description")}},
+			schema.ComponentType + "CognitiveServicesByKey": {TypeName: "CognitiveServicesByKey", Members: []shape.Property{
+				shape.Text("@odata.type"), shape.Text("description"), shape.Text("key").Hidden(shape.Redacted),
 			}},
-			componentType + "AIServicesByKey": {typeName: "AIServicesByKey", members: []property{
-				text("@odata.type"), text("description"), text("key").hidden(redacted), text("subdomainUrl"),
+			schema.ComponentType + "AIServicesByKey": {TypeName: "AIServicesByKey", Members: []shape.Property{
+				shape.Text("@odata.type"), shape.Text("description"), shape.Text("key").Hidden(shape.Redacted), shape.Text("subdomainUrl"),
 			}},
-			componentType + "AIServicesByIdentity": {typeName: "AIServicesByIdentity", members: []property{
-				text("@odata.type"), text("description"), text("subdomainUrl"), anything("identity"),
+			schema.ComponentType + "AIServicesByIdentity": {TypeName: "AIServicesByIdentity", Members: []shape.Property{
+				shape.Text("@odata.type"), shape.Text("description"), shape.Text("subdomainUrl"), shape.Anything("identity"),
 			}},
 		}),
-		anything("knowledgeStore").when(apiversion.KnowledgeStore),
-		objectOf("encryptionKey", &encryptionKeyShape).when(apiversion.EncryptionKeys),
-		anything("indexProjections").when(apiversion.IndexProjections),
+		shape.Anything("knowledgeStore").When(apiversion.KnowledgeStore),
+		shape.ObjectOf("encryptionKey", &schema.EncryptionKey).When(apiversion.EncryptionKeys),
+		shape.Anything("indexProjections").When(apiversion.IndexProjections),
 	},
 }
 
 // skillInputShape contains itself.
-var skillInputShape = shape{typeName: "SkillInput"}
+var skillInputShape = shape.Shape{TypeName: "SkillInput"}
 
-var skillOutputShape = shape{typeName: "SkillOutput", members: []property{text("name").must(), text("targetName")}}
+var skillOutputShape = shape.Shape{TypeName: "SkillOutput", Members: []shape.Property{shape.Text("name").Must(), shape.Text("targetName")}}
 
 func init() {
-	skillInputShape.members = []property{text("name").must(), text("source"), text("sourceContext"), listOf("inputs", &skillInputShape)}
+	skillInputShape.Members = []shape.Property{shape.Text("name").Must(), shape.Text("source"), shape.Text("sourceContext"), shape.ListOf("inputs", &skillInputShape)}
 }
 
 // skillShapes are the skills by their type. The members of those that were recorded
 // are in the recorded order; the others keep what they are given.
-var skillShapes = map[string]*shape{}
+var skillShapes = map[string]*shape.Shape{}
 
 // addSkill adds a skill to the tables. An open one keeps members that are not in own.
-func addSkill(name string, open bool, own ...property) *shape {
-	members := append([]property{text("@odata.type"), text("name"), text("description"), text("context")}, own...)
-	members = append(members, listOf("inputs", &skillInputShape).must(), listOf("outputs", &skillOutputShape).must())
-	sh := &shape{typeName: name[strings.LastIndexByte(name, '.')+1:], members: members, open: open}
+func addSkill(name string, open bool, own ...shape.Property) *shape.Shape {
+	members := append([]shape.Property{shape.Text("@odata.type"), shape.Text("name"), shape.Text("description"), shape.Text("context")}, own...)
+	members = append(members, shape.ListOf("inputs", &skillInputShape).Must(), shape.ListOf("outputs", &skillOutputShape).Must())
+	sh := &shape.Shape{TypeName: name[strings.LastIndexByte(name, '.')+1:], Members: members, Open: open}
 	skillShapes["#Microsoft.Skills."+name] = sh
 	return sh
 }
 
 func init() {
-	language := text("defaultLanguageCode")
+	language := shape.Text("defaultLanguageCode")
 	addSkill("Vision.OcrSkill", false,
-		text("textExtractionAlgorithm").when(apiversion.RetiredMembers), text("lineEnding"), language, flag("detectOrientation"))
-	addSkill("Vision.ImageAnalysisSkill", false, language, texts("visualFeatures"), texts("details"))
-	addSkill("Text.KeyPhraseExtractionSkill", true, language, whole("maxKeyPhraseCount"))
+		shape.Text("textExtractionAlgorithm").When(apiversion.RetiredMembers), shape.Text("lineEnding"), language, shape.Flag("detectOrientation"))
+	addSkill("Vision.ImageAnalysisSkill", false, language, shape.Texts("visualFeatures"), shape.Texts("details"))
+	addSkill("Text.KeyPhraseExtractionSkill", true, language, shape.Whole("maxKeyPhraseCount"))
 	addSkill("Text.LanguageDetectionSkill", true)
-	addSkill("Text.MergeSkill", false, text("insertPreTag"), text("insertPostTag"))
-	addSkill("Text.SplitSkill", true, language, text("textSplitMode").among("pages", "sentences"), whole("maximumPageLength"))
+	addSkill("Text.MergeSkill", false, shape.Text("insertPreTag"), shape.Text("insertPostTag"))
+	addSkill("Text.SplitSkill", true, language, shape.Text("textSplitMode").Among("pages", "sentences"), shape.Whole("maximumPageLength"))
 	addSkill("Util.ConditionalSkill", false)
 	addSkill("Util.ShaperSkill", false)
 	web := addSkill("Custom.WebApiSkill", true,
-		text("uri"), text("httpMethod"), text("timeout"), whole("batchSize"), whole("degreeOfParallelism"))
-	web.members = append(web.members, property{name: "httpHeaders", kind: kindHeaders})
+		shape.Text("uri"), shape.Text("httpMethod"), shape.Text("timeout"), shape.Whole("batchSize"), shape.Whole("degreeOfParallelism"))
+	web.Members = append(web.Members, shape.Property{Name: "httpHeaders", Kind: shape.KindHeaders})
 
-	first := addSkill("Text.EntityRecognitionSkill", false, texts("categories"), language, double("minimumPrecision"), flag("includeTypelessEntities"))
-	first.needs = apiversion.RetiredMembers
-	addSkill("Text.SentimentSkill", false, language).needs = apiversion.RetiredMembers
+	first := addSkill("Text.EntityRecognitionSkill", false, shape.Texts("categories"), language, shape.Double("minimumPrecision"), shape.Flag("includeTypelessEntities"))
+	first.Needs = apiversion.RetiredMembers
+	addSkill("Text.SentimentSkill", false, language).Needs = apiversion.RetiredMembers
 
 	for name := range strings.FieldsSeq(`Text.V3.EntityRecognitionSkill Text.V3.EntityLinkingSkill Text.V3.SentimentSkill Text.PIIDetectionSkill Text.TranslationSkill
 		Text.CustomEntityLookupSkill Text.AzureOpenAIEmbeddingSkill Util.DocumentExtractionSkill Util.DocumentIntelligenceLayoutSkill
@@ -100,44 +103,44 @@ func init() {
 	}
 }
 
-func parseSkillset(_ *Server, body []byte, version apiversion.Version) (*definition, *serviceError) {
-	p := newParser("skillset", version)
-	sent, err := p.read(body, &skillsetShape)
+func parseSkillset(_ *Server, body []byte, version apiversion.Version) (*definition, *reply.Error) {
+	p := shape.NewParser("skillset", version)
+	sent, err := p.Read(body, &skillsetShape)
 	if err != nil {
 		return nil, err
 	}
 	// Recorded: the reply shows what was sent, later ones what the service made of it.
-	object, _ := p.read(body, &skillsetShape)
-	for i, s := range object.objects("skills") {
+	object, _ := p.Read(body, &skillsetShape)
+	for i, s := range object.Objects("skills") {
 		completeSkill(s, i)
 	}
-	faults, _ := refusal.Skillset(object.appendTo(nil, version), nil) // it is JSON
-	return &definition{resource{name: sent.str("name"), object: object, sent: sent}}, p.refuseFirst(faults)
+	faults, _ := refusal.Skillset(object.AppendTo(nil, version), nil) // it is JSON
+	return &definition{shape.Resource{Name: sent.Str("name"), Object: object, Sent: sent}}, p.RefuseFirst(faults)
 }
 
 // completeSkill fills in what the service fills in, as far as it was recorded.
-func completeSkill(s *object, i int) {
+func completeSkill(s *shape.Object, i int) {
 	defaults := map[string]any{"name": "#" + strconv.Itoa(i+1), "context": "/document", "defaultLanguageCode": "en"}
-	switch s.shape.typeName {
+	switch s.Shape.TypeName {
 	case "OcrSkill":
 		defaults["lineEnding"], defaults["detectOrientation"] = "Space", true
 	case "EntityRecognitionSkill":
 		defaults["categories"] = []any{"Person", "Quantity", "Organization", "URL", "Email", "Location", "DateTime"}
 	}
 	for name, value := range defaults {
-		if !s.has(name) {
-			s.set(name, value)
+		if !s.Has(name) {
+			s.Set(name, value)
 		}
 	}
 }
 
-var resetSkillsShape = shape{typeName: "SkillNames", members: []property{texts("skillNames")}}
+var resetSkillsShape = shape.Shape{TypeName: "SkillNames", Members: []shape.Property{shape.Texts("skillNames")}}
 
 // resetSkills answers POST /skillsets('x')/search.resetskills.
 func (s *Server) resetSkills(w http.ResponseWriter, r *http.Request, rt route, _ *exchange) {
 	body, err := readAll(r)
 	if err == nil && len(body) > 0 {
-		_, err = newParser("skillNames", rt.version).read(body, &resetSkillsShape)
+		_, err = shape.NewParser("skillNames", rt.version).Read(body, &resetSkillsShape)
 	}
 	s.mu.RLock()
 	found := s.skillsets[rt.name]

@@ -13,6 +13,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
 // Snapshot writes everything that the service holds as one JSON object that
@@ -58,7 +62,7 @@ func (s *Server) Snapshot(w io.Writer) error {
 	for _, name := range sortedKeys(s.indexes) {
 		indexes = append(indexes, s.indexes[name])
 	}
-	lists := make([][]*resource, len(listedKinds))
+	lists := make([][]*shape.Resource, len(listedKinds))
 	for i, k := range listedKinds {
 		lists[i] = k.list(&s.catalog)
 	}
@@ -69,7 +73,7 @@ func (s *Server) Snapshot(w io.Writer) error {
 	for i, k := range listedKinds {
 		if list := lists[i]; len(list) > 0 || k.alwaysSaved() {
 			p.text(",\n  " + strconv.Quote(k.snapshotName()) + ": ")
-			p.list(2, len(list), func(i int) { p.line(appendGiven(nil, list[i].object, everyMember)) })
+			p.list(2, len(list), func(i int) { p.line(appendGiven(nil, list[i].Object, everyMember)) })
 		}
 	}
 	p.text("\n}\n")
@@ -92,7 +96,7 @@ func (p *snapshotWriter) index(ix *index) {
 	sc := ix.schema.Load() // as new as the documents, or newer
 
 	p.text("{\n")
-	if version := sc.parsed.version; version != latest {
+	if version := sc.Parsed.Version; version != latest {
 		p.text("      \"apiVersion\": " + strconv.Quote(version.String()) + ",\n")
 	}
 	p.text("      \"definition\": ")
@@ -104,20 +108,20 @@ func (p *snapshotWriter) index(ix *index) {
 
 // definition writes the definition of an index: a line for each of its members
 // and for each element of those that are lists.
-func (p *snapshotWriter) definition(sc *schema) {
+func (p *snapshotWriter) definition(sc *schema.Index) {
 	p.text("{")
 	separator := "\n"
-	for i := range sc.object.shape.members {
-		m, value := &sc.object.shape.members[i], sc.object.values[i]
-		if !sc.object.showsGiven(i, sc.parsed.version) {
+	for i := range sc.Object.Shape.Members {
+		m, value := &sc.Object.Shape.Members[i], sc.Object.Values[i]
+		if !showsGiven(sc.Object, i, sc.Parsed.Version) {
 			continue
 		}
-		p.text(separator + "        \"" + m.name + "\": ")
+		p.text(separator + "        \"" + m.Name + "\": ")
 		separator = ",\n"
-		if list, ok := value.([]any); ok && m.kind == kindObjects {
-			p.list(8, len(list), func(i int) { p.line(appendGivenValue(nil, m, list[i], sc.parsed.version)) })
+		if list, ok := value.([]any); ok && m.Kind == shape.KindObjects {
+			p.list(8, len(list), func(i int) { p.line(appendGivenValue(nil, m, list[i], sc.Parsed.Version)) })
 		} else {
-			p.line(appendGivenValue(nil, m, value, sc.parsed.version))
+			p.line(appendGivenValue(nil, m, value, sc.Parsed.Version))
 		}
 	}
 	p.text("\n      }")
@@ -160,40 +164,40 @@ func (p *snapshotWriter) indent(n int) {
 
 // showsGiven reports whether a snapshot has the i-th member of an object: the
 // request had it, and it is neither a secret nor unknown to that version.
-func (o *object) showsGiven(i int, version apiversion.Version) bool {
-	m := &o.shape.members[i]
-	return o.given[i] && version.Has(m.needs) && !m.secret && (o.shape.writes == nil || o.shape.writes(o, m.name))
+func showsGiven(o *shape.Object, i int, version apiversion.Version) bool {
+	m := &o.Shape.Members[i]
+	return o.Given[i] && version.Has(m.Needs) && !m.Secret && (o.Shape.Writes == nil || o.Shape.Writes(o, m.Name))
 }
 
 // appendGiven appends the members of an object that the request had.
-func appendGiven(dst []byte, o *object, version apiversion.Version) []byte {
+func appendGiven(dst []byte, o *shape.Object, version apiversion.Version) []byte {
 	dst = append(dst, '{')
 	first := true
-	for i := range o.shape.members {
-		if !o.showsGiven(i, version) {
+	for i := range o.Shape.Members {
+		if !showsGiven(o, i, version) {
 			continue
 		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendJSONString(dst, o.shape.members[i].name)
+		dst = reply.AppendString(dst, o.Shape.Members[i].Name)
 		dst = append(dst, ':')
-		dst = appendGivenValue(dst, &o.shape.members[i], o.values[i], version)
+		dst = appendGivenValue(dst, &o.Shape.Members[i], o.Values[i], version)
 	}
-	if o.others != nil {
-		dst = appendOpenMembers(dst, o.others, omitSecrets, first)
+	if o.Others != nil {
+		dst = shape.AppendOpenMembers(dst, o.Others, shape.OmitSecrets, first)
 	}
 	return append(dst, '}')
 }
 
 // appendGivenValue appends a value of member m.
-func appendGivenValue(dst []byte, m *property, value any, version apiversion.Version) []byte {
-	if m.kind == kindAny {
-		return appendOpen(dst, value, omitSecrets)
+func appendGivenValue(dst []byte, m *shape.Property, value any, version apiversion.Version) []byte {
+	if m.Kind == shape.KindAny {
+		return shape.AppendOpen(dst, value, shape.OmitSecrets)
 	}
 	switch v := value.(type) {
-	case *object:
+	case *shape.Object:
 		return appendGiven(dst, v, version)
 	case []any:
 		dst = append(dst, '[')
@@ -205,7 +209,7 @@ func appendGivenValue(dst []byte, m *property, value any, version apiversion.Ver
 		}
 		return append(dst, ']')
 	}
-	return appendDefinitionValue(dst, m.kind, value, version)
+	return shape.AppendValue(dst, m.Kind, value, version)
 }
 
 // appendReadable appends JSON with the characters themselves in place of the
@@ -218,12 +222,12 @@ func appendReadable(dst, json []byte) []byte {
 			return append(dst, json...)
 		}
 		dst, json = append(dst, json[:i]...), json[i:]
-		length := escapeLength(json)
+		length := wire.EscapeLength(json)
 		r := utf8.RuneError
 		if json[1] == 'u' {
-			if r = hex4(json[2:]); utf16.IsSurrogate(r) {
+			if r = wire.Hex4(json[2:]); utf16.IsSurrogate(r) {
 				// We never write half a pair.
-				r = utf16.DecodeRune(r, hex4(json[8:]))
+				r = utf16.DecodeRune(r, wire.Hex4(json[8:]))
 				length = 12
 			}
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
 // Restore replaces everything that the service holds by what a Snapshot says, or
@@ -33,7 +35,7 @@ func (s *Server) Restore(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	p := snapshotReader{scanner: scanner{data: bytes.TrimPrefix(data, []byte("\ufeff"))}, s: s, catalog: newCatalog()}
+	p := snapshotReader{Scanner: wire.Scanner{Data: bytes.TrimPrefix(data, []byte("\ufeff"))}, s: s, catalog: newCatalog()}
 	if !p.read() {
 		line, column := p.place()
 		return fmt.Errorf("snapshot: line %d, column %d: %s", line, column, p.reason)
@@ -60,7 +62,7 @@ func (s *Server) RestoreFile(name string) error {
 // snapshotReader reads a snapshot. Its methods return false when something is
 // wrong: reason says what and at is where.
 type snapshotReader struct {
-	scanner
+	wire.Scanner
 	s       *Server
 	catalog catalog
 
@@ -77,13 +79,13 @@ func (p *snapshotReader) refuse(start int, reason string) bool {
 
 // malformed says where the data is no JSON.
 func (p *snapshotReader) malformed() bool {
-	what, _, _ := strings.Cut(p.failure, " at position ")
-	return p.refuse(p.pos, "invalid JSON: "+what)
+	what, _, _ := strings.Cut(p.Failure, " at position ")
+	return p.refuse(p.Pos, "invalid JSON: "+what)
 }
 
 // place is where the problem is: a line and a column, in bytes, from 1.
 func (p *snapshotReader) place() (line, column int) {
-	before := p.data[:min(p.at, len(p.data))]
+	before := p.Data[:min(p.at, len(p.Data))]
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
@@ -97,8 +99,8 @@ func (p *snapshotReader) read() bool {
 	if !p.members(lists) {
 		return false
 	}
-	if !p.atEnd() {
-		return p.refuse(p.pos, "there is something after the end of the snapshot")
+	if !p.AtEnd() {
+		return p.refuse(p.Pos, "there is something after the end of the snapshot")
 	}
 	if !p.list(lists["indexes"], p.index) {
 		return false
@@ -114,25 +116,25 @@ func (p *snapshotReader) read() bool {
 // members reads an object and notes where the values of its members begin, which
 // are the keys of starts and no others. Those that are null count as left out.
 func (p *snapshotReader) members(starts map[string]int) bool {
-	if p.peek() != '{' {
-		return p.refuse(p.pos, "an object was expected")
+	if p.Peek() != '{' {
+		return p.refuse(p.Pos, "an object was expected")
 	}
-	p.pos++
-	if p.peek() == '}' {
-		p.pos++
+	p.Pos++
+	if p.Peek() == '}' {
+		p.Pos++
 		return true
 	}
 	for {
-		p.peek()
-		at := p.pos
-		if p.peek() != '"' {
+		p.Peek()
+		at := p.Pos
+		if p.Peek() != '"' {
 			return p.refuse(at, "invalid JSON: a property name was expected")
 		}
-		raw, _, ok := p.quoted()
-		if !ok || !p.expect(':') {
+		raw, _, ok := p.Quoted()
+		if !ok || !p.Expect(':') {
 			return p.malformed()
 		}
-		name := string(appendUnquoted(nil, raw))
+		name := string(wire.AppendUnquoted(nil, raw))
 		start, known := starts[name]
 		switch {
 		case !known:
@@ -140,20 +142,20 @@ func (p *snapshotReader) members(starts map[string]int) bool {
 		case start >= 0:
 			return p.refuse(at, fmt.Sprintf("the member %q is there twice", name))
 		}
-		if p.peek() != 'n' {
-			starts[name] = p.pos
+		if p.Peek() != 'n' {
+			starts[name] = p.Pos
 		}
-		if !p.skip(2) {
+		if !p.Skip(2) {
 			return p.malformed()
 		}
-		switch p.peek() {
+		switch p.Peek() {
 		case ',':
-			p.pos++
+			p.Pos++
 		case '}':
-			p.pos++
+			p.Pos++
 			return true
 		default:
-			return p.refuse(p.pos, "invalid JSON: a comma or the end of the object was expected")
+			return p.refuse(p.Pos, "invalid JSON: a comma or the end of the object was expected")
 		}
 	}
 }
@@ -164,16 +166,16 @@ func (p *snapshotReader) list(start int, element func() bool) bool {
 	if start < 0 {
 		return true
 	}
-	p.pos = start
-	if p.peek() != '[' {
+	p.Pos = start
+	if p.Peek() != '[' {
 		return p.refuse(start, "an array was expected")
 	}
-	for p.pos++; p.peek() != ']'; {
+	for p.Pos++; p.Peek() != ']'; {
 		if !element() {
 			return false
 		}
-		if p.peek() == ',' {
-			p.pos++
+		if p.Peek() == ',' {
+			p.Pos++
 		}
 	}
 	return true
@@ -181,36 +183,36 @@ func (p *snapshotReader) list(start int, element func() bool) bool {
 
 // value returns the text of the value that begins at start.
 func (p *snapshotReader) value(start int) []byte {
-	sc := scanner{data: p.data, pos: start}
-	sc.skip(0)
-	return p.data[start:sc.pos]
+	sc := wire.Scanner{Data: p.Data, Pos: start}
+	sc.Skip(0)
+	return p.Data[start:sc.Pos]
 }
 
 // restore reads a definition of the kind.
 func (k *resourceKind[T]) restore(p *snapshotReader) bool {
-	p.peek()
-	start := p.pos
+	p.Peek()
+	start := p.Pos
 	text := p.value(start)
-	p.pos += len(text)
+	p.Pos += len(text)
 	next, err := k.parse(p.s, text, everyMember)
 	if err == nil {
 		err = k.add(p.s, &p.catalog, next, route{version: everyMember})
 	}
 	if err != nil {
-		return p.refuse(start, err.reason())
+		return p.refuse(start, err.Reason())
 	}
 	return true
 }
 
 // index reads an index with its documents.
 func (p *snapshotReader) index() bool {
-	p.peek()
-	start := p.pos
+	p.Peek()
+	start := p.Pos
 	parts := map[string]int{"apiVersion": -1, "definition": -1, "documents": -1}
 	if !p.members(parts) {
 		return false
 	}
-	end := p.pos
+	end := p.Pos
 	if parts["definition"] < 0 {
 		return p.refuse(start, "the index has no definition")
 	}
@@ -223,18 +225,18 @@ func (p *snapshotReader) index() bool {
 	}
 	sc, err := parseIndex(p.s, p.value(parts["definition"]), version)
 	if err != nil {
-		return p.refuse(parts["definition"], err.message)
+		return p.refuse(parts["definition"], err.Message)
 	}
-	if p.catalog.indexes[sc.name] != nil {
-		return p.refuse(parts["definition"], "there are two indexes named '"+sc.name+"'")
+	if p.catalog.indexes[sc.Name] != nil {
+		return p.refuse(parts["definition"], "there are two indexes named '"+sc.Name+"'")
 	}
-	sc.etag = p.s.newETag()
+	sc.ETag = p.s.newETag()
 	ix := p.s.newIndex(sc)
-	p.catalog.indexes[sc.name] = ix
+	p.catalog.indexes[sc.Name] = ix
 	if !p.documents(ix, parts["documents"]) {
 		return false
 	}
-	p.pos = end
+	p.Pos = end
 	return true
 }
 
@@ -244,18 +246,18 @@ func (p *snapshotReader) documents(ix *index, start int) bool {
 		return true
 	}
 	sc := ix.schema.Load()
-	b := newBatchParser(p.data, sc, latest, &p.s.opts)
-	defer b.release()
-	b.pos, b.depth, b.maxActions = start, 1, math.MaxInt
-	if err := b.value(); err != nil {
-		return p.refuse(b.pos, err.message)
+	b := batch.NewParser(p.Data, sc, latest, p.s.opts.limits())
+	defer b.Release()
+	b.Pos, b.Depth, b.MaxActions = start, 1, math.MaxInt
+	if err := b.Value(); err != nil {
+		return p.refuse(b.Pos, err.Message)
 	}
-	for i := range b.actions {
-		a := &b.actions[i]
+	for i := range b.Actions {
+		a := &b.Actions[i]
 		status, message := 0, ""
 		switch {
-		case a.typ != models.ActionTypeUpload:
-			message = "its action is " + string(a.typ) + ", but documents can only be uploaded"
+		case a.Type != models.ActionTypeUpload:
+			message = "its action is " + string(a.Type) + ", but documents can only be uploaded"
 		default:
 			// Long ago, so that it is visible whatever the lag.
 			if status, message = p.s.apply(ix, sc, a, time.Time{}); status == http.StatusOK {
@@ -263,7 +265,7 @@ func (p *snapshotReader) documents(ix *index, start int) bool {
 			}
 		}
 		if message != "" {
-			return p.refuse(start, fmt.Sprintf("document %d, with the key '%s': %s", i, a.key, message))
+			return p.refuse(start, fmt.Sprintf("document %d, with the key '%s': %s", i, a.Key, message))
 		}
 	}
 	ix.settle(time.Now())

@@ -103,7 +103,7 @@ func TestSnapshotsTakeEveryTypeAndEveryVersionThereAndBack(t *testing.T) {
 	for _, name := range p.IndexNames() {
 		a, _ := p.lookupIndex(name)
 		b, _ := other.lookupIndex(name)
-		require.Equal(t, string(a.schema.Load().definition), string(b.schema.Load().definition))
+		require.Equal(t, string(a.schema.Load().Definition), string(b.schema.Load().Definition))
 		for key, doc := range a.live {
 			require.Equal(t, doc.data, b.live[key].data, "in stored form")
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -22,13 +24,13 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	const old = `{"name":"stale","fields":[{"name":"id","type":"Edm.String","key":true},{"name":"a","type":"Edm.String"}`
 	require.NoError(t, s.CreateIndex(old+`]}`))
 	ix, _ := s.lookupIndex("stale")
-	parse := func(body string) *batchParser {
-		p := newBatchParser([]byte(body), ix.schema.Load(), latest, &s.opts)
-		require.Nil(t, p.parse())
+	parse := func(body string) *batch.Parser {
+		p := batch.NewParser([]byte(body), ix.schema.Load(), latest, s.opts.limits())
+		require.Nil(t, p.Parse())
 		return p
 	}
 	early := parse(`{"value":[{"@search.action":"merge","id":"1","a":"early"}]}`)
-	defer early.release()
+	defer early.Release()
 
 	put, err := http.NewRequest(http.MethodPut, s.URL()+"/indexes('stale')?api-version=2026-04-01", strings.NewReader(old+`,{"name":"b","type":"Edm.Int32"}]}`))
 	require.NoError(t, err)
@@ -40,9 +42,9 @@ func TestAMergeReadBeforeAFieldWasAddedKeepsThatField(t *testing.T) {
 	require.Equal(t, http.StatusOK, reply.StatusCode)
 
 	late := parse(`{"value":[{"@search.action":"upload","id":"1","a":"late","b":7}]}`)
-	defer late.release()
-	for _, p := range []*batchParser{late, early} {
-		results := s.applyBatch(ix, &exchange{origin: new(origin)}, p.actions, nil, nil)
+	defer late.Release()
+	for _, p := range []*batch.Parser{late, early} {
+		results := s.applyBatch(ix, &exchange{origin: new(origin)}, p.Actions, nil, nil)
 		require.False(t, results[0].failed())
 	}
 	document, ok := s.Document("stale", "1")
@@ -78,13 +80,13 @@ func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
 	for stacks := make([]byte, 1<<20); len(found) == 0 && !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*index).get("); {
 		runtime.Gosched()
 	}
-	wide, serr := compileSchema([]byte(manyFields(41)), latest)
+	wide, serr := schema.Compile([]byte(manyFields(41)), latest)
 	require.Nil(t, serr)
 	ix.setSchema(wide)
-	parser := newBatchParser([]byte(`{"value":[{"id":"1","f40":7}]}`), wide, latest, &p.opts)
-	defer parser.release()
-	require.Nil(t, parser.parse())
-	ix.put("1", parser.actions[0].data, time.Now())
+	parser := batch.NewParser([]byte(`{"value":[{"id":"1","f40":7}]}`), wide, latest, p.opts.limits())
+	defer parser.Release()
+	require.Nil(t, parser.Parse())
+	ix.put("1", parser.Actions[0].Data, time.Now())
 	ix.mu.Unlock()
 	a := <-found
 	assert.Equal(t, http.StatusOK, a.status, a.body)
@@ -92,7 +94,7 @@ func TestALookupKnowsEveryFieldOfTheDocumentItFinds(t *testing.T) {
 }
 
 func TestFieldsThatADefinitionDoesNotKnowAreNotShown(t *testing.T) {
-	narrow, serr := compileSchema([]byte(manyFields(40)), latest)
+	narrow, serr := schema.Compile([]byte(manyFields(40)), latest)
 	require.Nil(t, serr)
 	for _, ordinal := range []int{41, 1000} {
 		data, body := stored.OpenMember(nil, ordinal)

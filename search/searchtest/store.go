@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -16,7 +17,7 @@ type index struct {
 
 	// schema is the current definition. It is read without a lock and replaced
 	// with setSchema, under Server.mu.
-	schema atomic.Pointer[schema]
+	schema atomic.Pointer[schema.Index]
 
 	mu sync.Mutex // guards everything below
 	documents
@@ -27,9 +28,9 @@ type index struct {
 }
 
 // newIndex returns an empty index.
-func (s *Server) newIndex(sc *schema) *index {
+func (s *Server) newIndex(sc *schema.Index) *index {
 	ix := &index{
-		name:      sc.name,
+		name:      sc.Name,
 		documents: documents{live: make(map[string]document), lag: s.opts.VisibilityLag},
 		changes:   changeLog{limit: s.opts.KeepChanges, keepContents: s.opts.KeepContents},
 	}
@@ -44,8 +45,8 @@ func (s *Server) newIndex(sc *schema) *index {
 // setSchema replaces the definition. Documents are stored by field ordinal, so
 // fields that were there before keep theirs, wherever the new definition lists
 // them, and new fields get fresh ones.
-func (ix *index) setSchema(sc *schema) {
-	keepOrdinals(ix.schema.Load().fields, sc.fields)
+func (ix *index) setSchema(sc *schema.Index) {
+	keepOrdinals(ix.schema.Load().Fields, sc.Fields)
 	ix.schema.Store(sc)
 }
 

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/odata"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
@@ -32,7 +34,7 @@ const (
 // that was checked against the definition of its index.
 type typedPlan struct {
 	args     *arguments
-	sc       *schema
+	sc       *schema.Index
 	name     string // of the suggester
 	typed    textindex.TypedText
 	filter   *odata.Filter
@@ -42,15 +44,15 @@ type typedPlan struct {
 }
 
 // planTyped checks the parameters that both have.
-func planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
-	if err := sc.compileNormalizers(); err != nil {
+func planTyped(sc *schema.Index, a *arguments) (*typedPlan, *reply.Error) {
+	if err := sc.CompileNormalizers(); err != nil {
 		return nil, err
 	}
 	p := &typedPlan{args: a, sc: sc, name: a.text("suggesterName")}
 	if p.name == "" {
 		return nil, a.refuseSuggester("suggestions", "Cannot find fields enabled for suggestions. Please provide a value for 'suggesterName' in the query.")
 	}
-	sources := sc.suggesterFields(p.name)
+	sources := sc.SuggesterFields(p.name)
 	if sources == nil {
 		return nil, a.refuseSuggester("name", "The specified suggester name '"+p.name+"' does not exist in this index definition.")
 	}
@@ -58,16 +60,16 @@ func planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
 	if n := utf8.RuneCountInString(p.typed.Text); strings.TrimSpace(p.typed.Text) == "" || n > longestTyped {
 		return nil, a.refuse("search", "The search text must have from 1 to 100 characters.")
 	}
-	var err *serviceError
-	if p.typed.Fields, err = sc.searchFields(a); err != nil {
+	var err *reply.Error
+	if p.typed.Fields, err = searchFields(sc, a); err != nil {
 		return nil, err
 	}
 	for _, path := range p.typed.Fields {
-		if !slices.ContainsFunc(sources, func(f textField) bool { return f.path == path }) {
+		if !slices.ContainsFunc(sources, func(f schema.TextField) bool { return f.Path == path }) {
 			return nil, a.refuse("searchFields", "The field '"+path+"' in the search field list is not a source field of the suggester '"+p.name+"'.")
 		}
 	}
-	options := sc.expressions()
+	options := sc.Expressions()
 	options.NoFullText = true
 	if p.filter, err = a.compileFilter(options, sc); err != nil {
 		return nil, err
@@ -85,25 +87,25 @@ func planTyped(sc *schema, a *arguments) (*typedPlan, *serviceError) {
 }
 
 // refuseSuggester refuses a request for want of a suggester.
-func (a *arguments) refuseSuggester(name, message string) *serviceError {
+func (a *arguments) refuseSuggester(name, message string) *reply.Error {
 	e := a.refuseCoded("MissingSuggesterName", name, message)
-	if e.code != "" {
-		e.code = "MissingRequiredParameter"
+	if e.Code != "" {
+		e.Code = "MissingRequiredParameter"
 	}
 	return e
 }
 
 // prepare makes the suggester, and finds the documents that pass the filter.
-func (p *typedPlan) prepare(v *view) *serviceError {
-	components, err := p.sc.analysis()
+func (p *typedPlan) prepare(v *view) *reply.Error {
+	components, err := p.sc.Components()
 	if err != nil {
-		return notAnalyzed("the index '"+p.sc.name+"'", err)
+		return schema.NotAnalyzed("the index '"+p.sc.Name+"'", err)
 	}
 	words, err := components.Analyzer("standard.lucene")
 	if err != nil {
-		return notAnalyzed("the index '"+p.sc.name+"'", err)
+		return schema.NotAnalyzed("the index '"+p.sc.Name+"'", err)
 	}
-	v.needSuggester(p.name, p.sc.suggesterFields(p.name), words)
+	v.needSuggester(p.name, p.sc.SuggesterFields(p.name), words)
 	return nil
 }
 
@@ -136,7 +138,7 @@ func (s *Server) suggest(w http.ResponseWriter, r *http.Request, rt route, x *ex
 	writeQueryReply(w, r, http.StatusOK, body, err)
 }
 
-func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *serviceError) {
+func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *reply.Error) {
 	ix, missing := s.requestedIndex(rt)
 	if missing != nil {
 		return nil, missing
@@ -152,16 +154,16 @@ func (s *Server) suggestReply(r *http.Request, rt route, x *exchange) ([]byte, *
 	var order *odata.Order
 	var ordered bool
 	var chosen *selection
-	prepare := func(v *view) (err *serviceError) {
+	prepare := func(v *view) (err *reply.Error) {
 		if p, err = planTyped(v.schema, args); err != nil {
 			return err
 		}
-		if order, ordered, err = v.schema.order(args); err != nil {
+		if order, ordered, err = orderOf(v.schema, args); err != nil {
 			return err
 		}
 		text := args.text("select")
 		if text == "" {
-			text = v.schema.key.Name
+			text = v.schema.Key.Name
 		}
 		if chosen, err = parseSelection(v.schema, text); err != nil {
 			return err
@@ -205,9 +207,9 @@ func (p *typedPlan) appendSuggestions(r *http.Request, rt route, v *view, found 
 			body = append(body, ',')
 		}
 		document := v.document(s.ID)
-		text := appendTexts(nil, p.sc.texts[p.sc.textField(s.Path)].fields, document)[s.Value]
+		text := schema.AppendTexts(nil, p.sc.Texts[p.sc.TextField(s.Path)].Fields, document)[s.Value]
 		body = append(body, `{"@search.text":`...)
-		body = appendJSONString(body, found.Mark(text, p.tags))
+		body = reply.AppendString(body, found.Mark(text, p.tags))
 		body = appendFields(body, p.sc, document, chosen)
 		body = append(body, '}')
 	}

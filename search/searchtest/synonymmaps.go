@@ -7,6 +7,9 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
@@ -15,15 +18,15 @@ const maxSynonymRules = 20_000
 
 // synonymMap is a synonym map: its definition and what its rules mean.
 type synonymMap struct {
-	resource
+	shape.Resource
 	rules *textindex.Synonyms
 }
 
-var synonymMapShape = shape{typeName: "SynonymMap", members: []property{
-	text("name").must(),
-	text("format").must().among("solr"),
-	text("synonyms").must(),
-	objectOf("encryptionKey", &encryptionKeyShape).when(apiversion.EncryptionKeys),
+var synonymMapShape = shape.Shape{TypeName: "SynonymMap", Members: []shape.Property{
+	shape.Text("name").Must(),
+	shape.Text("format").Must().Among("solr"),
+	shape.Text("synonyms").Must(),
+	shape.ObjectOf("encryptionKey", &schema.EncryptionKey).When(apiversion.EncryptionKeys),
 }}
 
 // The operations on synonym maps.
@@ -52,33 +55,33 @@ var synonymMapKind = (&resourceKind[*synonymMap]{
 }).in(func(c *catalog) map[string]*synonymMap { return c.synonymMaps })
 
 // parseSynonymMap reads the definition of a synonym map.
-func parseSynonymMap(_ *Server, body []byte, version apiversion.Version) (*synonymMap, *serviceError) {
-	p := newParser("synonymMap", version)
-	object, err := p.read(body, &synonymMapShape)
+func parseSynonymMap(_ *Server, body []byte, version apiversion.Version) (*synonymMap, *reply.Error) {
+	p := shape.NewParser("synonymMap", version)
+	object, err := p.Read(body, &synonymMapShape)
 	if err != nil {
 		return nil, err
 	}
-	m := &synonymMap{resource: resource{name: object.str("name"), object: object}}
-	if reason := refusal.Name("Synonym map", m.name, 1); reason != "" {
-		return nil, p.refuse("InvalidName", "Invalid synonym map name: "+reason)
+	m := &synonymMap{Resource: shape.Resource{Name: object.Str("name"), Object: object}}
+	if reason := refusal.Name("Synonym map", m.Name, 1); reason != "" {
+		return nil, p.Refuse("InvalidName", "Invalid synonym map name: "+reason)
 	}
 	var parseErr error
-	if m.rules, parseErr = textindex.ParseSynonyms(object.str("synonyms")); parseErr != nil {
-		return nil, p.badSynonyms(parseErr)
+	if m.rules, parseErr = textindex.ParseSynonyms(object.Str("synonyms")); parseErr != nil {
+		return nil, badSynonyms(p, parseErr)
 	}
 	if n := m.rules.Len(); n > maxSynonymRules {
-		return nil, p.refuse("TooManySynonymRules", "The synonym map '"+m.name+"' has "+strconv.Itoa(n)+" rules. At most "+strconv.Itoa(maxSynonymRules)+" are allowed.")
+		return nil, p.Refuse("TooManySynonymRules", "The synonym map '"+m.Name+"' has "+strconv.Itoa(n)+" rules. At most "+strconv.Itoa(maxSynonymRules)+" are allowed.")
 	}
 	return m, nil
 }
 
 // badSynonyms refuses rules that cannot be read. Recorded: in no frame.
-func (p *parser) badSynonyms(err error) *serviceError {
-	e := &serviceError{status: http.StatusBadRequest, message: err.Error()}
-	if !p.coded() {
+func badSynonyms(p *shape.Parser, err error) *reply.Error {
+	e := &reply.Error{Status: http.StatusBadRequest, Message: err.Error()}
+	if !p.Coded() {
 		return e
 	}
-	return e.withCode("InvalidRequestParameter", "InvalidSynonymMapSyntax")
+	return e.WithCode("InvalidRequestParameter", "InvalidSynonymMapSyntax")
 }
 
 // errNoSynonymMap is what synonyms returns for a map that was deleted.
@@ -94,5 +97,5 @@ func (s *Server) synonyms(name string) (rules *textindex.Synonyms, version strin
 	if m == nil {
 		return nil, "", errNoSynonymMap
 	}
-	return m.rules, m.etag, nil
+	return m.rules, m.ETag, nil
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // Values read back as the service prints them, whatever form they came in.
@@ -123,7 +126,7 @@ func TestDoublesReadBackAsTheSameNumber(t *testing.T) {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return
 		}
-		text := string(appendJSONDouble(nil, f))
+		text := string(reply.AppendDouble(nil, f))
 		back, err := strconv.ParseFloat(text, 64)
 		require.NoError(t, err)
 		require.Equal(t, f, back, text)
@@ -132,7 +135,7 @@ func TestDoublesReadBackAsTheSameNumber(t *testing.T) {
 		if single != single || math.IsInf(float64(single), 0) {
 			return
 		}
-		text = string(appendJSONSingle(nil, single))
+		text = string(reply.AppendSingle(nil, single))
 		back, err = strconv.ParseFloat(text, 32)
 		require.NoError(t, err)
 		require.Equal(t, single, float32(back), text)
@@ -147,7 +150,7 @@ func TestDoublesArePrintedAsDotNetDoes(t *testing.T) {
 		0.30000000000000004: "0.30000000000000004", 123456789012345680: "1.2345678901234568E+17",
 		999999999999999: "999999999999999.0", 1234567890123456.8: "1234567890123456.8", 40.760586: "40.760586",
 	} {
-		assert.Equal(t, out, string(appendJSONDouble(nil, in)))
+		assert.Equal(t, out, string(reply.AppendDouble(nil, in)))
 	}
 }
 
@@ -156,7 +159,7 @@ func TestHalvesAreRoundedToTheNearest(t *testing.T) {
 		0: 0, 1: 1, 1.0004883: 1, 1.0004884: 1.0009766, 2049: 2048, 2051: 2052, 65504: 65504, 65519: 65504, -0.1: -0.099975586,
 		5.9604645e-08: 5.9604645e-08, 2.9e-08: 0, 3.1e-08: 5.9604645e-08,
 	} {
-		assert.Equal(t, out, roundToHalf(in), "%v", in)
+		assert.Equal(t, out, batch.RoundToHalf(in), "%v", in)
 	}
 }
 
@@ -172,14 +175,14 @@ func TestActionsAboveTheLimitAreOnlyCounted(t *testing.T) {
 	p := newProbe(t, nil)
 	ix, _ := p.lookupIndex("types")
 	body := `{"value":[{"id":"1"}` + strings.Repeat(`,{"id":"1"}`, 1000) + strings.Repeat(",0", 100_000) + `]}`
-	parser := newBatchParser([]byte(body), ix.schema.Load(), latest, &p.opts)
-	serr := parser.parse()
+	parser := batch.NewParser([]byte(body), ix.schema.Load(), latest, p.opts.limits())
+	serr := parser.Parse()
 	if assert.NotNil(t, serr) {
-		assert.Contains(t, serr.message, "Too many indexing actions found in the request: 101001.")
+		assert.Contains(t, serr.Message, "Too many indexing actions found in the request: 101001.")
 	}
-	assert.Less(t, cap(parser.actions), 10_000)
-	parser.actions, parser.buf = make([]action, largestPooledActions+1), make([]byte, largestPooledDocument+1)
-	parser.release()
-	assert.Nil(t, parser.actions)
-	assert.Nil(t, parser.buf)
+	assert.Less(t, cap(parser.Actions), 10_000)
+	parser.Actions, parser.Buf = make([]batch.Action, batch.LargestPooledActions+1), make([]byte, batch.LargestPooledDocument+1)
+	parser.Release()
+	assert.Nil(t, parser.Actions)
+	assert.Nil(t, parser.Buf)
 }

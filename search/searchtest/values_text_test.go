@@ -10,6 +10,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/batch"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 )
 
 // Programs send strings for values of other types: Semantic Kernel's memory has
@@ -126,12 +130,12 @@ func FuzzTextForAValue(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	sc, fault := compileSchema([]byte(everyType), latest)
+	sc, fault := schema.Compile([]byte(everyType), latest)
 	require.Nil(f, fault)
 	taken := func(field, text string) ([]byte, bool) {
-		p := batchParser{schema: sc}
-		ok := p.convertText(sc.byName[field], []byte(text))
-		return p.buf, ok
+		p := batch.Parser{Schema: sc}
+		ok := p.ConvertText(sc.ByName[field], []byte(text))
+		return p.Buf, ok
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		bare := strings.Trim(strings.TrimRight(text, "\x00"), " \t\n\v\f\r")
@@ -140,19 +144,19 @@ func FuzzTextForAValue(f *testing.F) {
 		number, err := strconv.ParseInt(bare, 10, 64)
 		require.Equal(t, err == nil && wholePattern.MatchString(text), ok, "Edm.Int64")
 		if ok {
-			require.Equal(t, strconv.FormatInt(number, 10), string(appendValue(nil, sc.byName["l"], got, nil)))
+			require.Equal(t, strconv.FormatInt(number, 10), string(appendValue(nil, sc.ByName["l"], got, nil)))
 		}
 
 		got, ok = taken("d", text)
 		double, err := strconv.ParseFloat(strings.ReplaceAll(bare, ",", ""), 64)
-		_, special := textToSpecial([]byte(text))
+		_, special := batch.TextToSpecial([]byte(text))
 		require.Equal(t, err == nil && floatPattern.MatchString(text) || special, ok, "Edm.Double")
 		if ok && !special {
-			require.Equal(t, string(appendJSONDouble(nil, double)), string(appendValue(nil, sc.byName["d"], got, nil)))
+			require.Equal(t, string(reply.AppendDouble(nil, double)), string(appendValue(nil, sc.ByName["d"], got, nil)))
 		}
 
 		_, ok = taken("b", text)
-		truth := strings.ToLower(strings.TrimFunc(text, isSpaceOrNUL))
+		truth := strings.ToLower(strings.TrimFunc(text, batch.IsSpaceOrNUL))
 		require.Equal(t, truth == "true" || truth == "false", ok, "Edm.Boolean")
 
 		// And in a request: the reply is the service's, whatever the text is.
@@ -160,13 +164,13 @@ func FuzzTextForAValue(f *testing.F) {
 		require.NoError(t, err)
 		for _, field := range []string{"s", "b", "i", "l", "d", "t"} {
 			opts := (*Options)(nil).withDefaults()
-			p := newBatchParser([]byte(`{"value":[{"id":"1","`+field+`":`+string(quoted)+`}]}`), sc, latest, &opts)
-			if fault := p.parse(); fault != nil {
-				require.Contains(t, fault.message, "Cannot convert the literal '")
+			p := batch.NewParser([]byte(`{"value":[{"id":"1","`+field+`":`+string(quoted)+`}]}`), sc, latest, opts.limits())
+			if fault := p.Parse(); fault != nil {
+				require.Contains(t, fault.Message, "Cannot convert the literal '")
 			} else {
-				require.True(t, json.Valid(wholeDocument(sc, p.actions[0].data)))
+				require.True(t, json.Valid(wholeDocument(sc, p.Actions[0].Data)))
 			}
-			p.release()
+			p.Release()
 		}
 	})
 }

@@ -1,12 +1,11 @@
 package searchtest
 
 import (
-	"cmp"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 )
 
 // latest is the api-version of what is asked for in Go: the one that clients begin with.
@@ -22,12 +21,12 @@ var supportedVersions = apiversion.Oldest().String() + " to " + apiversion.Newes
 // versionFault returns the answer to a request that names no api-version, or one
 // that does not exist. One that is newer than all known ones is answered as the newest
 // of its kind, unless the options are strict.
-func (s *Server) versionFault(version apiversion.Version) *serviceError {
+func (s *Server) versionFault(version apiversion.Version) *reply.Error {
 	switch {
 	case version.String() == "":
-		return &serviceError{status: http.StatusBadRequest, message: "The api-version query parameter is required. Supported api-versions: " + supportedVersions + "."}
+		return &reply.Error{Status: http.StatusBadRequest, Message: "The api-version query parameter is required. Supported api-versions: " + supportedVersions + "."}
 	case !version.Known() && (s.opts.StrictVersions || !version.Newer()):
-		return &serviceError{status: http.StatusBadRequest, message: "The version indicated by the api-version query string parameter does not exist."}
+		return &reply.Error{Status: http.StatusBadRequest, Message: "The version indicated by the api-version query string parameter does not exist."}
 	}
 	return nil
 }
@@ -43,11 +42,4 @@ func (s *Server) warnOfVersion(h http.Header, version apiversion.Version) {
 	if _, warned := s.newer.LoadOrStore(version.String(), true); !warned {
 		s.logger.Warn("api-version newer than emulator", slog.String("api_version", version.String()), slog.String("answered_as", as))
 	}
-}
-
-// resourceType is the name of a type of the service, which has the version in it
-// as the request wrote it: Microsoft.Azure.Search.V2023_10_01_Preview.IndexResult.
-func resourceType(version apiversion.Version, name string) string {
-	text := cmp.Or(version.String(), apiversion.Default)
-	return "Microsoft.Azure.Search.V" + strings.ReplaceAll(text, "-", "_") + "." + name
 }

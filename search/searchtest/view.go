@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
@@ -30,7 +32,7 @@ type view struct {
 	age    int // how often everything was thrown away
 
 	// Made by the first search that needs them, of the rows there are.
-	schema     *schema // that they were made by
+	schema     *schema.Index // that they were made by
 	text       *textindex.Index
 	synonyms   string // the versions of the synonym maps in text
 	suggesters map[string]*suggester
@@ -40,13 +42,13 @@ type view struct {
 // suggester is a text index for suggestions, and what goes into it.
 type suggester struct {
 	*textindex.Suggester
-	fields []textField
+	fields []schema.TextField
 }
 
 func (s *suggester) put(id uint32, data []byte) {
 	values := make([][]string, len(s.fields))
 	for i := range s.fields {
-		values[i] = appendTexts(nil, s.fields[i].fields, data)
+		values[i] = schema.AppendTexts(nil, s.fields[i].Fields, data)
 	}
 	s.Put(id, values)
 }
@@ -63,7 +65,7 @@ const mostIDs = 1 << 31
 // read runs a search on the view as of now. prepare makes what the search needs
 // and is alone while it does; search runs beside others. Neither may keep the
 // view; documents may be kept.
-func (ix *index) read(now time.Time, prepare func(v *view) *serviceError, search func(v *view)) *serviceError {
+func (ix *index) read(now time.Time, prepare func(v *view) *reply.Error, search func(v *view)) *reply.Error {
 	v := &ix.view
 	for {
 		age, err := v.prepared(ix, now, prepare)
@@ -83,7 +85,7 @@ func (ix *index) read(now time.Time, prepare func(v *view) *serviceError, search
 }
 
 // prepared brings the view up to date and prepares it for a search.
-func (v *view) prepared(ix *index, now time.Time, prepare func(v *view) *serviceError) (age int, err *serviceError) {
+func (v *view) prepared(ix *index, now time.Time, prepare func(v *view) *reply.Error) (age int, err *reply.Error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.catchUp(ix, now)
@@ -174,7 +176,7 @@ func (v *view) forget(id uint32) {
 // put adds a document to whatever was made.
 func (v *view) put(id uint32, data []byte) {
 	if v.text != nil {
-		v.text.Put(id, v.schema.document(data))
+		v.text.Put(id, v.schema.Document(data))
 	}
 	for _, s := range v.suggesters {
 		s.put(id, data)
@@ -233,17 +235,17 @@ func putVector(x *vectors.Index, f *stored.Field, id uint32, data []byte) {
 // needText makes the text index.
 func (v *view) needText(config textindex.Config) {
 	v.text = textindex.New(config)
-	v.all(func(id uint32, data []byte) { v.text.Put(id, v.schema.document(data)) })
+	v.all(func(id uint32, data []byte) { v.text.Put(id, v.schema.Document(data)) })
 }
 
 // needSuggester makes what finds suggestions.
-func (v *view) needSuggester(name string, fields []textField, words analysis.Analyzer) *suggester {
+func (v *view) needSuggester(name string, fields []schema.TextField, words analysis.Analyzer) *suggester {
 	if s := v.suggesters[name]; s != nil {
 		return s
 	}
 	paths := make([]string, len(fields))
 	for i := range fields {
-		paths[i] = fields[i].path
+		paths[i] = fields[i].Path
 	}
 	s := &suggester{textindex.NewSuggester(paths, words), fields}
 	v.all(s.put)

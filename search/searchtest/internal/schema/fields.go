@@ -1,4 +1,4 @@
-package searchtest
+package schema
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
@@ -13,9 +15,9 @@ import (
 // The limits of a definition. The service documents them per tier; these are
 // the ones that its statistics announce.
 const (
-	maxFields             = 1000 // simple fields, those of complex fields included
-	maxNestingDepth       = 10
-	maxComplexCollections = 40
+	MaxFields             = 1000 // simple fields, those of complex fields included
+	MaxNestingDepth       = 10
+	MaxComplexCollections = 40
 	maxNameLength         = 128
 	maxSuggesters         = 1
 	maxScoringProfiles    = 100
@@ -25,7 +27,7 @@ const (
 	minDimensions         = 2
 	maxDimensions         = 4096
 	maxDimensionsFirst    = 2048 // of versions without WideVectors
-	maxComplexObjects     = 3000 // in all collections of one document
+	MaxComplexObjects     = 3000 // in all collections of one document
 )
 
 // simpleAttributes are the members that only simple fields have.
@@ -34,27 +36,27 @@ var simpleAttributes = []string{
 	"analyzer", "normalizer", "dimensions", "vectorSearchProfile", "vectorEncoding",
 }
 
-// fieldCounts is what the limits count.
+// fieldCounts are the numbers that have limits.
 type fieldCounts struct{ simple, complexCollections int }
 
 // wrongKeys refuses a definition without exactly one key. Recorded: unlike other
 // refusals of newer versions, it calls the body what older ones call it.
-func (d *indexDefinition) wrongKeys(reason string) *serviceError {
-	if !d.coded() {
-		return d.refuse("", reason)
+func (d *definition) wrongKeys(reason string) *reply.Error {
+	if !d.Coded() {
+		return d.Refuse("", reason)
 	}
-	return &serviceError{
-		status: http.StatusBadRequest, code: "OperationNotAllowed", message: "The request is invalid. Details: index : " + reason,
-		details: []errorDetail{{code: "MissingKeyField", message: reason + " Parameters: index"}},
+	return &reply.Error{
+		Status: http.StatusBadRequest, Code: "OperationNotAllowed", Message: "The request is invalid. Details: index : " + reason,
+		Details: []reply.Detail{{Code: "MissingKeyField", Message: reason + " Parameters: index"}},
 	}
 }
 
 // validateFields checks all fields of the index.
-func (d *indexDefinition) validateFields() *serviceError {
-	fields := d.object.objects("fields")
+func (d *definition) validateFields() *reply.Error {
+	fields := d.Object.Objects("fields")
 	keys := 0
 	for _, f := range fields {
-		if f.boolean("key") {
+		if f.Bool("key") {
 			keys++
 		}
 	}
@@ -65,46 +67,46 @@ func (d *indexDefinition) validateFields() *serviceError {
 	if err := d.fieldList(fields, "", 1, false, &counts); err != nil {
 		return err
 	}
-	if counts.simple > maxFields {
-		return d.refuse("TooManyFields", fmt.Sprintf("The index '%s' has %d fields. At most %d fields are allowed.", d.name, counts.simple, maxFields))
+	if counts.simple > MaxFields {
+		return d.Refuse("TooManyFields", fmt.Sprintf("The index '%s' has %d fields. At most %d fields are allowed.", d.name, counts.simple, MaxFields))
 	}
-	if counts.complexCollections > maxComplexCollections {
-		return d.refuse("TooManyComplexCollections", fmt.Sprintf("The index '%s' has %d complex collection fields. At most %d are allowed.", d.name, counts.complexCollections, maxComplexCollections))
+	if counts.complexCollections > MaxComplexCollections {
+		return d.Refuse("TooManyComplexCollections", fmt.Sprintf("The index '%s' has %d complex collection fields. At most %d are allowed.", d.name, counts.complexCollections, MaxComplexCollections))
 	}
 	return nil
 }
 
 // fieldList checks fields that stand side by side. below is whether a
 // collection of complex objects is around them.
-func (d *indexDefinition) fieldList(fields []*object, prefix string, depth int, below bool, counts *fieldCounts) *serviceError {
-	if depth > maxNestingDepth {
-		return d.refuse("FieldNestingTooDeep", fmt.Sprintf("The field '%s' is nested too deep. At most %d levels of fields are allowed.", strings.TrimSuffix(prefix, "/"), maxNestingDepth))
+func (d *definition) fieldList(fields []*shape.Object, prefix string, depth int, below bool, counts *fieldCounts) *reply.Error {
+	if depth > MaxNestingDepth {
+		return d.Refuse("FieldNestingTooDeep", fmt.Sprintf("The field '%s' is nested too deep. At most %d levels of fields are allowed.", strings.TrimSuffix(prefix, "/"), MaxNestingDepth))
 	}
 	seen := make(map[string]bool, len(fields))
 	for _, f := range fields {
-		name := f.str("name")
+		name := f.Str("name")
 		if reason := fieldNameFault(name); reason != "" {
-			return d.refuse("InvalidFieldName", "Invalid field name '"+name+"': "+reason)
+			return d.Refuse("InvalidFieldName", "Invalid field name '"+name+"': "+reason)
 		}
 		if seen[name] {
-			return d.refuse("DuplicateFieldName", "There are two fields named '"+prefix+name+"'. Field names must be unique.")
+			return d.Refuse("DuplicateFieldName", "There are two fields named '"+prefix+name+"'. Field names must be unique.")
 		}
 		seen[name] = true
-		typ, collection, ok := stored.ParseType(f.str("type"))
-		if !ok || typ.VectorElement() && !d.version.Has(vectorType(typ)) {
-			return d.refuse("InvalidFieldType", "The type '"+f.str("type")+"' of the field '"+prefix+name+"' is not supported.")
+		typ, collection, ok := stored.ParseType(f.Str("type"))
+		if !ok || typ.VectorElement() && !d.Version.Has(vectorType(typ)) {
+			return d.Refuse("InvalidFieldType", "The type '"+f.Str("type")+"' of the field '"+prefix+name+"' is not supported.")
 		}
 		if typ.VectorElement() && !collection {
-			return d.refuse("InvalidFieldType", "The field '"+prefix+name+"' is of type '"+typ.String()+"', which is supported only inside a collection.")
+			return d.Refuse("InvalidFieldType", "The field '"+prefix+name+"' is of type '"+typ.String()+"', which is supported only inside a collection.")
 		}
-		var err *serviceError
+		var err *reply.Error
 		switch {
 		case typ == stored.Complex:
 			if collection {
 				counts.complexCollections++
 			}
 			if err = d.complexAttributes(f, prefix+name); err == nil {
-				err = d.fieldList(f.objects("fields"), prefix+name+"/", depth+1, below || collection, counts)
+				err = d.fieldList(f.Objects("fields"), prefix+name+"/", depth+1, below || collection, counts)
 			}
 		case typ.VectorElement():
 			counts.simple++
@@ -132,57 +134,57 @@ func vectorType(typ stored.Type) apiversion.Capability {
 }
 
 // complexAttributes checks that a complex field has sub-fields and nothing else.
-func (d *indexDefinition) complexAttributes(f *object, path string) *serviceError {
+func (d *definition) complexAttributes(f *shape.Object, path string) *reply.Error {
 	for _, name := range simpleAttributes {
-		if f.has(name) {
-			return d.refuse("InvalidField", "The complex field '"+path+"' must not have the property '"+name+"': it belongs to simple fields.")
+		if f.Has(name) {
+			return d.Refuse("InvalidField", "The complex field '"+path+"' must not have the property '"+name+"': it belongs to simple fields.")
 		}
 	}
-	if len(f.strings("synonymMaps")) > 0 {
-		return d.refuse("InvalidField", "The complex field '"+path+"' must not have the property 'synonymMaps': it belongs to simple fields.")
+	if len(f.Strings("synonymMaps")) > 0 {
+		return d.Refuse("InvalidField", "The complex field '"+path+"' must not have the property 'synonymMaps': it belongs to simple fields.")
 	}
-	if len(f.objects("fields")) == 0 {
-		return d.refuse("InvalidField", "The complex field '"+path+"' must have at least one sub-field.")
+	if len(f.Objects("fields")) == 0 {
+		return d.Refuse("InvalidField", "The complex field '"+path+"' must have at least one sub-field.")
 	}
 	return nil
 }
 
 // simpleField checks the attributes of a field that is neither complex nor a
 // vector.
-func (d *indexDefinition) simpleField(f *object, path string, nested, below bool) *serviceError {
-	typ, collection, _ := stored.ParseType(f.str("type"))
-	bad := func(format string, args ...any) *serviceError {
-		return d.refuse("InvalidField", "The field '"+path+"' of type '"+f.str("type")+"' "+fmt.Sprintf(format, args...))
+func (d *definition) simpleField(f *shape.Object, path string, nested, below bool) *reply.Error {
+	typ, collection, _ := stored.ParseType(f.Str("type"))
+	bad := func(format string, args ...any) *reply.Error {
+		return d.Refuse("InvalidField", "The field '"+path+"' of type '"+f.Str("type")+"' "+fmt.Sprintf(format, args...))
 	}
-	if len(f.objects("fields")) > 0 {
+	if len(f.Objects("fields")) > 0 {
 		return bad("must not have sub-fields.")
 	}
-	if f.boolean("key") {
+	if f.Bool("key") {
 		switch {
 		case nested:
 			return bad("cannot be the key: key fields must be at the top level.")
 		case typ != stored.String || collection:
 			return bad("cannot be the key: key fields must be of type 'Edm.String'.")
-		case !f.boolean("retrievable"):
+		case !f.Bool("retrievable"):
 			return bad("is the key and must be retrievable.")
 		}
 	}
 	switch {
-	case f.boolean("searchable") && typ != stored.String:
+	case f.Bool("searchable") && typ != stored.String:
 		return bad("cannot be searchable: only strings, collections of strings and vectors can be.")
-	case f.boolean("sortable") && collection:
+	case f.Bool("sortable") && collection:
 		return bad("cannot be sortable: it has many values.")
-	case f.boolean("sortable") && below:
+	case f.Bool("sortable") && below:
 		return bad("cannot be sortable: it is below a collection and has many values.")
-	case f.boolean("facetable") && typ == stored.GeographyPoint:
+	case f.Bool("facetable") && typ == stored.GeographyPoint:
 		return bad("cannot be facetable.")
-	case f.has("permissionFilter") && (typ != stored.String || !f.boolean("filterable")):
+	case f.Has("permissionFilter") && (typ != stored.String || !f.Bool("filterable")):
 		return bad("cannot have a permission filter: only filterable strings and collections of strings can.")
-	case !f.boolean("stored"):
+	case !f.Bool("stored"):
 		return bad("must be stored: only vector fields can go without.")
 	}
 	for _, name := range []string{"dimensions", "vectorSearchProfile", "vectorEncoding"} {
-		if f.has(name) {
+		if f.Has(name) {
 			return bad("must not have the property '%s': it belongs to vector fields.", name)
 		}
 	}
@@ -190,16 +192,16 @@ func (d *indexDefinition) simpleField(f *object, path string, nested, below bool
 }
 
 // fieldAnalysis checks what a field says about text.
-func (d *indexDefinition) fieldAnalysis(f *object, bad func(string, ...any) *serviceError) *serviceError {
-	analyzer, search, index := f.str("analyzer"), f.str("searchAnalyzer"), f.str("indexAnalyzer")
+func (d *definition) fieldAnalysis(f *shape.Object, bad func(string, ...any) *reply.Error) *reply.Error {
+	analyzer, search, index := f.Str("analyzer"), f.Str("searchAnalyzer"), f.Str("indexAnalyzer")
 	for _, name := range []string{"analyzer", "searchAnalyzer", "indexAnalyzer"} {
-		value := f.str(name)
+		value := f.Str(name)
 		switch {
 		case value == "":
-			if f.has(name) {
+			if f.Has(name) {
 				return bad("has an empty name as its '%s'.", name)
 			}
-		case !f.boolean("searchable"):
+		case !f.Bool("searchable"):
 			return bad("must not have the property '%s': it is not searchable.", name)
 		case !d.knownAnalyzer(value):
 			return bad("has the unknown analyzer '%s' as its '%s'.", value, name)
@@ -213,19 +215,19 @@ func (d *indexDefinition) fieldAnalysis(f *object, bad func(string, ...any) *ser
 	case (search == "") != (index == ""):
 		return bad("must have both 'searchAnalyzer' and 'indexAnalyzer', or neither.")
 	}
-	if normalizer := f.str("normalizer"); f.has("normalizer") {
-		typ, _, _ := stored.ParseType(f.str("type"))
+	if normalizer := f.Str("normalizer"); f.Has("normalizer") {
+		typ, _, _ := stored.ParseType(f.Str("type"))
 		switch {
-		case typ != stored.String || !f.boolean("filterable") && !f.boolean("sortable") && !f.boolean("facetable"):
+		case typ != stored.String || !f.Bool("filterable") && !f.Bool("sortable") && !f.Bool("facetable"):
 			return bad("must not have the property 'normalizer': it belongs to strings that are filterable, sortable or facetable.")
 		case !analysis.HasNormalizer(normalizer) && d.component("normalizers", normalizer) == nil:
 			return bad("has the unknown normalizer '%s'.", normalizer)
 		}
 	}
-	switch maps := f.strings("synonymMaps"); {
+	switch maps := f.Strings("synonymMaps"); {
 	case len(maps) > maxSynonymMaps:
 		return bad("has %d synonym maps. At most %d is allowed.", len(maps), maxSynonymMaps)
-	case len(maps) > 0 && !f.boolean("searchable"):
+	case len(maps) > 0 && !f.Bool("searchable"):
 		return bad("must not have the property 'synonymMaps': it is not searchable.")
 	}
 	return nil
@@ -233,34 +235,34 @@ func (d *indexDefinition) fieldAnalysis(f *object, bad func(string, ...any) *ser
 
 // knownAnalyzer reports whether a name is that of a built-in analyzer or of one
 // that the definition defines.
-func (d *indexDefinition) knownAnalyzer(name string) bool {
+func (d *definition) knownAnalyzer(name string) bool {
 	return analysis.HasAnalyzer(name) || d.component("analyzers", name) != nil
 }
 
 // component finds an analysis component that the definition defines.
-func (d *indexDefinition) component(list, name string) *object {
-	for _, c := range d.object.objects(list) {
-		if c.str("name") == name {
+func (d *definition) component(list, name string) *shape.Object {
+	for _, c := range d.Object.Objects(list) {
+		if c.Str("name") == name {
 			return c
 		}
 	}
 	return nil
 }
 
-// field finds a field by its path, with slashes between the names.
-func (d *indexDefinition) field(path string) *object {
-	fields := d.object.objects("fields")
+// Field finds a field by its path, with slashes between the names.
+func (d *definition) Field(path string) *shape.Object {
+	fields := d.Object.Objects("fields")
 	for {
 		name, rest, more := strings.Cut(path, "/")
-		var found *object
+		var found *shape.Object
 		for _, f := range fields {
-			if f.str("name") == name {
+			if f.Str("name") == name {
 				found = f
 			}
 		}
 		if found == nil || !more {
 			return found
 		}
-		fields, path = found.objects("fields"), rest
+		fields, path = found.Objects("fields"), rest
 	}
 }

@@ -1,4 +1,5 @@
-package searchtest
+// Package wire is for the emulator reading JSON out of bytes in memory: a scanner that builds nothing.
+package wire
 
 import (
 	"encoding/binary"
@@ -8,37 +9,37 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting is how deep JSON may nest, the limit of encoding/json.
-const maxNesting = 10_000
+// MaxNesting is the limit of the depth of JSON, that of encoding/json.
+const MaxNesting = 10_000
 
-// scanner reads JSON out of bytes in memory, once, from left to right, and
+// Scanner reads JSON out of bytes in memory, once, from left to right, and
 // builds nothing: callers take each value as they come to it. It accepts what
 // encoding/json accepts (FuzzScanner compares the two).
 //
 // Its methods return false, with what and where in failure, at the first byte
 // that is not JSON; nothing may be read after that.
-type scanner struct {
-	data []byte
-	pos  int
+type Scanner struct {
+	Data []byte
+	Pos  int
 
-	failure string // what was wrong, "" so far
+	Failure string // what was wrong, "" so far
 }
 
-// fail records what is wrong at the current position.
-func (s *scanner) fail(what string) bool {
-	if s.failure == "" {
-		s.failure = what + " at position " + strconv.Itoa(s.pos)
+// Fail records what is wrong at the current position.
+func (s *Scanner) Fail(what string) bool {
+	if s.Failure == "" {
+		s.Failure = what + " at position " + strconv.Itoa(s.Pos)
 	}
 	return false
 }
 
-// peek skips white space and returns the next byte, 0 at the end of the data.
+// Peek skips white space and returns the next byte, 0 at the end of the data.
 // (A NUL in the data is no JSON either, so the two need not be told apart.)
-func (s *scanner) peek() byte {
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; c {
+func (s *Scanner) Peek() byte {
+	for s.Pos < len(s.Data) {
+		switch c := s.Data[s.Pos]; c {
 		case ' ', '\t', '\n', '\r':
-			s.pos++
+			s.Pos++
 		default:
 			return c
 		}
@@ -46,39 +47,39 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// expect consumes c, which must be the next byte after white space.
-func (s *scanner) expect(c byte) bool {
-	if s.peek() != c {
-		return s.fail("'" + string(rune(c)) + "' was expected")
+// Expect consumes c, which must be the next byte after white space.
+func (s *Scanner) Expect(c byte) bool {
+	if s.Peek() != c {
+		return s.Fail("'" + string(rune(c)) + "' was expected")
 	}
-	s.pos++
+	s.Pos++
 	return true
 }
 
-// atEnd reports whether nothing but white space is left.
-func (s *scanner) atEnd() bool {
-	s.peek()
-	return s.pos == len(s.data)
+// AtEnd reports whether nothing but white space is left.
+func (s *Scanner) AtEnd() bool {
+	s.Peek()
+	return s.Pos == len(s.Data)
 }
 
-// literal consumes word: true, false or null.
-func (s *scanner) literal(word string) bool {
-	end := s.pos + len(word)
-	if end > len(s.data) || string(s.data[s.pos:end]) != word {
-		return s.fail("an invalid literal was found")
+// Literal consumes word: true, false or null.
+func (s *Scanner) Literal(word string) bool {
+	end := s.Pos + len(word)
+	if end > len(s.Data) || string(s.Data[s.Pos:end]) != word {
+		return s.Fail("an invalid literal was found")
 	}
-	s.pos = end
+	s.Pos = end
 	return true
 }
 
-// quoted consumes a string, whose opening quote must be the next byte, and
+// Quoted consumes a string, whose opening quote must be the next byte, and
 // returns what stands between the quotes. plain means that this is the value
 // itself: no escapes in it, and valid UTF-8.
-func (s *scanner) quoted() (raw []byte, plain, ok bool) {
+func (s *Scanner) Quoted() (raw []byte, plain, ok bool) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	s.pos++
-	start, escaped, high := s.pos, false, false
-	data, i := s.data, s.pos
+	s.Pos++
+	start, escaped, high := s.Pos, false, false
+	data, i := s.Data, s.Pos
 	for {
 		// Eight bytes at a time as long as none of them is special. The tests
 		// may also flag bytes above a real hit, never below the first one.
@@ -93,25 +94,25 @@ func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 			i += 8
 		}
 		if i >= len(data) {
-			s.pos = len(data)
-			return nil, false, s.fail("the string is not closed")
+			s.Pos = len(data)
+			return nil, false, s.Fail("the string is not closed")
 		}
 		switch c := data[i]; {
 		case c == '"':
-			s.pos = i + 1
+			s.Pos = i + 1
 			raw = data[start:i]
 			return raw, !escaped && (!high || utf8.Valid(raw)), true
 		case c == '\\':
 			escaped = true
-			n := escapeLength(data[i:])
+			n := EscapeLength(data[i:])
 			if n == 0 {
-				s.pos = i
-				return nil, false, s.fail("an unrecognized escape sequence was found")
+				s.Pos = i
+				return nil, false, s.Fail("an unrecognized escape sequence was found")
 			}
 			i += n
 		case c < 0x20:
-			s.pos = i
-			return nil, false, s.fail("a control character was found in a string")
+			s.Pos = i
+			return nil, false, s.Fail("a control character was found in a string")
 		default:
 			high = high || c >= utf8.RuneSelf
 			i++
@@ -119,9 +120,9 @@ func (s *scanner) quoted() (raw []byte, plain, ok bool) {
 	}
 }
 
-// escapeLength returns the length of the escape sequence that data begins with,
+// EscapeLength returns the length of the escape sequence that data begins with,
 // 0 if it is none.
-func escapeLength(data []byte) int {
+func EscapeLength(data []byte) int {
 	if len(data) < 2 {
 		return 0
 	}
@@ -129,15 +130,15 @@ func escapeLength(data []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 2
 	case 'u':
-		if hex4(data[2:]) >= 0 {
+		if Hex4(data[2:]) >= 0 {
 			return 6
 		}
 	}
 	return 0
 }
 
-// hex4 reads four hexadecimal digits, -1 if there are none.
-func hex4(data []byte) rune {
+// Hex4 reads four hexadecimal digits, -1 if there are none.
+func Hex4(data []byte) rune {
 	if len(data) < 4 {
 		return -1
 	}
@@ -158,10 +159,10 @@ func hex4(data []byte) rune {
 	return r
 }
 
-// appendUnquoted appends the value of a string that quoted accepted, as valid
+// AppendUnquoted appends the value of a string that quoted accepted, as valid
 // UTF-8: lone surrogates and broken encodings become U+FFFD, as in
 // encoding/json.
-func appendUnquoted(dst, raw []byte) []byte {
+func AppendUnquoted(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '\\':
@@ -178,12 +179,12 @@ func appendUnquoted(dst, raw []byte) []byte {
 			case 't':
 				c = '\t'
 			case 'u':
-				r := hex4(raw[i+1:])
+				r := Hex4(raw[i+1:])
 				i += 5
 				if utf16.IsSurrogate(r) {
 					low := rune(-1)
 					if i+1 < len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
-						low = hex4(raw[i+2:])
+						low = Hex4(raw[i+2:])
 					}
 					if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 						i += 6
@@ -206,10 +207,10 @@ func appendUnquoted(dst, raw []byte) []byte {
 	return dst
 }
 
-// number consumes a number and returns its text. whole means that it has
+// Number consumes a number and returns its text. whole means that it has
 // neither a fraction nor an exponent.
-func (s *scanner) number() (text []byte, whole, ok bool) {
-	data, start, i := s.data, s.pos, s.pos
+func (s *Scanner) Number() (text []byte, whole, ok bool) {
+	data, start, i := s.Data, s.Pos, s.Pos
 	if i < len(data) && data[i] == '-' {
 		i++
 	}
@@ -223,16 +224,16 @@ func (s *scanner) number() (text []byte, whole, ok bool) {
 	if i < len(data) && data[i] == '0' {
 		i++
 	} else if !digits() {
-		s.pos = i
-		return nil, false, s.fail("an invalid number was found")
+		s.Pos = i
+		return nil, false, s.Fail("an invalid number was found")
 	}
 	whole = true
 	if i < len(data) && data[i] == '.' {
 		whole = false
 		i++
 		if !digits() {
-			s.pos = i
-			return nil, false, s.fail("an invalid number was found")
+			s.Pos = i
+			return nil, false, s.Fail("an invalid number was found")
 		}
 	}
 	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
@@ -242,63 +243,63 @@ func (s *scanner) number() (text []byte, whole, ok bool) {
 			i++
 		}
 		if !digits() {
-			s.pos = i
-			return nil, false, s.fail("an invalid number was found")
+			s.Pos = i
+			return nil, false, s.Fail("an invalid number was found")
 		}
 	}
-	s.pos = i
+	s.Pos = i
 	return data[start:i], whole, true
 }
 
-// skip consumes any value. depth is how many objects and arrays it is in.
-func (s *scanner) skip(depth int) bool {
-	switch c := s.peek(); c {
+// Skip consumes any value. depth is how many objects and arrays it is in.
+func (s *Scanner) Skip(depth int) bool {
+	switch c := s.Peek(); c {
 	case '{', '[':
-		if depth >= maxNesting {
-			return s.fail("the JSON is nested too deeply")
+		if depth >= MaxNesting {
+			return s.Fail("the JSON is nested too deeply")
 		}
-		s.pos++
+		s.Pos++
 		closing := c + 2 // ']' and '}' come two places after their partners
-		if s.peek() == closing {
-			s.pos++
+		if s.Peek() == closing {
+			s.Pos++
 			return true
 		}
 		for {
 			if c == '{' {
-				if s.peek() != '"' {
-					return s.fail("a property name was expected")
+				if s.Peek() != '"' {
+					return s.Fail("a property name was expected")
 				}
-				if _, _, ok := s.quoted(); !ok || !s.expect(':') {
+				if _, _, ok := s.Quoted(); !ok || !s.Expect(':') {
 					return false
 				}
 			}
-			if !s.skip(depth + 1) {
+			if !s.Skip(depth + 1) {
 				return false
 			}
-			switch s.peek() {
+			switch s.Peek() {
 			case closing:
-				s.pos++
+				s.Pos++
 				return true
 			case ',':
-				s.pos++
+				s.Pos++
 			default:
-				return s.fail("a comma or the end of the value was expected")
+				return s.Fail("a comma or the end of the value was expected")
 			}
 		}
 	case '"':
-		_, _, ok := s.quoted()
+		_, _, ok := s.Quoted()
 		return ok
 	case 't':
-		return s.literal("true")
+		return s.Literal("true")
 	case 'f':
-		return s.literal("false")
+		return s.Literal("false")
 	case 'n':
-		return s.literal("null")
+		return s.Literal("null")
 	default:
 		if c == '-' || '0' <= c && c <= '9' {
-			_, _, ok := s.number()
+			_, _, ok := s.Number()
 			return ok
 		}
-		return s.fail("a value was expected")
+		return s.Fail("a value was expected")
 	}
 }

@@ -1,4 +1,4 @@
-package searchtest
+package reply
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendJSONString appends s as a JSON string the way the service writes them:
+// AppendString appends s as a JSON string the way the service writes them:
 // everything outside printable ASCII as \uXXXX. Invalid UTF-8 becomes U+FFFD.
-func appendJSONString[S string | []byte](dst []byte, s S) []byte {
+func AppendString[S string | []byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -65,11 +65,11 @@ func appendUnicodeEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// appendJSONDouble appends f as the service prints an Edm.Double: the three
+// AppendDouble appends f as the service prints an Edm.Double: the three
 // values that JSON has no number for as strings, whole numbers with ".0", and
 // exponents as .NET writes them (4.94065645841247E-324): 15 digits where those
 // identify the number, 17 where they do not.
-func appendJSONDouble(dst []byte, f float64) []byte {
+func AppendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
 		return append(dst, `"NaN"`...)
@@ -81,8 +81,8 @@ func appendJSONDouble(dst []byte, f float64) []byte {
 	return appendNumber(dst, f, 15, 17, 64)
 }
 
-// appendJSONSingle is appendJSONDouble for the 32-bit elements of vectors.
-func appendJSONSingle(dst []byte, f float32) []byte {
+// AppendSingle is AppendDouble for the 32-bit elements of vectors.
+func AppendSingle(dst []byte, f float32) []byte {
 	return appendNumber(dst, float64(f), 7, 9, 32)
 }
 

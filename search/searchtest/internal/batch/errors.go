@@ -1,10 +1,11 @@
-package searchtest
+package batch
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -12,13 +13,13 @@ import (
 // that they are for. All of these refuse the whole request.
 
 // malformed is the refusal of a body that is not JSON.
-func (p *batchParser) malformed() *serviceError {
-	return parseError("The request body is not valid JSON: " + p.failure + ".")
+func (p *Parser) malformed() *reply.Error {
+	return parseError("The request body is not valid JSON: " + p.Failure + ".")
 }
 
 // node is the JSON reader's name for what stands at the current position.
-func (p *batchParser) node() string {
-	switch p.peek() {
+func (p *Parser) node() string {
+	switch p.Peek() {
 	case '{':
 		return "StartObject"
 	case '[':
@@ -28,8 +29,8 @@ func (p *batchParser) node() string {
 }
 
 // unexpectedNode refuses a value of the wrong shape for a single-valued field.
-func (p *batchParser) unexpectedNode(f *stored.Field, found string) *serviceError {
-	if !p.skip(p.depth) {
+func (p *Parser) unexpectedNode(f *stored.Field, found string) *reply.Error {
+	if !p.Skip(p.Depth) {
 		return p.malformed()
 	}
 	return parseError(fmt.Sprintf("An unexpected '%s' node was found for property named '%s' when reading from the JSON reader. A 'PrimitiveValue' node was expected.", found, f.Name))
@@ -37,25 +38,25 @@ func (p *batchParser) unexpectedNode(f *stored.Field, found string) *serviceErro
 
 // unexpectedContents refuses a value of the wrong shape for a complex field or
 // a collection.
-func (p *batchParser) unexpectedContents(f *stored.Field, expected string) *serviceError {
+func (p *Parser) unexpectedContents(f *stored.Field, expected string) *reply.Error {
 	found := p.node()
-	if !p.skip(p.depth) {
+	if !p.Skip(p.Depth) {
 		return p.malformed()
 	}
 	return parseError(fmt.Sprintf("A node of type '%s' was read from the JSON reader when trying to read the contents of the property '%s'; however, a %s was expected.", found, f.Name, expected))
 }
 
 // unexpectedValue refuses a value that belongs to no field.
-func (p *batchParser) unexpectedValue(expected string) *serviceError {
+func (p *Parser) unexpectedValue(expected string) *reply.Error {
 	found := p.node()
-	if !p.skip(p.depth) {
+	if !p.Skip(p.Depth) {
 		return p.malformed()
 	}
 	return parseError(fmt.Sprintf("An unexpected '%s' node was found when reading from the JSON reader. A '%s' node was expected.", found, expected))
 }
 
 // nullElement refuses a null among the elements of a collection.
-func (p *batchParser) nullElement(f *stored.Field) *serviceError {
+func (p *Parser) nullElement(f *stored.Field) *reply.Error {
 	typ := f.Type.String()
 	if f.Type == stored.Complex {
 		typ = "search.complex." + f.Name
@@ -65,12 +66,12 @@ func (p *batchParser) nullElement(f *stored.Field) *serviceError {
 
 // cannotConvert refuses a scalar of the wrong type or out of its range. Users have
 // reported the words, in which the service does not say what field it is.
-func (p *batchParser) cannotConvert(f *stored.Field, literal string) *serviceError {
+func (p *Parser) cannotConvert(f *stored.Field, literal string) *reply.Error {
 	return parseError(fmt.Sprintf("Cannot convert the literal '%s' to the expected type '%s'.", literal, f.Type))
 }
 
 // badPoint refuses a value for an Edm.GeographyPoint.
-func (p *batchParser) badPoint(f *stored.Field, why string) *serviceError {
+func (p *Parser) badPoint(f *stored.Field, why string) *reply.Error {
 	return parseError(fmt.Sprintf("The value of the property '%s' is not a valid value of type 'Edm.GeographyPoint': %s.", f.Name, why))
 }
 

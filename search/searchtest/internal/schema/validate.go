@@ -1,10 +1,12 @@
-package searchtest
+package schema
 
 import (
 	"regexp"
 	"strings"
 
 	"github.com/go-azsearch/azsearch/internal/refusal"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
@@ -13,11 +15,11 @@ import (
 // Like the service it stops at the first rule that is broken. What the service
 // says is known for some rules only; the texts of the others are our own, in
 // its frame.
-func (d *indexDefinition) validate() *serviceError {
+func (d *definition) validate() *reply.Error {
 	if reason := refusal.Name("Index", d.name, 2); reason != "" {
-		return d.refuse("InvalidName", "Invalid index name: "+reason)
+		return d.Refuse("InvalidName", "Invalid index name: "+reason)
 	}
-	for _, check := range []func() *serviceError{
+	for _, check := range []func() *reply.Error{
 		d.validateFields,
 		d.validateAnalysis,
 		d.validateSuggesters,
@@ -53,10 +55,10 @@ func fieldNameFault(name string) string {
 	return ""
 }
 
-// named finds an object of a list by its name.
-func named(list []*object, name string) *object {
+// Named finds an object of a list by its name.
+func Named(list []*shape.Object, name string) *shape.Object {
 	for _, o := range list {
-		if o.str("name") == name {
+		if o.Str("name") == name {
 			return o
 		}
 	}
@@ -65,15 +67,15 @@ func named(list []*object, name string) *object {
 
 // names checks that the objects of a list have different names, none of them
 // empty or too long.
-func (d *indexDefinition) names(what string, list []*object) *serviceError {
+func (d *definition) names(what string, list []*shape.Object) *reply.Error {
 	seen := make(map[string]bool, len(list))
 	for _, o := range list {
-		name := o.str("name")
+		name := o.Str("name")
 		if name == "" || len(name) > maxNameLength {
-			return d.refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must have between 1 and 128 characters.")
+			return d.Refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must have between 1 and 128 characters.")
 		}
 		if seen[name] {
-			return d.refuse("DuplicateName", "There are two "+what+" named '"+name+"'. Names must be unique.")
+			return d.Refuse("DuplicateName", "There are two "+what+" named '"+name+"'. Names must be unique.")
 		}
 		seen[name] = true
 	}
@@ -82,40 +84,40 @@ func (d *indexDefinition) names(what string, list []*object) *serviceError {
 
 // identifiers is names for the lists whose names are nearly like those of
 // fields.
-func (d *indexDefinition) identifiers(what string, list []*object) *serviceError {
+func (d *definition) identifiers(what string, list []*shape.Object) *reply.Error {
 	for _, o := range list {
-		if name := o.str("name"); name != "" && !identifierPattern.MatchString(name) {
-			return d.refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must only contain letters, digits or underscores.")
+		if name := o.Str("name"); name != "" && !identifierPattern.MatchString(name) {
+			return d.Refuse("InvalidName", "Invalid name '"+name+"' in "+what+": it must only contain letters, digits or underscores.")
 		}
 	}
 	return d.names(what, list)
 }
 
-func (d *indexDefinition) validateSuggesters() *serviceError {
-	suggesters := d.object.objects("suggesters")
+func (d *definition) validateSuggesters() *reply.Error {
+	suggesters := d.Object.Objects("suggesters")
 	if len(suggesters) > maxSuggesters {
-		return d.refuse("TooManySuggesters", "An index can have at most one suggester.")
+		return d.Refuse("TooManySuggesters", "An index can have at most one suggester.")
 	}
 	if err := d.identifiers("suggesters", suggesters); err != nil {
 		return err
 	}
 	for _, s := range suggesters {
-		bad := func(reason string) *serviceError {
-			return d.refuse("InvalidSuggester", "The suggester '"+s.str("name")+"' "+reason)
+		bad := func(reason string) *reply.Error {
+			return d.Refuse("InvalidSuggester", "The suggester '"+s.Str("name")+"' "+reason)
 		}
-		sources := s.strings("sourceFields")
+		sources := s.Strings("sourceFields")
 		if len(sources) == 0 {
 			return bad("must have at least one source field.")
 		}
 		seen := make(map[string]bool, len(sources))
 		for _, path := range sources {
-			f := d.field(path)
+			f := d.Field(path)
 			switch {
 			case seen[path]:
 				return bad("names the field '" + path + "' twice.")
 			case f == nil:
 				return bad("uses the field '" + path + "' which does not exist.")
-			case !stringField(f) || !f.boolean("searchable"):
+			case !stringField(f) || !f.Bool("searchable"):
 				return bad("uses the field '" + path + "', which is not a searchable string field.")
 			case !suggestible(f):
 				return bad("uses the field '" + path + "', whose analyzer is neither the standard analyzer nor one for a language.")
@@ -128,35 +130,35 @@ func (d *indexDefinition) validateSuggesters() *serviceError {
 
 // suggestible reports whether a suggester may use the field: its terms have to
 // come from the standard analyzer or one that knows a language.
-func suggestible(f *object) bool {
-	name := f.str("analyzer")
+func suggestible(f *shape.Object) bool {
+	name := f.Str("analyzer")
 	if name == "" {
-		name = f.str("indexAnalyzer")
+		name = f.Str("indexAnalyzer")
 	}
 	return name == "" || name == "standard.lucene" || analysis.HasLanguageAnalyzer(name)
 }
 
 // stringField reports whether a field holds strings.
-func stringField(f *object) bool {
-	typ, _, ok := stored.ParseType(f.str("type"))
+func stringField(f *shape.Object) bool {
+	typ, _, ok := stored.ParseType(f.Str("type"))
 	return ok && typ == stored.String
 }
 
-func (d *indexDefinition) validateCORS() *serviceError {
-	cors := d.object.object("corsOptions")
+func (d *definition) validateCORS() *reply.Error {
+	cors := d.Object.Object("corsOptions")
 	if cors == nil {
 		return nil
 	}
-	origins := cors.strings("allowedOrigins")
+	origins := cors.Strings("allowedOrigins")
 	if len(origins) == 0 {
-		return d.refuse("InvalidCorsOptions", "The property 'allowedOrigins' of 'corsOptions' must have at least one origin.")
+		return d.Refuse("InvalidCorsOptions", "The property 'allowedOrigins' of 'corsOptions' must have at least one origin.")
 	}
 	for _, origin := range origins {
 		switch {
 		case strings.TrimSpace(origin) == "":
-			return d.refuse("InvalidCorsOptions", "The property 'allowedOrigins' of 'corsOptions' must not have empty origins.")
+			return d.Refuse("InvalidCorsOptions", "The property 'allowedOrigins' of 'corsOptions' must not have empty origins.")
 		case origin == "*" && len(origins) > 1:
-			return d.refuse("InvalidCorsOptions", "The origin '*' of 'corsOptions' must be the only one.")
+			return d.Refuse("InvalidCorsOptions", "The origin '*' of 'corsOptions' must be the only one.")
 		}
 	}
 	return nil

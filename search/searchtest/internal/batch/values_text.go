@@ -1,4 +1,4 @@
-package searchtest
+package batch
 
 import (
 	"bytes"
@@ -17,17 +17,17 @@ import (
 // one: names of special numbers in their own case, and an error for what is out of
 // range.
 
-// convertText appends the value that a string stands for in a field of another
+// ConvertText appends the value that a string stands for in a field of another
 // type. It reports whether it stands for one.
-func (p *batchParser) convertText(f *stored.Field, text []byte) bool {
+func (p *Parser) ConvertText(f *stored.Field, text []byte) bool {
 	switch f.Type {
 	case stored.Boolean:
 		value, ok := textToBoolean(text)
-		p.buf = append(p.buf, value)
+		p.Buf = append(p.Buf, value)
 		return ok
 	case stored.Double:
-		if special, ok := textToSpecial(text); ok {
-			p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(special))
+		if special, ok := TextToSpecial(text); ok {
+			p.Buf = binary.LittleEndian.AppendUint64(p.Buf, math.Float64bits(special))
 			return true
 		}
 		fallthrough
@@ -43,8 +43,8 @@ func (p *batchParser) convertText(f *stored.Field, text []byte) bool {
 
 // textToBoolean is Boolean.Parse: any case, and white space and NULs around it.
 func textToBoolean(text []byte) (value byte, ok bool) {
-	switch word := strings.TrimFunc(string(text), isSpaceOrNUL); {
-	case len(word) == len("true") && strings.EqualFold(word, "true"): // the length leaves out letters beyond ASCII that fold to its own
+	switch word := strings.TrimFunc(string(text), IsSpaceOrNUL); {
+	case len(word) == len("true") && strings.EqualFold(word, "true"): // the length leaves out text beyond ASCII that folds to it
 		return 1, true
 	case len(word) == len("false") && strings.EqualFold(word, "false"):
 		return 0, true
@@ -52,7 +52,8 @@ func textToBoolean(text []byte) (value byte, ok bool) {
 	return 0, false
 }
 
-func isSpaceOrNUL(r rune) bool { return r == 0 || unicode.IsSpace(r) }
+// IsSpaceOrNUL reports whether .NET trims a character from the text of a value.
+func IsSpaceOrNUL(r rune) bool { return r == 0 || unicode.IsSpace(r) }
 
 // textToWhole returns the number in a string as Int64.Parse with
 // NumberStyles.Integer takes it: white space around it and a sign in front.
@@ -98,8 +99,8 @@ func textToFloat(text []byte) ([]byte, bool) {
 	return out, digits > 0
 }
 
-// textToSpecial returns the number without digits that a string names.
-func textToSpecial(text []byte) (float64, bool) {
+// TextToSpecial returns the number without digits that a string names.
+func TextToSpecial(text []byte) (float64, bool) {
 	switch string(text) {
 	case "Infinity":
 		return math.Inf(1), true

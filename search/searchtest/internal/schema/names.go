@@ -1,4 +1,4 @@
-package searchtest
+package schema
 
 import "strings"
 

@@ -1,4 +1,4 @@
-package searchtest
+package batch
 
 import (
 	"encoding/binary"
@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/wire"
 )
 
 // scalar appends one value of type f.typ, which must be neither null nor
 // complex, to the document being built. It says why if it cannot be one.
-func (p *batchParser) scalar(f *stored.Field) *serviceError {
-	c := p.peek()
+func (p *Parser) scalar(f *stored.Field) *reply.Error {
+	c := p.Peek()
 	switch c {
 	case '{':
 		if f.Type == stored.GeographyPoint {
@@ -22,7 +24,7 @@ func (p *batchParser) scalar(f *stored.Field) *serviceError {
 	case '[':
 		return p.unexpectedNode(f, "StartArray")
 	case '"':
-		raw, plain, ok := p.quoted()
+		raw, plain, ok := p.Quoted()
 		if !ok {
 			return p.malformed()
 		}
@@ -32,7 +34,7 @@ func (p *batchParser) scalar(f *stored.Field) *serviceError {
 		if c == 'f' {
 			word = "false"
 		}
-		if !p.literal(word) {
+		if !p.Literal(word) {
 			return p.malformed()
 		}
 		if f.Type != stored.Boolean {
@@ -42,14 +44,14 @@ func (p *batchParser) scalar(f *stored.Field) *serviceError {
 		if c == 't' {
 			b = 1
 		}
-		p.buf = append(p.buf, b)
+		p.Buf = append(p.Buf, b)
 		return nil
 	default:
 		if c != '-' && (c < '0' || c > '9') {
-			p.fail("a value was expected")
+			p.Fail("a value was expected")
 			return p.malformed()
 		}
-		text, whole, ok := p.number()
+		text, whole, ok := p.Number()
 		if !ok {
 			return p.malformed()
 		}
@@ -61,19 +63,19 @@ func (p *batchParser) scalar(f *stored.Field) *serviceError {
 }
 
 // text appends the value of a JSON string.
-func (p *batchParser) text(f *stored.Field, raw []byte, plain bool) *serviceError {
+func (p *Parser) text(f *stored.Field, raw []byte, plain bool) *reply.Error {
 	if !plain && f.Type != stored.String {
 		raw = p.unquoted(raw) // System.Text.Json writes the + of an offset as \u002B
 	}
 	switch f.Type {
 	case stored.String:
-		start := len(p.buf)
+		start := len(p.Buf)
 		if plain {
-			p.buf = append(p.buf, raw...)
+			p.Buf = append(p.Buf, raw...)
 		} else {
-			p.buf = appendUnquoted(p.buf, raw)
+			p.Buf = wire.AppendUnquoted(p.Buf, raw)
 		}
-		if len(p.buf)-start > maxTermBytes && (f.Filterable || f.Sortable || f.Facetable) && p.itemError == "" {
+		if len(p.Buf)-start > MaxTermBytes && (f.Filterable || f.Sortable || f.Facetable) && p.itemError == "" {
 			p.itemError = "Field '" + f.Name + "' contains a term that is too large to process. The max length for UTF-8 encoded terms is 32766 bytes. " +
 				"The most likely cause of this error is that filtering, sorting, and/or faceting are enabled on this field, which causes the entire field value to be indexed as a single term. " +
 				"Please avoid the use of these options for large fields."
@@ -81,11 +83,11 @@ func (p *batchParser) text(f *stored.Field, raw []byte, plain bool) *serviceErro
 		return nil
 	case stored.DateTimeOffset:
 		if ms, ok := stored.ParseDateTime(raw); ok {
-			p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ms))
+			p.Buf = binary.LittleEndian.AppendUint64(p.Buf, uint64(ms))
 			return nil
 		}
 	default:
-		if p.convertText(f, raw) {
+		if p.ConvertText(f, raw) {
 			return nil
 		}
 	}
@@ -94,7 +96,7 @@ func (p *batchParser) text(f *stored.Field, raw []byte, plain bool) *serviceErro
 
 // numeric appends the value of a JSON number and reports whether the type can
 // hold it. Whole numbers never pass through a float64, so Edm.Int64 is exact.
-func (p *batchParser) numeric(t stored.Type, text []byte, whole bool) bool {
+func (p *Parser) numeric(t stored.Type, text []byte, whole bool) bool {
 	width := 0
 	switch t {
 	case stored.Int32:
@@ -107,11 +109,11 @@ func (p *batchParser) numeric(t stored.Type, text []byte, whole bool) bool {
 		width = 8
 	case stored.Byte:
 		n, err := strconv.ParseUint(string(text), 10, 8)
-		p.buf = append(p.buf, byte(n))
+		p.Buf = append(p.Buf, byte(n))
 		return err == nil && whole
 	case stored.Double:
 		n, err := strconv.ParseFloat(string(text), 64)
-		p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(n))
+		p.Buf = binary.LittleEndian.AppendUint64(p.Buf, math.Float64bits(n))
 		return err == nil
 	case stored.Single, stored.Half:
 		n, err := strconv.ParseFloat(string(text), 32)
@@ -120,9 +122,9 @@ func (p *batchParser) numeric(t stored.Type, text []byte, whole bool) bool {
 			if math.Abs(n) >= 65520 { // rounds to more than the largest half
 				return false
 			}
-			single = roundToHalf(single)
+			single = RoundToHalf(single)
 		}
-		p.buf = binary.LittleEndian.AppendUint32(p.buf, math.Float32bits(single))
+		p.Buf = binary.LittleEndian.AppendUint32(p.Buf, math.Float32bits(single))
 		return err == nil
 	default:
 		return false
@@ -133,20 +135,20 @@ func (p *batchParser) numeric(t stored.Type, text []byte, whole bool) bool {
 	}
 	switch width {
 	case 8:
-		p.buf = append(p.buf, byte(n))
+		p.Buf = append(p.Buf, byte(n))
 	case 16:
-		p.buf = binary.LittleEndian.AppendUint16(p.buf, uint16(n))
+		p.Buf = binary.LittleEndian.AppendUint16(p.Buf, uint16(n))
 	case 32:
-		p.buf = binary.LittleEndian.AppendUint32(p.buf, uint32(n))
+		p.Buf = binary.LittleEndian.AppendUint32(p.Buf, uint32(n))
 	default:
-		p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(n))
+		p.Buf = binary.LittleEndian.AppendUint64(p.Buf, uint64(n))
 	}
 	return true
 }
 
-// roundToHalf rounds f, which is in range, to the nearest number that 16 bits
+// RoundToHalf rounds f, which is in range, to the nearest number that 16 bits
 // can hold, ties to even.
-func roundToHalf(f float32) float32 {
+func RoundToHalf(f float32) float32 {
 	// Halves have 11 significant bits and, below 2^-14, steps of 2^-24.
 	exponent := max(math.Ilogb(float64(f)), -14)
 	if f == 0 {
@@ -157,20 +159,20 @@ func roundToHalf(f float32) float32 {
 }
 
 // geographyPoint reads {"type":"Point","coordinates":[lon,lat],"crs":…}.
-func (p *batchParser) geographyPoint(f *stored.Field) *serviceError {
+func (p *Parser) geographyPoint(f *stored.Field) *reply.Error {
 	var position [2]float64
 	var isPoint, hasPosition bool
-	p.pos++
+	p.Pos++
 	for first := true; ; first = false {
-		if c := p.peek(); first && c == '}' {
-			p.pos++
+		if c := p.Peek(); first && c == '}' {
+			p.Pos++
 			break
 		} else if c != '"' {
-			p.fail("a property name was expected")
+			p.Fail("a property name was expected")
 			return p.malformed()
 		}
-		name, plain, ok := p.quoted()
-		if !ok || !p.expect(':') {
+		name, plain, ok := p.Quoted()
+		if !ok || !p.Expect(':') {
 			return p.malformed()
 		}
 		if !plain {
@@ -178,10 +180,10 @@ func (p *batchParser) geographyPoint(f *stored.Field) *serviceError {
 		}
 		switch string(name) {
 		case "type":
-			if p.peek() != '"' {
+			if p.Peek() != '"' {
 				return p.badPoint(f, "the type must be 'Point'")
 			}
-			value, plain, ok := p.quoted()
+			value, plain, ok := p.Quoted()
 			if !ok {
 				return p.malformed()
 			}
@@ -198,15 +200,15 @@ func (p *batchParser) geographyPoint(f *stored.Field) *serviceError {
 				return err
 			}
 		default:
-			if !p.skip(p.depth + 1) {
+			if !p.Skip(p.Depth + 1) {
 				return p.malformed()
 			}
 		}
-		if p.peek() == '}' {
-			p.pos++
+		if p.Peek() == '}' {
+			p.Pos++
 			break
 		}
-		if !p.expect(',') {
+		if !p.Expect(',') {
 			return p.malformed()
 		}
 	}
@@ -219,27 +221,27 @@ func (p *batchParser) geographyPoint(f *stored.Field) *serviceError {
 	case !(lon >= -180 && lon <= 180) || !(lat >= -90 && lat <= 90):
 		return p.badPoint(f, "longitudes are from -180 to 180, latitudes from -90 to 90")
 	}
-	p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(lon))
-	p.buf = binary.LittleEndian.AppendUint64(p.buf, math.Float64bits(lat))
+	p.Buf = binary.LittleEndian.AppendUint64(p.Buf, math.Float64bits(lon))
+	p.Buf = binary.LittleEndian.AppendUint64(p.Buf, math.Float64bits(lat))
 	return nil
 }
 
 // position reads the coordinates of a point. valid means that there are at
 // least two and that all are numbers; what follows the second is ignored.
-func (p *batchParser) position(into *[2]float64) (valid, ok bool) {
-	if p.peek() != '[' {
-		return false, p.skip(p.depth + 1)
+func (p *Parser) position(into *[2]float64) (valid, ok bool) {
+	if p.Peek() != '[' {
+		return false, p.Skip(p.Depth + 1)
 	}
-	p.pos++
+	p.Pos++
 	valid = true
 	for n := 0; ; n++ {
-		c := p.peek()
+		c := p.Peek()
 		switch {
 		case c == ']' && n == 0:
-			p.pos++
+			p.Pos++
 			return false, true
 		case c == '-' || '0' <= c && c <= '9':
-			text, _, ok := p.number()
+			text, _, ok := p.Number()
 			if !ok {
 				return false, false
 			}
@@ -250,28 +252,28 @@ func (p *batchParser) position(into *[2]float64) (valid, ok bool) {
 			valid = valid && err == nil
 		default:
 			valid = false
-			if !p.skip(p.depth + 1) {
+			if !p.Skip(p.Depth + 1) {
 				return false, false
 			}
 		}
-		if p.peek() == ']' {
-			p.pos++
+		if p.Peek() == ']' {
+			p.Pos++
 			return valid && n >= 1, true
 		}
-		if !p.expect(',') {
+		if !p.Expect(',') {
 			return false, false
 		}
 	}
 }
 
 // coordinateSystem reads the crs of a point. The service knows one.
-func (p *batchParser) coordinateSystem(f *stored.Field) *serviceError {
-	p.peek()
-	start := p.pos
-	if !p.skip(p.depth + 1) {
+func (p *Parser) coordinateSystem(f *stored.Field) *reply.Error {
+	p.Peek()
+	start := p.Pos
+	if !p.Skip(p.Depth + 1) {
 		return p.malformed()
 	}
-	crs := p.data[start:p.pos]
+	crs := p.Data[start:p.Pos]
 	if string(crs) == "null" || containsEPSG4326(crs) {
 		return nil
 	}

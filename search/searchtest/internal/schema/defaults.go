@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
+
+	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+)
+
+// definition is the definition of an index as a request wrote it, with the
+// service's defaults filled in.
+type definition struct {
+	*shape.Parser
+	Object *shape.Object
+	name   string
+}
+
+const packedBit = "packedBit"
+
+// complexField reports whether a field of a definition is complex.
+func complexField(o *shape.Object) bool {
+	typ, _, ok := stored.ParseType(o.Str("type"))
+	return ok && typ == stored.Complex
+}
+
+// complete fills in the defaults that depend on other members.
+func (d *definition) complete() {
+	for _, f := range d.Object.Objects("fields") {
+		d.completeField(f, false)
+	}
+	for _, p := range d.Object.Objects("scoringProfiles") {
+		// Recorded: a profile without functions has no aggregation, one with
+		// functions sums them unless it says otherwise.
+		if p.Get("functionAggregation") == nil && len(p.Objects("functions")) > 0 {
+			p.Set("functionAggregation", "sum")
+		}
+	}
+	for _, f := range d.Object.Objects("tokenFilters") {
+		// Recorded: the list is English only when there are no words either.
+		if f.Shape == tokenFilterShapes[ComponentType+"StopwordsTokenFilter"] && !f.Has("stopwords") && !f.Has("stopwordsList") {
+			f.Set("stopwordsList", "english")
+		}
+	}
+	if d.Object.Object("similarity") == nil {
+		name := bm25Similarity
+		if !d.Version.Has(apiversion.Similarity) { // recorded: scores are those of the older algorithm
+			name = classicSimilarity
+		}
+		sh := similarityShapes[name]
+		values := make([]any, len(sh.Members))
+		values[0] = name
+		d.Object.Set("similarity", &shape.Object{Shape: sh, Values: values, Given: make([]bool, len(sh.Members))})
+	}
+	if vs := d.Object.Object("vectorSearch"); vs != nil {
+		for _, a := range vs.Objects("algorithms") {
+			switch {
+			case a.Str("kind") == "hnsw" && a.Object("hnswParameters") == nil:
+				a.Set("hnswParameters", d.defaults(&hnswShape))
+			case a.Str("kind") == "exhaustiveKnn" && a.Object("exhaustiveKnnParameters") == nil:
+				a.Set("exhaustiveKnnParameters", d.defaults(&exhaustiveKnnShape))
+			}
+		}
+		for _, c := range vs.Objects("compressions") {
+			if c.Str("kind") == "scalarQuantization" && c.Object("scalarQuantizationParameters") == nil {
+				c.Set("scalarQuantizationParameters", d.defaults(&scalarQuantizationShape))
+			}
+		}
+	}
+}
+
+// defaults is an object of a shape that has no required members, with nothing
+// given.
+func (d *definition) defaults(sh *shape.Shape) *shape.Object {
+	o, _ := d.Parser.Object(&shape.Members{}, sh)
+	return o
+}
+
+// completeField fills in the attributes that a field does not mention. Below a
+// collection of complex objects nothing can be sorted by.
+func (d *definition) completeField(o *shape.Object, below bool) {
+	typ, collection, ok := stored.ParseType(o.Str("type"))
+	if !ok {
+		return // validate refuses it
+	}
+	if typ == stored.Complex {
+		for _, f := range o.Objects("fields") {
+			d.completeField(f, below || collection)
+		}
+		return
+	}
+	vector := typ.VectorElement()
+	for name, def := range map[string]bool{
+		"searchable": typ == stored.String || vector,
+		"filterable": !vector,
+		// The vendor: 2024-03-01-preview has changed the default of vectors to false.
+		"retrievable": !vector || !d.Version.Has(apiversion.Stored),
+		"stored":      true,
+		"sortable":    !vector && !collection && !below,
+		"facetable":   !vector && typ != stored.GeographyPoint,
+		"key":         false,
+	} {
+		if o.Get(name) == nil {
+			o.Set(name, def)
+		}
+	}
+}
+
+// parseDefinition reads the JSON of an index definition and fills in what the
+// service fills in. Whether the definition makes sense is validate's business.
+func parseDefinition(body []byte, version apiversion.Version) (*definition, *reply.Error) {
+	p := shape.NewParser("index", version)
+	index, err := p.Read(body, &Shape)
+	if err != nil {
+		return nil, err
+	}
+	def := &definition{Parser: p, Object: index, name: index.Str("name")}
+	def.complete()
+	return def, nil
+}
