@@ -242,8 +242,9 @@ func TestMetadataNoneHasNoContext(t *testing.T) {
 
 func TestStatisticsCountWhatIsThere(t *testing.T) {
 	c := newCaller(t)
-	c.call("POST", "/indexes", string(once(t, vectorIndex(vectorField("")+`,`+strings.NewReplacer(`"v"`, `"w"`, "Single", "SByte").Replace(vectorField(""))+`,`+
-		strings.NewReplacer(`"v"`, `"x"`, "Single", "Half").Replace(vectorField("")))))).want(t, 201, "")
+	const vector = `,{"name":"v","type":"Collection(Edm.Single)","searchable":true,"dimensions":3,"vectorSearchProfile":"p"}`
+	c.call("POST", "/indexes", `{"name":"index","fields":[{"name":"id","type":"Edm.String","key":true}`+vector+strings.NewReplacer(`"v"`, `"w"`, "Single", "SByte").Replace(vector)+
+		strings.NewReplacer(`"v"`, `"x"`, "Single", "Half").Replace(vector)+`],"vectorSearch":{"algorithms":[{"name":"a","kind":"hnsw"}],"profiles":[{"name":"p","algorithm":"a"}]}}`).want(t, 201, "")
 	c.call("POST", "/indexes", small)
 	c.call("GET", "/indexes('index')/search.stats", "").want(t, 200, `IndexStatistics","documentCount":0,"storageSize":0,"vectorIndexSize":0}`)
 	c.call("POST", "/indexes('index')/docs/search.index", `{"value":[{"id":"1","v":[1,2,3],"w":[1,2,3]},{"id":"2","v":[1,2,3]},{"id":"3","x":[1,2,3]}]}`).want(t, 200, "")

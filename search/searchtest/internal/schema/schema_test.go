@@ -1,4 +1,4 @@
-package searchtest
+package schema
 
 import (
 	"encoding/json"
@@ -9,22 +9,21 @@ import (
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // compiled is the schema of a definition that must be fine.
-func compiled(t *testing.T, definition string, version apiversion.Version) *schema.Index {
+func compiled(t *testing.T, definition string, version apiversion.Version) *Index {
 	t.Helper()
-	sc, err := schema.Compile(once(t, definition), version)
+	sc, err := Compile(once(t, definition), version)
 	require.Nil(t, err, "%v", err)
 	return sc
 }
 
 func TestAttributesNotMentionedDependOnTheType(t *testing.T) {
 	sc := compiled(t, vectorIndex(`{"name":"s","type":"Edm.String"},{"name":"ss","type":"Collection(Edm.String)"},{"name":"n","type":"Edm.Int64"},{"name":"p","type":"Edm.GeographyPoint"},
-		{"name":"c","type":"Collection(Edm.ComplexType)","fields":[{"name":"s","type":"Edm.String"},{"name":"d","type":"Edm.ComplexType","fields":[{"name":"s","type":"Edm.String"}]}]},`+vectorField("")), latest)
+		{"name":"c","type":"Collection(Edm.ComplexType)","fields":[{"name":"s","type":"Edm.String"},{"name":"d","type":"Edm.ComplexType","fields":[{"name":"s","type":"Edm.String"}]}]},`+vectorField("")), apiversion.Latest())
 	for path, want := range map[string]string{
 		"id": "searchable filterable retrievable stored sortable facetable key",
 		"s":  "searchable filterable retrievable stored sortable facetable",
@@ -61,7 +60,7 @@ func attributes(f *stored.Field) string {
 }
 
 func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
-	sc := compiled(t, vectorIndex(strings.NewReplacer("Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":128").Replace(vectorField(""))), latest)
+	sc := compiled(t, vectorIndex(strings.NewReplacer("Single", "Byte", `"p"`, `"q","vectorEncoding":"packedBit"`, ":3", ":128").Replace(vectorField(""))), apiversion.Latest())
 	require.Equal(t, 16, sc.ByName["v"].Dimensions)
 	require.Contains(t, string(sc.Definition), `"dimensions":128`)
 }
@@ -70,7 +69,7 @@ func TestPackedBitsTakeOneByteForEightDimensions(t *testing.T) {
 // recording staticallyTypedDateTimesRoundTripAsUtc.
 func TestComplexFieldsComeAfterAllOthers(t *testing.T) {
 	sc := compiled(t, withField(`{"name":"b","type":"Edm.ComplexType","fields":[{"name":"y","type":"Edm.ComplexType","fields":[{"name":"z","type":"Edm.String"}]},{"name":"x","type":"Edm.String"}]},
-		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), latest)
+		{"name":"c","type":"Edm.String"},{"name":"a","type":"Collection(Edm.ComplexType)","fields":[{"name":"x","type":"Edm.String"}]},{"name":"d","type":"Edm.Int32"}`), apiversion.Latest())
 	require.Equal(t, "id c d b a", fieldNames(sc.Fields))
 	require.Equal(t, "x y", fieldNames(sc.ByName["b"].Fields))
 	for i, f := range sc.Fields {
@@ -121,7 +120,7 @@ func TestDefinitionsAreWrittenAsTheVersionOfTheRequestKnowsThem(t *testing.T) {
 		require.NoError(t, json.Unmarshal(sc.Definition, &index))
 		require.Equal(t, c.field, memberNames(t, index.Fields[0]), c.version)
 		// The newest definition looks the same to a client of that version.
-		require.Equal(t, string(sc.Definition), string(compiled(t, withMembers(simple), latest).AppendDefinition(nil, apiversion.Of(c.version), "")))
+		require.Equal(t, string(sc.Definition), string(compiled(t, withMembers(simple), apiversion.Latest()).AppendDefinition(nil, apiversion.Of(c.version), "")))
 	}
 }
 
@@ -141,11 +140,11 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 		"2023-11-01": withField(`{"name":"x","type":"Edm.String","stored":true}`),
 		"2024-07-01": plain(`"description":"d"`),
 	} {
-		_, err := schema.Compile(once(t, definition), apiversion.Of(version))
+		_, err := Compile(once(t, definition), apiversion.Of(version))
 		require.NotNil(t, err, version)
 		require.Regexp(t, "does not exist on type|Cannot find nested property", err.Message)
 		require.Contains(t, err.Message, "V"+strings.ReplaceAll(version, "-", "_"))
-		compiled(t, definition, latest)
+		compiled(t, definition, apiversion.Latest())
 	}
 	for _, c := range []struct{ version, definition, reason string }{
 		{"2020-06-30", withField(`{"name":"x","type":"Collection(Edm.Single)"}`), "type 'Collection(Edm.Single)' of the field 'x' is not supported"},
@@ -159,7 +158,7 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 		{"2025-09-01", plain(`"vectorSearch":{"compressions":[{"name":"c","kind":"scalarQuantization","rerankWithOriginalVectors":true}]}`), "'rerankWithOriginalVectors' does not exist on type"},
 		{"2024-07-01", vectorIndex(vectorFieldOf("2049")), "must have between 2 and 2048"},
 	} {
-		_, err := schema.Compile(once(t, c.definition), apiversion.Of(c.version))
+		_, err := Compile(once(t, c.definition), apiversion.Of(c.version))
 		require.NotNil(t, err, c.version)
 		require.Contains(t, err.Message, c.reason)
 	}
@@ -171,11 +170,11 @@ func TestMembersOfLaterVersionsAreUnknownToEarlierOnes(t *testing.T) {
 // of later ones quote them.
 func TestErrorsHaveCodesSince2023(t *testing.T) {
 	bad := once(t, plain(`"suggesters":[{"name":"a","sourceFields":[]}]`))
-	_, old := schema.Compile(bad, apiversion.Of("2020-06-30"))
+	_, old := Compile(bad, apiversion.Of("2020-06-30"))
 	require.Empty(t, old.Code)
 	require.Empty(t, old.Details)
 	require.Equal(t, "The request is invalid. Details: index : The suggester 'a' must have at least one source field.\r\n", old.Message)
-	_, now := schema.Compile(bad, apiversion.Of("2023-11-01"))
+	_, now := Compile(bad, apiversion.Of("2023-11-01"))
 	require.Equal(t, "InvalidRequestParameter", now.Code)
 	require.Equal(t, "The request is invalid. Details: definition : The suggester 'a' must have at least one source field.", now.Message)
 	require.Equal(t, []reply.Detail{{Code: "InvalidSuggester", Message: "The suggester 'a' must have at least one source field. Parameters: definition"}}, now.Details)
@@ -183,7 +182,7 @@ func TestErrorsHaveCodesSince2023(t *testing.T) {
 
 func TestSecretsAreNotShownAgain(t *testing.T) {
 	sc := compiled(t, plain(`"encryptionKey":{"keyVaultKeyName":"k","keyVaultUri":"https://v","accessCredentials":{"applicationId":"a","applicationSecret":"hush"}},
-		"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"hush"}}]}`), latest)
+		"vectorSearch":{"vectorizers":[{"name":"v","kind":"azureOpenAI","azureOpenAIParameters":{"apiKey":"hush"}}]}`), apiversion.Latest())
 	require.NotContains(t, string(sc.Definition), "hush")
 	require.Contains(t, string(sc.Definition), `"applicationSecret":null`)
 	require.Contains(t, string(sc.Definition), `"apiKey":"<redacted>"`)

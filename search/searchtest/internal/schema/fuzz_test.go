@@ -1,4 +1,4 @@
-package searchtest
+package schema
 
 import (
 	"encoding/json"
@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/go-azsearch/azsearch/internal/apiversion"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/schema"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
@@ -44,7 +43,7 @@ func FuzzCompileSchema(f *testing.F) {
 
 // echoFault is what is wrong with how a definition is taken, "" if nothing.
 func echoFault(body []byte, version apiversion.Version) string {
-	sc, err := schema.Compile(body, version)
+	sc, err := Compile(body, version)
 	if err != nil {
 		if err.Status != 400 || err.Message == "" {
 			return fmt.Sprintf("refused with %d %q", err.Status, err.Message)
@@ -54,7 +53,7 @@ func echoFault(body []byte, version apiversion.Version) string {
 	if !json.Valid(sc.Definition) {
 		return "the echo is not JSON: " + string(sc.Definition)
 	}
-	again, err := schema.Compile(sc.Definition, version)
+	again, err := Compile(sc.Definition, version)
 	if err != nil {
 		return fmt.Sprintf("the echo is refused: %v\n%s", err, sc.Definition)
 	}
@@ -118,10 +117,10 @@ func TestRandomFieldsAreRefusedOrEchoed(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte("{"+vectorSearch+"}"), &vectors))
 		body, err := json.Marshal(map[string]any{"name": "random", "fields": fields, "vectorSearch": vectors.(map[string]any)["vectorSearch"]})
 		require.NoError(t, err)
-		if reason := echoFault(body, latest); reason != "" {
+		if reason := echoFault(body, apiversion.Latest()); reason != "" {
 			t.Fatal(reason)
 		}
-		if _, serr := schema.Compile(body, latest); serr == nil {
+		if _, serr := Compile(body, apiversion.Latest()); serr == nil {
 			taken++
 		}
 	})
