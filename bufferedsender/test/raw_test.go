@@ -12,6 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -67,7 +68,7 @@ func TestAnOutcomeSaysThatARequestWasCut(t *testing.T) {
 	for wait, cut := range map[time.Duration]bool{0: true, 10 * time.Millisecond: false, -1: false} {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := sendertest.New(t, &sendertest.Options{UnknownWait: wait})
+			r := sendertest.New(t, &sendertest.Options{UnknownWait: wait, Retry: retry.Options{Jitter: -1}}) // a pause may last no time otherwise
 			cutFirst(r)
 			for i, key := range []string{"a", "b"} {
 				a := rawUpload(key, `{"id":"`+key+`"}`)
