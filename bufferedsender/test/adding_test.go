@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,7 +27,7 @@ func TestNothingIsAcceptedAfterClose(t *testing.T) {
 		r.Upload(sendertest.Hotel{ID: "bad"})
 		closed := r.Close()
 		require.Equal(t, 1, sendertest.CloseError(t, closed).Failed)
-		for name, add := range addingCalls(r, sendertest.Hotel{ID: "late"}) {
+		for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "late"}) {
 			assert.ErrorIs(t, add(t.Context()), bufferedsender.ErrClosed, name)
 		}
 		assert.Same(t, closed, r.Sender.Flush(t.Context(), nil), "the stored Close result")
@@ -42,13 +43,13 @@ func TestAProducerThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 		})
 		require.NoError(t, err)
 		for i := range 4 { // a request each
-			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: number(i), Name: text(800)}))
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: strconv.Itoa(i), Name: strings.Repeat("x", 800)}))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		// There is no room for the large one, which is less than a quarter of the buffer:
 		// more than that, and the small one would not even be encoded before it.
-		go func() { _ = sender.UploadDocuments(ctx, sendertest.Hotel{ID: "large", Name: text(880)}) }()
+		go func() { _ = sender.UploadDocuments(ctx, sendertest.Hotel{ID: "large", Name: strings.Repeat("x", 880)}) }()
 		synctest.Wait()
 		small := make(chan error, 1)
 		go func() { small <- sender.UploadDocuments(context.Background(), sendertest.Hotel{ID: "small"}) }()
@@ -70,7 +71,7 @@ func TestCallersThatNeverWaitDoNotFillTheBufferForGood(t *testing.T) {
 		require.NoError(t, err)
 		accepted := 0
 		for i := range 20 {
-			err := sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: number(i)}))
+			err := sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: strconv.Itoa(i)}))
 			if err == nil {
 				accepted++
 				continue
@@ -81,23 +82,6 @@ func TestCallersThatNeverWaitDoNotFillTheBufferForGood(t *testing.T) {
 		assert.Greater(t, accepted, 15)
 		require.NoError(t, sender.Close(t.Context()))
 	})
-}
-
-// addingCalls are all the ways to add a document.
-func addingCalls(r *sendertest.Rig, doc sendertest.Hotel) map[string]func(context.Context) error {
-	s := r.Sender
-	return map[string]func(context.Context) error{
-		"UploadDocuments":        func(ctx context.Context) error { return s.UploadDocuments(ctx, doc) },
-		"MergeDocuments":         func(ctx context.Context) error { return s.MergeDocuments(ctx, doc) },
-		"MergeOrUploadDocuments": func(ctx context.Context) error { return s.MergeOrUploadDocuments(ctx, doc) },
-		"DeleteDocuments":        func(ctx context.Context) error { return s.DeleteDocuments(ctx, doc) },
-		"DeleteDocumentsByKey":   func(ctx context.Context) error { return s.DeleteDocumentsByKey(ctx, doc.ID) },
-		"IndexDocuments":         func(ctx context.Context) error { return s.IndexDocuments(ctx, models.UploadAction(doc)) },
-		"TryIndexDocuments":      func(context.Context) error { return s.TryIndexDocuments(models.UploadAction(doc)) },
-		"IndexSeq": func(ctx context.Context) error {
-			return s.IndexSeq(ctx, func(yield func(sendertest.Action, error) bool) { yield(models.UploadAction(doc), nil) }, nil)
-		},
-	}
 }
 
 func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
@@ -119,7 +103,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
 			defer cancel()
 			r.Upload(sendertest.Hotels("k", 3)...)
-			for name, add := range addingCalls(r, sendertest.Hotel{ID: "waits"}) {
+			for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "waits"}) {
 				if name == "TryIndexDocuments" {
 					continue
 				}
@@ -194,7 +178,7 @@ func TestAContextThatHasEndedAddsNothing(t *testing.T) {
 		r := sendertest.New(t, nil)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		for name, add := range addingCalls(r, sendertest.Hotel{ID: "a"}) {
+		for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "a"}) {
 			if name == "TryIndexDocuments" {
 				continue // takes none
 			}

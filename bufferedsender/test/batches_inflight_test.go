@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,7 @@ func TestRequestsInFlightMultiplyThroughputAndKeepOrder(t *testing.T) {
 			require.NoError(t, err)
 			began := time.Now()
 			for i := range docs {
-				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + number(i)}))
+				require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + strconv.Itoa(i)}))
 			}
 			require.NoError(t, sender.Close(t.Context()))
 			assert.Equal(t, time.Duration(docs/batch/inFlight)*delay, time.Since(began), "%d in flight", inFlight)

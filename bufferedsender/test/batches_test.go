@@ -230,7 +230,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 			err := r.Sender.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "a"}), models.UploadAction(sendertest.Hotel{ID: "b"}))
 			sendertest.RequireAccepted(t, err, 1)
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
-			for name, add := range addingCalls(r, sendertest.Hotel{ID: "c"}) {
+			for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "c"}) {
 				err := add(t.Context())
 				sendertest.RequireAccepted(t, err, 0)
 				assert.ErrorIs(t, err, bufferedsender.ErrBufferFull, name)
@@ -243,8 +243,6 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 }
 
-func text(n int) string { return strings.Repeat("x", n) }
-
 // The loop sleeps until it is notified that a batch is full; it must be notified by
 // bytes too, and must not be woken by every single document.
 
@@ -256,7 +254,7 @@ func TestFullInBytesIsSentAtOnce(t *testing.T) {
 		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "small"}))
 		synctest.Wait()
 		assert.Zero(t, index.Requests(), "waits for a full batch")
-		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "large", Name: text(9_930)}))
+		require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "large", Name: strings.Repeat("x", 9_930)}))
 		synctest.Wait()
 		assert.EqualValues(t, 1, index.Requests(), "the first no longer fits beside the second")
 		require.NoError(t, sender.Close(t.Context()))
@@ -269,7 +267,7 @@ func TestFullInActionsIsSentAtOnce(t *testing.T) {
 		sender, err := bufferedsender.New(index, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 700}, AutoFlushInterval: time.Hour})
 		require.NoError(t, err)
 		for i := range 1400 {
-			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + number(i)}))
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + strconv.Itoa(i)}))
 			if i%97 == 0 {
 				synctest.Wait() // let the loop sleep now and then
 			}
@@ -290,11 +288,8 @@ func TestAFullBufferIsSentEvenIfItFillsNoBatch(t *testing.T) {
 		})
 		require.NoError(t, err)
 		for i := range 25 {
-			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + number(i)}), "somebody waits for room, so it is made")
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + strconv.Itoa(i)}), "somebody waits for room, so it is made")
 		}
 		require.NoError(t, sender.Close(t.Context()))
 	})
 }
-
-// number is a number as a key.
-func number(i int) string { return strconv.Itoa(i) }

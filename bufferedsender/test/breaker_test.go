@@ -366,18 +366,12 @@ func broken(calls *atomic.Int64) *sendertest.Indexer {
 // With a number that is never reached there is nothing but age to drop them for.
 func TestABreakerForgetsFailuresThatAreOutOfItsWindow(t *testing.T) {
 	b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: math.MaxInt, Window: time.Nanosecond})
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := sendertest.HeapNow()
 	for range 50_000 {
 		p, err := b.Allow()
 		require.NoError(t, err)
 		p.Done(breaker.Result{Outcome: breaker.Failure})
 	}
-	assert.Less(t, heap()-before, int64(512<<10), "bytes that 50 000 failures have left behind")
+	assert.Less(t, sendertest.HeapNow()-before, int64(512<<10), "bytes that 50 000 failures have left behind")
 	runtime.KeepAlive(b)
 }

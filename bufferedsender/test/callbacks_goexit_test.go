@@ -110,7 +110,7 @@ func TestAHandlerThatEndsItsGoroutineHasNoFailureReportedTwice(t *testing.T) {
 			runtime.Goexit()
 		}}})
 		r.Faults(sendertest.RefuseKeys("bad"))
-		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads([]sendertest.Hotel{{ID: "bad"}}), nil)
+		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads([]sendertest.Hotel{{ID: "bad"}}), nil)
 		require.ErrorAs(t, err, new(*bufferedsender.WaitError))
 		require.NoError(t, r.Close(), "the call was told")
 	})

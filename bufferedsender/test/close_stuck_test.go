@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"io"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,7 +103,7 @@ func TestSlowHandlersDoNotHoldCloseForLong(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		for i := range 500 {
-			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: number(i)}))
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: strconv.Itoa(i)}))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -132,7 +133,7 @@ func TestEventsAgreeWithAStuckClose(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		for i := range 40 {
-			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: number(i)}))
+			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: strconv.Itoa(i)}))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -44,7 +44,7 @@ func TestCloseAcceptsNothingMoreAndDrains(t *testing.T) {
 			r.Upload(sendertest.Hotels("k", 3)...)
 			go func() { assert.NoError(t, r.Close()) }()
 			synctest.Wait()
-			for name, add := range addingCalls(r, sendertest.Hotel{ID: "late"}) {
+			for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "late"}) {
 				err := add(t.Context())
 				sendertest.RequireAccepted(t, err, 0)
 				assert.ErrorIs(t, err, bufferedsender.ErrClosed, name)
@@ -52,7 +52,7 @@ func TestCloseAcceptsNothingMoreAndDrains(t *testing.T) {
 			assert.Zero(t, r.Now())
 			require.NoError(t, r.Close())
 			assert.Equal(t, 10*time.Second, r.Now())
-			for name, add := range addingCalls(r, sendertest.Hotel{ID: "late"}) {
+			for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "late"}) {
 				assert.ErrorIs(t, add(t.Context()), bufferedsender.ErrClosed, name)
 			}
 			assert.Equal(t, sendertest.IDs(sendertest.Hotels("k", 3)), r.Indexed())

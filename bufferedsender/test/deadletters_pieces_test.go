@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -164,4 +167,42 @@ func TestPiecesOfLargeDocumentsAreSmall(t *testing.T) {
 		assert.Equal(t, n, written)
 		assert.LessOrEqual(t, most, 1<<20/size+1)
 	})
+}
+
+// Dead letters of all that is given up would be another buffer, and more.
+func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
+	testkit.Long(t)
+	const limit, size = 8 << 20, 2000
+	purge := func(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel], b *breaker.Breaker) {
+		b.Disable()
+		s.Resume()
+		require.NoError(t, s.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.HotelOfSize("new", size)))
+		synctest.Wait()
+		b.Enable()
+	}
+	for name, give := range map[string]func(*testing.T, *bufferedsender.BufferedSender[sendertest.Hotel], *breaker.Breaker){
+		"Close": func(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel], _ *breaker.Breaker) {
+			_, _ = closeWithin(t, s)
+		},
+		"PurgeIndex": purge,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := sendertest.SteadyBreaker(t, nil)
+				d := &disk{}
+				empty := sendertest.HeapNow()
+				s := held(t, sendertest.Options{
+					DeadLetters: d, Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, MaxBufferedActions: limit / size},
+				}, limit/size, size)
+				full, peak := sendertest.HeapNow()-empty, int64(0)
+				d.before = func() { peak = max(peak, sendertest.HeapNow()-empty) }
+				give(t, s, b)
+				t.Logf("full: %.1f MB, at most %.1f MB when it is given up", float64(full)/1e6, float64(peak)/1e6)
+				written, _ := d.all()
+				assert.Equal(t, limit/size, written)
+				assert.Less(t, peak-full, int64(limit/2), "beyond what the full buffer takes")
+				runtime.KeepAlive(s)
+			})
+		})
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +34,7 @@ import (
 // Of these only nil pointers are made.
 type (
 	nilPolicy  struct{ tuning.Policy }
+	nilTap     struct{ models.Tap }
 	nilTracers struct{ trace.TracerProvider }
 )
 
@@ -48,11 +48,11 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	})
 	t.Run("the nil pointer of a constructor that has failed", func(t *testing.T) {
 		_, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{
-			Queue: (*memqueue.Queue)(nil), Tap: (*tap)(nil), DeadLetters: (*deadletter.File)(nil), Outage: (*bufferedsender.FailSoon)(nil),
+			Queue: (*memqueue.Queue)(nil), Tap: (*nilTap)(nil), DeadLetters: (*deadletter.File)(nil), Outage: (*bufferedsender.FailSoon)(nil),
 			Tuning: (*nilPolicy)(nil), MeterProvider: (*sdkmetric.MeterProvider)(nil), TracerProvider: (*nilTracers)(nil),
 		})
 		for _, want := range []string{
-			"Queue is a nil *memqueue.Queue: check the error of its constructor", "Tap is a nil *test.tap", "DeadLetters is a nil *deadletter.File",
+			"Queue is a nil *memqueue.Queue: check the error of its constructor", "Tap is a nil *test.nilTap", "DeadLetters is a nil *deadletter.File",
 			"Outage is a nil *bufferedsender.FailSoon", "Tuning is a nil *test.nilPolicy", "MeterProvider is a nil *metric.MeterProvider",
 			"TracerProvider is a nil *test.nilTracers",
 		} {
@@ -313,14 +313,14 @@ func TestATypeThatIsNoJSONObjectIsRefusedByNew(t *testing.T) {
 // turnedDown is New that must refuse, and must not have asked anybody anything.
 func turnedDown(t *testing.T, opts *sendertest.Options, names ...string) {
 	t.Helper()
-	var calls atomic.Int64
-	s, err := bufferedsender.New(broken(&calls), opts)
+	var service sendertest.Indexer
+	s, err := bufferedsender.New(&service, opts)
 	require.Error(t, err)
 	assert.Nil(t, s)
 	for _, name := range names {
 		assert.ErrorContains(t, err, name)
 	}
-	assert.Zero(t, calls.Load())
+	assert.Zero(t, service.Requests())
 }
 
 func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {

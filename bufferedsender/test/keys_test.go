@@ -30,7 +30,7 @@ func TestKeysAreCheckedPerDocumentAtUpload(t *testing.T) {
 			r.Upload(sendertest.Hotel{ID: key})
 		}
 		for _, key := range []string{"", "_", "_a", " ", "a b", "a/b", "a+b", "a.b", "a'b", `a"b`, "a\\b", "é", "a\x00", "a\n", "\xff", "a:b", "日本", strings.Repeat("x", 1025), "#", "a%20"} {
-			for name, add := range addingCalls(r, sendertest.Hotel{ID: key}) {
+			for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: key}) {
 				err := add(sendertest.Within(t, time.Hour))
 				var refusal *bufferedsender.AddError
 				var illegal *keys.InvalidKeyError

@@ -27,14 +27,6 @@ type fatHotel struct {
 	Text  []byte `json:"text"`
 }
 
-func heapNow() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 type saying struct {
 	status int
 	text   string
@@ -53,7 +45,7 @@ func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fat
 	}})
 	require.NoError(t, err)
 	sendertest.CloseAtEnd(t, s)
-	before := heapNow()
+	before := sendertest.HeapNow()
 	const n = 16 * 500
 	for i := 0; i < n; i += 16 {
 		docs := make([]*fatHotel, 16)
@@ -65,7 +57,7 @@ func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fat
 	}
 	testkit.Eventually(t, func() bool { return settled(s.Stats().Completed, n/16*15) })
 	st := s.Stats()
-	kept := heapNow() - before
+	kept := sendertest.HeapNow() - before
 	t.Logf("pending %d actions, %d kB by its own account (held apart %d), heap %d kB", st.PendingActions, st.PendingBytes>>10, st.HeldApart, kept>>10)
 	assert.Less(t, kept, 4*st.PendingBytes+4<<20)
 	runtime.KeepAlive(s)
@@ -120,13 +112,13 @@ func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 		s, err := bufferedsender.New(index, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 32000}, AutoFlushInterval: time.Hour, UnknownWait: 3 * time.Second})
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
-		before := heapNow()
+		before := sendertest.HeapNow()
 		for i := range 32000 {
 			require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprintf("some-ordinary-key-%040d", i)}))
 		}
 		require.NoError(t, s.Flush(t.Context(), nil))
 		time.Sleep(4 * time.Second) // longer than UnknownWait
-		kept := heapNow() - before
+		kept := sendertest.HeapNow() - before
 		t.Logf("idle for longer than UnknownWait, heap %d kB", kept>>10)
 		assert.Less(t, kept, int64(100<<10))
 		runtime.KeepAlive(s)
@@ -138,12 +130,12 @@ func TestAskingAClosedSenderKeepsNothing(t *testing.T) {
 	s, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close(t.Context()))
-	before := heapNow()
+	before := sendertest.HeapNow()
 	for range 100_000 {
 		s.Contains("a")
 		s.Withdraw(func(string, any) bool { return true })
 	}
-	kept := heapNow() - before
+	kept := sendertest.HeapNow() - before
 	t.Logf("%d kB", kept>>10)
 	assert.Less(t, kept, int64(1<<20))
 	runtime.KeepAlive(s)

@@ -20,7 +20,6 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
-	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -56,7 +55,7 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				opts.Limits.MaxBufferedBytes, opts.Limits.MaxBatchBytes, opts.Logger = limit, limit/8, sendertest.NoLog
 				opts.Retry = retry.Options{Delay: 24 * time.Hour, MaxDelay: 24 * time.Hour, Jitter: -1}
-				before := heapNow()
+				before := sendertest.HeapNow()
 				s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: conflicting}, &opts)
 				require.NoError(t, err)
 				sendertest.CloseAtEnd(t, s)
@@ -69,7 +68,7 @@ func TestWhatIsSentAgainKeepsNothingOfItsNeighbours(t *testing.T) {
 				}
 				require.ErrorIs(t, s.Flush(sendertest.Within(t, time.Minute), nil), context.DeadlineExceeded)
 				require.Equal(t, conflicts, s.Stats().PendingActions)
-				kept := heapNow() - before
+				kept := sendertest.HeapNow() - before
 				t.Logf("%.1f MB, %.1f times the limit", float64(kept)/1e6, float64(kept)/limit)
 				assert.Less(t, kept, int64(3*limit), "of the heap")
 				runtime.KeepAlive(s)
@@ -106,11 +105,11 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 					return s
 				}
 				all := []*bufferedsender.BufferedSender[sendertest.Hotel]{full()} // what is made once is made now
-				before := heapNow()
+				before := sendertest.HeapNow()
 				for range senders {
 					all = append(all, full())
 				}
-				each := (heapNow() - before) / senders
+				each := (sendertest.HeapNow() - before) / senders
 				t.Log(each, "bytes")
 				assert.LessOrEqual(t, each, int64(most), "bytes of an idle sender")
 				runtime.KeepAlive(all)
@@ -135,7 +134,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 				require.NoError(t, err)
 				sendertest.CloseAtEnd(t, s)
 				name := strings.Repeat("x", size)
-				before := heapNow()
+				before := sendertest.HeapNow()
 				s.Pause()
 				done := make(chan error, callers)
 				for i := range callers {
@@ -148,7 +147,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 				}
 				synctest.Wait()
 				require.Equal(t, callers-limit/size, s.Stats().BlockedProducers)
-				held := heapNow() - before
+				held := sendertest.HeapNow() - before
 				t.Logf("%.1f MB, %.1f times the limit; %.1f MB if all were encoded", float64(held)/1e6, float64(held)/limit, float64(callers*size)/1e6)
 				assert.Less(t, held, int64(5*limit/2))
 				s.Resume()
@@ -157,44 +156,6 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 				}
 				require.NoError(t, s.Flush(t.Context(), nil))
 				assert.EqualValues(t, callers, s.Stats().Completed)
-			})
-		})
-	}
-}
-
-// Dead letters of all that is given up would be another buffer, and more.
-func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
-	testkit.Long(t)
-	const limit, size = 8 << 20, 2000
-	purge := func(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel], b *breaker.Breaker) {
-		b.Disable()
-		s.Resume()
-		require.NoError(t, s.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.HotelOfSize("new", size)))
-		synctest.Wait()
-		b.Enable()
-	}
-	for name, give := range map[string]func(*testing.T, *bufferedsender.BufferedSender[sendertest.Hotel], *breaker.Breaker){
-		"Close": func(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel], _ *breaker.Breaker) {
-			_, _ = closeWithin(t, s)
-		},
-		"PurgeIndex": purge,
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := sendertest.SteadyBreaker(t, nil)
-				d := &disk{}
-				empty := heapNow()
-				s := held(t, sendertest.Options{
-					DeadLetters: d, Outage: bufferedsender.Hold{Breaker: b, WhenFull: bufferedsender.PurgeAll(bufferedsender.AllowLoss)}, Limits: bufferedsender.Limits{MaxBufferedBytes: limit, MaxBatchBytes: limit / 4, MaxBufferedActions: limit / size},
-				}, limit/size, size)
-				full, peak := heapNow()-empty, int64(0)
-				d.before = func() { peak = max(peak, heapNow()-empty) }
-				give(t, s, b)
-				t.Logf("full: %.1f MB, at most %.1f MB when it is given up", float64(full)/1e6, float64(peak)/1e6)
-				written, _ := d.all()
-				assert.Equal(t, limit/size, written)
-				assert.Less(t, peak-full, int64(limit/2), "beyond what the full buffer takes")
-				runtime.KeepAlive(s)
 			})
 		})
 	}

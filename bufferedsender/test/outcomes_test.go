@@ -21,28 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The scenarios of TestG1; those of the metrics and of others use them too.
-var faultScripts = map[string][]searchtest.Fault{
-	"nothing goes wrong":               nil,
-	"single documents meet 503":        {{Documents: []searchtest.DocumentFault{{Ratio: 0.3, Status: 503}}}},
-	"single documents meet 409 or 422": {{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 409}, {Ratio: 0.2, Status: 422}}}},
-	"single documents are refused":     {{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 400}, {Ratio: 0.1, Status: 429}, {Ratio: 0.1, Status: 404}}}},
-	"every third request is throttled": {{Every: 3, Status: 429, RetryAfter: searchtest.Duration(2 * time.Second)}},
-	"the service is always too busy":   {{Status: 503}},
-	"requests are too large":           {{OverActions: 3}},
-	"requests are refused":             {{Every: 2, Status: 400}},
-	"the key is wrong":                 {{Status: 403}},
-	"connections break before":         {{Every: 3, Cut: searchtest.CutBeforeCommit}},
-	"connections break after":          {{Every: 3, Cut: searchtest.CutAfterCommit}},
-	"replies are malformed":            {{Every: 3, Body: searchtest.BodyMalformed}},
-	"replies are cut off":              {{Every: 3, Body: searchtest.BodyTruncated}},
-	"results are missing":              {{Every: 2, Results: searchtest.ResultsMissing}},
-	"results name nobody":              {{Results: searchtest.ResultsUnknownKey}},
-	"replies come late":                {{Every: 4, ReplyDelay: searchtest.Duration(2 * time.Minute)}},
-}
-
 func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
-	for name, script := range faultScripts {
+	for name, script := range sendertest.FaultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2}})

@@ -224,7 +224,7 @@ func TestOverloadFailRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
 		r := fullAndSick(t, &l, reject)
-		for name, add := range addingCalls(r, sendertest.Hotel{ID: "new"}) {
+		for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "new"}) {
 			err := add(t.Context())
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull, name)
 			if name != "TryIndexDocuments" { // which never waits, whatever the breaker

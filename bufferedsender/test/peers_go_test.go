@@ -61,7 +61,7 @@ func TestDocappenderAddAfterCloseIsAnError(t *testing.T) {
 		r := sendertest.New(t, nil)
 		require.NoError(t, r.Close())
 		for range 100 {
-			for name, add := range addingCalls(r, sendertest.Hotel{ID: "late"}) {
+			for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "late"}) {
 				require.ErrorIs(t, add(t.Context()), bufferedsender.ErrClosed, name)
 			}
 		}

@@ -396,22 +396,15 @@ func TestMemoryDoesNotGrowWithTheChangesOfAKey(t *testing.T) {
 		s := q.sender(sendertest.Options{DeadLetters: sinkFunc(noLetters), Limits: bufferedsender.Limits{MaxBufferedActions: 1000}})
 		s.Pause()
 		synctest.Wait()
-		heap := func() int64 {
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			return int64(m.HeapAlloc)
-		}
 		add := func(rounds int) {
 			for range rounds {
 				require.NoError(t, s.UploadDocuments(q.within(time.Hour), hotels(100, 1)...))
 			}
 		}
 		add(10)
-		before := heap()
+		before := sendertest.HeapNow()
 		add(2000) // 200,000 changes of 100 keys
-		grown := heap() - before
+		grown := sendertest.HeapNow() - before
 		t.Logf("%d kB for 200,000 changes of 100 keys", grown>>10)
 		assert.Less(t, grown, int64(4<<20))
 		s.Resume()
@@ -423,22 +416,15 @@ func TestMemoryOfAnAdderDoesNotGrowWithWhatWaits(t *testing.T) {
 	testkit.Long(t)
 	withQueue(t, nil, func(q *queued) {
 		s := q.adder(sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {}}, Documents: bufferedsender.Documents[sendertest.Hotel]{KeyField: "id"}})
-		heap := func() int64 {
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			return int64(m.HeapAlloc)
-		}
 		add := func(rounds int) {
 			for range rounds {
 				require.NoError(t, s.UploadDocuments(q.within(time.Hour), hotels(100, 1)...))
 			}
 		}
 		add(10)
-		before := heap()
+		before := sendertest.HeapNow()
 		add(2000)
-		grown := heap() - before
+		grown := sendertest.HeapNow() - before
 		t.Logf("%d kB for 200,000 changes of 100 keys", grown>>10)
 		assert.Less(t, grown, int64(4<<20))
 		require.NoError(t, s.Close(q.within(time.Minute)))

@@ -158,7 +158,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			moved: []string{"Accepted +4", "BytesSent", "Completed +4", "Flushes +1", "Folded +2", "Requests +1"},
 		},
 		"actions are superseded": {
-			opts: sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}},
+			opts: sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}},
 			what: func(r *sendertest.Rig) {
 				r.Add(sendertest.TaggedUpload("k", 9), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
 				_ = r.Flush()

@@ -24,7 +24,7 @@ func TestACallOfWhichTheServiceRefusesEverythingEndsAndSaysWhy(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := sendertest.New(t, sendertest.WithBreaker(t))
 					r.Respond(refusesPoison(whole))
-					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("poison", bad)), nil)
+					results, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("poison", bad)), nil)
 					t.Log(r.Now(), len(r.Requests()))
 					assert.LessOrEqual(t, r.Now(), 15*time.Second)
 					var failed *bufferedsender.WaitError
@@ -40,7 +40,7 @@ func TestACallOfWhichTheServiceRefusesEverythingEndsAndSaysWhy(t *testing.T) {
 					assert.Zero(t, r.Sender.Stats().PendingActions)
 
 					began := r.Now()
-					_, err = r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("poison", bad)), nil)
+					_, err = r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("poison", bad)), nil)
 					require.ErrorAs(t, err, &failed)
 					assert.LessOrEqual(t, r.Now()-began, 2*time.Minute, "the next one finds the breaker open")
 					_ = r.Sender.Close(sendertest.Within(t, time.Millisecond))
@@ -66,7 +66,7 @@ func TestADocumentThatComesInWhileTheIndexIsSuspectedIsTriedAtOnce(t *testing.T)
 					time.Sleep(10 * time.Minute)
 					assert.LessOrEqual(t, r.Sender.Stats().Failed, int64(20))
 					began := r.Now()
-					_, err := r.Sender.IndexDocumentsAndWait(models.WithClass(t.Context(), classes[1]), uploads([]sendertest.Hotel{{ID: "live"}}), nil)
+					_, err := r.Sender.IndexDocumentsAndWait(models.WithClass(t.Context(), classes[1]), sendertest.Uploads([]sendertest.Hotel{{ID: "live"}}), nil)
 					require.NoError(t, err)
 					assert.LessOrEqual(t, r.Now()-began, time.Second)
 					assert.Equal(t, 200, sendertest.FlushFailures(t, r.Flush()))
@@ -88,7 +88,7 @@ func TestACallOfWhichAllThatIsLeftIsHeldApartEndsAndSaysWhy(t *testing.T) {
 				mended := time.Hour
 				r.Respond(sendertest.LackingUntil(func() bool { return r.Now() >= mended }))
 				docs := append(sendertest.Hotels("new", bad), sendertest.RoomlessHotels("old", 300)...)
-				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(docs), nil)
+				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(docs), nil)
 				assert.LessOrEqual(t, r.Now(), 15*time.Second)
 				var failed *bufferedsender.WaitError
 				require.ErrorAs(t, err, &failed)
@@ -101,12 +101,12 @@ func TestACallOfWhichAllThatIsLeftIsHeldApartEndsAndSaysWhy(t *testing.T) {
 				r.Upload(sendertest.Hotels("new-stream", 200)...)
 				time.Sleep(time.Minute)
 				began := r.Now()
-				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("new", bad)), nil)
+				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("new", bad)), nil)
 				require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 				assert.LessOrEqual(t, r.Now()-began, 2*time.Second, "until the next probe")
 
 				mended = r.Now()
-				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("new", bad)), nil)
+				_, err = r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("new", bad)), nil)
 				require.NoError(t, err)
 				_ = r.Flush()
 				assert.Zero(t, r.Sender.Stats().PendingActions)
@@ -134,7 +134,7 @@ func TestACallOfWhichAPartIsHeldApartWaitsForTheRest(t *testing.T) {
 		r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 			return lacking(n, x, req, func() (*http.Response, error) { return busy(n, x, req, next) })
 		})
-		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(append(sendertest.Hotels("new", 60), sendertest.Hotel{ID: "busy"})), nil)
+		_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(append(sendertest.Hotels("new", 60), sendertest.Hotel{ID: "busy"})), nil)
 		var failed *bufferedsender.WaitError
 		require.ErrorAs(t, err, &failed)
 		require.NoError(t, failed.Err)

@@ -65,7 +65,7 @@ func (n *eventCounts) handlers() sendertest.Handlers {
 // In every fault scenario, and whatever becomes of the actions, the metrics add
 // up: at every quiet moment, and when the sender is closed.
 func TestMetricSumsAreTheOutcomesInEveryFaultScenario(t *testing.T) {
-	for fault, script := range faultScripts {
+	for fault, script := range sendertest.FaultScripts {
 		for temperament, options := range temperaments {
 			t.Run("when "+fault+", "+temperament, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { addUp(t, script, options(t)) })
@@ -264,7 +264,7 @@ func by(values map[attribute.Set]int64, key string) map[string]int64 {
 }
 
 func TestMetricsAddUpToTheOutcomes(t *testing.T) {
-	for name, script := range faultScripts {
+	for name, script := range sendertest.FaultScripts {
 		t.Run("when "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})

@@ -346,11 +346,14 @@ func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
 	}
 	t.Run("a pool that was shut down", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPool(t, pool.Options{})
-			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Share: member(t, p, "m")})
+			p, err := pool.New(nil)
+			require.NoError(t, err)
+			m, err := p.Join("m")
+			require.NoError(t, err)
+			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{FailFast: true}, Share: m})
 			require.NoError(t, p.Shutdown(t.Context()))
 			began := r.Now()
-			_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
+			_, err = r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Minute), []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "k"})}, nil)
 			require.Error(t, err)
 			assert.Less(t, r.Now()-began, 10*time.Second, "AutoFlushInterval, and no deadline")
 		})

@@ -23,13 +23,6 @@ import (
 // waitInterval is the default of Waiting.Interval.
 const waitInterval = 5 * time.Millisecond
 
-func uploads(docs []sendertest.Hotel) (actions []sendertest.Action) {
-	for _, doc := range docs {
-		actions = append(actions, models.UploadAction(doc))
-	}
-	return actions
-}
-
 func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 4}})
@@ -65,7 +58,7 @@ func TestWaitReturnsResultsInTheOrderGiven(t *testing.T) {
 				l.Note("reported")
 			}
 			r := sendertest.New(t, &sendertest.Options{Handlers: slow})
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 5)), nil)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 5)), nil)
 			require.NoError(t, err)
 			assert.Len(t, l.Notes("reported"), 5)
 		})
@@ -76,7 +69,7 @@ func TestWaitSaysWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce})
 		r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Status: 400, Message: "bad document"}, {Keys: []string{"k-3"}, Status: 409}}})
-		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), append(uploads(sendertest.Hotels("k", 5)), models.MergeAction(sendertest.Hotel{ID: "missing"})), nil)
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), append(sendertest.Uploads(sendertest.Hotels("k", 5)), models.MergeAction(sendertest.Hotel{ID: "missing"})), nil)
 		failure := sendertest.WaitError(t, err)
 		require.Len(t, results, 6)
 		for i, want := range []int{201, 400, 201, 409, 201, 404} {
@@ -104,7 +97,7 @@ func TestWaitSaysWhatFailed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Respond(sendertest.Always(403, sendertest.ErrorBody("no")))
-			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 3)), nil)
 			assert.Equal(t, 3, sendertest.WaitError(t, err).Failed)
 			require.Len(t, results, 3)
 			for i, result := range results {
@@ -123,7 +116,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 25*time.Second, cause)
 		defer cancel()
-		results, err := r.Sender.IndexDocumentsAndWait(ctx, uploads(sendertest.Hotels("k", 8)), nil)
+		results, err := r.Sender.IndexDocumentsAndWait(ctx, sendertest.Uploads(sendertest.Hotels("k", 8)), nil)
 		assert.Equal(t, 25*time.Second, r.Now())
 		require.ErrorIs(t, err, cause)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -153,7 +146,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxBufferedActions: 3}})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 10 }))
-			results, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 15*time.Second), uploads(sendertest.Hotels("k", 8)), nil)
+			results, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, 15*time.Second), sendertest.Uploads(sendertest.Hotels("k", 8)), nil)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			sendertest.RequireAccepted(t, err, 6)
 			assert.Len(t, results, 6, "of the accepted ones")
@@ -168,7 +161,7 @@ func TestAWaitWhoseContextEndsWithdrawsWhatIsNotSettled(t *testing.T) {
 func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
-		actions := uploads(sendertest.Hotels("k", 5))
+		actions := sendertest.Uploads(sendertest.Hotels("k", 5))
 		actions[3].Document.ID = "not a key"
 		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions, nil)
 		sendertest.RequireAccepted(t, err, 3)
@@ -196,7 +189,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			r.Faults(sendertest.RefuseKeys("k-1"))
-			actions := uploads(sendertest.Hotels("k", 5))
+			actions := sendertest.Uploads(sendertest.Hotels("k", 5))
 			actions[3].Type = "replace"
 			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), actions, nil)
 			sendertest.RequireAccepted(t, err, 3)
@@ -209,7 +202,7 @@ func TestAWaitThatIsNotAcceptedAsAWhole(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Limits: bufferedsender.Limits{MaxBufferedActions: 3}})
 			r.Upload(sendertest.Hotels("old", 3)...)
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2)), nil)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 2)), nil)
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull)
 			sendertest.RequireAccepted(t, err, 0)
 			require.NoError(t, r.Flush())
@@ -250,7 +243,7 @@ func TestWaitAndClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
 			require.NoError(t, r.Close())
-			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2)), nil)
+			results, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 2)), nil)
 			require.ErrorIs(t, err, bufferedsender.ErrClosed)
 			sendertest.RequireAccepted(t, err, 0)
 			assert.Empty(t, results)
@@ -260,7 +253,7 @@ func TestWaitAndClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: time.Hour}})
 			call := sendertest.Later(func() error {
-				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 2)), nil)
+				_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 2)), nil)
 				return err
 			})
 			synctest.Wait()
@@ -274,7 +267,7 @@ func TestWaitAndClose(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 			r.Respond(sendertest.Hang)
 			call := sendertest.Later(func() error {
-				results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
+				results, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 3)), nil)
 				assert.Len(t, results, 3)
 				return err
 			})
@@ -295,13 +288,13 @@ func TestWaitAndClose(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release }}})
 			r.Abandoned = true
 			call := sendertest.Later(func() error {
-				_, err := r.Sender.IndexDocumentsAndWait(context.Background(), uploads(sendertest.Hotels("k", 3)), nil)
+				_, err := r.Sender.IndexDocumentsAndWait(context.Background(), sendertest.Uploads(sendertest.Hotels("k", 3)), nil)
 				return err
 			})
 			time.Sleep(time.Minute)
 			sendertest.StillRunning(t, call, "the call")
 			limited := sendertest.Later(func() error {
-				_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), uploads(sendertest.Hotels("more", 1)), nil)
+				_, err := r.Sender.IndexDocumentsAndWait(sendertest.Within(t, time.Second), sendertest.Uploads(sendertest.Hotels("more", 1)), nil)
 				return err
 			})
 			require.ErrorIs(t, <-limited, context.DeadlineExceeded)
@@ -333,7 +326,7 @@ func TestWaitIntervalBoundsTheWaitForOthers(t *testing.T) {
 	t.Run("a full batch goes at once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Waiting: bufferedsender.Waiting{Interval: time.Hour}, Limits: bufferedsender.Limits{MaxBatchActions: 3}})
-			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
+			_, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 3)), nil)
 			require.NoError(t, err)
 			assert.Zero(t, r.Now())
 		})
@@ -388,7 +381,7 @@ func TestWaitAcrossRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{Delay: 10 * time.Second, Jitter: -1}})
 		r.Faults(searchtest.Fault{Count: 2, Status: 503}, searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: 422}}})
-		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), uploads(sendertest.Hotels("k", 3)), nil)
+		results, err := r.Sender.IndexDocumentsAndWait(t.Context(), sendertest.Uploads(sendertest.Hotels("k", 3)), nil)
 		require.NoError(t, err)
 		for _, result := range results {
 			assert.Equal(t, 201, result.StatusCode)

@@ -168,3 +168,23 @@ func Reply(req *http.Request, status int, body string, headers ...string) *http.
 func ErrorBody(message string) string {
 	return fmt.Sprintf(`{"error":{"code":"","message":%q}}`, message)
 }
+
+// FaultScripts are kinds of trouble with a service, by what they are; nil is none.
+var FaultScripts = map[string][]searchtest.Fault{
+	"nothing goes wrong":               nil,
+	"single documents meet 503":        {{Documents: []searchtest.DocumentFault{{Ratio: 0.3, Status: 503}}}},
+	"single documents meet 409 or 422": {{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 409}, {Ratio: 0.2, Status: 422}}}},
+	"single documents are refused":     {{Documents: []searchtest.DocumentFault{{Ratio: 0.2, Status: 400}, {Ratio: 0.1, Status: 429}, {Ratio: 0.1, Status: 404}}}},
+	"every third request is throttled": {{Every: 3, Status: 429, RetryAfter: searchtest.Duration(2 * time.Second)}},
+	"the service is always too busy":   {{Status: 503}},
+	"requests are too large":           {{OverActions: 3}},
+	"requests are refused":             {{Every: 2, Status: 400}},
+	"the key is wrong":                 {{Status: 403}},
+	"connections break before":         {{Every: 3, Cut: searchtest.CutBeforeCommit}},
+	"connections break after":          {{Every: 3, Cut: searchtest.CutAfterCommit}},
+	"replies are malformed":            {{Every: 3, Body: searchtest.BodyMalformed}},
+	"replies are cut off":              {{Every: 3, Body: searchtest.BodyTruncated}},
+	"results are missing":              {{Every: 2, Results: searchtest.ResultsMissing}},
+	"results name nobody":              {{Results: searchtest.ResultsUnknownKey}},
+	"replies come late":                {{Every: 4, ReplyDelay: searchtest.Duration(2 * time.Minute)}},
+}

@@ -3,12 +3,14 @@ package sendertest
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -111,4 +113,30 @@ func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+// AddingCalls are all the ways to add a document.
+func AddingCalls(r *Rig, doc Hotel) map[string]func(context.Context) error {
+	s := r.Sender
+	return map[string]func(context.Context) error{
+		"UploadDocuments":        func(ctx context.Context) error { return s.UploadDocuments(ctx, doc) },
+		"MergeDocuments":         func(ctx context.Context) error { return s.MergeDocuments(ctx, doc) },
+		"MergeOrUploadDocuments": func(ctx context.Context) error { return s.MergeOrUploadDocuments(ctx, doc) },
+		"DeleteDocuments":        func(ctx context.Context) error { return s.DeleteDocuments(ctx, doc) },
+		"DeleteDocumentsByKey":   func(ctx context.Context) error { return s.DeleteDocumentsByKey(ctx, doc.ID) },
+		"IndexDocuments":         func(ctx context.Context) error { return s.IndexDocuments(ctx, models.UploadAction(doc)) },
+		"TryIndexDocuments":      func(context.Context) error { return s.TryIndexDocuments(models.UploadAction(doc)) },
+		"IndexSeq": func(ctx context.Context) error {
+			return s.IndexSeq(ctx, func(yield func(Action, error) bool) { yield(models.UploadAction(doc), nil) }, nil)
+		},
+	}
+}
+
+// HeapNow returns the bytes of the heap that are still in use after a collection.
+func HeapNow() int64 {
+	runtime.GC()
+	runtime.GC() // what has a finalizer, or is in a pool, takes two
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -61,6 +61,14 @@ func TaggedUpload(key string, version int) Action {
 	return models.UploadAction(Hotel{ID: key, Rooms: version}).WithTag(version)
 }
 
+// Uploads returns an upload of each hotel.
+func Uploads(docs []Hotel) (actions []Action) {
+	for _, doc := range docs {
+		actions = append(actions, models.UploadAction(doc))
+	}
+	return actions
+}
+
 // IDs returns the keys of hotels.
 func IDs(docs []Hotel) (keys []string) {
 	for _, d := range docs {

@@ -1,0 +1,58 @@
+package test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// completeWithin waits until so many actions are completed.
+func completeWithin(t *testing.T, r *sendertest.Rig, want int64, d time.Duration) {
+	t.Helper()
+	for since := r.Now(); r.Sender.Stats().Completed < want && r.Now()-since < d; {
+		time.Sleep(100 * time.Millisecond)
+	}
+	require.Equal(t, want, r.Sender.Stats().Completed, "after %v", r.Now())
+}
+
+func TestUrgentDocumentsThatAreRefusedDoNotHoldTheOtherClasses(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		t.Run(fmt.Sprint("whole requests ", whole), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sendertest.New(t, sendertest.WithBreaker(t))
+				r.Respond(refusesPoison(whole))
+				require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassExpedited), sendertest.Hotels("poison", 40)...))
+				require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassBestEffort), sendertest.Hotels("k", 500)...))
+				completeWithin(t, r, 500, 30*time.Second)
+				// They may have gone before the twentieth bad one was refused: then it takes another one.
+				for i := 0; r.Sender.Stats().Failed < 40 && i < 300; i++ {
+					require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassBestEffort), sendertest.Hotel{ID: fmt.Sprint("late-", i)}))
+					time.Sleep(time.Second)
+				}
+				assert.Equal(t, 40, sendertest.FlushFailures(t, r.Flush()))
+			})
+		})
+	}
+}
+
+func TestAnUrgentDocumentThatCutsItsConnectionDoesNotHoldTheOtherClassesAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, sendertest.WithBreaker(t))
+		r.Respond(sendertest.When(sendertest.Before(20*time.Second), sendertest.Failing))
+		require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassBestEffort), sendertest.Hotels("k", 500)...))
+		time.Sleep(10 * time.Second)
+		require.Error(t, r.Sender.Health().Err)
+		cuts := sendertest.When(sendertest.Carrying("killer"), sendertest.BreakConnection)
+		r.Respond(sendertest.When(sendertest.Before(20*time.Second), sendertest.Failing))
+		require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassExpedited), sendertest.Hotel{ID: "killer"}))
+		time.Sleep(10 * time.Second)
+		r.Respond(cuts)
+		completeWithin(t, r, 500, time.Minute)
+	})
+}
