@@ -239,7 +239,7 @@ var Rules = []Rule{
 	// What the stores in databases have in common: any driver will do, so it knows none.
 	{Folder: "internal/sqlkit", Not: []string{http}},
 	// The black-box tests of the sender, by subject: no package but its tests.
-	{Folder: "bufferedsender/test"},
+	{Folder: "bufferedsender/test/..."},
 
 	{Folder: "internal/testkit", May: []string{goleak}},
 	// Starts programs and asks them whether they are there, with no client of theirs: whoever

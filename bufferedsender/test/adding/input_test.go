@@ -1,4 +1,4 @@
-package test
+package adding
 
 import (
 	"context"
@@ -52,9 +52,9 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			Tuning: (*nilPolicy)(nil), MeterProvider: (*sdkmetric.MeterProvider)(nil), TracerProvider: (*nilTracers)(nil),
 		})
 		for _, want := range []string{
-			"Queue is a nil *memqueue.Queue: check the error of its constructor", "Tap is a nil *test.nilTap", "DeadLetters is a nil *deadletter.File",
-			"Outage is a nil *bufferedsender.FailSoon", "Tuning is a nil *test.nilPolicy", "MeterProvider is a nil *metric.MeterProvider",
-			"TracerProvider is a nil *test.nilTracers",
+			"Queue is a nil *memqueue.Queue: check the error of its constructor", "Tap is a nil *adding.nilTap", "DeadLetters is a nil *deadletter.File",
+			"Outage is a nil *bufferedsender.FailSoon", "Tuning is a nil *adding.nilPolicy", "MeterProvider is a nil *metric.MeterProvider",
+			"TracerProvider is a nil *adding.nilTracers",
 		} {
 			assert.ErrorContains(t, err, want)
 		}

@@ -2,7 +2,7 @@
 
 // The race detector has memory of its own, and makes sync.Pool forget at random.
 
-package test
+package adding
 
 import (
 	"context"
