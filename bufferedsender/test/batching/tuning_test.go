@@ -1,4 +1,4 @@
-package test
+package batching
 
 import (
 	"context"
@@ -128,7 +128,7 @@ const never = 999
 // TestTuningTable compares fixed limits with adaptive ones, with real senders
 // and the emulator, and holds the latter to its targets. Run by name,
 //
-//	go test ./bufferedsender/test -run '^TestTuningTable$' -v
+//	go test ./bufferedsender/test/batching -run '^TestTuningTable$' -v
 //
 // it does all rows and prints the table, in two or three minutes; otherwise a
 // few. Fixed limits stay the default: where nothing limits the service, adaptive
