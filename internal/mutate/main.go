@@ -12,7 +12,7 @@
 //	file: pending.go
 //	- 	if busy {
 //	+ 	if false {
-//	test: ./bufferedsender/test TestModel
+//	test: ./bufferedsender/test/outcomes TestModel
 //
 // The file is named from the folder of the MUTANTS.md; the lines after "- " must
 // occur in it exactly once, and inside one function. Nothing is written to the
