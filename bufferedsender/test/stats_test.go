@@ -281,7 +281,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 		})
 	}
 	t.Run("every number is in the table", func(t *testing.T) {
-		const ofAQueue = 3 // queue_test.go is about these
+		const ofAQueue = 3 // package queue is about these
 		require.Equal(t, 29+ofAQueue, reflect.TypeFor[bufferedsender.Stats]().NumField(), "a new one needs a row above")
 	})
 }
