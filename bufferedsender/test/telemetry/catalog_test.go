@@ -1,4 +1,4 @@
-package test
+package telemetry
 
 import (
 	"fmt"
@@ -186,7 +186,7 @@ func TestManualNamesTheMetricsOfSendersAndFleets(t *testing.T) {
 }
 
 func TestManualNamesTheValuesOfAttributes(t *testing.T) {
-	raw, err := os.ReadFile("../TELEMETRY.md")
+	raw, err := os.ReadFile("../../TELEMETRY.md")
 	require.NoError(t, err)
 	values := []string{"completed", "failed", "unsent", "written", "lost", "connection", "timeout", "cancelled", "abandoned", "malformed_reply", "panic", "ok", "invalid_key", "too_large", "not_encodable"}
 	for state := events.HealthStateHealthy; state <= events.HealthStateClosed; state++ {
@@ -212,7 +212,7 @@ type manualRow struct {
 // metricsOfTheManual reads the table.
 func metricsOfTheManual(t *testing.T) map[string]manualRow {
 	t.Helper()
-	raw, err := os.ReadFile("../TELEMETRY.md")
+	raw, err := os.ReadFile("../../TELEMETRY.md")
 	require.NoError(t, err)
 	rows := map[string]manualRow{}
 	for _, line := range strings.Split(string(raw), "\n") {

@@ -1,4 +1,4 @@
-package test
+package telemetry
 
 import (
 	"errors"
@@ -345,7 +345,7 @@ func TestStatisticsOfYokozunaMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) 
 
 // Each statistic is in the manual and is moved by some case, and no other is in either.
 func TestManualNamesTheStatisticsOfYokozuna(t *testing.T) {
-	raw, err := os.ReadFile("../TELEMETRY.md")
+	raw, err := os.ReadFile("../../TELEMETRY.md")
 	require.NoError(t, err)
 	manual := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(search_\\w+)` \\| (.*) \\|$").FindAllStringSubmatch(string(raw), -1) {

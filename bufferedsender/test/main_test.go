@@ -1,9 +1,0 @@
-package test
-
-import (
-	"testing"
-
-	"github.com/go-azsearch/azsearch/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.Main(m) }
