@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -36,18 +37,39 @@ func walk(tree fs.FS, enter func(folder string) bool, visit func(name string, fi
 		case d.IsDir() || path.Ext(name) != ".go":
 			return nil
 		}
-		content, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
+		p, err := parse(tree, name)
+		if err == nil {
+			visit(name, p.file, p.set)
 		}
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, name, content, parser.SkipObjectResolution|parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		visit(name, file, set)
-		return nil
+		return err
 	})
+}
+
+// parsed is a file of Go. No check changes it.
+type parsed struct {
+	content []byte
+	file    *ast.File
+	set     *token.FileSet
+}
+
+// parsing has every file by its name: a dozen checks read the same tree.
+var parsing = map[string]parsed{}
+
+// parse returns a file of the tree, parsed now or by an earlier call that has found the same content.
+func parse(tree fs.FS, name string) (parsed, error) {
+	content, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return parsed{}, err
+	}
+	if p, ok := parsing[name]; ok && bytes.Equal(p.content, content) {
+		return p, nil
+	}
+	p := parsed{content: content, set: token.NewFileSet()}
+	if p.file, err = parser.ParseFile(p.set, name, content, parser.SkipObjectResolution|parser.ParseComments); err != nil {
+		return parsed{}, err
+	}
+	parsing[name] = p
+	return p, nil
 }
 
 // CheckSource returns one line for each comment that is too long, and outside of tests for each function and each

@@ -1,9 +1,9 @@
 package archtest
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"path"
@@ -51,7 +51,7 @@ var quoted = regexp.MustCompile("`[^`]*`")
 
 // find returns the names of the idioms in a line, and the line without the rows of a reader's own, //voice:ok REASON.
 func find(line string) (found []string) {
-	if strings.Contains(line, "voice:ok ") {
+	if line == "" || strings.Contains(line, "voice:ok ") {
 		return nil
 	}
 	line = quoted.ReplaceAllString(line, "``")
@@ -106,29 +106,24 @@ func ReadVoice(tree fs.FS) (map[string][]string, error) {
 
 // prose returns the lines of a file of Go with nothing but their comments and texts of several words.
 func prose(tree fs.FS, name string) ([]string, error) {
-	content, err := fs.ReadFile(tree, name)
+	p, err := parse(tree, name)
 	if err != nil {
 		return nil, err
 	}
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, name, content, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	lines := make([]string, strings.Count(string(content), "\n")+1)
+	lines := make([]string, bytes.Count(p.content, []byte("\n"))+1)
 	add := func(at token.Pos, text string) {
-		first := set.Position(at).Line - 1
+		first := p.set.Position(at).Line - 1
 		for i, line := range strings.Split(text, "\n") {
 			lines[first+i] += " " + strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "//"))
 			lines[first+i] = strings.TrimSpace(lines[first+i])
 		}
 	}
-	for _, group := range file.Comments {
+	for _, group := range p.file.Comments {
 		for _, c := range group.List {
 			add(c.Pos(), c.Text)
 		}
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(p.file, func(n ast.Node) bool {
 		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && strings.Count(text.Value, " ") > 2 {
 			add(text.Pos(), strings.Trim(text.Value, "`\""))
 		}
