@@ -83,7 +83,7 @@ func attempt(dst []byte, v any) (got []byte, ok bool, panicked any, problem erro
 func compare(v any) (verdict, error) {
 	want, wantErr := reference(v)
 	result := same
-	for _, spare := range []int{0, 4096} {
+	for _, spare := range []int{0, len(want) + 512} {
 		got, ok, panicked, problem := attempt(newDst(spare), v)
 		switch {
 		case problem != nil:
