@@ -64,12 +64,25 @@ func (r *RigOf[D]) Traveled() (all []string) {
 
 // Events returns the events of the given kinds, all of them without any.
 func (r *RigOf[D]) Events(kinds ...string) []Event[D] {
+	if len(kinds) == 0 {
+		return slices.Clone(r.noted())
+	}
+	return r.selected(func(e *Event[D]) bool { return slices.Contains(kinds, e.Kind) })
+}
+
+// noted returns all events without copying them, for which there are too many: more are appended, and none is changed.
+func (r *RigOf[D]) noted() []Event[D] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var found []Event[D]
-	for _, e := range r.events {
-		if len(kinds) == 0 || slices.Contains(kinds, e.Kind) {
-			found = append(found, e)
+	return slices.Clip(r.events)
+}
+
+// selected returns the events that a test wants.
+func (r *RigOf[D]) selected(wanted func(e *Event[D]) bool) (found []Event[D]) {
+	all := r.noted()
+	for i := range all {
+		if wanted(&all[i]) {
+			found = append(found, all[i])
 		}
 	}
 	return found
@@ -78,12 +91,7 @@ func (r *RigOf[D]) Events(kinds ...string) []Event[D] {
 // Outcome returns the terminal event of a key that must have exactly one.
 func (r *RigOf[D]) Outcome(key string) Event[D] {
 	r.T.Helper()
-	var ends []Event[D]
-	for _, e := range r.Events("completed", "failed") {
-		if e.Key == key {
-			ends = append(ends, e)
-		}
-	}
+	ends := r.selected(func(e *Event[D]) bool { return e.Key == key && (e.Kind == "completed" || e.Kind == "failed") })
 	require.Len(r.T, ends, 1, "terminal events of %s", key)
 	return ends[0]
 }
@@ -101,7 +109,7 @@ func (r *RigOf[D]) Failure(key string) *bufferedsender.ActionError {
 // UnknownOutcome reports whether an action of the key failed and may have been
 // applied all the same.
 func (r *RigOf[D]) UnknownOutcome(key string) bool {
-	return slices.ContainsFunc(r.Events("failed"), func(e Event[D]) bool { return e.Key == key && e.Unknown })
+	return r.selected(func(e *Event[D]) bool { return e.Kind == "failed" && e.Key == key && e.Unknown }) != nil
 }
 
 // AllCompleted checks that all was completed, n actions.

@@ -79,16 +79,20 @@ func (r *RigOf[D]) intercept(req *http.Request, next func(*http.Request) (*http.
 		return nil, err
 	}
 	req.Body = io.NopCloser(bytes.NewReader(raw))
-	var body struct{ Value []map[string]any }
+	var body struct {
+		Value []struct {
+			Action string `json:"@search.action"`
+			ID     any    `json:"id"` // whatever a test has in place of a key
+		}
+	}
 	if !assert.NoError(r.T, json.Unmarshal(raw, &body), "a request is not JSON: %q", raw) {
 		return nil, err
 	}
 	x := &Request{At: r.Now(), Bytes: len(raw), Body: raw, Context: req.Context()}
 	for _, v := range body.Value {
-		key, _ := v["id"].(string)
-		action, _ := v["@search.action"].(string)
+		key, _ := v.ID.(string)
 		x.Keys = append(x.Keys, key)
-		x.Actions = append(x.Actions, action)
+		x.Actions = append(x.Actions, v.Action)
 	}
 	r.CheckStats()
 	r.mu.Lock()
