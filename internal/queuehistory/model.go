@@ -77,10 +77,10 @@ func (c *call) on(m *queuelab.Model) (string, error) {
 // gets depends on all of them.
 func model() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return queuelab.NewModel() },
-		Step: func(state, input, output any) (bool, any) {
-			m := state.(*queuelab.Model).Clone()
-			want, err := input.(*call).on(m)
+		Init: func() any { return &state{Model: queuelab.NewModel()} },
+		Step: func(before, input, output any) (bool, any) {
+			m := &state{Model: before.(*state).Clone()}
+			want, err := input.(*call).on(m.Model)
 			got := output.(answer)
 			if got.anyStale {
 				leases, _, _ := strings.Cut(got.text, "stale")
@@ -89,8 +89,22 @@ func model() porcupine.Model {
 			}
 			return err == nil && got.text == want, m
 		},
-		Equal: func(a, b any) bool { return a.(*queuelab.Model).String() == b.(*queuelab.Model).String() },
+		Equal: func(a, b any) bool { return a.(*state).String() == b.(*state).String() },
 	}
+}
+
+// state is one that the search has come to. It is compared with many others and never changed, so it is written once:
+// that would be nearly all the time of the search.
+type state struct {
+	*queuelab.Model
+	text string
+}
+
+func (s *state) String() string {
+	if s.text == "" {
+		s.text = s.Model.String()
+	}
+	return s.text
 }
 
 func showReceipt(r queue.Receipt) string { return fmt.Sprintf("%d replaced", r.Replaced) }
