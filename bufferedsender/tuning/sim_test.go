@@ -156,14 +156,14 @@ type simEvent struct {
 	do     func()
 }
 
-type eventQueue []simEvent
+type eventQueue []*simEvent
 
 func (q eventQueue) Len() int { return len(q) }
 func (q eventQueue) Less(i, j int) bool {
 	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].serial < q[j].serial
 }
 func (q eventQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *eventQueue) Push(x any)   { *q = append(*q, x.(simEvent)) }
+func (q *eventQueue) Push(x any)   { *q = append(*q, x.(*simEvent)) }
 func (q *eventQueue) Pop() any {
 	old := *q
 	e := old[len(old)-1]
@@ -173,7 +173,7 @@ func (q *eventQueue) Pop() any {
 
 func (w *world) after(d time.Duration, do func()) {
 	w.serial++
-	heap.Push(&w.events, simEvent{w.now + d, w.serial, do})
+	heap.Push(&w.events, &simEvent{w.now + d, w.serial, do})
 }
 
 // newWorld makes senders with controllers of the policy.
@@ -205,7 +205,7 @@ func (w *world) run(until time.Duration) {
 		w.begin()
 	}
 	for len(w.events) > 0 && w.events[0].at < until {
-		e := heap.Pop(&w.events).(simEvent)
+		e := heap.Pop(&w.events).(*simEvent)
 		w.now = e.at
 		e.do()
 	}
