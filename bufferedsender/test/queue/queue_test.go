@@ -708,7 +708,7 @@ func TestLoaderIsAskedForTheTruthWhenKeysAreSent(t *testing.T) {
 		database.Lock()
 		truth["a"], fail = 7, nil
 		database.Unlock()
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute) // a back-off lasts a minute, and then it has to be sent
 		synctest.Wait()
 		assert.Equal(t, [...]int{7, 2, -1}, [...]int{q.rooms("a"), q.rooms("b"), q.rooms("gone")})
 		time.Sleep(time.Hour)
