@@ -31,6 +31,7 @@
 //
 // # By need
 //
+//   - To run as a service, with readiness, metrics and a drain on SIGTERM: the example Service, on one page.
 //   - To answer requests: [BufferedSender.IndexDocumentsAndWait].
 //   - To stop reading from upstream meanwhile: State.WantsWork() of [Health]. Do not wait for
 //     healthy: a breaker closes only when something was sent.

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search"
@@ -109,9 +110,23 @@ func (t staticToken) GetToken(context.Context, policy.TokenRequestOptions) (azco
 	return azcore.AccessToken{Token: string(t), ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// With Entra ID. In a program the credential comes from azidentity, for example
-// from azidentity.NewDefaultAzureCredential.
+// With Entra ID: the account of az login, a managed identity, a workload identity, or variables AZURE_…. The first
+// request asks for a token.
 func ExampleNewClient() {
+	cred, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := search.NewClient("https://my-service.search.windows.net", "hotels", cred, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(client.IndexName(), client.Endpoint())
+	// Output: hotels https://my-service.search.windows.net
+}
+
+// An identity that lacks a role.
+func ExampleNewClient_role() {
 	srv := searchtest.NewServer(&searchtest.Options{Token: func(bearer string) bool { return bearer == "good token" }})
 	defer srv.Close()
 	opts := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}}

@@ -285,7 +285,7 @@ var TestsMay = []string{
 	rapid,
 	goleak,
 	"go.opentelemetry.io/otel/...",
-	azcore,
+	azcore, azid, // credentials of the examples
 	pgx, modernc, // the drivers that the outbox is tried with
 	uuid,
 	"go.yaml.in/yaml/v3", // the recorded exchanges; testify brings the same one

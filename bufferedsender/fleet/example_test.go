@@ -1,0 +1,82 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/fleet"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/search"
+	"github.com/go-azsearch/azsearch/search/searchtest"
+)
+
+// Note is what the tenants write.
+type Note struct {
+	ID   string `json:"id" search:"key"`
+	Text string `json:"text" search:"searchable"`
+}
+
+// tenants returns an emulated service with an index for each tenant. With a real one it is
+//
+//	search.NewIndexClient("https://my-service.search.windows.net", credential, nil)
+func tenants(names ...string) *search.IndexClient {
+	srv := searchtest.NewServer(nil)
+	client, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey),
+		&search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: srv}})
+	must(err)
+	fields, err := models.FieldsOf[Note]()
+	must(err)
+	for _, name := range names {
+		_, err := client.CreateIndex(context.Background(), models.SearchIndex{Name: name, Fields: fields}, nil)
+		must(err)
+	}
+	return client
+}
+
+// An index for each tenant: what all of them may use together, readiness, health, and the end of the program.
+func Example() {
+	ctx := context.Background()
+	names := []string{"tenant-a", "tenant-b", "tenant-c"}
+	f, err := fleet.New(fleet.From(tenants(names...).Client, nil), &fleet.Options{
+		Pool: &pool.Options{Expedited: 4, Shared: 4, BufferedActions: 50_000, BufferedBytes: 128 << 20},
+	})
+	must(err)
+	for _, name := range names { // the first call has the options; later ones, with nil, return the same sender
+		_, err := fleet.Sender(f, name, &bufferedsender.Options[Note]{AutoFlushInterval: time.Second})
+		must(err)
+	}
+
+	tenant, err := fleet.Sender[Note](f, "tenant-b", nil)
+	must(err)
+	must(tenant.UploadDocuments(ctx, Note{ID: "1", Text: "live"}))
+	must(tenant.UploadDocuments(models.WithClass(ctx, models.ClassBestEffort), Note{ID: "2", Text: "backfill"}))
+
+	ready := func(w http.ResponseWriter, _ *http.Request) {
+		if err := f.Health().Ready(); err != nil { // one tenant's trouble makes no program unready; Err is for an alarm
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
+	}
+	w := httptest.NewRecorder()
+	ready(w, nil)
+	fmt.Println(w.Code, f.Health())
+
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 25*time.Second) // after SIGTERM
+	defer cancel()
+	fmt.Println(f.Close(closing), f.Stats().All.Completed, "completed")
+	// Output:
+	// 200 all 3 senders are healthy
+	// <nil> 2 completed
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
