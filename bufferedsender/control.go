@@ -41,9 +41,10 @@ type Health struct {
 	Since time.Time
 	// Reason is Err in words, or that the service asks for less; "" if there is nothing to say.
 	Reason string
-	// Err is why the sender does not send: ErrCircuitOpen, ErrPaused, or the service's answer. Otherwise it reports
-	// that no request was answered for a quarter of RequestTimeout, that a callback or DeadLetters has not returned
-	// for ten seconds, or a fault of Options.Queue (queue.Faulty): it does not answer, is paused, or the Loader fails.
+	// Err is why the sender does not send: ErrCircuitOpen, ErrPaused, or the service's answer, and which callback,
+	// DeadLetters, Tap or function of HoldKeys has kept it for ten seconds. Otherwise it reports that no request was
+	// answered for a quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): it does not answer, is
+	// paused, or the Loader fails.
 	Err error
 }
 
@@ -72,19 +73,26 @@ func ofIndex(err error) bool {
 func (s *sender) Health() Health {
 	c := s.publisher.Condition()
 	h := healthOf(c)
+	stuck := c.Stuck(unheard)
+	h.add(stuck) // also to what a breaker says: it does not close while nothing is sent
 	if h.Err == nil && c.Silent >= s.silent() {
-		h.Err = fmt.Errorf("no request was answered for %s", c.Silent.Round(time.Second))
+		h.add(fmt.Errorf("no request was answered for %s", c.Silent.Round(time.Second)))
 	}
-	if h.Err == nil && c.Busy >= unheard {
-		h.Err = fmt.Errorf("nothing is sent: a callback, or Options.DeadLetters, has not returned for %s", c.Busy.Round(time.Second))
-	}
-	if s.feed != nil && h.Err == nil {
-		h.Err = s.feed.fault()
-	}
-	if h.Err != nil && h.Reason == "" {
-		h.Reason = h.Err.Error()
+	if s.feed != nil && (h.Err == nil || h.Err == stuck) { //nolint:errorlint // it is that very one
+		h.add(s.feed.fault())
 	}
 	return h
+}
+
+// add adds to what is wrong, unless err is nil.
+func (h *Health) add(err error) {
+	switch {
+	case err == nil:
+	case h.Err == nil:
+		h.Err, h.Reason = err, err.Error()
+	default:
+		h.Err, h.Reason = fmt.Errorf("%w; %w", h.Err, err), h.Reason+"; "+err.Error()
+	}
 }
 
 // unheard is how long a part that nothing goes on without may be silent before that is worth an alarm.

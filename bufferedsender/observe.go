@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -39,12 +38,12 @@ type observer struct {
 	onPurged     func(context.Context, []string) // of Hold, or nil
 	onHeld       func()                          // nil: nobody wants to know
 	suspect      func(why *publisher.IndexError) // see publisher.Hooks
+	in           atomic.Uint32                   // the code that guard runs
 	feed         *feed                           // nil without a queue
 	endpoint     string
 	index        string
 	panics       atomic.Int64 // recovered in handlers
-	letters      atomic.Int64 // that deadLetters has taken
-	letterErrors atomic.Int64 // that it could not take
+	letters      letterCounts
 
 	// Of the publisher goroutine.
 	lastBatch    events.Batch // for telemetry, where there is no handler
@@ -55,6 +54,9 @@ type observer struct {
 	mark func(context.Context) context.Context // see publisher.HookContext
 	ctx  context.Context                       // marked, for handlers
 }
+
+// letterCounts counts the letters that Options.DeadLetters has taken, and those that it could not take.
+type letterCounts struct{ taken, refused atomic.Int64 }
 
 func newObserver(o *settings, d documents, t *telemetry) *observer {
 	h := d.handled()
@@ -84,9 +86,10 @@ func (o *observer) start(mark func(context.Context) context.Context) {
 
 func (o *observer) hooks() publisher.Hooks[payload, models.IndexingResult] {
 	return publisher.Hooks[payload, models.IndexingResult]{
+		Name:    func() string { return code(o.in.Load()).String() },
 		Suspect: o.suspect,
 		Accepted: func(n int) {
-			o.guard("MeterProvider", func() { o.telemetry.accepted(n) })
+			o.guard(inMeterProvider, func() { o.telemetry.accepted(n) })
 		},
 		Sent:      o.sent,
 		Explain:   o.explain,
@@ -98,27 +101,6 @@ func (o *observer) hooks() publisher.Hooks[payload, models.IndexingResult] {
 		Changed:   o.changed,
 		Closed:    o.closed,
 	}
-}
-
-// guard calls a handler and contains its panic.
-func (o *observer) guard(handler string, call func()) {
-	defer o.contain(handler)
-	call()
-}
-
-// contain is to be deferred around the code of others.
-func (o *observer) contain(handler string) {
-	if v := recover(); v != nil {
-		o.panicked(handler, v)
-	}
-}
-
-func (o *observer) panicked(handler string, v any) {
-	o.panics.Add(1)
-	stack := string(debug.Stack())
-	defer func() { _ = recover() }() // a logger or a meter that panics too has been counted above
-	o.telemetry.callbackPanicked()
-	o.logger.Error("azsearch: handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", stack)
 }
 
 // added asks the ActionAdded handler, on the goroutine of the adding call and
@@ -136,7 +118,7 @@ func (o *observer) added(ctx context.Context, c *chunk, key string, size int) (e
 
 func (o *observer) sent(b *batch) {
 	if o.telemetry.timed {
-		o.guard("MeterProvider", func() {
+		o.guard(inMeterProvider, func() {
 			for i := range b.Items {
 				if !b.Items[i].Again {
 					o.telemetry.sent(b.Items[i].Waited)
@@ -150,7 +132,7 @@ func (o *observer) sent(b *batch) {
 	for i := range b.Items {
 		it := &b.Items[i]
 		report := func(v *payload) {
-			o.guard(events.KindActionSent.String(), func() { o.documents.sent(o.ctx, v.action, it.Key, it.Attempt, b.ID) })
+			o.guard(inActionSent, func() { o.documents.sent(o.ctx, v.action, it.Key, it.Attempt, b.ID) })
 		}
 		if it.Parts == nil {
 			report(&it.Value)
@@ -181,16 +163,16 @@ func (o *observer) replied(b *batch, r *reply, took time.Duration, n publisher.C
 		Err:        r.Err,
 	}
 	if !errors.Is(r.Err, publisher.ErrNotSent) { // which is no request
-		o.guard("MeterProvider", func() {
+		o.guard(inMeterProvider, func() {
 			o.telemetry.batchCompleted(event)
 			if n.Retried > 0 {
 				o.countRetries(b, r)
 			}
 		})
 	}
-	o.guard("Logger", func() { o.log(event, r) })
+	o.guard(inLogger, func() { o.log(event, r) })
 	if o.handlers.BatchCompleted != nil {
-		o.guard(events.KindBatchCompleted.String(), func() { o.handlers.BatchCompleted(o.ctx, event) })
+		o.guard(inBatchCompleted, func() { o.handlers.BatchCompleted(o.ctx, event) })
 	}
 }
 
@@ -211,8 +193,8 @@ func (o *observer) countRetries(b *batch, r *reply) {
 }
 
 func (o *observer) paused(wait time.Duration) {
-	o.guard("MeterProvider", func() { o.telemetry.paused(wait) })
-	o.guard("Logger", func() { o.logPause(wait) })
+	o.guard(inMeterProvider, func() { o.telemetry.paused(wait) })
+	o.guard(inLogger, func() { o.logPause(wait) })
 }
 
 func (o *observer) changed(from, to publisher.Condition) {
@@ -223,13 +205,13 @@ func (o *observer) changed(from, to publisher.Condition) {
 	if o.feed != nil {
 		o.feed.conditionChanged(to)
 	}
-	o.guard("Logger", func() { o.logChange(from, to, change) })
+	o.guard(inLogger, func() { o.logChange(from, to, change) })
 	if from.State == to.State { // what holds it has come or gone
 		return
 	}
-	o.guard("MeterProvider", func() { o.telemetry.healthChanged(change.To) })
+	o.guard(inMeterProvider, func() { o.telemetry.healthChanged(change.To) })
 	if o.handlers.HealthChanged != nil {
-		o.guard(events.KindHealthChanged.String(), func() { o.handlers.HealthChanged(o.ctx, change) })
+		o.guard(inHealthChanged, func() { o.handlers.HealthChanged(o.ctx, change) })
 	}
 }
 
@@ -239,21 +221,21 @@ func (o *observer) policy(w WhenFull) publisher.Policy {
 }
 
 func (o *observer) purged(keys []string, onPurged func(context.Context, []string)) {
-	o.guard("Logger", func() {
+	o.guard(inLogger, func() {
 		o.logger.LogAttrs(o.ctx, slog.LevelWarn, "azsearch: actions purged to make room", append(o.where(), slog.Int("actions", len(keys)))...)
 	})
 	for _, told := range []func(context.Context, []string){onPurged, o.onPurged} {
 		if told != nil {
-			o.guard("OnPurged", func() { told(o.ctx, keys) })
+			o.guard(inOnPurged, func() { told(o.ctx, keys) })
 		}
 	}
 }
 
 func (o *observer) closed(ctx context.Context) (err error) {
-	o.guard("Logger", o.logLeftOut)
+	o.guard(inLogger, o.logLeftOut)
 	if o.handlers.Closed != nil {
 		err = errors.New("the Closed handler panicked")
-		o.guard("Closed", func() { err = o.handlers.Closed(ctx) })
+		o.guard(inClosed, func() { err = o.handlers.Closed(ctx) })
 	}
 	return err
 }
@@ -278,19 +260,19 @@ func (o *observer) ending(all []settlement) (written bool) {
 	}
 	err := errors.New("DeadLetters did not return")
 	defer func() { o.wrote(len(letters), err) }() // also if it ends the goroutine
-	o.guard("DeadLetters", func() { err = o.deadLetters.Write(o.ctx, letters) })
+	o.guard(inDeadLetters, func() { err = o.deadLetters.Write(o.ctx, letters) })
 	return err == nil
 }
 
 // wrote counts n dead letters that were written, or could not be.
 func (o *observer) wrote(n int, err error) {
-	o.guard("MeterProvider", func() { o.telemetry.deadLetters(n, err == nil) })
+	o.guard(inMeterProvider, func() { o.telemetry.deadLetters(n, err == nil) })
 	if err == nil {
-		o.letters.Add(int64(n))
+		o.letters.taken.Add(int64(n))
 		return
 	}
-	o.letterErrors.Add(int64(n))
-	o.guard("Logger", func() {
+	o.letters.refused.Add(int64(n))
+	o.guard(inLogger, func() {
 		o.logger.LogAttrs(o.ctx, slog.LevelError, "azsearch: dead letters not written", append(o.where(), slog.Int("dead_letters", n), slog.Any("error", err))...)
 	})
 }
@@ -315,7 +297,7 @@ func (o *observer) letter(s *settlement) deadletter.Letter {
 
 // delivered runs when a batch has been reported.
 func (o *observer) delivered() {
-	o.guard("MeterProvider", o.telemetry.flushSettled)
+	o.guard(inMeterProvider, o.telemetry.flushSettled)
 	if o.feed != nil {
 		o.feed.delivered()
 	}
@@ -330,7 +312,7 @@ func (o *observer) settled(s *settlement, err error) {
 		}
 	}
 	o.applied.settled(s)
-	o.guard("MeterProvider", func() {
+	o.guard(inMeterProvider, func() {
 		o.telemetry.settled(s.Item.Value.typ, s.Outcome, s.Result.Value.StatusCode, s.Waited)
 	})
 	o.notify(s, err)
@@ -344,13 +326,13 @@ func (o *observer) notify(s *settlement, err error) {
 	}()
 	if err == nil {
 		if o.handled.completed {
-			o.guard(events.KindActionCompleted.String(), func() { o.documents.completed(o.ctx, s) })
+			o.guard(inActionCompleted, func() { o.documents.completed(o.ctx, s) })
 		}
 		return
 	}
-	o.guard("Logger", func() { o.logFailure(s, err) })
+	o.guard(inLogger, func() { o.logFailure(s, err) })
 	if o.handled.failed {
-		o.guard(events.KindActionFailed.String(), func() { o.documents.failed(o.ctx, s, err) })
+		o.guard(inActionFailed, func() { o.documents.failed(o.ctx, s, err) })
 	}
 }
 
@@ -367,7 +349,7 @@ func (o *observer) callBack(s *settlement, err error) {
 	case s.Superseded:
 		outcome.Reason = models.ReasonSuperseded
 	}
-	o.guard("OnOutcome", func() { v.own.onOutcome(outcome) })
+	o.guard(inOnOutcome, func() { v.own.onOutcome(outcome) })
 }
 
 // endWaiter gives IndexDocumentsAndWait the end of an action, after everybody

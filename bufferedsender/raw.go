@@ -3,6 +3,8 @@ package bufferedsender
 import (
 	"context"
 	"errors"
+	"reflect"
+	"runtime"
 
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
@@ -113,7 +115,9 @@ func (s *sender) holdKeys(ctx context.Context, keys []string, act func(ctx conte
 	if act == nil {
 		return errors.New("the function of HoldKeys is nil")
 	}
-	h, err := s.hold(ctx, keys)
+	h, err := s.hold(ctx, keys, func() string {
+		return "HoldKeys (" + runtime.FuncForPC(reflect.ValueOf(act).Pointer()).Name() + ")"
+	})
 	if err != nil {
 		return err
 	}
@@ -123,12 +127,12 @@ func (s *sender) holdKeys(ctx context.Context, keys []string, act func(ctx conte
 
 type hold = publisher.Hold[payload, models.IndexingResult]
 
-// hold waits until what was accepted of the keys is settled, and keeps what comes since.
-func (s *sender) hold(ctx context.Context, keys []string) (*hold, error) {
+// hold waits until what was accepted of the keys is settled, and keeps what comes since. name is of who wants that.
+func (s *sender) hold(ctx context.Context, keys []string, name func() string) (*hold, error) {
 	if s.feed != nil {
 		return nil, errors.New("a sender with a Queue cannot hold keys, which others may send: append IndexKeys instead, whose Loader reads what is true")
 	}
-	h, err := s.publisher.Hold(ctx, keys)
+	h, err := s.publisher.Hold(ctx, keys, name)
 	return h, translate(err)
 }
 

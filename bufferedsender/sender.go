@@ -186,7 +186,7 @@ func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 }
 
 func (s *sender) flushKeys(ctx context.Context, keys []string) error {
-	h, err := s.hold(ctx, keys)
+	h, err := s.hold(ctx, keys, func() string { return "Flush" })
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (s *sender) Close(ctx context.Context) error {
 // Withdraw returns 0 and takes effect afterwards. The Indexer and subscribers of the breaker must not call it.
 func (s *sender) Withdraw(match func(key string, tag any) bool) int {
 	return s.publisher.Withdraw(func(key string, p *payload) (wanted bool) {
-		s.observer.guard("Withdraw", func() { wanted = match(key, s.observer.tag(p)) })
+		s.observer.guard(inWithdraw, func() { wanted = match(key, s.observer.tag(p)) })
 		return wanted
 	})
 }

@@ -112,8 +112,8 @@ func (s *sender) Stats() Stats {
 		BatchActionsLimit: p.BatchItems,
 		InFlightLimit:     p.Slots,
 		RequestInterval:   p.Interval,
-		DeadLetters:       s.observer.letters.Load(),
-		DeadLetterErrors:  s.observer.letterErrors.Load(),
+		DeadLetters:       s.observer.letters.taken.Load(),
+		DeadLetterErrors:  s.observer.letters.refused.Load(),
 		CallbackPanics:    s.observer.panics.Load(),
 	}
 }

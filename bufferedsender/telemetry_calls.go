@@ -15,18 +15,18 @@ import (
 
 // drained records a call of Flush.
 func (o *observer) drained(ctx context.Context, began time.Time, err error) {
-	o.guard("MeterProvider", func() { o.telemetry.drained(ctx, began, err) })
+	o.guardElsewhere(inMeterProvider, func() { o.telemetry.drained(ctx, began, err) })
 }
 
 // rejected counts an action that was refused for what is in it.
 func (o *observer) rejected(err error) {
-	o.guard("MeterProvider", func() { o.telemetry.rejected(err) })
+	o.guardElsewhere(inMeterProvider, func() { o.telemetry.rejected(err) })
 }
 
 // breakerChanged counts changes of the breaker.
 func (o *observer) breakerChanged(c breaker.Change) {
 	if c.From != c.To { // else only a probe has ended
-		o.guard("MeterProvider", func() { o.telemetry.breakerChanged(c.To) })
+		o.guardElsewhere(inMeterProvider, func() { o.telemetry.breakerChanged(c.To) })
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // There is none for a policy that never changes anything: then the publisher
 // slows down by itself. guard contains the panics of a controller. New limits
 // are sent to widened; a controller that is no tuning.Resizer is replaced.
-func (o *settings) tuner(limits Limits, widened *atomic.Pointer[Limits], guard func(string, func())) (publisher.Tuner, publisher.Tuned) {
+func (o *settings) tuner(limits Limits, widened *atomic.Pointer[Limits], guard func(code, func())) (publisher.Tuner, publisher.Tuned) {
 	if o.Tuning == tuning.Fixed() {
 		return nil, publisher.Tuned{}
 	}
@@ -21,7 +21,7 @@ func (o *settings) tuner(limits Limits, widened *atomic.Pointer[Limits], guard f
 		bounds := tuning.Bounds{Max: tuning.Pace{
 			BatchActions: l.MaxBatchActions, BatchBytes: l.MaxBatchBytes, InFlight: l.MaxInFlight,
 		}}
-		guard("Tuning", func() {
+		guard(inTuning, func() {
 			if resizer, ok := controller.(tuning.Resizer); ok {
 				now = tunedBy(resizer.Resize(bounds))
 				return
@@ -35,7 +35,7 @@ func (o *settings) tuner(limits Limits, widened *atomic.Pointer[Limits], guard f
 		if l := widened.Swap(nil); l != nil {
 			begin(*l)
 		}
-		guard("Tuning", func() {
+		guard(inTuning, func() {
 			now = tunedBy(controller.Observe(tuning.Observation{
 				Now: s.Now, Started: s.Started, Actions: s.Items, Bytes: s.Bytes, Done: s.Done, Throttled: s.Throttled,
 				Refused: s.Refused, Broken: s.Service == publisher.ServiceFails && !s.Refused, InFlight: s.InFlight, Backlog: s.Backlog,

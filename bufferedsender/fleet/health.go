@@ -116,7 +116,7 @@ func (h Health) Ready() error {
 // sick returns the indexes to which nothing is sent. Those that wait for a slot, or are asked for less, are only busy.
 func (h Health) sick() []IndexHealth {
 	return slices.DeleteFunc(slices.Clone(h.Indexes), func(i IndexHealth) bool {
-		return i.State == events.HealthStateThrottled || i.State == events.HealthStateWaitingForSlot
+		return i.State == events.HealthStateThrottled || i.State == events.HealthStateWaitingForSlot && i.Err == nil
 	})
 }
 

@@ -66,6 +66,7 @@ type admission[V any] struct {
 	throttledUntil time.Time
 	condition      Condition // but for a pause; written by the loop
 	silent         time.Time // see Condition.Silent; zero if it is not
+	guests         guests
 	flushLater     flushLater
 
 	commands []func()       // for the loop to run

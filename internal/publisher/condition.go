@@ -30,8 +30,12 @@ type Condition struct {
 	// Silent is for how long no request was answered, since one left; one whose time is up does
 	// not end that, as long as something is left to send.
 	Silent time.Duration
-	// Busy is for how long the goroutine has not come round, because of a hook: nothing leaves meanwhile.
+	// Busy is for how long the goroutine has not come round, because of a hook: nothing leaves meanwhile. In is the name
+	// of the hook, as Hooks.Name has it.
 	Busy time.Duration
+	In   string
+	// guest is the first that has not returned, or nil.
+	guest *guest
 }
 
 // Held returns why no request may leave until somebody does something, or nil.
@@ -49,6 +53,12 @@ func (p *Publisher[V, R]) Condition() Condition {
 	c := p.admission.current()
 	if since := p.loop.outside.round.Load(); since > 0 {
 		c.Busy = p.now() - instant(since)
+		if name := p.config.Hooks.Name; name != nil {
+			c.In = name()
+		}
+	}
+	if guests := p.admission.guests; len(guests) > 0 {
+		c.guest = guests[0]
 	}
 	return c
 }
@@ -57,9 +67,7 @@ func (p *Publisher[V, R]) Condition() Condition {
 // the loop has not seen yet because a hook keeps it. The lock is held.
 func (a *admission[V]) current() Condition {
 	c := a.condition
-	if !a.silent.IsZero() {
-		c.Silent = time.Since(a.silent)
-	}
+	c.Silent = a.silence()
 	switch {
 	case a.settings.paused && c.State < Paused:
 		return Condition{State: Paused, Since: a.changedAt, Err: ErrPaused}

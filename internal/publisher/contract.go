@@ -348,6 +348,8 @@ type Hooks[V, R any] struct {
 	// Changed runs when the condition of the publisher has changed: its state, or
 	// whether it is held while it is Closing.
 	Changed func(from, to Condition)
+	// Name returns the name of the code of others that runs in a hook now. Any goroutine calls it.
+	Name func() string
 	// Closed runs last of all. Close waits for it, and returns its error in a
 	// CloseError. ctx ends a second after Close has given up.
 	Closed func(ctx context.Context) error

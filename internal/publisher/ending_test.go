@@ -33,7 +33,7 @@ func TestACommandThatEndsTheGoroutineLosesNoRoom(t *testing.T) {
 					}
 					c.Hooks.Sent = func(*Batch[int]) { time.Sleep(time.Second) } // the mail piles up
 				})
-				h, err := p.Hold(t.Context(), []string{"h"})
+				h, err := p.Hold(t.Context(), []string{"h"}, someone)
 				require.NoError(t, err)
 				write(t, p, "a1", "b1")
 				p.FlushAfter(0)

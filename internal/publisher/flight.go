@@ -460,5 +460,5 @@ func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
 	case health == ServiceThrottles:
 		return
 	}
-	permit.Done(health, r.RetryAfter, r.Err)
+	p.visit("a subscriber of the breaker", len(f.refs), func() { permit.Done(health, r.RetryAfter, r.Err) })
 }

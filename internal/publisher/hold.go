@@ -31,9 +31,11 @@ func (e *NotHeldError) Error() string { return "the key " + e.Key + " is not hel
 type Hold[V, R any] struct {
 	p       *Publisher[V, R]
 	keys    []string      // each once, sorted
+	name    func() string // of what has it
 	reached chan struct{} // closed by the loop when all keys are
 
-	released bool // guarded by admission.mu
+	released bool   // guarded by admission.mu, as guest
+	guest    *guest // since it is reached
 
 	// Of the loop alone.
 	missing int            // keys that are not reached
@@ -44,19 +46,21 @@ type Hold[V, R any] struct {
 
 // Hold waits until everything that was accepted of the keys is settled and reported, and
 // returns with their lanes held. What waits for a full batch is sent at once. When ctx
-// ends first nothing is held, and the error says what it waited for.
-func (p *Publisher[V, R]) Hold(ctx context.Context, keys []string) (*Hold[V, R], error) {
+// ends first nothing is held, and the error says what it waited for. name returns what has the hold, for the errors of
+// calls that wait.
+func (p *Publisher[V, R]) Hold(ctx context.Context, keys []string, name func() string) (*Hold[V, R], error) {
 	if p.InsideHook(ctx) {
 		return nil, ErrInCallback
 	}
 	if p.Closing() {
 		return nil, ErrClosed
 	}
-	h := &Hold[V, R]{p: p, reached: make(chan struct{}), places: make(map[string]ref, len(keys))}
+	h := &Hold[V, R]{p: p, name: name, reached: make(chan struct{}), places: make(map[string]ref, len(keys))}
 	h.keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	p.command(func() { p.loop.hold(h) })
 	select {
 	case <-h.reached:
+		h.keep()
 		return h, nil
 	case <-p.closed:
 		return nil, ErrClosed
@@ -64,6 +68,14 @@ func (p *Publisher[V, R]) Hold(ctx context.Context, keys []string) (*Hold[V, R],
 		h.Release()
 		return nil, p.WaitError(ctx)
 	}
+}
+
+// keep begins the time of who has the hold.
+func (h *Hold[V, R]) keep() {
+	a := &h.p.admission
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h.guest = a.guests.come(guest{name: h.name, keys: len(h.keys)})
 }
 
 // Failed returns a *FlushError if something of the keys failed while Hold waited for it. The next
@@ -119,6 +131,7 @@ func (h *Hold[V, R]) Release() {
 		a.commands = append(a.commands, func() { h.p.loop.release(h) })
 	}
 	h.released = true
+	a.guests.gone(h.guest)
 }
 
 // hold takes a place in the lane of each key.

@@ -59,7 +59,7 @@ func TestWhatAHoldAddsGoesBetweenWhatWasAcceptedBeforeAndSince(t *testing.T) {
 		var j journal
 		p, e := start(t, &service{answer: j.answer}, nil)
 		write(t, p, "k1", "k2", "x1")
-		h, err := p.Hold(t.Context(), []string{"k", "y", "k"})
+		h, err := p.Hold(t.Context(), []string{"k", "y", "k"}, someone)
 		require.NoError(t, err)
 		assert.Equal(t, "12", j.of("k"), "everything before has settled")
 		write(t, p, "k5", "k6", "y2", "x2")
@@ -88,7 +88,7 @@ func TestAReleaseWaitsForWhatTheHoldHasAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
 		p, _ := start(t, &service{answer: j.answer}, func(c *Config[int, int]) { c.Limits.BatchItems = 1 })
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		write(t, p, "k2")
 		require.NoError(t, h.Add(letter("k1")))
@@ -108,7 +108,7 @@ func TestHoldsOfTheSameKeysFollowOneAnother(t *testing.T) {
 		var all sync.WaitGroup
 		hold := func(name string, keys ...string) {
 			all.Go(func() {
-				h, err := p.Hold(t.Context(), keys)
+				h, err := p.Hold(t.Context(), keys, someone)
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -131,11 +131,11 @@ func TestAHoldThatWaitsHasWhatIsBeforeItSent(t *testing.T) {
 		var j journal
 		p, _ := start(t, &service{answer: j.answer}, nil) // which has no timer
 		write(t, p, "x1")
-		first, err := p.Hold(t.Context(), []string{"k"})
+		first, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		second := make(chan *Hold[int, int])
 		go func() {
-			h, err := p.Hold(t.Context(), []string{"k"})
+			h, err := p.Hold(t.Context(), []string{"k"}, someone)
 			assert.NoError(t, err)
 			second <- h
 		}()
@@ -155,7 +155,7 @@ func TestAHoldThatIsGivenUpHoldsNothing(t *testing.T) {
 		write(t, p, "k1")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := p.Hold(ctx, []string{"k", "free"})
+		_, err := p.Hold(ctx, []string{"k", "free"}, someone)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrPaused, "what it waited for")
 		write(t, p, "k2", "f1")
@@ -170,7 +170,7 @@ func TestAHoldDoesNotWaitForRoomThatWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
 		p, e := start(t, &service{answer: j.answer}, func(c *Config[int, int]) { c.Limits.Items = 2 })
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		write(t, p, "k2", "k3")
 		go write(t, p, "k4")
@@ -189,7 +189,7 @@ func TestAHoldDoesNotWaitForRoomThatWaitsForIt(t *testing.T) {
 func TestAHoldTakesOnlyKeysThatItHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := start(t, &service{answer: applied}, nil)
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		defer h.Release()
 		var other *NotHeldError
@@ -203,7 +203,7 @@ func TestWhatIsTakenBackBehindAHoldSettlesWhenItIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
 		p, e := start(t, &service{answer: j.answer}, nil)
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		write(t, p, "k1", "k2")
 		n := p.Withdraw(func(string, *int) bool { return true })
@@ -238,7 +238,7 @@ func TestAHoldKeepsTheWaitAfterARequestThatWasCut(t *testing.T) {
 		s := cutFirst(&times)
 		p, _ := start(t, s, func(c *Config[int, int]) { c.UnknownWait = 5 * time.Second })
 		write(t, p, "k1")
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		write(t, p, "k3")
 		require.NoError(t, h.Add(letter("k2")))
@@ -253,12 +253,12 @@ func TestAHoldKeepsTheWaitAfterARequestThatWasCut(t *testing.T) {
 func TestCloseDoesNotWaitForAHoldThatNothingWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := start(t, &service{answer: applied}, nil)
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		require.NoError(t, p.Close(t.Context()))
 		require.ErrorIs(t, h.Add(letter("k1")), ErrClosed)
 		h.Release()
-		_, err = p.Hold(t.Context(), []string{"k"})
+		_, err = p.Hold(t.Context(), []string{"k"}, someone)
 		require.ErrorIs(t, err, ErrClosed)
 	})
 }
@@ -273,7 +273,7 @@ func TestACloseThatGivesUpSettlesWhatAHoldKeeps(t *testing.T) {
 				settled(s, err)
 			}
 		})
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		p.Pause()
 		write(t, p, "k2", "k3")
@@ -295,7 +295,7 @@ func TestAHoldInsideAHookIsRefused(t *testing.T) {
 		var errs []error
 		p, _ = start(t, &service{answer: applied}, func(c *Config[int, int]) {
 			c.Hooks.Delivered = func() {
-				_, err := p.Hold(context.Background(), []string{"k"})
+				_, err := p.Hold(context.Background(), []string{"k"}, someone)
 				errs = append(errs, err)
 			}
 		})
@@ -332,7 +332,7 @@ func TestHoldsAmongProducersConcurrentSafe(t *testing.T) {
 			all.Go(func() {
 				for i := range 20 {
 					keys := []string{string(rune('a' + (i+holder)%5)), string(rune('a' + (i+2*holder)%5))}
-					h, err := p.Hold(t.Context(), keys)
+					h, err := p.Hold(t.Context(), keys, someone)
 					if !assert.NoError(t, err) {
 						return
 					}
@@ -365,7 +365,7 @@ func TestAFlushOfWhatWaitsForAHoldSendsWhatTheHoldHasAdded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var j journal
 				p, _ := start(t, &service{answer: j.answer}, change)
-				h, err := p.Hold(t.Context(), []string{"k"})
+				h, err := p.Hold(t.Context(), []string{"k"}, someone)
 				require.NoError(t, err)
 				write(t, p, "k2")
 				flushed := make(chan error, 1)
@@ -398,7 +398,7 @@ func TestAHoldMayBeReleasedAfterACloseThatGaveUp(t *testing.T) {
 			}
 		})
 		var err error
-		h, err = p.Hold(t.Context(), []string{"k"})
+		h, err = p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		write(t, p, "k1", "k2")
 		ended, cancel := withEnded(t)
@@ -412,11 +412,11 @@ func TestACloseThatGivesUpLetsNoSecondHolderIn(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			p, _ := start(t, &service{answer: applied}, nil)
-			first, err := p.Hold(t.Context(), []string{"k"})
+			first, err := p.Hold(t.Context(), []string{"k"}, someone)
 			require.NoError(t, err)
 			second := make(chan error, 1)
 			go func() {
-				_, err := p.Hold(t.Context(), []string{"k"})
+				_, err := p.Hold(t.Context(), []string{"k"}, someone)
 				second <- err
 			}()
 			synctest.Wait()
@@ -457,7 +457,7 @@ func TestAHoldIsNoFaultOfTheIndex(t *testing.T) {
 		})
 		write(t, p, "ap")
 		require.Error(t, p.Flush(t.Context()))
-		h, err := p.Hold(t.Context(), []string{"k"})
+		h, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		write(t, p, "k1")
 		p.FlushAfter(0)
@@ -506,7 +506,7 @@ func TestContainsSeesInAHookWhatAHoldHasAdded(t *testing.T) {
 			}
 		})
 		var err error
-		h, err = p.Hold(t.Context(), []string{"k"})
+		h, err = p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
 		write(t, p, "x1")
 		p.FlushAfter(0)
@@ -528,7 +528,7 @@ func TestTheWaitAfterACutOutlivesTheFirstThatWaits(t *testing.T) {
 				write(t, p, "k1")
 				require.Error(t, p.Flush(t.Context()))
 				if held {
-					h, err := p.Hold(t.Context(), []string{"k"})
+					h, err := p.Hold(t.Context(), []string{"k"}, someone)
 					require.NoError(t, err)
 					require.NoError(t, h.Add(Item[int]{Key: "k", Body: []byte("2"), Value: 2}))
 					h.Release()
@@ -546,3 +546,6 @@ func TestTheWaitAfterACutOutlivesTheFirstThatWaits(t *testing.T) {
 		})
 	}
 }
+
+// someone has a hold.
+func someone() string { return "someone" }

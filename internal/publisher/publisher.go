@@ -175,11 +175,18 @@ func (p *Publisher[V, R]) join(ctx context.Context) error {
 
 // WaitError says why ctx ended and, if sending is held, what it waited for.
 func (p *Publisher[V, R]) WaitError(ctx context.Context) error {
-	if held := p.Condition().Held(); held != nil {
-		return fmt.Errorf("%w while sending was held: %w", ContextError(ctx), held)
+	c, err := p.Condition(), ContextError(ctx)
+	if held := c.Held(); held != nil {
+		err = fmt.Errorf("%w while sending was held: %w", err, held)
 	}
-	return ContextError(ctx)
+	if stuck := c.Stuck(mentioned); stuck != nil {
+		err = fmt.Errorf("%w; %w", err, stuck)
+	}
+	return err
 }
+
+// mentioned is how long code of others may keep a call that waits, before the error of the call mentions it.
+const mentioned = time.Second
 
 // ContextError says why ctx ended, and errors.Is finds both the usual error and
 // the cause that the caller gave.

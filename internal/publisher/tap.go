@@ -45,7 +45,8 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial
 	if slot != nil {
 		slot.Elsewhere(true)
 	}
-	err := tap.Before(ctx, keys)
+	var err error
+	p.visit("Options.Tap", len(keys), func() { err = tap.Before(ctx, keys) })
 	if slot != nil {
 		slot.Elsewhere(false)
 	}
@@ -69,7 +70,8 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial
 	if slot != nil {
 		slot.Release(true)
 	}
-	again, err := tap.Confirm(ctx, applied)
+	var again bool
+	p.visit("Options.Tap", len(applied), func() { again, err = tap.Confirm(ctx, applied) })
 	if !again && err == nil {
 		return reply
 	}

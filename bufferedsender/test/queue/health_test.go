@@ -17,6 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
+	"github.com/go-azsearch/azsearch/retry/breaker"
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
@@ -30,12 +31,31 @@ func TestHealthNamesWhatDoesNotReturn(t *testing.T) {
 		"a handler": {func(_ *queued, o *options, wait func()) {
 			o.Queue = nil
 			o.Handlers.ActionCompleted = func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { wait() }
-		}, "a callback"},
+		}, "because of ActionCompleted"},
 		"the dead letters": {func(q *queued, o *options, wait func()) {
 			q.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Keys: []string{"a"}, Ratio: 1, Status: 400}}}}})
 			o.Queue = nil
 			o.DeadLetters = sinkFunc(func([]deadletter.Letter) error { wait(); return nil })
-		}, "Options.DeadLetters"},
+		}, "because of DeadLetters"},
+		"ActionSent": {func(_ *queued, o *options, wait func()) {
+			o.Handlers.ActionSent = func(context.Context, *events.ActionSent[sendertest.Hotel]) { wait() }
+		}, "because of ActionSent"},
+		"a subscriber of the breaker": {func(q *queued, o *options, wait func()) {
+			q.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Status: 500, Count: 1}}})
+			b := sendertest.NewBreaker(q.T, &breaker.Options{Failures: 1})
+			b.Subscribe(func(c breaker.Change) {
+				if c.To == breaker.Open {
+					wait()
+				}
+			})
+			o.Outage = bufferedsender.Hold{Breaker: b}
+		}, "a subscriber of the breaker"},
+		"the tap before a request": {func(_ *queued, o *options, wait func()) {
+			o.Tap = &tap{before: func([]string) error { wait(); return nil }, confirm: func([]string) (bool, error) { return false, nil }}
+		}, "Options.Tap has not returned for 1"},
+		"the tap after a request": {func(_ *queued, o *options, wait func()) {
+			o.Tap = &tap{before: func([]string) error { return nil }, confirm: func([]string) (bool, error) { wait(); return false, nil }}
+		}, "Options.Tap has not returned for 1"},
 		"the Loader": {func(_ *queued, o *options, wait func()) {
 			o.Loader = func(context.Context, []string) ([]sendertest.Action, error) {
 				wait()
@@ -69,6 +89,69 @@ func TestHealthNamesWhatDoesNotReturn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A function of HoldKeys keeps the changes of its keys. Health names it, and so does who has waited in vain, also
+// while the sender is paused.
+func TestWhoWaitsForAFunctionOfHoldKeysIsToldWhichOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sendertest.New(t, nil)
+		over := make(chan struct{})
+		held := sendertest.Later(func() error {
+			return r.Sender.Raw().HoldKeys(t.Context(), []string{"a", "b"}, func(context.Context, func(...models.RawAction) error) error {
+				<-over
+				return nil
+			})
+		})
+		synctest.Wait()
+		r.Upload(sendertest.Hotel{ID: "a"})
+		require.NoError(t, r.Sender.Health().Err)
+		wants := "test.TestWhoWaitsForAFunctionOfHoldKeysIsToldWhichOne.func1.1.1) has not returned for 15s; keys that wait for it: 2"
+		for name, wait := range map[string]func(ctx context.Context) error{
+			"Flush": func(ctx context.Context) error { return r.Sender.Flush(ctx, nil) },
+			"of a key": func(ctx context.Context) error {
+				return r.Sender.Flush(ctx, &bufferedsender.FlushOptions{Keys: []string{"a"}})
+			},
+			"HoldKeys": func(ctx context.Context) error { return r.Sender.Raw().HoldKeys(ctx, []string{"b"}, nothing) },
+			"AndWait": func(ctx context.Context) error {
+				_, err := r.Sender.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "b"})}, nil)
+				return err
+			},
+		} {
+			go func() { assert.ErrorContains(t, wait(sendertest.Within(t, 15*time.Second)), wants, name) }()
+		}
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		require.ErrorContains(t, r.Sender.Health().Err, wants)
+		r.Sender.Pause()
+		require.ErrorIs(t, r.Sender.Health().Err, bufferedsender.ErrPaused)
+		require.ErrorContains(t, r.Sender.Health().Err, wants)
+		r.Sender.Resume()
+		close(over)
+		require.NoError(t, <-held)
+		require.NoError(t, r.Sender.Health().Err)
+	})
+}
+
+// That a tap takes long says nothing about the service, and neither does a handler.
+func TestWhatTheSenderItselfWaitsForIsNoSilenceOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := sendertest.WithBreaker(t)
+		opts.RequestTimeout = 8 * time.Second // silent after two
+		opts.Tap = &tap{
+			before:  func([]string) error { time.Sleep(5 * time.Second); return nil },
+			confirm: func([]string) (bool, error) { time.Sleep(5 * time.Second); return false, nil },
+		}
+		opts.Handlers.ActionCompleted = func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { time.Sleep(5 * time.Second) }
+		r := sendertest.New(t, opts)
+		r.Upload(sendertest.Hotel{ID: "a"})
+		flushed := sendertest.Later(r.Flush)
+		for range 14 {
+			time.Sleep(time.Second)
+			require.NoError(t, r.Sender.Health().Err)
+		}
+		require.NoError(t, <-flushed)
+	})
 }
 
 // A queue that has nothing to do is looked at all the same, and one that others have paused is not called healthy.

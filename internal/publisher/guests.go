@@ -1,0 +1,79 @@
+package publisher
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// guest is code of others that actions wait for, but not on the goroutine of the publisher. Health and the
+// errors of calls that wait name it.
+type guest struct {
+	name  func() string
+	keys  int // whose actions wait for it
+	since time.Time
+	asked bool // a request waits for it, and not for the service
+}
+
+// guests are those that have not returned, the first one first.
+type guests []*guest
+
+// come notes that code of others begins, and returns what gone takes when it has returned.
+func (all *guests) come(g guest) *guest {
+	g.since = time.Now()
+	*all = append(*all, &g)
+	return &g
+}
+
+func (all *guests) gone(g *guest) {
+	*all = slices.DeleteFunc(*all, func(other *guest) bool { return other == g })
+}
+
+// asked returns the first for which a request waits, or nil.
+func (all guests) asked() *guest {
+	if i := slices.IndexFunc(all, func(g *guest) bool { return g.asked }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// visit runs code of others that a request of so many items waits for.
+func (p *Publisher[V, R]) visit(name string, keys int, run func()) {
+	a := &p.admission
+	a.mu.Lock()
+	g := a.guests.come(guest{name: func() string { return name }, keys: keys, asked: true})
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.guests.gone(g); !a.silent.IsZero() { // the service was not asked meanwhile
+			now := time.Now()
+			if a.silent = a.silent.Add(now.Sub(g.since)); a.silent.After(now) {
+				a.silent = now
+			}
+		}
+	}()
+	run()
+}
+
+// silence is for how long the service has not answered. The lock is held.
+func (a *admission[V]) silence() time.Duration {
+	if a.silent.IsZero() {
+		return 0
+	}
+	if g := a.guests.asked(); g != nil {
+		return max(0, g.since.Sub(a.silent))
+	}
+	return time.Since(a.silent)
+}
+
+// Stuck says which code of others has not returned for so long, and what waits for it, or nil.
+func (c Condition) Stuck(long time.Duration) error {
+	if c.Busy >= max(long, 1) {
+		return fmt.Errorf("nothing is sent for %s because of %s", c.Busy.Round(time.Second), c.In)
+	}
+	if g := c.guest; g != nil && time.Since(g.since) >= long {
+		return fmt.Errorf("%s has not returned for %s; keys that wait for it: %d", g.name(), time.Since(g.since).Round(time.Second), g.keys)
+	}
+	return nil
+}
