@@ -49,7 +49,7 @@ func (o *observer) guardElsewhere(handler code, call func()) {
 	call()
 }
 
-// contain is to be deferred around the code of others.
+// contain must be deferred around the code of others.
 func (o *observer) contain(handler string) {
 	if v := recover(); v != nil {
 		o.panicked(handler, v)

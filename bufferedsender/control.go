@@ -42,9 +42,10 @@ type Health struct {
 	// Reason is Err in words, or that the service asks for less; "" if there is nothing to say.
 	Reason string
 	// Err is why the sender does not send: ErrCircuitOpen, ErrPaused, or the service's answer, and which callback,
-	// DeadLetters, Tap or function of HoldKeys has kept it for ten seconds. Otherwise it reports that no request was
-	// answered for a quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): it does not answer, is
-	// paused, or the Loader fails.
+	// DeadLetters, Tap or function of HoldKeys has kept it for ten seconds, or that adding calls have
+	// waited so long for room that other senders of the pool have. Otherwise it reports that no request was answered
+	// for a quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): it does not answer, is paused, or
+	// the Loader fails.
 	Err error
 }
 

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,5 +33,36 @@ func TestAHandlerThatHangsIsNamedAlsoWhileItsIndexWaitsForASlot(t *testing.T) {
 		close(over)
 		time.Sleep(time.Second)
 		require.NoError(t, f.Health().Err())
+	})
+}
+
+// Indexes in an outage have all floors. Whoever waits for one is told, and the fleet says so too.
+func TestAnIndexThatWaitsForRoomThatOthersKeepSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService()
+		f := newFleet(t, s, &Options{Pool: &pool.Options{BufferedActions: 40, FloorActions: 10}})
+		for i := range 5 {
+			name := fmt.Sprint("sick-", i)
+			s.answers(sendertest.StatusError(404), name)
+			sick := senderOf(t, f, name, nil)
+			go func() { _ = sick.UploadDocuments(sendertest.Within(t, time.Hour), sendertest.Hotels("h", 20)...) }()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		well := senderOf(t, f, "well", nil)
+		added := sendertest.Later(func() error {
+			return well.UploadDocuments(sendertest.Within(t, 20*time.Second), sendertest.Hotels("h", 1)...)
+		})
+		time.Sleep(5 * time.Second)
+		require.NoError(t, well.Health().Err)
+		time.Sleep(7 * time.Second)
+		require.ErrorContains(t, well.Health().Err, "adding calls wait for 12s for room that is shared")
+		require.NoError(t, well.Health().Ready())
+		require.ErrorContains(t, f.Health().Err(), `index "well": healthy: adding calls wait`)
+		require.ErrorContains(t, <-added, "adding calls wait for 20s for room that is shared")
+		require.NoError(t, well.Health().Err)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = f.Close(ended)
 	})
 }

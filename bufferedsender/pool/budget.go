@@ -33,12 +33,13 @@ type budget struct {
 	loans  size // what rooms were granted beside their floors
 	shared size // of these, those of other classes than Expedited
 
-	members    int  // rooms that have not left
-	active     int  // those with a floor
-	busy       int  // rooms that hold something, or for which something is kept
-	waiting    int  // rooms
-	idle       idle // active rooms that are not busy
-	idleFloors size // theirs
+	members    int      // rooms that have not left
+	active     int      // those with a floor
+	busy       int      // rooms that hold something, or for which something is kept
+	waiting    int      // rooms
+	idle       roomList // active rooms that are not busy, the one that has been so longest first
+	holding    roomList // those that are busy
+	idleFloors size     // theirs
 
 	entering roomLines // those who want a floor
 	large    roomLine  // those who want more than a floor, and have nothing
@@ -110,7 +111,7 @@ func (b *budget) ceiling(r *Room) size {
 
 // take is Take. r was asked for want; mu must be held.
 func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (ok bool, news told) {
-	need := r.held.plus(want)
+	need, waited := r.held.plus(want), r.line
 	if must {
 		b.force(r, need)
 		b.hold(r, need)
@@ -159,6 +160,12 @@ func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (o
 	}
 	if b.trim(r, false) {
 		news.append(b.dispatch(nil))
+	}
+	switch {
+	case ok && b.presses() && !r.pressed.Swap(true):
+		news.add(r)
+	case r.line != waited && r.state == roomWaiting && !r.holds:
+		news.append(b.press())
 	}
 	return ok, news
 }
@@ -394,16 +401,14 @@ func (b *budget) relend(r *Room, loan size) {
 // place counts r among those that are busy or idle, if it is.
 func (b *budget) place(r *Room) {
 	busy := r.holds || r.state == roomGranted
-	switch {
-	case busy && !r.busy:
-		b.busy++
-	case !busy && r.busy:
-		b.busy--
+	if busy || !r.active {
+		b.unidle(r)
 	}
-	r.busy = busy
+	if busy != r.busy {
+		b.busyNow(r, busy)
+	}
 	switch {
 	case busy || !r.active:
-		b.unidle(r)
 	case r.left:
 		b.deactivate(r)
 	case !r.idle:
@@ -469,30 +474,3 @@ func (b *budget) next() *Room {
 // held reports whether nothing is lent, because what is lent now a large action would wait for. One that does not
 // wait for loans alone holds up nobody.
 func (b *budget) held() bool { return b.large.first != nil && b.judgeFloor(b.large.first) == blocked }
-
-// idle are rooms that have a floor and nothing else, the one that has been so longest first.
-type idle struct{ first, last *Room }
-
-func (l *idle) push(r *Room) {
-	r.idlePrev, r.idleNext = l.last, nil
-	if l.last != nil {
-		l.last.idleNext = r
-	} else {
-		l.first = r
-	}
-	l.last = r
-}
-
-func (l *idle) remove(r *Room) {
-	if r.idlePrev != nil {
-		r.idlePrev.idleNext = r.idleNext
-	} else {
-		l.first = r.idleNext
-	}
-	if r.idleNext != nil {
-		r.idleNext.idlePrev = r.idlePrev
-	} else {
-		l.last = r.idlePrev
-	}
-	r.idlePrev, r.idleNext = nil, nil
-}

@@ -44,7 +44,8 @@ type Options struct {
 	BufferedBytes   int64
 	// FloorActions and FloorBytes are the room that an active member has for certain, and as much as it borrows at a
 	// time: a batch. Default to 1000 and 1 MiB; of more than the budget, the budget counts. So many floors as the
-	// budget has, so many members buffer something at a time; others wait until one of them has nothing.
+	// budget has, so many members buffer something at a time; others wait until one of them has nothing, and have
+	// them send what they have without waiting for more.
 	FloorActions int
 	FloorBytes   int64
 

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-azsearch/azsearch/models"
@@ -19,7 +20,7 @@ import (
 type Room struct {
 	budget *budget
 	member *Member
-	wake   func()
+	wake   func(pressed bool)
 
 	// Of the caller alone. own, most and low are copies of what is guarded, as they were when the caller last had the
 	// lock: others only add to a loan, and take a floor from nobody who holds something.
@@ -48,12 +49,13 @@ type Room struct {
 	busy   bool // counted by budget.busy
 	left   bool
 
-	line       *roomLine // that it waits in, or nil
-	prev, next *Room     // there
-	idle       bool      // it is active, and in budget.idle
-	since      time.Time // it is
-	idlePrev   *Room
-	idleNext   *Room
+	line       *roomLine  // that it waits in, or nil
+	prev, next *Room      // there
+	idle       bool       // it is active, and in budget.idle
+	since      time.Time  // it is
+	around     neighbours // in budget.idle, or in budget.holding if it is busy
+
+	pressed atomic.Bool // see press.go; written with budget.mu held
 }
 
 type roomState uint8
@@ -65,13 +67,14 @@ const (
 )
 
 // Room returns the room of the member. wake is called, on some goroutine, when there may be room for what was
-// refused: then Take again, or Quit. It must not block, and may be called in the middle of a Take, a Return or a Quit
-// of any member, this one included. A member has one Room at a time: what the one before it has left is given back as
-// it returns, as if the member had left.
+// refused: then Take again, or Quit. It is called with pressed if others, which have nothing, wait until the member
+// has nothing: then send what is there, and what comes until then, without waiting for more. It must not block, and
+// may be called in the middle of a Take, a Return or a Quit of any member, this one included. A member has one Room at
+// a time: what the one before it has left is given back as it returns, as if the member had left.
 //
 // Shutdown changes nothing about room: what senders have accepted they send, or give up, and then return. After Leave
 // nothing is granted any more but what must be.
-func (m *Member) Room(wake func()) *Room {
+func (m *Member) Room(wake func(pressed bool)) *Room {
 	p := m.pool
 	r := &Room{budget: &p.budget, member: m, wake: wake, low: size{-1, -1}}
 	p.mu.Lock()
@@ -129,7 +132,7 @@ func (r *Room) Return(actions int, bytes int64) {
 	}
 	if r.refused {
 		r.refused = false
-		r.wake()
+		r.wake(r.pressed.Load())
 	}
 }
 
@@ -210,7 +213,7 @@ func (r *Room) leave() told {
 	return b.dispatch(nil)
 }
 
-func (r *Room) tell() { r.wake() }
+func (r *Room) tell() { r.wake(r.pressed.Load()) }
 
 // sync copies what the caller may use without the lock, which must be held.
 func (r *Room) sync() {

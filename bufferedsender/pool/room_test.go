@@ -27,6 +27,8 @@ type guest struct {
 	t     testing.TB
 	class models.Class
 	woken int
+
+	pressed int
 }
 
 // newGuest is one that has shown that it returns what it borrows.
@@ -41,7 +43,13 @@ func newGuest(t testing.TB, p *Pool, name string, class models.Class) *guest {
 func newStranger(t testing.TB, p *Pool, name string, class models.Class) *guest {
 	t.Helper()
 	g := &guest{t: t, class: class}
-	g.Room = join(t, p, name).Room(func() { g.woken++ })
+	g.Room = join(t, p, name).Room(func(pressed bool) {
+		if pressed {
+			g.pressed++
+			return
+		}
+		g.woken++
+	})
 	return g
 }
 
@@ -283,7 +291,7 @@ func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
 		"all returned":     func(g *guest) { g.returns(10) },
 		"taken, returned":  func(g *guest) { require.True(t, g.Take(models.ClassExpedited, 1, true, false)); g.returns(11) },
 		"may not borrow":   func(g *guest) { require.False(t, g.Take(models.ClassExpedited, 1, false, false)) },
-		"a Room after it":  func(g *guest) { g.member.Room(func() {}); g.returns(10) },
+		"a Room after it":  func(g *guest) { g.member.Room(func(bool) {}); g.returns(10) },
 		"Leave and Return": func(g *guest) { g.member.Leave(); g.returns(10) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -375,6 +383,37 @@ func TestAFloorThatWasNeverUsedIsNobodys(t *testing.T) {
 	require.Zero(t, p.Stats().Active)
 }
 
+func TestWhoHasSomethingIsPressedOnceWhileOthersWaitForItsFloor(t *testing.T) {
+	p := roomFor(t, 20)
+	guests := make([]*guest, 5)
+	for i := range guests {
+		guests[i] = newGuest(t, p, fmt.Sprint(i), models.ClassExpedited)
+	}
+	pressed := func() (n []int) {
+		for _, g := range guests {
+			n = append(n, g.pressed)
+		}
+		return n
+	}
+	require.Equal(t, []int{1, 1}, []int{guests[0].takes(1), guests[1].takes(1)})
+	require.Equal(t, []int{0, 0, 0, 0, 0}, pressed(), "there was a floor for each")
+	for _, g := range guests[2:] {
+		require.Zero(t, g.takes(1))
+	}
+	require.Equal(t, []int{1, 1, 0, 0, 0}, pressed(), "once, however many wait")
+	guests[0].returns(1)
+	require.Equal(t, 1, guests[2].takes(1))
+	require.Equal(t, []int{1, 1, 1, 0, 0}, pressed(), "the next one, for those behind it")
+	guests[1].returns(1)
+	guests[2].returns(1)
+	require.Equal(t, []int{1, 1}, []int{guests[3].takes(1), guests[4].takes(1)})
+	require.Equal(t, []int{1, 1, 1, 0, 0}, pressed(), "nobody waits")
+	guests[3].returns(1)
+	require.Equal(t, 1, guests[0].takes(1))
+	require.Zero(t, guests[1].takes(1))
+	require.Equal(t, []int{2, 1, 1, 0, 1}, pressed(), "again, since it had nothing meanwhile")
+}
+
 func TestASmallerBudgetTakesNothingAway(t *testing.T) {
 	p := roomFor(t, 100)
 	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
@@ -438,7 +477,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 			m, err := p.Join(fmt.Sprint("m", len(order)))
 			require.NoError(t, err)
 			g := &guest{class: models.Class(max(rapid.IntRange(-classes, classes-1).Draw(t, "class"), 0))}
-			g.Room = m.Room(func() { served = append(served, g) })
+			g.Room = m.Room(func(bool) { served = append(served, g) })
 			g.returned = trusted
 			for range 10 {
 				require.True(t, g.Take(g.class, 1, true, false))
@@ -450,7 +489,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 		}
 		m, err := p.Join("all")
 		require.NoError(t, err)
-		all := m.Room(func() {})
+		all := m.Room(func(bool) {})
 		all.returned = trusted
 		for all.Take(models.ClassExpedited, 1, true, false) {
 		}
@@ -528,7 +567,7 @@ func TestManyWantRoomAtOnce(t *testing.T) {
 		group.Go(func() {
 			r := rand.New(rand.NewPCG(2, uint64(i)))
 			wake := make(chan struct{}, 1)
-			room := m.Room(func() {
+			room := m.Room(func(bool) {
 				select {
 				case wake <- struct{}{}:
 				default:

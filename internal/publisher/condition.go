@@ -36,6 +36,8 @@ type Condition struct {
 	In   string
 	// guest is the first that has not returned, or nil.
 	guest *guest
+	// roomless is for how long a call has waited for room that others have.
+	roomless time.Duration
 }
 
 // Held returns why no request may leave until somebody does something, or nil.
@@ -60,6 +62,7 @@ func (p *Publisher[V, R]) Condition() Condition {
 	if guests := p.admission.guests; len(guests) > 0 {
 		c.guest = guests[0]
 	}
+	c.roomless = p.admission.roomless(p.now())
 	return c
 }
 

@@ -152,6 +152,9 @@ type Room interface {
 	Return(items int, bytes int64)
 	// Quit says that nobody waits here any more for the room that was refused.
 	Quit()
+	// Pressed reports whether others, who have nothing, wait until there is nothing here: then what is here is sent
+	// without waiting for more. empty says that there is nothing. It ends that.
+	Pressed(empty bool) bool
 	// Floor is the room that the publisher has for certain, whatever others keep.
 	Floor() (items int, bytes int64)
 }

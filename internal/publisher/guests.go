@@ -67,13 +67,17 @@ func (a *admission[V]) silence() time.Duration {
 	return time.Since(a.silent)
 }
 
-// Stuck says which code of others has not returned for so long, and what waits for it, or nil.
+// Stuck returns what has kept actions or calls waiting for so long and is not the service: code of others, or room. It
+// returns nil if nothing has.
 func (c Condition) Stuck(long time.Duration) error {
 	if c.Busy >= max(long, 1) {
 		return fmt.Errorf("nothing is sent for %s because of %s", c.Busy.Round(time.Second), c.In)
 	}
 	if g := c.guest; g != nil && time.Since(g.since) >= long {
 		return fmt.Errorf("%s has not returned for %s; keys that wait for it: %d", g.name(), time.Since(g.since).Round(time.Second), g.keys)
+	}
+	if c.roomless >= max(long, 1) && c.Held() == nil {
+		return fmt.Errorf("adding calls wait for %s for room that is shared, and that other senders have", c.roomless.Round(time.Second))
 	}
 	return nil
 }

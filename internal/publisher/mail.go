@@ -44,7 +44,7 @@ func (l *loop[V, R]) takeMail() {
 	accepted := a.inbox
 	l.mail = mail{
 		flushes: a.flushes, commands: a.commands,
-		producersWaiting: len(a.waiters) > 0 || a.rejected, closing: a.closing, flushLater: a.flushLater,
+		producersWaiting: len(a.waiters) > 0 || a.rejected || a.pressed(), closing: a.closing, flushLater: a.flushLater,
 	}
 	a.inbox, a.spare, a.inboxBytes, a.urgent, a.flushes, a.commands = a.spare, nil, 0, false, nil, nil
 	l.applySettings(a)

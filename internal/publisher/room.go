@@ -39,6 +39,23 @@ func (a *admission[V]) quitRoom() {
 	}
 }
 
+// pressed reports whether what is here is sent at once, because others wait until there is nothing.
+func (a *admission[V]) pressed() bool {
+	return a.room != nil && a.room.Pressed(a.stats.Items == 0) && a.autoFlush
+}
+
+// roomless is for how long the call that is next has waited although there is room in the buffer. The lock is held.
+func (a *admission[V]) roomless(now instant) time.Duration {
+	if a.room == nil || len(a.waiters) == 0 {
+		return 0
+	}
+	call, limits := a.waiters[0], a.limitsOf(a.waiters[0].class)
+	if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+int64(len(call.items[0].Body)) > limits.Bytes {
+		return 0
+	}
+	return now - call.now
+}
+
 // free gives back room.
 func (a *admission[V]) free(items int, bytes int64) {
 	a.stats.Items -= items

@@ -31,6 +31,8 @@ func (r *room) Take(want Want) bool {
 
 func (r *room) Quit() {}
 
+func (r *room) Pressed(bool) bool { return false }
+
 func (r *room) Floor() (int, int64) { return 1, 1 }
 
 func (r *room) Return(items int, bytes int64) {

@@ -1,0 +1,61 @@
+package fleet
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/bufferedsender/pool"
+	"github.com/go-azsearch/azsearch/internal/sendertest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// More indexes than there are floors, each with a document now and then: those that gather a batch send it when others
+// wait for their floor, and do not keep them until the timer ends.
+func TestMoreIndexesThanFloorsDoNotWaitForTheTimersOfEachOther(t *testing.T) {
+	for name, early := range map[string]bool{"all at once": true, "while others gather": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, newService(), &Options{Pool: &pool.Options{BufferedActions: 100, FloorActions: 10}})
+				var adding sync.WaitGroup
+				longest := make([]time.Duration, 100)
+				for i := range longest {
+					s := senderOf(t, f, fmt.Sprint("index-", i), &bufferedsender.Options[hotel]{AutoFlushInterval: time.Minute})
+					if !early && i >= 10 {
+						time.Sleep(100 * time.Millisecond)
+					}
+					adding.Go(func() {
+						began := time.Now()
+						assert.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotels("h", 3)...))
+						longest[i] = time.Since(began)
+					})
+				}
+				adding.Wait()
+				for _, took := range longest {
+					require.Less(t, took, time.Second)
+				}
+			})
+		})
+	}
+}
+
+// Nobody is pressed while there is a floor for each: then batches are as large as they would be.
+func TestIndexesThatFindAFloorLeaveTheOthersTheirBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := newService()
+		f := newFleet(t, service, &Options{Pool: &pool.Options{BufferedActions: 100, FloorActions: 10}})
+		for i := range 10 {
+			s := senderOf(t, f, fmt.Sprint("index-", i), &bufferedsender.Options[hotel]{AutoFlushInterval: time.Minute})
+			for n := range 5 {
+				require.NoError(t, s.UploadDocuments(t.Context(), sendertest.Hotels(fmt.Sprint("h", n), 1)...))
+				time.Sleep(time.Second)
+			}
+		}
+		time.Sleep(time.Minute)
+		assert.EqualValues(t, 10, f.Stats().All.Requests)
+	})
+}

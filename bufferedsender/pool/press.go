@@ -1,0 +1,60 @@
+package pool
+
+// A member that waits for a floor, or with an action larger than one, has nothing, and waits until another member has
+// nothing. One that collects a batch would keep it waiting until the batch is full or its timer ends, so that one is
+// pressed to send what it has, once until it has nothing.
+
+// presses reports whether members with something are to send it.
+func (b *budget) presses() bool { return b.entering.count > 0 || b.large.first != nil }
+
+// press returns the busy rooms that were not pressed. mu must be held.
+func (b *budget) press() (news told) {
+	for r := b.holding.first; r != nil; r = r.around.next {
+		if !r.pressed.Swap(true) {
+			news.add(r)
+		}
+	}
+	return news
+}
+
+// busyNow notes that a room has become busy, or is not any more.
+func (b *budget) busyNow(r *Room, busy bool) {
+	if r.busy = busy; busy {
+		b.busy++
+		b.holding.push(r)
+		return
+	}
+	b.busy--
+	b.holding.remove(r)
+	r.pressed.Store(false)
+}
+
+// neighbours are those of a room in a roomList.
+type neighbours struct{ prev, next *Room }
+
+// roomList is a list of rooms that are idle, or busy: a room is in at most one list.
+type roomList struct{ first, last *Room }
+
+func (l *roomList) push(r *Room) {
+	r.around.prev, r.around.next = l.last, nil
+	if l.last != nil {
+		l.last.around.next = r
+	} else {
+		l.first = r
+	}
+	l.last = r
+}
+
+func (l *roomList) remove(r *Room) {
+	if r.around.prev != nil {
+		r.around.prev.around.next = r.around.next
+	} else {
+		l.first = r.around.next
+	}
+	if r.around.next != nil {
+		r.around.next.around.prev = r.around.prev
+	} else {
+		l.last = r.around.prev
+	}
+	r.around.prev, r.around.next = nil, nil
+}
