@@ -32,8 +32,8 @@ func (p *Pool) waited(s *Seat, d time.Duration) {
 type ClassStats struct {
 	// Waiting is how many wait now, InUse how many slots are in use, those of late requests not counted.
 	Waiting, InUse int
-	// Granted is how many slots were given and taken, Ended how many of them were released, Refused how often Do was
-	// told ErrFull.
+	// Granted is how many slots were given and taken, Ended how many of them were used and are released: neither in use
+	// nor given back unused. Refused is how often Do has returned ErrFull.
 	Granted, Ended, Refused int64
 	// QueueTime and WorkTime are how long slots were waited for, which is 0 for who did not have to wait, and used; the
 	// sums of all and the longest.
