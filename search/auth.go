@@ -70,9 +70,10 @@ func keyIn(credential *azcore.KeyCredential) (key string, ok bool) {
 // policies returns the pipeline policies that authenticate each attempt.
 func (a authentication) policies(allowHTTP bool) []policy.Policy {
 	if !a.withKey {
-		return []policy.Policy{runtime.NewBearerTokenPolicy(tokens{a.token}, []string{a.scope}, &policy.BearerTokenOptions{
+		bearer := runtime.NewBearerTokenPolicy(tokens{a.token}, []string{a.scope}, &policy.BearerTokenOptions{
 			InsecureAllowCredentialWithHTTP: allowHTTP,
-		})}
+		})
+		return []policy.Policy{tokenWanted(true), bearer, tokenWanted(false)}
 	}
 	return []policy.Policy{
 		runtime.NewKeyCredentialPolicy(a.key, keyHeader, &runtime.KeyCredentialPolicyOptions{
@@ -118,6 +119,18 @@ func keyProblem(key string) error {
 // tokens marks the errors of a token credential as what they are: they come
 // before the request is sent, and must not pass for a broken connection.
 type tokens struct{ azcore.TokenCredential }
+
+// tokenWanted notes, before and behind the policy that asks for a token, whether a request waits for one: if its
+// context ends meanwhile azcore reports just that, which would pass for a service that does not answer.
+type tokenWanted bool
+
+func (wanted tokenWanted) Do(req *policy.Request) (*http.Response, error) {
+	if made := (*attempts)(nil); req.OperationValue(&made) {
+		made.wantsToken = bool(wanted)
+		made.sent = made.sent || !bool(wanted)
+	}
+	return req.Next()
+}
 
 // nonRetriable is how azcore and azidentity mark an error that another try would not end.
 type nonRetriable interface{ NonRetriable() }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -27,6 +29,32 @@ func (c failingCredential) GetToken(context.Context, policy.TokenRequestOptions)
 type finalError struct{ error }
 
 func (finalError) NonRetriable() {}
+
+// hangingCredential does not return before its context ends.
+type hangingCredential struct{}
+
+func (hangingCredential) GetToken(ctx context.Context, _ policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	<-ctx.Done()
+	return azcore.AccessToken{}, ctx.Err()
+}
+
+func TestACredentialThatDoesNotReturnIsNoServiceThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := searchtest.NewServer(nil)
+		options := &search.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: server}}
+		client, err := search.NewClient(server.URL(), "hotels", hangingCredential{}, options)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = client.IndexDocumentsRaw(ctx, streaming.NopCloser(strings.NewReader(`{"value":[]}`)))
+		require.EqualError(t, err, `search: IndexDocuments of index "hotels": the credential has returned no token: context deadline exceeded`)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorAs(t, err, new(*search.CredentialError))
+		decision, _ := retry.ForError(err)
+		assert.Equal(t, retry.Decision{Verdict: retry.Retry, Pause: true}, decision, "it was not sent")
+		assert.Empty(t, server.Requests())
+	})
+}
 
 func TestAnErrorOfTheCredentialIsNoBrokenConnection(t *testing.T) {
 	server := searchtest.NewServer(nil)

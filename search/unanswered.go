@@ -44,9 +44,13 @@ func (c *connection) unanswered(err error, req *policy.Request, call call) error
 	e := &unanswered{call: call, cause: cause(err), err: err}
 	reason := err
 	var made *attempts
-	if ended(err) && req.OperationValue(&made) && made.failed != nil {
+	switch found := ended(err) && req.OperationValue(&made); {
+	case found && made.failed != nil:
 		e.before, reason = made.failed, made.failed
 		e.cause += ", after an attempt that failed: " + cause(reason)
+	case found && made.wantsToken && !made.sent:
+		reason = &CredentialError{Err: err}
+		e.err, e.cause = reason, "the credential has returned no token: "+e.cause
 	}
 	e.hint = troubleOf(reason).hint(c.root, changes(req.Raw().Method, call))
 	return e
@@ -183,6 +187,8 @@ func (t trouble) hint(root string, changes bool) string {
 type attempts struct {
 	failed   error
 	measured *measurement // of which these are the attempts, nil if it is not measured
+	// wantsToken says that the attempt waits for a token, and sent that one has left.
+	wantsToken, sent bool
 }
 
 // attemptMemory is the pipeline policy that writes it. When the context ends
