@@ -10,7 +10,7 @@ import (
 var ErrNoRows = errors.New("the source has no row")
 
 // ErrMore says that a tree and the source differ in more keys than RunTree looks at, so that nobody knows how many
-// documents are surplus, and none was deleted. Run compares everything.
+// documents are surplus, and nothing was written. Run compares everything.
 var ErrMore = errors.New("the tree and the source differ in more keys than are looked at: use Run, which compares everything")
 
 // ErrNothingSettles says that none of many documents that were written is in the index as the source says. The pass

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/repair/digesttree"
@@ -33,9 +34,9 @@ type TreeReport struct {
 }
 
 // RunTree finds what a sender has lost without reading the index: it compares the tree, which is told what the
-// service confirms to the sender (digesttree.Follow), with the source, looks into the index for the keys that differ,
-// repairs those that differ there, as Run does, and tells the tree what the index has. It goes on until nothing else
-// differs, or for sixteen rounds of 128 keys; so a second call after it finds nothing but what cannot be repaired.
+// service confirms to the sender (digesttree.Follow), with the source, and looks into the index for the keys that
+// differ, until nothing else does, or for sixteen rounds of 128 keys. Then it repairs those that differ there, as Run
+// does, and tells the tree what the index has. So a second call finds nothing but what cannot be repaired.
 // The source is scanned once if nothing differs, and twice a round otherwise; and its first rows are scanned and
 // looked up once, to see that Scan and Lookup know the same. A round takes some three times Options.Pause, six
 // seconds for 128 keys by default: thousands of differences are repaired faster by Run.
@@ -44,9 +45,10 @@ type TreeReport struct {
 // tree, unless its Options say that the index is empty, a week later, and after a crash. A dry run does that too, and
 // tells the tree nothing else. Until then nothing is known of what others do to the index: that is what Run is for.
 //
-// Surplus documents are deleted at the end, if all differences in what was compared were seen, and the guard of Run
-// agrees, which goes by the rows of the source there. Of Options what is about ranges, Store and Hints is not used.
-// The errors are those of Run, ErrMore, and those of the tree.
+// Nothing is written unless the guard of Run agrees, which goes by the rows of the source there, and, if there are
+// surplus documents, all differences in what was compared were seen: otherwise the error is ErrMore. Surplus documents
+// are deleted at the end. Of Options what is about ranges, Store and Hints is not used. The other errors are those of
+// Run, and those of the tree.
 //
 // The Sender is the one that tells the tree.
 func (r *Repairer) RunTree(ctx context.Context, tree *digesttree.Tree) (Report, error) {
@@ -83,14 +85,15 @@ type treeRun struct {
 	whole   bool            // all that differs was
 	rows    int64           // of the source
 	surplus []string
-	looks   []treeLook
+	looks   []*treeLook // those of which something is to be written
 }
 
-// treeLook is what the tree is told of some keys.
+// treeLook is some keys that were looked at, of which the tree is told when nothing more is written of them.
 type treeLook struct {
-	tell func(keys []string, rows []models.Row) (told int)
-	end  func()
-	keys []string
+	tell    func(keys []string, rows []models.Row) (told int)
+	end     func()
+	act     []difference // to be repaired, if the guard agrees
+	surplus []string     // to be deleted then
 }
 
 func (r *treeRun) close() {
@@ -111,43 +114,47 @@ func (r *treeRun) run(ctx context.Context, build bool) error {
 		return err
 	}
 	r.total.Tree.More = !r.whole
-	if len(r.surplus) == 0 || r.AllowDeletes < 0 {
-		return nil
+	charged, err := r.allow(ctx)
+	if r.DryRun && (refused(err) || errors.Is(err, ErrMore)) {
+		r.total.Refused, err = err.Error(), nil
 	}
-	err := r.refusal(ctx)
-	switch {
-	case r.DryRun && err != nil:
-		r.total.Refused = err.Error()
-		return nil
-	case r.DryRun || err != nil:
+	if err != nil || r.DryRun {
 		return err
 	}
-	err = r.remove(ctx, r.surplus, &r.total)
+	defer r.refund(ctx, charged) // of no use to another run, which compares anew
+	return r.write(ctx, charged)
+}
+
+// allow asks the guard for all that was found, before the first write. A source that lies shows by its deletes, so what
+// it has is not written either, if they are refused, or nobody knows how many there are.
+func (r *treeRun) allow(ctx context.Context) (c changes, err error) {
+	c.deletes = int64(len(r.surplus))
 	for _, l := range r.looks {
-		err = errors.Join(err, r.tell(ctx, l))
+		c.overwrites += overwritten(l.act)
 	}
-	return err
+	switch {
+	case r.AllowDeletes < 0:
+		c.deletes = 0
+	case c.deletes == 0:
+	case !r.whole:
+		return changes{}, fmt.Errorf("%w: at least %d documents are surplus; nothing was written", ErrMore, c.deletes)
+	case r.rows == 0:
+		return changes{}, fmt.Errorf("%w: none of %d documents was deleted", ErrNoRows, c.deletes)
+	}
+	if err := r.charge(ctx, c, r.indexRows); err != nil {
+		return changes{}, err
+	}
+	return c, nil
 }
 
-// refusal is why what is surplus is not deleted.
-func (r *treeRun) refusal(ctx context.Context) error {
-	if !r.whole {
-		return fmt.Errorf("%w: none of %d surplus documents was deleted", ErrMore, len(r.surplus))
-	}
-	if r.rows == 0 {
-		return fmt.Errorf("%w: none of %d documents was deleted", ErrNoRows, len(r.surplus))
-	}
-	return r.charge(ctx, changes{deletes: int64(len(r.surplus))}, r.indexRows)
-}
-
-// indexRows is as many documents as the source has where the tree and it were compared, keys being spread evenly, and
-// those that are surplus.
+// indexRows is as many documents as the source has where the tree and it were compared, keys being spread evenly, less
+// those that the index lacks, and those that are surplus.
 func (r *treeRun) indexRows(*spent) int64 {
 	n, unknown := int64(r.tree.Stats().Segments), int64(r.total.Tree.Unknown)
-	return r.rows*(n-unknown)/n + int64(len(r.surplus))
+	return max(0, r.rows*(n-unknown)/n-r.total.Missing) + int64(len(r.surplus))
 }
 
-// rounds compares and repairs until there is nothing that was not looked at.
+// rounds compares until there is nothing that was not looked at. Nothing is written.
 func (r *treeRun) rounds(ctx context.Context) error {
 	found := r.total.Tree
 	for found.Rounds < treeRounds {
@@ -184,9 +191,10 @@ func (r *treeRun) rounds(ctx context.Context) error {
 	return nil
 }
 
-// keys looks at some keys in both sides, repairs those that differ, and tells the tree what the index has.
+// keys looks at some keys in both sides, notes what is to be written, and tells the tree what the index has of the
+// others.
 func (r *treeRun) keys(ctx context.Context, keys []string) error {
-	var l treeLook
+	l := new(treeLook)
 	l.tell, l.end = r.tree.Look(keys...)
 	r.looks = append(r.looks, l)
 	source, index, err := r.look(ctx, keys)
@@ -201,45 +209,70 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 		return err
 	}
 	confirmed, err := r.confirm(ctx, t, found)
-	if err != nil {
-		return err
-	}
-	act := r.repairable(t, confirmed)
-	if !r.DryRun {
-		c := changes{overwrites: overwritten(act)}
-		if err = r.charge(ctx, c, r.indexRows); err == nil {
-			err = errors.Join(r.repair(ctx, t, act, false), r.verify(ctx, t, false))
-		}
-	}
-	done := t.snapshot()
-	r.meters.add(&done)
-	r.total.plus(&done)
-	r.learn(t.rejected)
-	r.surplus = append(r.surplus, t.surplus...)
+	l.act = r.repairable(t, confirmed)
+	l.surplus = t.surplus
+	r.surplus = append(r.surplus, l.surplus...)
+	r.add(t)
 	if err != nil || r.DryRun {
 		return err
 	}
-	l.keys = keys
-	if err := r.tell(ctx, l); err != nil {
+	wanted := append(keysIn(l.act), l.surplus...)
+	if err := r.tell(ctx, l, slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(wanted, key) })); err != nil {
 		return err
 	}
-	if len(t.surplus) == 0 {
+	if len(wanted) == 0 {
 		l.end()
 		r.looks = r.looks[:len(r.looks)-1]
-		return nil
 	}
-	r.looks[len(r.looks)-1].keys = t.surplus // again when they are deleted
 	return nil
 }
 
-// tell tells the tree what the index has of keys of which nothing is on its way.
-func (r *treeRun) tell(ctx context.Context, l treeLook) error {
-	pending, err := r.pending(ctx, l.keys)
+// write repairs what was found and is still so, deletes what is surplus, and tells the tree what the index has then.
+func (r *treeRun) write(ctx context.Context, charged changes) error {
+	for _, l := range r.looks {
+		t := newTask(page{})
+		act, err := r.confirm(ctx, newTask(page{}), l.act) // counted before
+		if err == nil {
+			err = errors.Join(r.repair(ctx, t, act, false), r.verify(ctx, t, false))
+		}
+		r.add(t)
+		r.learn(t.rejected)
+		r.surplus, l.surplus = append(r.surplus, t.surplus...), append(l.surplus, t.surplus...)
+		if err != nil {
+			return err
+		}
+		if err := r.tell(ctx, l, slices.DeleteFunc(keysIn(l.act), func(key string) bool { return slices.Contains(l.surplus, key) })); err != nil {
+			return err
+		}
+	}
+	if len(r.surplus) == 0 || r.AllowDeletes < 0 {
+		return nil
+	}
+	if err := r.charge(ctx, changes{deletes: int64(len(r.surplus)) - charged.deletes}, r.indexRows); err != nil { // those that have gone since
+		return err
+	}
+	err := r.remove(ctx, r.surplus, &r.total)
+	for _, l := range r.looks {
+		err = errors.Join(err, r.tell(ctx, l, l.surplus))
+	}
+	return err
+}
+
+// add counts what became of some keys.
+func (r *treeRun) add(t *task) {
+	done := t.snapshot()
+	r.meters.add(&done)
+	r.total.plus(&done)
+}
+
+// tell tells the tree what the index has of those of the keys of which nothing is on its way.
+func (r *treeRun) tell(ctx context.Context, l *treeLook, all []string) error {
+	pending, err := r.pending(ctx, all)
 	if err != nil {
 		return err
 	}
 	var keys []string
-	for i, key := range l.keys {
+	for i, key := range all {
 		if !pending[i] {
 			keys = append(keys, key)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -226,6 +227,57 @@ func TestASourceThatLiesDeletesNothingByATree(t *testing.T) {
 		assert.Empty(t, w.deleted)
 	})
 }
+
+// A table of another system: the more rows it has, the fewer of a hundred documents seem to be surplus.
+func TestASourceThatLiesWritesNothingByATree(t *testing.T) {
+	for name, rows := range map[string]int{"few": 60, "as many as are looked at": treeRounds*128 - 148, "more": treeRounds * 128} {
+		inBubble(t, func(t *testing.T, world *world) {
+			w := withTree(t, world, digesttree.Options{Empty: true})
+			w.page = 10_000
+			w.write(1, keysFrom(0, 100)...)
+			for i := range rows {
+				w.set("other"+key(i), &hotel{ID: "other" + key(i), Version: 1})
+			}
+			for _, k := range keysFrom(0, 99) {
+				w.set(k, nil)
+			}
+			w.set(key(99), &hotel{ID: key(99), Version: 2})
+			want := maps.Clone(w.index)
+			_, err := w.runTree(nil)
+			require.Error(t, err, name)
+			assert.True(t, maps.Equal(want, w.index), name)
+		})
+	}
+}
+
+// What was counted and not written is not counted.
+func TestATreeWhoseWritesFailGivesBackWhatWasCounted(t *testing.T) {
+	inBubble(t, func(t *testing.T, world *world) {
+		w := withTree(t, world, digesttree.Options{Empty: true})
+		w.write(1, keysFrom(0, 100)...)
+		for _, k := range keysFrom(0, 5) {
+			w.set(k, nil)
+		}
+		w.set(key(50), &hotel{ID: key(50), Version: 2})
+		broken := errors.New("broken")
+		failing := half{w.world, "source"}
+		_, err := repairer(unreadable{failing, broken}, half{w.world, "index"}, w.sender.Raw(), &Options{Logger: quiet}).RunTree(t.Context(), w.tree)
+		require.ErrorIs(t, err, broken)
+		assert.Empty(t, w.deleted)
+		report, err := w.runTree(nil)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1, 5}, []int64{report.Repaired, report.Deleted})
+		w.agrees()
+	})
+}
+
+// unreadable is a source whose documents cannot be read.
+type unreadable struct {
+	half
+	err error
+}
+
+func (u unreadable) Read(context.Context, []string) ([]models.RawAction, error) { return nil, u.err }
 
 func TestASourceThatLiesDeletesNothingByATreeOfManySegments(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *world) {
