@@ -126,7 +126,7 @@ func (f *feed) fault() error {
 	}
 	t := &f.tally
 	if now := cmp.Or(t.silent.lasting(0), t.unseen.lasting(unheard)); now != nil { // a look is cut after a second
-		return fmt.Errorf("the queue has not answered since %s: %w", now.since.Format(time.RFC3339), now.err)
+		return unanswered(now.since, now)
 	}
 	if now := t.unloaded.lasting(0); now != nil {
 		return fmt.Errorf("Options.Loader has failed since %s: %w", now.since.Format(time.RFC3339), now.err)
@@ -135,7 +135,7 @@ func (f *feed) fault() error {
 		return fmt.Errorf("Options.Loader has not returned since %s", since.Format(time.RFC3339))
 	}
 	if since, hangs := t.calls.hang(unheard); hangs {
-		return fmt.Errorf("the queue has not answered since %s", since.Format(time.RFC3339))
+		return unanswered(since, t.unseen.lasting(0))
 	}
 	if last := t.queue.Load(); last != nil && last.Paused {
 		return pausedQueue(last)
@@ -143,12 +143,23 @@ func (f *feed) fault() error {
 	return nil
 }
 
+// unanswered says since when the queue does not answer, and how its last call has ended if one has: those of a queue
+// that waits for its server do not end.
+func unanswered(since time.Time, last *failing) error {
+	if last == nil {
+		return fmt.Errorf("the queue has not answered since %s", since.Format(time.RFC3339))
+	}
+	return fmt.Errorf("the queue has not answered since %s: %w", since.Format(time.RFC3339), last.err)
+}
+
 // lookEvery is how often the feed looks at the queue, for Health: of an idle one nothing else is asked.
 const lookEvery = 5 * time.Second
 
 // watch looks, now and then, until the feed ends. It runs on the goroutine of a timer.
 func (f *feed) watch() {
-	_, _ = f.look()
+	if _, err := f.look(); err != nil && f.tally.unseen.lasting(unheard) != nil {
+		f.warn("azsearch: queue does not answer", err) // a round may wait for its server, and says nothing until then
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unwatch != nil { // it is not closed

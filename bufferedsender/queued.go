@@ -71,6 +71,9 @@ func (f *feed) appendKeys(ctx context.Context, changed []string) error {
 func (f *feed) add(ctx context.Context, c *appending) (int, error) {
 	n, err := f.appender.add(ctx, c)
 	if unknown := (*unknownError)(nil); errors.As(err, &unknown) {
+		if ctx.Err() != nil {
+			unknown = &unknownError{f.stuck(unknown.err)}
+		}
 		return n, &unknownAppend{unknown, len(c.records) - n, func(ctx context.Context) (int, error) {
 			kept, err := f.appender.await(ctx, c)
 			return kept - n, err
@@ -210,9 +213,13 @@ func (f *feed) stalled(s *queue.Stats, began time.Time, whole bool) error {
 	return nil
 }
 
-// stuck adds what is wrong with the queue to why a call could not begin to append.
+// stuck adds what is wrong with the queue to why a call has ended that could not begin to append, or had no answer.
 func (f *feed) stuck(err error) error {
-	if fault := f.fault(); fault != nil {
+	fault := f.fault()
+	if now := f.tally.unseen.lasting(0); fault == nil && now != nil { // too short for an alarm, but it was waited for
+		fault = unanswered(now.since, now)
+	}
+	if fault != nil {
 		return fmt.Errorf("%w; %w", err, fault)
 	}
 	return err

@@ -69,8 +69,12 @@ func Refusal(err error) (code, rest string) {
 
 // Explain adds the way out to a refusal that is not one of a script.
 func Explain(err error) error {
-	if code, _ := Refusal(err); code == "MISCONF" {
+	code, rest := Refusal(err)
+	switch {
+	case code == "MISCONF":
 		return fmt.Errorf("server refuses writes because it cannot save to its disk; free the disk, or see the server's log: %w", err)
+	case code == "Protocol" && strings.Contains(rest, "unauthenticated"): // so it says NOAUTH to a long command
+		return fmt.Errorf("server wants a password (NOAUTH): %w", err)
 	}
 	return err
 }

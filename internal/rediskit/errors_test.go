@@ -116,11 +116,15 @@ func TestARefusalIsItsCodeAndTheRest(t *testing.T) {
 type scripted struct {
 	redis.UniversalClient
 	errs    []error
+	before  func(left int) // each attempt, if it is given
 	reloads int
 }
 
 func (c *scripted) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx)
+	if c.before != nil {
+		c.before(len(c.errs))
+	}
 	if len(c.errs) == 0 {
 		cmd.SetVal("done")
 		return cmd
@@ -187,6 +191,26 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	_, unsure, err := r.Run(ctx, script, []string{"k"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.False(t, unsure, "nothing was sent")
+}
+
+// The last attempt is cut by the context, and has no reason of its own.
+func TestAnAttemptThatIsCutSaysWhyThereWasOneBefore(t *testing.T) {
+	refused := said("READONLY You can't write against a read only replica.")
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &scripted{errs: []error{refused, context.Canceled}, before: func(left int) {
+		if left == 1 {
+			cancel()
+		}
+	}}
+	_, _, err := (&Runner{Client: c}).Run(ctx, script, []string{"k"})
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, refused)
+}
+
+func TestAPasswordThatIsWantedIsNamed(t *testing.T) {
+	long := said("ERR Protocol error: unauthenticated multibulk length")
+	require.ErrorContains(t, Explain(long), "server wants a password (NOAUTH)")
+	require.ErrorIs(t, Explain(long), long)
 }
 
 func TestADiskThatCannotBeWrittenToIsNamed(t *testing.T) {

@@ -38,6 +38,7 @@ func (r *Runner) Run(ctx context.Context, s *redis.Script, keys []string, args .
 		return nil, false, err
 	}
 	pause, until := 2*time.Millisecond, time.Now().Add(r.Patience)
+	var before error // of the attempt before, which says why there was another
 	for {
 		var ran bool
 		if r.Replicas > 0 {
@@ -49,9 +50,13 @@ func (r *Runner) Run(ctx context.Context, s *redis.Script, keys []string, args .
 			return answer, unsure, nil
 		}
 		unsure = unsure || ran || !Refused(err)
-		if !Transient(err) || r.Patience > 0 && time.Now().After(until) {
+		switch {
+		case ctx.Err() != nil && before != nil && !ran && !Refused(err): // it was cut
+			return nil, unsure, fmt.Errorf("%w, after: %w", context.Cause(ctx), before)
+		case !Transient(err) || r.Patience > 0 && time.Now().After(until):
 			return nil, unsure, err
 		}
+		before = err
 		if c, ok := r.Client.(reloading); ok {
 			c.ReloadState(ctx) // the client itself would wait for its next turn
 		}

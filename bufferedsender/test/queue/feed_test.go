@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -188,6 +189,47 @@ func TestHealthSaysThatTheQueueDoesNotAnswer(t *testing.T) {
 		silent.Store(false)
 		require.NoError(t, s.Flush(q.within(time.Minute), nil))
 		assert.NoError(t, s.Health().Err)
+		require.NoError(t, s.Close(q.within(time.Minute)))
+	})
+}
+
+// A queue that waits for its server answers nothing, and only a look, which is cut, has a reason.
+func TestWhyAQueueDoesNotAnswerIsSaidToWhoWaitsForItAndInTheLog(t *testing.T) {
+	withQueue(t, nil, func(q *queued) {
+		refused := errors.New("READONLY You can't write against a read only replica")
+		silent, over := atomic.Bool{}, make(chan struct{})
+		wait := func() {
+			if silent.Load() {
+				<-over
+			}
+		}
+		logged := new(sendertest.Buffer)
+		s := q.sender(sendertest.Options{Logger: slog.New(slog.NewTextHandler(logged, nil)), Queue: &faulty{
+			Queue: q.queue,
+			append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
+				wait()
+				return next(call)
+			},
+			reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) { wait(); return next() },
+			stats: func(next func() (queue.Stats, error)) (queue.Stats, error) {
+				if silent.Load() {
+					return queue.Stats{}, refused
+				}
+				return next()
+			},
+		}})
+		silent.Store(true)
+		err := s.UploadDocuments(q.within(8*time.Second), sendertest.Hotel{ID: "x"})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, refused)
+		synctest.Wait()
+		assert.NotContains(t, logged.String(), "queue does not answer", "a failover is no news")
+		time.Sleep(time.Minute)
+		require.ErrorIs(t, s.Health().Err, refused)
+		synctest.Wait()
+		assert.Contains(t, logged.String(), "azsearch: queue does not answer")
+		silent.Store(false)
+		close(over)
 		require.NoError(t, s.Close(q.within(time.Minute)))
 	})
 }

@@ -71,7 +71,9 @@ func (q *queued) sender(opts sendertest.Options) *bufferedsender.BufferedSender[
 	if opts.Queue == nil {
 		opts.Queue = q.queue
 	}
-	opts.Logger = sendertest.NoLog
+	if opts.Logger == nil {
+		opts.Logger = sendertest.NoLog
+	}
 	s, err := bufferedsender.New(sendertest.NewClient(q, q.service), &opts)
 	require.NoError(q, err)
 	return s
