@@ -284,6 +284,31 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
+// present ends the run when the new index is gone while it is filled. The sender would keep what is copied, as in an
+// outage, for as long as there is none: for ever. One look may have met a service that does not show it for a moment.
+func (r *runner) present(ctx context.Context, end context.CancelCauseFunc) {
+	for gone := 0; sleep.For(ctx, stuckLimit/2) == nil; {
+		x := r.now()
+		if x.Step != StepFilling && x.Step != stepCatchingUp {
+			gone = 0
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, stuckLimit/4)
+		_, err := r.client.GetIndex(limited, x.New, nil)
+		cancel()
+		switch {
+		case errors.Is(err, search.ErrIndexNotFound):
+			gone++
+		case err == nil:
+			gone = 0
+		}
+		if gone == 2 {
+			end(fmt.Errorf("rebuild: the new index %q is gone; call Abort, then Run: %w", x.New, err))
+			return
+		}
+	}
+}
+
 // noteLate notes that a request to the new index has had no answer. The sender has sent again what was in it, and
 // keeps the next write of the same keys back for UnknownWait; the writers have other senders, which do not know of
 // it.

@@ -70,8 +70,9 @@ func (r *runner) run(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() { r.beat(ctx, end) })
+	beating.Go(func() { r.present(ctx, end) })
 	err = r.steps(ctx)
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrTakenOver) {
+	if cause := context.Cause(ctx); err != nil && callers.Err() == nil && cause != nil { // of beat or present
 		err = cause
 	}
 	end(nil)

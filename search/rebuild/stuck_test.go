@@ -153,3 +153,30 @@ func TestARunThatWatchesTheOneBeforeBearsADatabaseThatIsAway(t *testing.T) {
 		assert.Equal(t, r.id, r.now().Owner)
 	})
 }
+
+// Somebody deletes it, or a clean-up of indexes that nobody searches.
+func TestANewIndexThatIsDeletedWhileItIsFilledEndsTheRun(t *testing.T) {
+	for _, step := range []Step{StepFilling, stepCatchingUp} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 20)
+			a := w.write("a", 1)
+			m := w.runner(Options{Writers: []string{"a"}})
+			line := m.r.line
+			m.r.line = func(name string) error {
+				if name == string(step) {
+					w.noError(w.client.DeleteIndex(t.Context(), newIndex, nil))
+				}
+				return line(name)
+			}
+			began := time.Now()
+			err := m.run(t.Context())
+			require.ErrorIs(t, err, search.ErrIndexNotFound, step)
+			require.ErrorContains(t, err, "call Abort", step)
+			assert.Less(t, time.Since(began), 10*time.Minute, step)
+			require.NoError(t, Abort(t.Context(), w.store, w.client, &AbortOptions{Logger: quiet}))
+			require.NoError(t, w.runner(Options{Writers: []string{"a"}}).run(t.Context()))
+			a.end()
+			w.checkTruth(newIndex)
+		})
+	}
+}
