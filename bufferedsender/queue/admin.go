@@ -79,8 +79,9 @@ type Membership interface {
 // Faulty is implemented by a Queue that can say what is wrong with it.
 type Faulty interface {
 	// Fault returns what is wrong with the queue and needs an operator, nil if nothing does: ErrFailed is in its chain
-	// if the queue takes no more calls, ErrFull once the parked keys have used up their share of a bound, ErrLost if
-	// what was acknowledged is gone. It does not block, so it may be as old as the last call.
+	// if the queue takes no more calls, ErrFull once the parked keys have used up their share of a bound, or while a disk
+	// or a server has no room, ErrLost if what was acknowledged is gone. It does not block, so it may be as old as the
+	// last call.
 	Fault() error
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -56,10 +57,16 @@ func (p *pool) get(ctx context.Context, url string) (client redis.UniversalClien
 func (q *Queue) run(ctx context.Context, s *redis.Script, shard int, replicas int, args ...any) (answer any, unsure bool, err error) {
 	r := rediskit.Runner{Client: q.client, Replicas: replicas, ReplicaTimeout: q.o.replicaTimeout}
 	answer, unsure, err = r.Run(ctx, s, q.shards[shard].keys, args...)
-	if err = q.meaning(err, shard); err == nil {
+	switch err = q.meaning(err, shard); {
+	case err == nil:
 		q.shards[shard].fault.Store(nil)
-	} else if errors.Is(err, queue.ErrLost) {
+		if s == appendScript {
+			q.shards[shard].noMemory.Store(nil)
+		}
+	case errors.Is(err, queue.ErrLost):
 		q.shards[shard].fault.Store(&err)
+	case redis.HasErrorPrefix(err, "OOM"):
+		q.shards[shard].noMemory.Store(&noMemory{time.Now(), err})
 	}
 	return answer, unsure, err
 }
@@ -93,14 +100,21 @@ func (q *Queue) full(amounts string) error {
 	return fmt.Errorf("redisqueue: %w", err)
 }
 
+// noMemoryFor is for how long a refused Append counts. One that waits for room asks again each second.
+const noMemoryFor = 10 * time.Second
+
 // Fault is of queue.Faulty: a shard of which something is gone, as the last call about it has found, or one whose
-// parked keys have used up their share, as of the last Stats or, while Watch is used, of a few seconds ago.
+// parked keys have used up their share, as of the last Stats or, while Watch is used, of a few seconds ago; or
+// queue.ErrFull if the server had no memory for an Append in the last ten seconds.
 func (q *Queue) Fault() error {
 	for s := range q.shards {
 		for _, err := range []*error{q.shards[s].fault.Load(), q.shards[s].crowded.Load()} {
 			if err != nil {
 				return *err
 			}
+		}
+		if no := q.shards[s].noMemory.Load(); no != nil && time.Since(no.at) < noMemoryFor {
+			return no.err
 		}
 	}
 	return nil

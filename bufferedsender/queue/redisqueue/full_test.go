@@ -342,10 +342,19 @@ func TestEveryScriptButThatOfAppendRunsWhileTheMemoryOfTheServerIsFull(t *testin
 					require.ErrorContains(t, err, "the memory of the server is full")
 					assert.Equal(t, before, contents(t, place.client, queues[i]), "something was kept")
 					assert.Equal(t, map[string]int{sha: 1}, c.refused)
+					require.ErrorIs(t, queues[i].Fault(), queue.ErrFull, "Health names what adding calls wait for")
+					require.ErrorContains(t, queues[i].Fault(), "the memory of the server is full")
 				})
 			}
-			for _, q := range queues {
-				_ = q.Close() // one is destroyed
+			for _, node := range place.nodes {
+				node.CLI(t, "CONFIG", "SET", "maxmemory", "0")
+			}
+			for i, row := range onFullServer {
+				if row.script == "append" {
+					require.NoError(t, made[i](t.Context()))
+					require.NoError(t, queues[i].Fault())
+				}
+				_ = queues[i].Close() // one is destroyed
 			}
 		})
 	}

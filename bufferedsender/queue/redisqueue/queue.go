@@ -65,6 +65,13 @@ type shard struct {
 	epoch string // that of its marker: it changes when the shard is lost and made again
 	// What Fault returns; nil is nothing.
 	fault, crowded *atomic.Pointer[error]
+	noMemory       *atomic.Pointer[noMemory]
+}
+
+// noMemory is that the server had no memory for what was appended.
+type noMemory struct {
+	at  time.Time
+	err error
 }
 
 var (
@@ -163,7 +170,7 @@ func (q *Queue) open(ctx context.Context, cluster bool) error {
 		}
 	}
 	for i := 0; i < n; i++ {
-		q.shards = append(q.shards, shard{keys: keysOf(q.name, i), fault: new(atomic.Pointer[error]), crowded: new(atomic.Pointer[error])})
+		q.shards = append(q.shards, shard{keys: keysOf(q.name, i), fault: new(atomic.Pointer[error]), crowded: new(atomic.Pointer[error]), noMemory: new(atomic.Pointer[noMemory])})
 		var epoch [8]byte
 		_, _ = rand.Read(epoch[:]) // crypto/rand never fails: it ends the process instead
 		makes := "1"               // also the others of a queue that is there: whoever made it may have died
