@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -150,6 +151,31 @@ func TestAKeyThatTheLoaderFailsForHoldsNoOther(t *testing.T) {
 		require.Empty(t, rowsOf(t, db, "q"))
 		require.NoError(t, r.Ready())
 		require.Contains(t, log.String(), "outbox: recovered")
+	})
+}
+
+// A table that somebody has locked, for example.
+func TestALoaderThatDoesNotReturnIsNamed(t *testing.T) {
+	inBubble(t, func(t *testing.T, db database) {
+		table, to, log, over := &Table{Dialect: SQLite, Queue: "q"}, newScripted(), new(bytes.Buffer), make(chan struct{})
+		changes(t, db, table, "a")
+		r := tryRelay(t, db, table, to, calm(RelayOptions{Logger: logTo(log), Loader: LoadRaw(func(_ context.Context, keys []string) ([]models.RawAction, error) {
+			<-over
+			return []models.RawAction{uploaded(keys[0], 1)}, nil
+		})}))
+		passes(9 * time.Second)
+		require.NoError(t, r.Ready())
+		passes(5 * time.Second)
+		require.ErrorContains(t, r.Ready(), "outbox: call has not returned for ten seconds: Loader")
+		passes(time.Minute)
+		require.Equal(t, 1, strings.Count(log.String(), "has not returned"))
+		close(over)
+		passes(time.Second)
+		require.NoError(t, r.Ready())
+		require.Contains(t, log.String(), "outbox: recovered")
+		require.Equal(t, 1, to.count("a"))
+		r.log(slog.LevelWarn, "nothing has failed", nil)
+		require.NotContains(t, log.String(), "<nil>")
 	})
 }
 

@@ -126,6 +126,7 @@ func (l *loop) takeInbox() {
 func (l *loop) step(now time.Time) {
 	l.guardLeases(now)
 	l.desk.wake(now)
+	l.hear(now)
 	l.plan(now)
 	for k := range kinds {
 		l.begin(k, now)
@@ -190,6 +191,9 @@ func (l *loop) wait(now time.Time) time.Duration {
 	for k := range kinds {
 		if l.wants(k) {
 			sooner(l.jobs[k].retry.At)
+		}
+		if l.jobs[k].busy {
+			sooner(l.jobs[k].since.Add(unheard))
 		}
 	}
 	sooner(l.desk.nextDue())

@@ -196,8 +196,8 @@ var errNotRunning = errors.New("the relay does not run")
 var ErrRunning = errors.New("outbox: the relay runs already")
 
 // Ready returns nil while the relay has joined the others, its leases are renewed, and what it asked of the
-// database, the Loader and the sender last has worked. It never blocks. Whether the service works is in the
-// sender's Health.
+// database, the Loader and the sender last has worked, or has not been under way for ten seconds. It never blocks.
+// Whether the service works is in the sender's Health.
 func (r *Relay) Ready() error {
 	if err := r.state.Load().err; err != nil {
 		return err
@@ -304,5 +304,8 @@ func (r *Relay) advise(ctx context.Context) {
 }
 
 func (r *Relay) log(level slog.Level, message string, err error, attrs ...any) {
-	r.opts.Logger.Log(context.Background(), level, message, append([]any{"queue", r.table.Queue, "error", err}, attrs...)...)
+	if err != nil {
+		attrs = append([]any{"error", err}, attrs...)
+	}
+	r.opts.Logger.Log(context.Background(), level, message, append([]any{"queue", r.table.Queue}, attrs...)...)
 }

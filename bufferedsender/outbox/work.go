@@ -35,6 +35,8 @@ const (
 // the error becomes another one; the same error not more than each troubleEvery.
 type job struct {
 	busy  bool
+	since time.Time // when it became busy
+	hangs *troubled // what was said of that
 	retry relay.Retry
 
 	trouble *troubled // nil: it works
@@ -45,21 +47,62 @@ type job struct {
 
 const troubleEvery = 5 * time.Minute
 
+// unheard is for how long work may not return before that is worth an alarm, as in the sender.
+const unheard = 10 * time.Second
+
+// waitsFor is who has not returned. What a full sender holds back, or nobody waits for, has no name.
+var waitsFor = [kinds]error{
+	kindFetch: errDatabase, kindRefill: errDatabase, kindTick: errDatabase, kindRead: errDatabase, kindFinish: errDatabase,
+	kindLoad: errors.New("Loader"), kindExport: errors.New("Export"),
+}
+
+var errDatabase = errors.New("database")
+
+// hear notes what has been under way for too long: a Loader has no time limit, and a statement half a minute.
+func (l *loop) hear(now time.Time) {
+	for k := range kinds {
+		j := &l.jobs[k]
+		if !j.busy || j.hangs != nil || waitsFor[k] == nil || now.Sub(j.since) < unheard {
+			continue
+		}
+		j.hangs = &troubled{"outbox: call has not returned for ten seconds", waitsFor[k]}
+		if l.says(k, slog.LevelWarn, j.hangs.message, j.hangs.err); j.trouble == nil {
+			j.trouble = j.hangs
+			l.r.trouble.Store(j.trouble)
+		}
+	}
+}
+
+// returns notes that work of a kind is over, as then has said, which may have failed.
+func (l *loop) returns(k kind, then func()) {
+	j := &l.jobs[k]
+	j.busy = false
+	if then(); j.hangs != nil && j.trouble == j.hangs {
+		l.works(k)
+	}
+	j.hangs = nil
+}
+
 // retryMost is how long after a failure the same is tried again at the latest.
 const retryMost = 5 * time.Second
 
 // fails notes that work of a kind has failed, which is done again later.
 func (l *loop) fails(k kind, level slog.Level, message string, err error, attrs ...any) {
-	j, now := &l.jobs[k], time.Now()
-	j.retry.Failed(now, min(retryMost, l.r.opts.renew))
-	if j.said != err.Error() || now.Sub(j.saidAt) >= troubleEvery {
-		l.r.log(level, message, err, attrs...)
-		j.said, j.saidAt, j.told = err.Error(), now, true
-	}
+	j := &l.jobs[k]
+	j.retry.Failed(time.Now(), min(retryMost, l.r.opts.renew))
+	l.says(k, level, message, err, attrs...)
 	j.trouble = &troubled{message, err}
 	l.r.trouble.Store(j.trouble)
 	if errors.Is(err, errReplaced) {
 		l.failure = cmp.Or(l.failure, err)
+	}
+}
+
+// says writes to the log what fails, unless it has been said.
+func (l *loop) says(k kind, level slog.Level, message string, err error, attrs ...any) {
+	if j, now := &l.jobs[k], time.Now(); j.said != err.Error() || now.Sub(j.saidAt) >= troubleEvery {
+		l.r.log(level, message, err, attrs...)
+		j.said, j.saidAt, j.told = err.Error(), now, true
 	}
 }
 
@@ -120,7 +163,7 @@ func (b *inbox) take() []func() {
 
 // beginWork runs f beside the loop, and then what it returns on the loop.
 func (l *loop) beginWork(parent context.Context, k kind, timeout time.Duration, f func(ctx context.Context) (then func())) {
-	l.jobs[k].busy = true
+	l.jobs[k].busy, l.jobs[k].since = true, time.Now()
 	l.beside.Add(1)
 	go func() {
 		defer l.beside.Done()
@@ -130,9 +173,6 @@ func (l *loop) beginWork(parent context.Context, k kind, timeout time.Duration, 
 		}
 		defer cancel()
 		then := f(ctx)
-		l.inbox.post(func() {
-			l.jobs[k].busy = false
-			then()
-		})
+		l.inbox.post(func() { l.returns(k, then) })
 	}()
 }
