@@ -1,7 +1,6 @@
 package outcomes
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -9,35 +8,27 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/memqueue"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
-
-// tap is a models.Tap made of functions. A nil *tap is none.
-type tap struct {
-	before  func(keys []string) error
-	confirm func(keys []string) (bool, error)
-}
-
-func (t *tap) Before(_ context.Context, keys []string) error          { return t.before(keys) }
-func (t *tap) Confirm(_ context.Context, keys []string) (bool, error) { return t.confirm(keys) }
 
 var errTap = errors.New("the tap cannot be read")
 
 func TestASenderWhoseTapCannotBeReadSendsNothingAndFailsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		r := sendertest.New(t, &sendertest.Options{Tap: &tap{
-			before: func([]string) error {
+		r := sendertest.New(t, &sendertest.Options{Tap: &sendertest.Tap{
+			BeforeKeys: func([]string) error {
 				if time.Since(began) < time.Hour {
 					return errTap
 				}
 				return nil
 			},
-			confirm: func([]string) (bool, error) { return false, nil },
+			ConfirmKeys: func([]string) (bool, error) { return false, nil },
 		}})
 		r.Upload(sendertest.Hotels("h", 3)...)
 		time.Sleep(time.Hour - time.Second)
@@ -54,14 +45,14 @@ func TestASenderGoesOnAtOnceWhenItsTapLetsItGo(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			opts := sendertest.WithBreaker(t)
-			opts.Tap = &tap{
-				before: func([]string) error {
+			opts.Tap = &sendertest.Tap{
+				BeforeKeys: func([]string) error {
 					if time.Since(began) < long {
 						return errTap
 					}
 					return nil
 				},
-				confirm: func([]string) (bool, error) { return false, nil },
+				ConfirmKeys: func([]string) (bool, error) { return false, nil },
 			}
 			r := sendertest.New(t, opts)
 			r.Upload(sendertest.Hotels("h", 3)...)
@@ -86,9 +77,9 @@ func TestATapThatWasClosedLeavesNoSuspicionOfTheService(t *testing.T) {
 					return nil
 				}
 				opts := sendertest.WithBreaker(t)
-				opts.Tap = &tap{
-					before:  func([]string) error { return ask(!confirms) },
-					confirm: func([]string) (bool, error) { return false, ask(confirms) },
+				opts.Tap = &sendertest.Tap{
+					BeforeKeys:  func([]string) error { return ask(!confirms) },
+					ConfirmKeys: func([]string) (bool, error) { return false, ask(confirms) },
 				}
 				r := sendertest.New(t, opts)
 				r.Upload(sendertest.Hotels("h", 3)...)
@@ -112,9 +103,9 @@ func TestATapThatWasClosedLeavesNoSuspicionOfTheService(t *testing.T) {
 func TestWhatTheTapSendsAgainIsReportedOnceAndUsesNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked [][]string
-		r := sendertest.New(t, &sendertest.Options{Tap: &tap{
-			before: func([]string) error { return nil },
-			confirm: func(keys []string) (bool, error) {
+		r := sendertest.New(t, &sendertest.Options{Tap: &sendertest.Tap{
+			BeforeKeys: func([]string) error { return nil },
+			ConfirmKeys: func(keys []string) (bool, error) {
 				asked = append(asked, slices.Clone(keys))
 				return len(asked) < 10, nil // four attempts are allowed
 			},
@@ -130,9 +121,9 @@ func TestWhatTheTapSendsAgainIsReportedOnceAndUsesNoAttempt(t *testing.T) {
 func TestNothingIsCompletedBeforeTheTapHasConfirmedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		confirmed := false
-		r := sendertest.New(t, &sendertest.Options{Tap: &tap{
-			before: func([]string) error { return nil },
-			confirm: func([]string) (bool, error) {
+		r := sendertest.New(t, &sendertest.Options{Tap: &sendertest.Tap{
+			BeforeKeys: func([]string) error { return nil },
+			ConfirmKeys: func([]string) (bool, error) {
 				time.Sleep(10 * time.Second)
 				confirmed = true
 				return false, nil
@@ -160,9 +151,9 @@ func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
 				log, asked := &sendertest.Buffer{}, 0
 				r := sendertest.New(t, &sendertest.Options{
 					Logger: slog.New(slog.NewTextHandler(log, nil)),
-					Tap: &tap{
-						before: func([]string) error { return nil },
-						confirm: func([]string) (bool, error) {
+					Tap: &sendertest.Tap{
+						BeforeKeys: func([]string) error { return nil },
+						ConfirmKeys: func([]string) (bool, error) {
 							if asked++; asked > 3 {
 								return false, nil
 							}
@@ -190,9 +181,9 @@ func TestWhatComesFromAQueueIsAskedAboutToo(t *testing.T) {
 		var before, confirmed [][]string
 		q, err := memqueue.New(nil)
 		require.NoError(t, err)
-		r := sendertest.New(t, &sendertest.Options{Queue: q, Outage: bufferedsender.Hold{}, Tap: &tap{
-			before: func(keys []string) error { before = append(before, slices.Clone(keys)); return nil },
-			confirm: func(keys []string) (bool, error) {
+		r := sendertest.New(t, &sendertest.Options{Queue: q, Outage: bufferedsender.Hold{}, Tap: &sendertest.Tap{
+			BeforeKeys: func(keys []string) error { before = append(before, slices.Clone(keys)); return nil },
+			ConfirmKeys: func(keys []string) (bool, error) {
 				confirmed = append(confirmed, slices.Clone(keys))
 				return len(confirmed) == 1, nil
 			},

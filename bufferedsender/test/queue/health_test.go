@@ -51,10 +51,10 @@ func TestHealthNamesWhatDoesNotReturn(t *testing.T) {
 			o.Outage = bufferedsender.Hold{Breaker: b}
 		}, "a subscriber of the breaker"},
 		"the tap before a request": {func(_ *queued, o *options, wait func()) {
-			o.Tap = &tap{before: func([]string) error { wait(); return nil }, confirm: func([]string) (bool, error) { return false, nil }}
+			o.Tap = &sendertest.Tap{BeforeKeys: func([]string) error { wait(); return nil }, ConfirmKeys: func([]string) (bool, error) { return false, nil }}
 		}, "Options.Tap has not returned for 1"},
 		"the tap after a request": {func(_ *queued, o *options, wait func()) {
-			o.Tap = &tap{before: func([]string) error { return nil }, confirm: func([]string) (bool, error) { wait(); return false, nil }}
+			o.Tap = &sendertest.Tap{BeforeKeys: func([]string) error { return nil }, ConfirmKeys: func([]string) (bool, error) { wait(); return false, nil }}
 		}, "Options.Tap has not returned for 1"},
 		"the Loader": {func(_ *queued, o *options, wait func()) {
 			o.Loader = func(context.Context, []string) ([]sendertest.Action, error) {
@@ -106,13 +106,15 @@ func TestWhoWaitsForAFunctionOfHoldKeysIsToldWhichOne(t *testing.T) {
 		synctest.Wait()
 		r.Upload(sendertest.Hotel{ID: "a"})
 		require.NoError(t, r.Sender.Health().Err)
-		wants := "test.TestWhoWaitsForAFunctionOfHoldKeysIsToldWhichOne.func1.1.1) has not returned for 15s; keys that wait for it: 2"
+		wants := "queue.TestWhoWaitsForAFunctionOfHoldKeysIsToldWhichOne.func1.1.1) has not returned for 15s; keys that wait for it: 2"
 		for name, wait := range map[string]func(ctx context.Context) error{
 			"Flush": func(ctx context.Context) error { return r.Sender.Flush(ctx, nil) },
 			"of a key": func(ctx context.Context) error {
 				return r.Sender.Flush(ctx, &bufferedsender.FlushOptions{Keys: []string{"a"}})
 			},
-			"HoldKeys": func(ctx context.Context) error { return r.Sender.Raw().HoldKeys(ctx, []string{"b"}, nothing) },
+			"HoldKeys": func(ctx context.Context) error {
+				return r.Sender.Raw().HoldKeys(ctx, []string{"b"}, func(context.Context, func(...models.RawAction) error) error { return nil })
+			},
 			"AndWait": func(ctx context.Context) error {
 				_, err := r.Sender.IndexDocumentsAndWait(ctx, []sendertest.Action{models.UploadAction(sendertest.Hotel{ID: "b"})}, nil)
 				return err
@@ -138,9 +140,9 @@ func TestWhatTheSenderItselfWaitsForIsNoSilenceOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
 		opts.RequestTimeout = 8 * time.Second // silent after two
-		opts.Tap = &tap{
-			before:  func([]string) error { time.Sleep(5 * time.Second); return nil },
-			confirm: func([]string) (bool, error) { time.Sleep(5 * time.Second); return false, nil },
+		opts.Tap = &sendertest.Tap{
+			BeforeKeys:  func([]string) error { time.Sleep(5 * time.Second); return nil },
+			ConfirmKeys: func([]string) (bool, error) { time.Sleep(5 * time.Second); return false, nil },
 		}
 		opts.Handlers.ActionCompleted = func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { time.Sleep(5 * time.Second) }
 		r := sendertest.New(t, opts)
