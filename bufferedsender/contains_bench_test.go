@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkContains asks for 10 000 keys, of which half wait in a full buffer, as a

@@ -4,10 +4,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
+
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/internal/relay"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/google/uuid"
 )
 
 // sender is a BufferedSender without what depends on the type of the documents.

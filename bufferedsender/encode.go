@@ -9,9 +9,10 @@ import (
 	"reflect"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/models/keys"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // The envelope of a request body.

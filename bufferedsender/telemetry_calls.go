@@ -5,9 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/go-azsearch/azsearch/models/keys"
 	"github.com/go-azsearch/azsearch/retry/breaker"
-	"go.opentelemetry.io/otel/attribute"
 )
 
 // What is in this file is recorded on the goroutines of callers, and of whoever changes

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // ObservingABatch returns a function that does for one batch of n uploads what

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
 // queueInstruments are the metrics of a durable queue, as each of its senders sees it. TELEMETRY.md

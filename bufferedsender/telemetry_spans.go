@@ -7,11 +7,12 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/go-azsearch/azsearch/internal/publisher"
-	"github.com/go-azsearch/azsearch/models"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/go-azsearch/azsearch/internal/publisher"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // maxLinks is how many adding spans the span of a batch is linked to.

@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"sync"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/go-azsearch/azsearch/internal/publisher"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/retry"
 	"github.com/go-azsearch/azsearch/retry/breaker"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // transport sends the batches of the publisher through an Indexer and turns the

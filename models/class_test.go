@@ -3,9 +3,10 @@ package models_test
 import (
 	"testing"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 func TestAContextCarriesAClass(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // kilobyteLetter has a document of a kilobyte.

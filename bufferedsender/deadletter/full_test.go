@@ -7,8 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // fill makes a disk full until as many files of letters have been removed.

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // known is a sender that says what it writes to.

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
-	"pgregory.net/rapid"
 )
 
 // TestModel writes, rotates, replays, discards, fails and crashes at random, and

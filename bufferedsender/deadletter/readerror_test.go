@@ -3,8 +3,9 @@ package deadletter
 import (
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 func TestAReadThatFailsDuringOpenIsAnErrorAndLosesNothing(t *testing.T) {

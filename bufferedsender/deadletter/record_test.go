@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/models"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 func anyJSON(depth int) *rapid.Generator[any] {

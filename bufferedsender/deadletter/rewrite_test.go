@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // failOn lets a disk fail when it does op with a file whose name ends in suffix.

@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 func TestEverythingOfALetterIsKept(t *testing.T) {

@@ -4,9 +4,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/internal/fleetmodel"
 	"github.com/go-azsearch/azsearch/internal/testkit"
-	"github.com/stretchr/testify/require"
 )
 
 // Random programs of indexes that sicken and heal; see fleetmodel.Run. "go run ./internal/soak fleet" runs more of

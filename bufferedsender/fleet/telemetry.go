@@ -3,9 +3,10 @@ package fleet
 import (
 	"context"
 
-	"github.com/go-azsearch/azsearch/models"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // scope is the name of the instrumentation.

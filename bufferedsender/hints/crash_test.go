@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/internal/journal"
-	"github.com/stretchr/testify/require"
 )
 
 // fileOf returns a file with a snapshot of parts, and a frame for each further function.

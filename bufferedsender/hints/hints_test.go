@@ -7,9 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/journal"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
 func TestAKeyAddedTwiceIsThereOnce(t *testing.T) {

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // TestModel adds, takes, finishes, fails, crashes and opens again at random, and compares

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // memory returns a Set without a file. 0 is the default.

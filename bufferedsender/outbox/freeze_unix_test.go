@@ -9,8 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // A process that is frozen for longer than its lease and wakes up in the middle of a request

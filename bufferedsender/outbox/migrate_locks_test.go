@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 func TestMigrateOfTablesThatAreAsTheyShouldBeWaitsForNoProcessAndNeedsNoRights(t *testing.T) {

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // asked is a question in the model.

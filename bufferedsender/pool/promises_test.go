@@ -9,8 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // The first of three that are told panics, or ends its goroutine: the others are told, and the slots are theirs.

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // sender is a member in the model of room, as it knows itself.

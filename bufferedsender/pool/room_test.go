@@ -10,10 +10,11 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // roomFor is a pool with room for so many actions, in floors of 10, and any number of bytes.

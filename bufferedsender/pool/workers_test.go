@@ -10,9 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // What worker pools of other systems were found wanting in: a worker that crashes, and what becomes of the others.

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/testkit"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // Pages wait for their time together, not one after another.

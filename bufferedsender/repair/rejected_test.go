@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/bufferedsender"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // refusing is a sender whose add fails, for a reason that is none of the documents.

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // The source lags, and says that what was published since is a draft.

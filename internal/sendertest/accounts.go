@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
 // CheckStats returns a snapshot of Stats, and checks what must hold in each. It is called at each event, so that

@@ -4,8 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
 // TestProcessesThatShareAQueueLoseNothing runs random programs of processes that are

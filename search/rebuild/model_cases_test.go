@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 // tryModel has a Run come to a trap, and another one go on as soon as the first is gone, with ten seeds of the

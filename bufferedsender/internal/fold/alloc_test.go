@@ -7,10 +7,11 @@ package fold_test
 import (
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // The publisher folds between two requests, and what it keeps waits for long.

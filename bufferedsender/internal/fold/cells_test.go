@@ -4,10 +4,11 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 func TestEveryPairOfTypesFoldsAsTheTableSays(t *testing.T) {

@@ -4,10 +4,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
+	"github.com/go-azsearch/azsearch/models"
 )
 
 var types = []models.ActionType{models.ActionTypeUpload, models.ActionTypeMergeOrUpload, models.ActionTypeMerge, models.ActionTypeDelete}

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/models"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/models"
 )
 
 // pair is what two actions say beside their key, and what is wanted of both

@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/internal/fold"
 	"github.com/go-azsearch/azsearch/models"
 	"github.com/go-azsearch/azsearch/search/searchtest"
-	"github.com/stretchr/testify/require"
 )
 
 // tb is a *testing.T or a *rapid.T.

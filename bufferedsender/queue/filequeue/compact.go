@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
-
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestAnAppendThatWasKeptSaysSoWhenThePileCannotBeRead(t *testing.T) {

@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/bufferedsender/queue/internal/book"
 	"github.com/go-azsearch/azsearch/internal/testkit"
-	"github.com/stretchr/testify/require"
 )
 
 func TestOneParkedKeyKeepsNoMemoryOfMillions(t *testing.T) {

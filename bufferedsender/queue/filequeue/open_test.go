@@ -9,9 +9,10 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
 func TestOneProcessHasTheQueueAndTheErrorNamesIt(t *testing.T) {

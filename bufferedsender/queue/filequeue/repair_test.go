@@ -6,8 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 func TestRepairNamesTheFirstSegmentThatIsMissing(t *testing.T) {

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
-	"github.com/stretchr/testify/require"
 )
 
 // A sync that fails leaves what it could not write in memory only: the kernel calls it clean.

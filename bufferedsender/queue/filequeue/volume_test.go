@@ -10,9 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
-	"github.com/stretchr/testify/require"
 )
 
 // volume is a queue on a volume that nobody else fills, and its users: writers that add as long as they may, and

@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
-	"github.com/stretchr/testify/require"
 )
 
 func TestDestroyDoesNotDestroyANewQueue(t *testing.T) {

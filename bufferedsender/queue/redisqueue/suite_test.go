@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuehistory"
 	"github.com/go-azsearch/azsearch/internal/queuekill"
 	"github.com/go-azsearch/azsearch/internal/queuelab"
+	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 

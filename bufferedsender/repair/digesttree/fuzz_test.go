@@ -3,8 +3,9 @@ package digesttree
 import (
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // FuzzOpen opens any bytes as a base and two logs, and goes on with what it makes of them.

@@ -5,9 +5,10 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 )
 
 // TestModel tells, writes, folds, compares, rebuilds, fails, crashes and opens again at random, and compares with a

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/internal/disk"
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/models"
-	"github.com/stretchr/testify/require"
 )
 
 // few is a tree with four segments, for an index that is empty.

@@ -9,9 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/internal/disk/disktest"
 	"github.com/go-azsearch/azsearch/internal/journal"
-	"github.com/stretchr/testify/require"
 )
 
 func TestWhatIsToldIsThereBeforeAndAfterItIsFoldedAndReopened(t *testing.T) {

@@ -8,10 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/go-azsearch/azsearch/bufferedsender"
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 	"github.com/go-azsearch/azsearch/retry"
-	"github.com/stretchr/testify/assert"
 )
 
 // Without a delay, too: what is tried on because nobody knows whose fault it is goes twice a second at the most.

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/internal/testkit"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
 func TestMain(m *testing.M) {

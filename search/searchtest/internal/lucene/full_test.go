@@ -6,10 +6,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 )
 
 func clauses(c ...C) lucene.Node { return lucene.Boolean{Clauses: c} }

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 )
 
 // Short spellings for the tables.

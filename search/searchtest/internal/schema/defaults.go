@@ -1,11 +1,10 @@
 package schema
 
 import (
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
-
 	"github.com/go-azsearch/azsearch/internal/apiversion"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/reply"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/shape"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
 // definition is the definition of an index as a request wrote it, with the

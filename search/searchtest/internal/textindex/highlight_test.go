@@ -4,11 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 func TestHighlights(t *testing.T) {

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
-	"github.com/stretchr/testify/require"
 )
 
 const recordings = "../../testdata/recordings/"

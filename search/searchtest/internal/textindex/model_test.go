@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 // model evaluates queries document by document, the slow and plain way.

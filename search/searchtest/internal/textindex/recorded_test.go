@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 // recordedHit is a hit of the service.

@@ -5,10 +5,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 func TestPhrasesAndPatterns(t *testing.T) {

@@ -3,9 +3,10 @@ package textindex_test
 import (
 	"testing"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 func newTestSuggester(t *testing.T) *textindex.Suggester {

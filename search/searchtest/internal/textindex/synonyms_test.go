@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
-	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
+	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex"
 )
 
 // small is an index of one field t and documents with the ids 1, 2, …
