@@ -22,7 +22,7 @@ import (
 func newApplyCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "apply",
-		Usage:     "make the definitions of a service those of files; shows a plan first",
+		Usage:     "change the definitions of a service to those of files; prints the plan first",
 		ArgsUsage: "DIR|FILE",
 		Description: `DIR is as azsearch pull makes it: indexes/hotels.json, synonymmaps/, aliases/, datasources/,
 skillsets/, indexers/, knowledgesources/, knowledgebases/. Without -yes the plan is printed,
@@ -43,7 +43,7 @@ plan on stdout is not empty, or, without one, usage; 3 the service.`,
 			&cli.BoolFlag{Name: "drift", Usage: "say what the service has that the files do not, extra definitions too; exit code 2 if anything"},
 			&cli.BoolFlag{Name: "downtime", Usage: "let indexes be offline for some seconds, where a change of analyzers needs that"},
 			&cli.BoolFlag{Name: "fewer", Usage: "let an alias move to an index that has far fewer documents"},
-			&cli.BoolFlag{Name: "fill", Usage: "before an alias moves to an index with far fewer documents, copy those of the index that it leaves, and compare"},
+			&cli.BoolFlag{Name: "fill", Usage: "before an alias moves to another index, copy the documents of the one that it leaves, and compare"},
 			&cli.BoolFlag{Name: "unchecked", Usage: "leave it to the service what it refuses in data sources, skillsets and indexers"},
 			&cli.BoolFlag{Name: "secrets", Usage: "write definitions with secrets again: the service does not show whether these have changed"},
 			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
@@ -77,7 +77,7 @@ func runApply(ctx context.Context, c *serviceCall) error {
 	if err != nil {
 		return err
 	}
-	if !c.Bool("fewer") {
+	if !c.Bool("fewer") && !c.Bool("fill") { // which compares more than counts
 		err = plan.CompareCounts(live, func(index string) (int64, error) {
 			client, err := c.service.Client(index)
 			if err != nil {

@@ -137,7 +137,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 
 	// An earlier run was killed in the middle: the index is there, with some of the documents.
 	require.Zero(t, s.run("apply", "-yes", "defs/indexes/hotels-2.json").code)
-	s.write("part.jsonl", `{"id":"7","name":"of an earlier run"}`)
+	s.write("part.jsonl", `{"id":"7","name":"of an earlier run","city":"Ulm"}`)
 	require.Zero(t, s.run("load", "-index", "hotels-2", "-quiet", "part.jsonl").code)
 	got = s.run("apply", "-yes", "defs")
 	assert.Contains(t, got.stdout, "add -fill to copy them")
@@ -148,6 +148,7 @@ func TestApplyFillsTheIndexThatAnAliasMovesTo(t *testing.T) {
 	status, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/indexes('hotels')/docs('x')", searchtest.AdminKey, "")
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, body, `"stars":5.0`)
+	assert.Contains(t, s.run("get", "hotels", "7").stdout, `"city": "Ulm"`, "a field of its own stays")
 	assert.Contains(t, s.run("search", "hotels", "Ritz").stdout, "1 of 1 documents", "the field that is not returned is filled, too")
 
 	// Back again: the names cannot be read, so they would be lost, and the alias stays.
@@ -174,6 +175,8 @@ func TestApplyMovesNoAliasToAnIndexThatDiffers(t *testing.T) {
 	got := s.run("apply", "-yes", "-fill", "defs")
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stderr, `key "other" only in the second`)
+	got = s.run("apply", "-yes", "-fill", "defs")
+	assert.Equal(t, 1, got.code, "the documents are there now, and still one too many")
 	_, _, body := e.call(t, http.DefaultClient, http.MethodGet, "/aliases('hotels')", searchtest.AdminKey, "")
 	assert.Contains(t, body, `"hotels-1"`)
 }

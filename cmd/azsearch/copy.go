@@ -72,6 +72,7 @@ type copying struct {
 	inFlight int
 	patience time.Duration
 	quiet    bool
+	merge    bool // into documents that are there, instead of replacing them
 
 	jq   *jqfilter.Filter // or nil
 	from *keyrange.Index
@@ -115,22 +116,26 @@ func (l *copying) run(ctx context.Context) (err error) {
 	if l.jq != nil {
 		return nil
 	}
-	result, err := l.compare(ctx)
+	result, err := l.look(ctx, looks)
 	if err != nil {
 		return err
 	}
 	return l.report(result)
 }
 
-// compare compares the two indexes by digests.
-func (l *copying) compare(ctx context.Context) (*verify.Result, error) {
-	result, err := verify.Until(ctx, 6, verify.Index{Index: l.from, InFlight: l.inFlight}, verify.Index{Index: l.to, InFlight: l.inFlight}, l.from.Key())
+// looks is how often two indexes are compared at most, since an index shows documents some seconds after they were sent.
+const looks = 6
+
+// look compares the two indexes by digests, until they are equal, so many times at most.
+func (l *copying) look(ctx context.Context, most int) (*verify.Result, error) {
+	result, err := verify.Until(ctx, most, verify.Index{Index: l.from, InFlight: l.inFlight}, verify.Index{Index: l.to, InFlight: l.inFlight}, l.from.Key())
 	return result, connect.Failed(err)
 }
 
-// fill copies the documents of an index into one that is to replace it, with the fields that both have, and compares.
+// fill has an index that is to replace another one hold its documents, with the fields that both have: it copies them
+// unless they are there, as after an earlier run, and compares. What else documents of the new index have stays.
 func (c *serviceCall) fill(ctx context.Context, from, to string) error {
-	l := &copying{serviceCall: c, names: [2]string{from, to}, inFlight: 16, patience: 10 * time.Minute}
+	l := &copying{serviceCall: c, names: [2]string{from, to}, inFlight: 16, patience: 10 * time.Minute, merge: true}
 	old, err := definitions.Index(ctx, c.service, from)
 	if err != nil {
 		return connect.Failed(err)
@@ -143,10 +148,18 @@ func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.openBoth(ctx, copied); err != nil {
+	if err := l.openBoth(ctx, compared); err != nil {
 		return err
 	}
 	if err := reached(ctx, l.from, from); err != nil {
+		return err
+	}
+	if len(copied) == len(compared) { // otherwise what is not returned may be missing
+		if same, err := l.look(ctx, 1); err != nil || same.Equal() {
+			return err
+		}
+	}
+	if err := l.openBoth(ctx, copied); err != nil {
 		return err
 	}
 	if err := l.documents(ctx); err != nil {
@@ -155,7 +168,7 @@ func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 	if err := l.openBoth(ctx, compared); err != nil {
 		return err
 	}
-	result, err := l.compare(ctx)
+	result, err := l.look(ctx, looks)
 	if err != nil || result.Equal() {
 		return err
 	}
@@ -250,7 +263,7 @@ func (l *copying) open(ctx context.Context, target *connect.Service) error {
 			return err
 		}
 	}
-	n, err := keyrange.Count(ctx, l.to.Client)
+	n, err := l.to.Count(ctx)
 	if err != nil {
 		return connect.Failed(err)
 	}
@@ -298,6 +311,7 @@ func (l *copying) documents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	out.Merge = l.merge
 	began := time.Now()
 	stop := progress(l.stderr, l.quiet, func() string { return share(out.Completed.Load(), 0, "copied", began) })
 	reading := keyrange.Whole(ctx)

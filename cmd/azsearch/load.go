@@ -211,6 +211,8 @@ func inputs(ctx context.Context, c *cli.Command, args []string) ([]string, sourc
 	query := c.String("query")
 	isDatabase := len(args) == 1 && database.Is(args[0])
 	switch {
+	case !isDatabase && slices.ContainsFunc(args, database.Is): // no error shows its URL
+		return nil, o, errors.New("a database is read alone: name nothing else")
 	case query == "" && isDatabase:
 		return nil, o, errors.New("a database is read by a query: add -query 'SELECT …'")
 	case query == "":

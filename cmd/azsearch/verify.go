@@ -149,6 +149,9 @@ func (v *verifying) open(i int) (*connect.Service, error) {
 
 // rows returns the rows of a database, as documents of the index that is the other argument.
 func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
+	if database.Is(v.args[1-i]) {
+		return nil, errors.New("two databases are not compared: one of A and B is the index that the other is the source of")
+	}
 	service, err := v.open(1 - i)
 	if err != nil {
 		return nil, err
@@ -198,7 +201,7 @@ func reached(ctx context.Context, x *keyrange.Index, name string) error {
 	if x.Unscannable == "" {
 		return nil
 	}
-	n, err := keyrange.Count(ctx, x.Client)
+	n, err := x.Count(ctx)
 	if err == nil && n > keyrange.Paged {
 		err = fmt.Errorf("index %s: %s, so %d of %d documents can be reached", name, x.Unscannable, keyrange.Paged, n)
 	}

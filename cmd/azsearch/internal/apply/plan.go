@@ -221,17 +221,21 @@ func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Pla
 	}
 }
 
-// emptyTargets marks aliases that would move to an index that the plan creates, which has no documents.
+// emptyTargets marks aliases that would move to an index that the plan creates, which has no documents. With
+// Options.Fill each index that an alias moves to is filled, also one that is there: an earlier run may have been cut.
 func (p *Plan) emptyTargets(files, live definitions.Set) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		old, target := moves(s, live)
-		next := files.Find(definitions.Indexes, target)
+		next, there := files.Find(definitions.Indexes, target), live.Find(definitions.Indexes, target)
 		switch {
-		case old == "" || next == nil || live.Find(definitions.Indexes, target) != nil:
+		case old == "" || next == nil && there == nil:
 		case p.options.Fill != nil:
+			if next == nil {
+				next = there
+			}
 			s.fill(live.Find(definitions.Indexes, old), next)
-		default:
+		case there == nil:
 			s.block(Rebuild, fmt.Sprintf("index %q is created by this plan, and empty", target),
 				fmt.Sprintf("apply -fill fills it from %q while no program writes; or apply indexes/%s.json alone, fill the index with azsearch load, then apply the alias; %q serves until then", old, target, old))
 		}
@@ -258,8 +262,28 @@ func (s *Step) fill(from, to *definitions.Definition) {
 			fmt.Sprintf("fill %q with azsearch load or repair from the source of the documents, then apply the alias", to.Name))
 		return
 	}
+	if apart := missing("", old.Fields, next.Fields); len(apart) > 0 {
+		s.block(Refused, fmt.Sprintf("%q lacks %s, which documents of %q have inside another field", to.Name, strings.Join(apart, ", "), from.Name),
+			fmt.Sprintf("fill %q with azsearch copy -jq or load, then apply the alias", to.Name))
+		return
+	}
 	s.Fill = from.Name
 	s.block(InPlace, fmt.Sprintf("%q is filled from %q first", to.Name, from.Name), "stop what writes until then: later writes are missing (search/rebuild does it in a program while writers continue)")
+}
+
+// missing returns the fields inside complex fields of one index that another one lacks there.
+func missing(path string, from, to []models.SearchField) (names []string) {
+	for i := range from {
+		f := &from[i]
+		at := slices.IndexFunc(to, func(other models.SearchField) bool { return other.Name == f.Name })
+		switch {
+		case at >= 0:
+			names = append(names, missing(path+f.Name+"/", f.Fields, to[at].Fields)...)
+		case path != "":
+			names = append(names, path+f.Name)
+		}
+	}
+	return names
 }
 
 // unreadable returns the fields of one index that another one has too, and whose values the service does not return.
@@ -312,10 +336,6 @@ func (p *Plan) CompareCounts(live definitions.Set, count func(index string) (int
 			return err
 		}
 		if float64(after) < minShare*float64(before) {
-			if p.options.Fill != nil {
-				s.fill(live.Find(definitions.Indexes, old), live.Find(definitions.Indexes, target))
-				continue
-			}
 			s.block(Refused, fmt.Sprintf("index %q has %d documents, %q has %d", target, after, old, before), "add -fill to copy them, fill it with azsearch load, or add -fewer if that is right")
 		}
 	}

@@ -191,7 +191,7 @@ func (b *Backup) plan(ctx context.Context) error {
 			return err
 		}
 		s := &source{Index: x, name: d.Name}
-		if s.count, err = keyrange.Count(ctx, x.Client); err != nil {
+		if s.count, err = x.Count(ctx); err != nil {
 			return connect.Failed(err)
 		}
 		for _, field := range x.Hidden {

@@ -21,6 +21,8 @@ import (
 
 // Sink uploads documents. It is safe for concurrent use.
 type Sink struct {
+	// Merge keeps the fields of a document in the index that the new one lacks. Set it before the first Add.
+	Merge     bool
 	Completed atomic.Int64
 	LastKey   atomic.Pointer[string] // of a document that was completed
 
@@ -105,7 +107,11 @@ func Of(key string, err error) error {
 // Add uploads a document, which it copies. It waits for room. done runs when it is completed, and not otherwise; it may
 // be nil.
 func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
-	err := s.sender.Raw().Add(s.give, models.RawAction{Key: key, Type: models.ActionTypeUpload, Document: document, OnOutcome: func(o models.Outcome) {
+	action := models.ActionTypeUpload
+	if s.Merge {
+		action = models.ActionTypeMergeOrUpload
+	}
+	err := s.sender.Raw().Add(s.give, models.RawAction{Key: key, Type: action, Document: document, OnOutcome: func(o models.Outcome) {
 		if !o.Completed() {
 			s.fail(o.Key, o.Err)
 			return
