@@ -48,6 +48,8 @@ const (
 	VisionVectorizers
 	// PermissionFilters let the service trim results by the permissions of their reader.
 	PermissionFilters
+	// SharePointPermissions let the service ask SharePoint for the permissions of documents.
+	SharePointPermissions
 	// AnalyzeNormalizer analyzes a text with a normalizer.
 	AnalyzeNormalizer
 
@@ -72,7 +74,7 @@ const (
 	KnowledgeStore
 	// IndexProjections is the member of skillsets.
 	IndexProjections
-	// DataSourceIdentities let a data source sign in with an identity of its own.
+	// DataSourceIdentities let a data source, or an encryption key, sign in with an identity of its own.
 	DataSourceIdentities
 	// IndexerCache is the member cache of indexers.
 	IndexerCache

@@ -106,7 +106,7 @@ var table = []release{
 	},
 	{
 		version: "2026-05-01-preview", like: "2025-11-01-preview",
-		adds: []Capability{KnowledgeCounters},
+		adds: []Capability{KnowledgeCounters, SharePointPermissions},
 	},
 	{
 		version: "2026-08-01-preview", like: "2026-05-01-preview",
@@ -115,7 +115,7 @@ var table = []release{
 	{
 		version: Default, like: "2026-04-01",
 		adds: []Capability{
-			PermissionFilters, Resync, IndexSummaries, ListPages, MoreLikeThis, KnowledgeFiles, RetrieveStream,
+			PermissionFilters, SharePointPermissions, Resync, IndexSummaries, ListPages, MoreLikeThis, KnowledgeFiles, RetrieveStream,
 		},
 	},
 	// Nothing is published of it but its name.

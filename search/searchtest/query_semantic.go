@@ -45,8 +45,8 @@ type passageOptions struct {
 	characters int     // at most, 0 for any number
 }
 
-// tries reports whether a query goes through semantic ranking: a text to rank by
-// is needed, and pages behind the results that are ranked have nothing of it.
+// tries reports whether a query goes through semantic ranking: it needs a text to
+// rank by, and pages beyond the ranked results are left as they are.
 func (p *searchPlan) tries() bool {
 	return p.semantic != nil && p.semantic.text != "" && p.skip < mostReranked
 }

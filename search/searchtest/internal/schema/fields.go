@@ -32,8 +32,8 @@ const (
 
 // simpleAttributes are the members that only simple fields have.
 var simpleAttributes = []string{
-	"searchable", "filterable", "retrievable", "stored", "sortable", "facetable", "key", "permissionFilter", "indexAnalyzer", "searchAnalyzer",
-	"analyzer", "normalizer", "dimensions", "vectorSearchProfile", "vectorEncoding",
+	"searchable", "filterable", "retrievable", "stored", "sortable", "facetable", "key", "permissionFilter", "sharepointSiteUrl", "indexAnalyzer",
+	"searchAnalyzer", "analyzer", "normalizer", "dimensions", "vectorSearchProfile", "vectorEncoding",
 }
 
 // fieldCounts are the numbers that have limits.

@@ -31,6 +31,7 @@ func init() {
 		shape.Flag("facetable"),
 		shape.Flag("key"),
 		shape.Text("permissionFilter").When(apiversion.PermissionFilters).Among("userIds", "groupIds", "rbacScope"),
+		shape.Flag("sharepointSiteUrl").When(apiversion.SharePointPermissions),
 		shape.Text("indexAnalyzer"),
 		shape.Text("searchAnalyzer"),
 		shape.Text("analyzer"),
@@ -68,6 +69,11 @@ func init() {
 		shape.ObjectOf("semantic", &semanticShape).When(apiversion.SemanticRanking),
 		shape.ObjectOf("vectorSearch", &vectorSearchShape).When(apiversion.VectorSearch),
 		shape.Text("permissionFilterOption").When(apiversion.PermissionFilters).Among("enabled", "disabled"),
+		shape.ObjectOf("sharePointConnectorAppRegistration", &shape.Shape{TypeName: "SharePointConnectorAppRegistration", Members: []shape.Property{
+			shape.Text("applicationId").Must(),
+			shape.Text("federatedCredentialId").Must(),
+			shape.Text("tenantId"),
+		}}).When(apiversion.SharePointPermissions),
 	}
 }
 
@@ -91,6 +97,7 @@ var EncryptionKey = shape.Shape{TypeName: "EncryptionKey", Members: []shape.Prop
 		shape.Text("applicationId"),
 		shape.Text("applicationSecret").Hidden(nil),
 	}}),
+	shape.ObjectOf("identity", &identityShape).When(apiversion.DataSourceIdentities),
 }}
 
 var similarityShapes = map[string]*shape.Shape{
