@@ -48,7 +48,7 @@ type share struct {
 	away    atomic.Bool
 	granted atomic.Uint32 // classes, as bits, of seats that may have been granted a slot that is not taken
 	room    *pool.Room
-	pressed atomic.Bool // since others wait for its room; see pool.Member.Room
+	pressed atomic.Bool // while others wait for its room; see pool.Member.Room
 }
 
 // seat is where requests of one class wait.
@@ -86,12 +86,7 @@ func (s *share) forPublisher() publisher.Slots {
 // start begins to share; wake has the publisher look again. It does not block.
 func (s *share) start(wake func()) {
 	s.wake = wake
-	s.room = s.member.Room(func(pressed bool) {
-		if pressed {
-			s.pressed.Store(true)
-		}
-		wake()
-	})
+	s.room = s.member.Room(wake, &s.pressed)
 }
 
 // sharedRoom is the room of a pool as the publisher sees it.
@@ -117,12 +112,7 @@ func (r sharedRoom) Return(items int, bytes int64) { r.room.Return(items, bytes)
 func (r sharedRoom) Quit() { r.room.Quit() }
 
 // Pressed implements publisher.Room.
-func (r sharedRoom) Pressed(empty bool) bool {
-	if empty {
-		r.pressed.Store(false)
-	}
-	return r.pressed.Load()
-}
+func (r sharedRoom) Pressed() bool { return r.pressed.Load() }
 
 // Floor implements publisher.Room.
 func (r sharedRoom) Floor() (items int, bytes int64) { return r.room.Floor() }

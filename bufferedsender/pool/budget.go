@@ -39,6 +39,7 @@ type budget struct {
 	waiting    int      // rooms
 	idle       roomList // active rooms that are not busy, the one that has been so longest first
 	holding    roomList // those that are busy
+	pressing   bool     // some of these are pressed, see press.go
 	idleFloors size     // theirs
 
 	entering roomLines // those who want a floor
@@ -115,7 +116,10 @@ func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (o
 	if must {
 		b.force(r, need)
 		b.hold(r, need)
-		return true, b.dispatch(nil)
+		if news = b.dispatch(nil); b.presses() {
+			b.press(r, &news)
+		}
+		return true, news
 	}
 	if r.state == roomGranted {
 		r.state = roomQuiet
@@ -162,10 +166,10 @@ func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (o
 		news.append(b.dispatch(nil))
 	}
 	switch {
-	case ok && b.presses() && !r.pressed.Swap(true):
-		news.add(r)
-	case r.line != waited && r.state == roomWaiting && !r.holds:
-		news.append(b.press())
+	case ok && b.presses():
+		b.press(r, &news)
+	case r.line != waited && r.state == roomWaiting && !b.lends(r.line):
+		news.append(b.pressAll())
 	}
 	return ok, news
 }
@@ -215,6 +219,7 @@ func (b *budget) unqueue(r *Room) {
 	r.line.remove(r)
 	b.waiting--
 	r.state = roomQuiet
+	b.relieve()
 }
 
 func (b *budget) count(line *roomLine, n int) {

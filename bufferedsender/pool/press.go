@@ -2,19 +2,35 @@ package pool
 
 // A member that waits for a floor, or with an action larger than one, has nothing, and waits until another member has
 // nothing. One that collects a batch would keep it waiting until the batch is full or its timer ends, so that one is
-// pressed to send what it has, once until it has nothing.
+// pressed to send what it has, until it has nothing or no member waits.
 
 // presses reports whether members with something are to send it.
 func (b *budget) presses() bool { return b.entering.count > 0 || b.large.first != nil }
 
-// press returns the busy rooms that were not pressed. mu must be held.
-func (b *budget) press() (news told) {
+// press presses a room, and wakes it unless it was pressed. mu must be held.
+func (b *budget) press(r *Room, news *told) {
+	if b.pressing = true; !r.pressed.Swap(true) {
+		news.add(r)
+	}
+}
+
+// pressAll presses the busy rooms.
+func (b *budget) pressAll() (news told) {
 	for r := b.holding.first; r != nil; r = r.around.next {
-		if !r.pressed.Swap(true) {
-			news.add(r)
-		}
+		b.press(r, &news)
 	}
 	return news
+}
+
+// relieve ends what press has begun, if no member waits any more.
+func (b *budget) relieve() {
+	if !b.pressing || b.presses() {
+		return
+	}
+	b.pressing = false
+	for r := b.holding.first; r != nil; r = r.around.next {
+		r.pressed.Store(false)
+	}
 }
 
 // busyNow notes that a room has become busy, or is not any more.

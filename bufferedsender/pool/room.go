@@ -20,7 +20,7 @@ import (
 type Room struct {
 	budget *budget
 	member *Member
-	wake   func(pressed bool)
+	wake   func()
 
 	// Of the caller alone. own, most and low are copies of what is guarded, as they were when the caller last had the
 	// lock: others only add to a loan, and take a floor from nobody who holds something.
@@ -55,7 +55,7 @@ type Room struct {
 	since      time.Time  // it is
 	around     neighbours // in budget.idle, or in budget.holding if it is busy
 
-	pressed atomic.Bool // see press.go; written with budget.mu held
+	pressed *atomic.Bool // see press.go; written with budget.mu held
 }
 
 type roomState uint8
@@ -67,16 +67,21 @@ const (
 )
 
 // Room returns the room of the member. wake is called, on some goroutine, when there may be room for what was
-// refused: then Take again, or Quit. It is called with pressed if others, which have nothing, wait until the member
-// has nothing: then send what is there, and what comes until then, without waiting for more. It must not block, and
-// may be called in the middle of a Take, a Return or a Quit of any member, this one included. A member has one Room at
-// a time: what the one before it has left is given back as it returns, as if the member had left.
+// refused: then Take again, or Quit. It must not block, and may be called in the middle of a Take, a Return or a Quit
+// of any member, this one included. A member has one Room at a time: what the one before it has left is given back as
+// it returns, as if the member had left.
+//
+// pressed, which may be nil, is true while others, which have nothing, wait until a member has nothing: send what is
+// there without waiting for more. wake is called when it becomes true.
 //
 // Shutdown changes nothing about room: what senders have accepted they send, or give up, and then return. After Leave
 // nothing is granted any more but what must be.
-func (m *Member) Room(wake func(pressed bool)) *Room {
+func (m *Member) Room(wake func(), pressed *atomic.Bool) *Room {
 	p := m.pool
-	r := &Room{budget: &p.budget, member: m, wake: wake, low: size{-1, -1}}
+	if pressed == nil {
+		pressed = new(atomic.Bool)
+	}
+	r := &Room{budget: &p.budget, member: m, wake: wake, pressed: pressed, low: size{-1, -1}}
 	p.mu.Lock()
 	r.left = m.left
 	before := m.room
@@ -132,7 +137,7 @@ func (r *Room) Return(actions int, bytes int64) {
 	}
 	if r.refused {
 		r.refused = false
-		r.wake(r.pressed.Load())
+		r.wake()
 	}
 }
 
@@ -213,7 +218,7 @@ func (r *Room) leave() told {
 	return b.dispatch(nil)
 }
 
-func (r *Room) tell() { r.wake(r.pressed.Load()) }
+func (r *Room) tell() { r.wake() }
 
 // sync copies what the caller may use without the lock, which must be held.
 func (r *Room) sync() {

@@ -242,7 +242,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 			s := &sender{name: fmt.Sprint("m", joined)}
 			s.m, err = p.Join(s.name)
 			require.NoError(t, err)
-			s.r = s.m.Room(func(bool) { s.woken = true })
+			s.r = s.m.Room(func() { s.woken = true }, nil)
 			if known {
 				s.r.returned = trusted
 			}

@@ -27,9 +27,10 @@ type guest struct {
 	*Room
 	t     testing.TB
 	class models.Class
-	woken int
+	woken int // not counting for being pressed
 
-	pressed int
+	pressed atomic.Bool
+	told    bool // that it is
 }
 
 // newGuest is one that has shown that it returns what it borrows.
@@ -44,13 +45,14 @@ func newGuest(t testing.TB, p *Pool, name string, class models.Class) *guest {
 func newStranger(t testing.TB, p *Pool, name string, class models.Class) *guest {
 	t.Helper()
 	g := &guest{t: t, class: class}
-	g.Room = join(t, p, name).Room(func(pressed bool) {
-		if pressed {
-			g.pressed++
-			return
+	g.Room = join(t, p, name).Room(func() {
+		if pressed := g.pressed.Load(); pressed != g.told {
+			if g.told = pressed; pressed {
+				return
+			}
 		}
 		g.woken++
-	})
+	}, &g.pressed)
 	return g
 }
 
@@ -292,7 +294,7 @@ func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
 		"all returned":     func(g *guest) { g.returns(10) },
 		"taken, returned":  func(g *guest) { require.True(t, g.Take(models.ClassExpedited, 1, true, false)); g.returns(11) },
 		"may not borrow":   func(g *guest) { require.False(t, g.Take(models.ClassExpedited, 1, false, false)) },
-		"a Room after it":  func(g *guest) { g.member.Room(func(bool) {}); g.returns(10) },
+		"a Room after it":  func(g *guest) { g.member.Room(func() {}, nil); g.returns(10) },
 		"Leave and Return": func(g *guest) { g.member.Leave(); g.returns(10) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -384,35 +386,45 @@ func TestAFloorThatWasNeverUsedIsNobodys(t *testing.T) {
 	require.Zero(t, p.Stats().Active)
 }
 
-func TestWhoHasSomethingIsPressedOnceWhileOthersWaitForItsFloor(t *testing.T) {
+func TestWhoHasSomethingIsPressedWhileOthersWaitForItsFloor(t *testing.T) {
 	p := roomFor(t, 20)
 	guests := make([]*guest, 5)
 	for i := range guests {
 		guests[i] = newGuest(t, p, fmt.Sprint(i), models.ClassExpedited)
 	}
-	pressed := func() (n []int) {
-		for _, g := range guests {
-			n = append(n, g.pressed)
+	pressed := func() (names string) {
+		for i, g := range guests {
+			if g.pressed.Load() {
+				names += fmt.Sprint(i)
+			}
 		}
-		return n
+		return names
 	}
 	require.Equal(t, []int{1, 1}, []int{guests[0].takes(1), guests[1].takes(1)})
-	require.Equal(t, []int{0, 0, 0, 0, 0}, pressed(), "there was a floor for each")
+	require.Empty(t, pressed(), "there was a floor for each")
 	for _, g := range guests[2:] {
 		require.Zero(t, g.takes(1))
 	}
-	require.Equal(t, []int{1, 1, 0, 0, 0}, pressed(), "once, however many wait")
+	require.Equal(t, "01", pressed())
 	guests[0].returns(1)
 	require.Equal(t, 1, guests[2].takes(1))
-	require.Equal(t, []int{1, 1, 1, 0, 0}, pressed(), "the next one, for those behind it")
+	require.Equal(t, "12", pressed(), "the next one, for those behind it")
 	guests[1].returns(1)
 	guests[2].returns(1)
 	require.Equal(t, []int{1, 1}, []int{guests[3].takes(1), guests[4].takes(1)})
-	require.Equal(t, []int{1, 1, 1, 0, 0}, pressed(), "nobody waits")
+	require.Empty(t, pressed(), "nobody waits")
 	guests[3].returns(1)
 	require.Equal(t, 1, guests[0].takes(1))
 	require.Zero(t, guests[1].takes(1))
-	require.Equal(t, []int{2, 1, 1, 0, 1}, pressed(), "again, since it had nothing meanwhile")
+	require.Equal(t, "04", pressed())
+	guests[1].Quit()
+	require.Empty(t, pressed(), "those that have something all the time are pressed no longer than somebody waits")
+
+	require.True(t, guests[1].Take(models.ClassExpedited, 1, true, true), "it must have it")
+	require.Empty(t, pressed())
+	require.Zero(t, guests[2].takes(1))
+	require.True(t, guests[3].Take(models.ClassExpedited, 1, true, true))
+	require.Equal(t, "0134", pressed(), "also who comes to have something because it must")
 }
 
 func TestASmallerBudgetTakesNothingAway(t *testing.T) {
@@ -478,7 +490,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 			m, err := p.Join(fmt.Sprint("m", len(order)))
 			require.NoError(t, err)
 			g := &guest{class: models.Class(max(rapid.IntRange(-classes, classes-1).Draw(t, "class"), 0))}
-			g.Room = m.Room(func(bool) { served = append(served, g) })
+			g.Room = m.Room(func() { served = append(served, g) }, nil)
 			g.returned = trusted
 			for range 10 {
 				require.True(t, g.Take(g.class, 1, true, false))
@@ -490,7 +502,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 		}
 		m, err := p.Join("all")
 		require.NoError(t, err)
-		all := m.Room(func(bool) {})
+		all := m.Room(func() {}, nil)
 		all.returned = trusted
 		for all.Take(models.ClassExpedited, 1, true, false) {
 		}
@@ -568,12 +580,12 @@ func TestManyWantRoomAtOnce(t *testing.T) {
 		group.Go(func() {
 			r := rand.New(rand.NewPCG(2, uint64(i)))
 			wake := make(chan struct{}, 1)
-			room := m.Room(func(bool) {
+			room := m.Room(func() {
 				select {
 				case wake <- struct{}{}:
 				default:
 				}
-			})
+			}, nil)
 			held := 0
 			for range 2000 {
 				if held > 0 && r.IntN(3) == 0 {

@@ -66,6 +66,7 @@ type admission[V any] struct {
 	throttledUntil time.Time
 	condition      Condition // but for a pause; written by the loop
 	silent         time.Time // see Condition.Silent; zero if it is not
+	emptied        time.Time // when the last item went, for roomless
 	guests         guests
 	flushLater     flushLater
 

@@ -34,7 +34,7 @@ type Condition struct {
 	// of the hook, as Hooks.Name has it.
 	Busy time.Duration
 	In   string
-	// guest is the first that has not returned, or nil.
+	// guest is the first that has not returned and that actions wait for, or nil.
 	guest *guest
 	// roomless is for how long a call has waited for room that others have.
 	roomless time.Duration
@@ -59,9 +59,7 @@ func (p *Publisher[V, R]) Condition() Condition {
 			c.In = name()
 		}
 	}
-	if guests := p.admission.guests; len(guests) > 0 {
-		c.guest = guests[0]
-	}
+	c.guest = p.admission.guests.first(func(g *guest) bool { return g.keys() > 0 })
 	c.roomless = p.admission.roomless(p.now())
 	return c
 }

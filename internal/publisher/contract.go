@@ -153,8 +153,8 @@ type Room interface {
 	// Quit says that nobody waits here any more for the room that was refused.
 	Quit()
 	// Pressed reports whether others, who have nothing, wait until there is nothing here: then what is here is sent
-	// without waiting for more. empty says that there is nothing. It ends that.
-	Pressed(empty bool) bool
+	// without waiting for more.
+	Pressed() bool
 	// Floor is the room that the publisher has for certain, whatever others keep.
 	Floor() (items int, bytes int64)
 }

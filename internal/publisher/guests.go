@@ -10,7 +10,7 @@ import (
 // errors of calls that wait name it.
 type guest struct {
 	name  func() string
-	keys  int // whose actions wait for it
+	keys  func() int // of actions that wait for it
 	since time.Time
 	asked bool // a request waits for it, and not for the service
 }
@@ -30,8 +30,11 @@ func (all *guests) gone(g *guest) {
 }
 
 // asked returns the first for which a request waits, or nil.
-func (all guests) asked() *guest {
-	if i := slices.IndexFunc(all, func(g *guest) bool { return g.asked }); i >= 0 {
+func (all guests) asked() *guest { return all.first(func(g *guest) bool { return g.asked }) }
+
+// first returns the first that is as wanted, or nil.
+func (all guests) first(wanted func(*guest) bool) *guest {
+	if i := slices.IndexFunc(all, wanted); i >= 0 {
 		return all[i]
 	}
 	return nil
@@ -41,16 +44,26 @@ func (all guests) asked() *guest {
 func (p *Publisher[V, R]) visit(name string, keys int, run func()) {
 	a := &p.admission
 	a.mu.Lock()
-	g := a.guests.come(guest{name: func() string { return name }, keys: keys, asked: true})
+	g := a.guests.come(guest{name: func() string { return name }, keys: func() int { return keys }, asked: true})
 	a.mu.Unlock()
 	defer func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.guests.gone(g); !a.silent.IsZero() { // the service was not asked meanwhile
-			now := time.Now()
-			if a.silent = a.silent.Add(now.Sub(g.since)); a.silent.After(now) {
-				a.silent = now
-			}
+		before := a.guests.asked()
+		a.guests.gone(g)
+		if a.silent.IsZero() || before != g {
+			return
+		}
+		// The service was not asked since the first visit began. What comes after the next one did, that one counts.
+		until, from := time.Now(), g.since
+		if next := a.guests.asked(); next != nil {
+			until = next.since
+		}
+		if from.Before(a.silent) {
+			from = a.silent
+		}
+		if until.After(from) {
+			a.silent = a.silent.Add(until.Sub(from))
 		}
 	}()
 	run()
@@ -74,7 +87,7 @@ func (c Condition) Stuck(long time.Duration) error {
 		return fmt.Errorf("nothing is sent for %s because of %s", c.Busy.Round(time.Second), c.In)
 	}
 	if g := c.guest; g != nil && time.Since(g.since) >= long {
-		return fmt.Errorf("%s has not returned for %s; keys that wait for it: %d", g.name(), time.Since(g.since).Round(time.Second), g.keys)
+		return fmt.Errorf("%s has not returned for %s; keys that wait for it: %d", g.name(), time.Since(g.since).Round(time.Second), g.keys())
 	}
 	if c.roomless >= max(long, 1) && c.Held() == nil {
 		return fmt.Errorf("adding calls wait for %s for room that is shared, and that other senders have", c.roomless.Round(time.Second))

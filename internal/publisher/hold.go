@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // ErrReleased is the error of adding to a Hold that has ended.
@@ -34,8 +35,9 @@ type Hold[V, R any] struct {
 	name    func() string // of what has it
 	reached chan struct{} // closed by the loop when all keys are
 
-	released bool   // guarded by admission.mu, as guest
-	guest    *guest // since it is reached
+	released bool         // guarded by admission.mu, as guest
+	guest    *guest       // since it is reached
+	waited   atomic.Int64 // keys of which something waits for Release
 
 	// Of the loop alone.
 	missing int            // keys that are not reached
@@ -75,7 +77,7 @@ func (h *Hold[V, R]) keep() {
 	a := &h.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h.guest = a.guests.come(guest{name: h.name, keys: len(h.keys)})
+	h.guest = a.guests.come(guest{name: h.name, keys: func() int { return int(h.waited.Load()) }})
 }
 
 // Failed returns a *FlushError if something of the keys failed while Hold waited for it. The next
@@ -148,7 +150,7 @@ func (l *loop[V, R]) hold(h *Hold[V, R]) {
 	}
 	for _, key := range h.keys {
 		var before uint64
-		h.places[key], before = l.pending.hold(key, reached, h.failed.add)
+		h.places[key], before = l.pending.hold(key, reached, h.failed.add, func() { h.waited.Add(1) })
 		l.flushes.through = max(l.flushes.through, before)
 	}
 }
@@ -190,6 +192,7 @@ func (l *loop[V, R]) release(h *Hold[V, R]) {
 type place struct {
 	reached func() // nil once it was called, because everything before has settled
 	failed  func(err error, how ended)
+	behind  func()  // nil once it was called, because something is behind the place
 	quiet   instant // until then the service may be at work on what was before it
 }
 
@@ -205,17 +208,18 @@ type places struct {
 // hold takes a place at the end of the lane of a key. It calls reached when everything before it
 // has settled, and failed before that for what has failed of it. before is the highest number
 // of the actions before it, 0 if there are none.
-func (p *pending[V]) hold(key string, reached func(), failed func(error, ended)) (at ref, before uint64) {
+func (p *pending[V]) hold(key string, reached func(), failed func(error, ended), behind func()) (at ref, before uint64) {
 	at = p.alloc()
 	*p.at(at) = node[V]{item: Item[V]{Key: key}, next: none, prev: none, class: math.MaxUint8}
 	if p.places.of == nil {
 		p.places.of, p.places.since = make(map[ref]*place), make(map[ref]uint64)
 	}
-	s := &place{reached: reached, failed: failed}
+	s := &place{reached: reached, failed: failed, behind: behind}
 	p.places.of[at] = s
 	p.places.waiting++
 	if tail, busy := p.append(at); busy {
 		p.at(tail).next, p.at(at).prev = at, tail
+		p.follows(tail)
 		for r := tail; r != none; r = p.at(r).prev {
 			before = max(before, p.at(r).seq)
 		}
@@ -224,6 +228,14 @@ func (p *pending[V]) hold(key string, reached func(), failed func(error, ended))
 	s.quiet = p.cuts.until(key, p.now)
 	p.reach(s)
 	return at, 0
+}
+
+// follows notes that something waits behind the last of a lane, which may be a place.
+func (p *pending[V]) follows(tail ref) {
+	if s := p.places.of[tail]; s != nil && s.behind != nil {
+		s.behind()
+		s.behind = nil
+	}
 }
 
 // reach notes that a place is the first of its lane.

@@ -83,6 +83,7 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	p.count++
 	if tail, busy := p.append(r); busy {
 		p.at(tail).next, p.at(r).prev = r, tail
+		p.follows(tail)
 		p.raise(tail, item.Class)
 		p.at(r).item.copyOut() // it may wait for long
 		return r

@@ -186,7 +186,7 @@ func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 			"hold": func(t *rapid.T) {
 				a := &naiveAction{key: rapid.SampledFrom(keys).Draw(t, "key"), class: math.MaxUint8, since: p.newest}
 				n.actions = append(n.actions, a)
-				a.at, _ = p.hold(a.key, func() { a.reached = true }, nil)
+				a.at, _ = p.hold(a.key, func() { a.reached = true }, nil, nil)
 			},
 			"add to a hold": func(t *rapid.T) {
 				at := place(t, true)

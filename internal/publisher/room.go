@@ -41,19 +41,16 @@ func (a *admission[V]) quitRoom() {
 
 // pressed reports whether what is here is sent at once, because others wait until there is nothing.
 func (a *admission[V]) pressed() bool {
-	return a.room != nil && a.room.Pressed(a.stats.Items == 0) && a.autoFlush
+	return a.room != nil && a.room.Pressed() && a.autoFlush
 }
 
-// roomless is for how long the call that is next has waited although there is room in the buffer. The lock is held.
+// roomless is for how long the call that is next has waited although nothing is here: others have the room. A sender
+// that has something waits for that, as it does without others. The lock is held.
 func (a *admission[V]) roomless(now instant) time.Duration {
-	if a.room == nil || len(a.waiters) == 0 {
+	if a.room == nil || len(a.waiters) == 0 || a.stats.Items > 0 {
 		return 0
 	}
-	call, limits := a.waiters[0], a.limitsOf(a.waiters[0].class)
-	if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+int64(len(call.items[0].Body)) > limits.Bytes {
-		return 0
-	}
-	return now - call.now
+	return min(now-a.waiters[0].now, time.Since(a.emptied))
 }
 
 // free gives back room.
@@ -62,6 +59,7 @@ func (a *admission[V]) free(items int, bytes int64) {
 	a.stats.Bytes -= bytes
 	if a.stats.Items == 0 {
 		a.silent = time.Time{} // nothing waits for an answer any more
+		a.emptied = time.Now()
 	}
 	if a.room != nil && (items != 0 || bytes != 0) {
 		a.room.Return(items, bytes)

@@ -31,7 +31,7 @@ func (r *room) Take(want Want) bool {
 
 func (r *room) Quit() {}
 
-func (r *room) Pressed(bool) bool { return false }
+func (r *room) Pressed() bool { return false }
 
 func (r *room) Floor() (int, int64) { return 1, 1 }
 
