@@ -248,8 +248,13 @@ func (r *treeRun) write(ctx context.Context, charged changes) error {
 	if len(r.surplus) == 0 || r.AllowDeletes < 0 {
 		return nil
 	}
-	if err := r.charge(ctx, changes{deletes: int64(len(r.surplus)) - charged.deletes}, r.indexRows); err != nil { // those that have gone since
-		return err
+	if late := int64(len(r.surplus)) - charged.deletes; late > 0 { // rows of the source that have gone since
+		if !r.whole {
+			return fmt.Errorf("%w: none of %d surplus documents was deleted", ErrMore, len(r.surplus))
+		}
+		if err := r.charge(ctx, changes{deletes: late}, r.indexRows); err != nil {
+			return err
+		}
 	}
 	err := r.remove(ctx, r.surplus, &r.total)
 	for _, l := range r.looks {
