@@ -72,7 +72,7 @@ func (r *runner) run(ctx context.Context) error {
 	beating.Go(func() { r.beat(ctx, end) })
 	beating.Go(func() { r.present(ctx, end) })
 	err = r.steps(ctx)
-	if cause := context.Cause(ctx); err != nil && callers.Err() == nil && cause != nil { // of beat or present
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Cause(callers)) { // of beat or present
 		err = cause
 	}
 	end(nil)
