@@ -66,7 +66,10 @@ type flushes struct {
 }
 
 // feedTimers are nil while they do not run.
-type feedTimers struct{ extend, watch *time.Timer }
+type feedTimers struct {
+	extend, watch *time.Timer
+	said          time.Time // of watch: since when the queue has not answered, as the log has it
+}
 
 // feedEnd is how a feed ends.
 type feedEnd struct {
@@ -157,7 +160,9 @@ const lookEvery = 5 * time.Second
 
 // watch looks, now and then, until the feed ends. It runs on the goroutine of a timer.
 func (f *feed) watch() {
-	if _, err := f.look(); err != nil && f.tally.unseen.lasting(unheard) != nil {
+	_, err := f.look()
+	if last := f.tally.unseen.lasting(unheard); err != nil && last != nil && !f.stopped.Load() && !last.since.Equal(f.timers.said) {
+		f.timers.said = last.since
 		f.warn("azsearch: queue does not answer", err) // a round may wait for its server, and says nothing until then
 	}
 	f.mu.Lock()
