@@ -41,11 +41,11 @@ type Health struct {
 	Since time.Time
 	// Reason is Err in words, or that the service asks for less; "" if there is nothing to say.
 	Reason string
-	// Err is why the sender does not send: ErrCircuitOpen, ErrPaused, or the service's answer, and which callback,
-	// DeadLetters, Tap or function of HoldKeys has kept it for ten seconds, or that adding calls have
-	// waited so long for room that other senders of the pool have. Otherwise it reports that no request was answered
-	// for a quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): it does not answer, is paused, or
-	// the Loader fails.
+	// Err is why the sender does not send: ErrCircuitOpen, ErrPaused or the service's answer. It also names a callback,
+	// DeadLetters, Tap or function of HoldKeys that has blocked the sender for ten seconds, and says when adding calls
+	// have waited that long for room that other senders of the pool hold. Otherwise it reports that no request was
+	// answered for a quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): it does not answer, is
+	// paused, or the Loader fails.
 	Err error
 }
 

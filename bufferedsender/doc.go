@@ -35,7 +35,7 @@
 //   - To answer requests: [BufferedSender.IndexDocumentsAndWait].
 //   - To stop reading from upstream meanwhile: State.WantsWork() of [Health]. Do not wait for
 //     healthy: a breaker closes only when something was sent.
-//   - To send less the further behind the sender is: [Folding].
+//   - To merge waiting actions of one key, so that a backlog costs fewer: [Folding].
 //   - To find the pace of a shared service: package tuning.
 //   - To keep what failed and send it again: package deadletter.
 //   - To survive a restart: Options.Queue. To empty it and exit: FlushOptions.WholeQueue.

@@ -181,8 +181,9 @@ type FlushError struct {
 	Withdrawn int
 	// DeadLetters is how many of them Options.DeadLetters has taken.
 	DeadLetters int
-	// Parked is how many keys have changes of this sender outside Count that others have parked, or that wait behind
-	// what is parked. No earlier Flush has reported them. With WholeQueue it is how many keys the queue has parked.
+	// Parked counts further keys, not in Count: a change of this sender was parked by another process or an operator,
+	// or waits behind a parked one. No earlier Flush has reported them. With WholeQueue it is how many keys the queue
+	// has parked.
 	Parked int
 	// Errors holds the first hundred.
 	Errors []*ActionError

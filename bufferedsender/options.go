@@ -60,10 +60,10 @@ type Options[T any] struct {
 	Tuning tuning.Policy
 
 	// RequestTimeout ends a request without an answer; it is retried, although the service may still apply it. Defaults
-	// to 60 s: the largest takes that on a line of 2 Mbit/s. Negative turns it off.
+	// to 60 s, about what the largest takes on a line of 2 Mbit/s. Negative turns it off.
 	RequestTimeout time.Duration
-	// UnknownWait is how long an action waits after an earlier one of its key was in a request without a reply: a write
-	// that the service applies even later lands last. Defaults to 5 s; negative turns it off.
+	// UnknownWait is how long an action waits if an earlier one of its key was in a request that got no reply. If the
+	// service applies that one after the wait, it overwrites the newer one. Defaults to 5 s; negative turns it off.
 	UnknownWait time.Duration
 	// Retry says how often and how patiently actions are sent again.
 	Retry retry.Options
@@ -120,10 +120,10 @@ type Documents[T any] struct {
 	Encode func(doc any) ([]byte, error)
 }
 
-// Limits bound requests and buffer. 0 is the default, less is refused.
+// Limits bound requests and buffer. 0 means the default; negative values are refused.
 type Limits struct {
 	// MinBatchActions is how many waiting actions are sent without waiting for AutoFlushInterval. With a small number
-	// documents are findable sooner, and batches as large as the service is slow. Defaults to MaxBatchActions.
+	// documents are searchable sooner, and batches grow only while the service is slow. Defaults to MaxBatchActions.
 	MinBatchActions int
 	// MaxBatchActions is the most actions in a request. Defaults to 1000; at most 32000.
 	MaxBatchActions int
@@ -142,7 +142,7 @@ type Limits struct {
 // it: if what they make together is refused all of them fail. Folded documents that handlers want stay in
 // MaxBufferedBytes.
 type Folding[T any] struct {
-	// Version returns the version of a document, 0 if it has none, as deletes and patches. An upload or merge older
+	// Version returns the version of a document, 0 if it has none: deletes and patches have none. An upload or merge older
 	// than an unsettled action of its key is not sent: it settles with that one, as superseded. Actions before and
 	// after a RawSender.HoldKeys are not compared. Defaults to none: what comes later is newer.
 	Version func(doc T) int64

@@ -217,9 +217,10 @@ func (s *sender) flush(ctx context.Context, whole bool) error {
 }
 
 // Close refuses further actions, sends what is left, and returns when all is settled, callbacks have run, and the
-// sender's goroutines have ended. nil means that all that no Flush reported is in the index, or in Options.Queue;
-// else the error is a *CloseError. Later calls return the same. When ctx ends it cancels requests, settles the rest
-// as failed with ErrClosed, and waits two seconds for a callback that hangs, ten for all, and for DeadLetters.
+// sender's goroutines have ended. nil means that everything accepted is in the index or kept in Options.Queue, except
+// failures that a Flush has reported; else the error is a *CloseError. Later calls return the same. When ctx ends it
+// cancels requests, settles the rest as failed with ErrClosed, and waits two seconds for a callback that hangs, ten
+// for all, and for DeadLetters.
 func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {

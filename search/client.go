@@ -24,9 +24,9 @@ type Client struct {
 	warned   sync.Once              // that permissions may hide documents
 }
 
-// NewClient returns a client for the documents of an index that authenticates
-// with Entra ID, for example with azidentity.NewDefaultAzureCredential. The
-// identity needs the role "Search Index Data Contributor" to write documents
+// NewClient returns a client for the documents of one index. The client
+// authenticates with Entra ID, for example with
+// azidentity.NewDefaultAzureCredential. The identity needs the role "Search Index Data Contributor" to write documents
 // and "Search Index Data Reader" to read them.
 //
 // endpoint is the address of the service, "https://NAME.search.windows.net";

@@ -33,7 +33,7 @@ func listDefinitions[T, K any](ctx context.Context, c manager, kind *definitionK
 	return listPages(ctx, c, kind.path, call, page, kind.allowed(c.conn), name, query...)
 }
 
-// listing are the options of every list.
+// listing holds the options that every list call takes.
 type listing ListIndexesOptions
 
 // listed returns the options of a list.

@@ -71,7 +71,7 @@ func TestDeleteMatchingDeletesWhatBeginsToMatch(t *testing.T) {
 		time.AfterFunc(500*time.Millisecond, func() { put(t, client, models.Document{"id": "late", "source": "a.pdf"}) })
 		deleted, err := search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"))
 		require.NoError(t, err)
-		assert.Equal(t, []string{"00000", "00001"}, deleted, "the late one shows after the index shows that the others are gone")
+		assert.Equal(t, []string{"00000", "00001"}, deleted, "the late document becomes visible only after the index shows that the others are gone, so this call misses it")
 		time.Sleep(time.Second)
 		deleted, err = search.DeleteMatching(t.Context(), client, "id", search.Eq("source", "a.pdf"))
 		require.NoError(t, err)

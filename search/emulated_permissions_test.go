@@ -173,7 +173,8 @@ func TestWholeIndexIsReadElevatedOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestScanGoesOnWithAWarning where the definition cannot be read, and with the caller's word.
+// TestScanGoesOnWithAWarning: a scan that cannot read the definition goes on, and warns once per client; with
+// AssumeWholeView it does not warn.
 func TestScanGoesOnWithAWarning(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

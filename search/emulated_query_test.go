@@ -106,9 +106,9 @@ func TestFilterFindsWhatItsTextSays(t *testing.T) {
 	}
 }
 
-// TestValueIsFoundByItself and by nothing else, whatever it is: a literal that
-// said something else to the service than to the document would find nothing,
-// or be refused.
+// TestValueIsFoundByItself checks that a filter with a value finds that value and
+// no other: a literal that the service reads differently from the document would
+// find nothing, or be refused.
 func TestValueIsFoundByItself(t *testing.T) {
 	_, client := emulatingEverything(t)
 	opts := &search.IndexDocumentsOptions{KeyField: "id"}

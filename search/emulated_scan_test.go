@@ -78,8 +78,8 @@ func TestScanSeesWhatLivesExactlyOnce(t *testing.T) {
 	}
 }
 
-// comeAndGo adds half of a hundred guests among n numbered documents, and
-// deletes the other half.
+// comeAndGo picks a hundred guest keys between n numbered documents, uploads
+// every other one and deletes the rest.
 func comeAndGo(ctx context.Context, client *search.Client, round, n int) error {
 	actions := make([]models.IndexDocumentsAction[models.Document], 100)
 	for i := range actions {

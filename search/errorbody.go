@@ -21,8 +21,9 @@ type errorReply struct {
 }
 
 // aboutDocument reports whether a 404 to a lookup is about the document, not
-// about the index. The service leaves the body empty then; other
-// implementations, which some clients cannot do without, say it in words.
+// about the index. The service then leaves the body empty. Other
+// implementations of its API say it in words, because some clients cannot handle
+// an empty body.
 func (r errorReply) aboutDocument() bool {
 	if r.empty {
 		return true

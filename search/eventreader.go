@@ -11,8 +11,8 @@ import (
 // maxEventBytes bounds an event. The last one holds the whole answer.
 const maxEventBytes = 64 << 20
 
-// errEndlessStream is the error of a stream that breaks off.
-var errEndlessStream = errors.New("the stream ended before its last event")
+// errCutStream is returned when a stream ends before its last event.
+var errCutStream = errors.New("the stream ended before its last event")
 
 // eventReader reads server-sent events as the HTML standard defines them: lines end
 // with CR, LF or both, a byte order mark may come first, comments and unknown fields are
@@ -60,9 +60,9 @@ func (r *eventReader) line(most int) (string, error) {
 		b, err := r.lines.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF):
-			return "", errEndlessStream
+			return "", errCutStream
 		case err != nil:
-			return "", fmt.Errorf("%w: %w", errEndlessStream, err)
+			return "", fmt.Errorf("%w: %w", errCutStream, err)
 		}
 		after := r.cr
 		r.cr = b == '\r'

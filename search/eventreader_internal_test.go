@@ -78,7 +78,7 @@ func FuzzEvents(f *testing.F) {
 		for {
 			name, data, err := reader.next()
 			if err != nil {
-				require.ErrorIs(t, err, errEndlessStream)
+				require.ErrorIs(t, err, errCutStream)
 				break
 			}
 			list = append(list, event{name, data})

@@ -63,8 +63,8 @@ func TestAPoisonedDocumentBreaksTheConnectionAndNoOther(t *testing.T) {
 	assert.Equal(t, []string{"d11"}, c.service.emulator.DocumentKeys(indexName))
 }
 
-// A request of which the end has not arrived when the client gives up is not
-// carried out, and the witness does not know of it.
+// If the client gives up before its whole request has arrived, the request is
+// not carried out, and the witness never sees it.
 func TestWhatDoesNotArriveInTimeIsNotApplied(t *testing.T) {
 	c := newClient(t, serviceConfig{Trouble: trouble{Line: 1}})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

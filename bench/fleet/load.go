@@ -46,7 +46,7 @@ type producer struct {
 	added  int
 }
 
-// producerOf returns the one with a number, whose keys no other has, that adds so many documents a call.
+// producerOf returns producer number. Its keys are its own, and each call adds perCall documents.
 func producerOf(s sender, x *index, number, perCall int) *producer {
 	return &producer{sender: s, index: x, docs: make([]corpus.Hotel, perCall), next: number * (corpus.MaxDocuments / 200)}
 }

@@ -8,8 +8,8 @@
 //	…
 //	err = f.Close(ctx)
 //
-// Made one by one, forty senders buffer forty times as much, throttle the service that they share, and a backfill
-// delays the live updates of its index. The senders of a fleet share
+// Forty separate senders would buffer forty times as much and overload the service that they share, and a backfill
+// would delay the live updates of its index. The senders of a fleet share
 //
 //   - request slots, by class: Expedited never waits for a backfill in BestEffort (models.WithClass), and inside a
 //     class the indexes take turns by bytes. A single document still waits for Options.AutoFlushInterval. An index

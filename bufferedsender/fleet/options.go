@@ -69,8 +69,8 @@ type Options struct {
 	// and 256 MiB if it bounds neither. Fleet.Pool changes it later. Defaults to four slots for Expedited and four for
 	// the other classes.
 	Pool *pool.Options
-	// Breaker configures the breakers of the indexes, and that of the service, which stays open for 5 s at most, or
-	// OpenFor if that is longer. Defaults to that of a sender.
+	// Breaker configures the breakers of the indexes and of the service. The service's breaker stays open for at most
+	// 5 s, or for OpenFor if that is longer. Defaults to that of a sender.
 	Breaker *breaker.Options
 	// Tuning finds out how many requests the service takes, and how large, with one controller for all. The number of
 	// slots follows it. Defaults to tuning.Fixed().
@@ -95,9 +95,9 @@ type WhenFull uint8
 const (
 	// Wait gives up nothing.
 	Wait WhenFull = iota
-	// PurgeSick gives up what waits for an index whose breaker is open. The fleet looks once a second: when somebody
-	// has waited for room at two looks in a row, it gives up all that waits for the index that has been sick for
-	// longest, of those that have something. It needs Options.Hints.
+	// PurgeSick gives up what waits for an index whose breaker is open. The fleet checks once a second. If a sender
+	// waits for room at two checks in a row, it purges one index: of those with something waiting, the one whose breaker
+	// opened first. It needs Options.Hints.
 	PurgeSick
 )
 

@@ -16,7 +16,7 @@ type Error struct {
 	// Indexes are the errors, in the order of the names: *bufferedsender.FlushError, *bufferedsender.CloseError, or, of
 	// a flush whose context ended, its cause, with ErrCircuitOpen or ErrPaused in the chain if sending was suspended.
 	Indexes []IndexError
-	// Of is of how many indexes.
+	// Of is how many indexes the operation covered.
 	Of int
 }
 

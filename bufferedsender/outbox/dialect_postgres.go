@@ -6,12 +6,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// there are the rows of gone, by where they are. Each partition has places of the same names, so the number has to be
-// the same as well; as a join, which IS TRUE keeps it from becoming, it may read the whole queue.
+// there selects the rows named in gone by their ctid. Partitions use the same ctids, so seq must match too. IS TRUE
+// keeps the planner from turning this into a join, which could read the whole queue.
 const there = `ctid = ANY (ARRAY(SELECT place FROM gone)) AND (seq IN (SELECT seq FROM gone)) IS TRUE`
 
-// identity is that of the server: the nonce, of which crash recovery and promotion leave nothing; the start of the
-// postmaster, for a copy of a server that was shut down; and the table, for a dump that is restored in the same server.
+// identity recognizes the server by three things: the nonce, which crash recovery and promotion empty; the start time
+// of the postmaster, which differs in a copy of a stopped server; and the oid of the nonce's table, which differs in
+// a dump that is restored into the same server.
 const identity = `coalesce((SELECT nonce || ' ' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint || ' ' || tableoid FROM {t}_nonce), '')`
 
 // behind compares the sequence with the numbers that there are: the highest of each queue and class, which the primary

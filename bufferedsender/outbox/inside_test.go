@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What sqlx, bun and GORM make of a pool and of a transaction.
+// The types in which sqlx and GORM wrap a pool or a transaction.
 type (
 	sqlxDB   struct{ *sql.DB }
 	sqlxTx   struct{ *sql.Tx }

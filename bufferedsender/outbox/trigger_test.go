@@ -124,7 +124,7 @@ func TestATriggerThatIsMadeTwiceReplacesTheFirst(t *testing.T) {
 		_, last := keysSince(t, db, "q", 0)
 		db.exec(t, `INSERT INTO app VALUES ('b', 'y')`, `DELETE FROM app WHERE id = 'a'`)
 		got, _ := keysSince(t, db, "q", last)
-		require.Equal(t, []string{"a", "b", "x", "y"}, got, "one of another column is another one")
+		require.Equal(t, []string{"a", "b", "x", "y"}, got, "a trigger on another column is a second trigger: both write their keys")
 	})
 }
 

@@ -24,7 +24,7 @@ func (e *PanicError) Unwrap() error {
 }
 
 // Do runs work when there is a slot for it, and returns its error. It waits in the class, as long as ctx lasts, and
-// is passed by nobody of its member that came later. Otherwise the error is ErrFull, ErrShutdown, ErrLeft or that of
+// no later call of the same member overtakes it. Otherwise the error is ErrFull, ErrShutdown, ErrLeft or that of
 // ctx, and work was not run. If it panics, that is a *PanicError.
 //
 // The context of work ends with ctx, and when Shutdown has given up waiting.

@@ -37,7 +37,7 @@ func (w *world) lose(n int) {
 	}
 }
 
-// total is how many documents have come to the service.
+// total returns how many documents have reached the service.
 func (w *world) total() (n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 )
 
 // RunKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that
-// are known to differ, such as those of dead letters. It overwrites and deletes at most 10 000 in 24 hours, or exactly
-// Options.AllowDeletes; of the index it counts nothing, so no share is known.
+// are known to differ, such as those of dead letters. It overwrites and deletes at most 10 000 in 24 hours, or as many
+// as Options.AllowDeletes says. It does not count the index, so limits given as a share do not apply.
 func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) {
 	began, ctx := time.Now(), wholeindex.Require(ctx)
 	p, err := r.newPass()

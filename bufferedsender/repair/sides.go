@@ -17,9 +17,9 @@ func checkVersions(source Source, index Index) error {
 	case !known || !too || s.HasVersions() == i.HasVersions():
 		return nil
 	case s.HasVersions():
-		return errors.New("the source has versions, and the index does not, by their HasVersions, so every document differs, whatever is written: give both the version, as search.RowsOptions.Version there, or neither")
+		return errors.New("the source has versions and the index has none (HasVersions), so every document would differ for ever: set search.RowsOptions.Version for the index, or leave the version out of the source")
 	default:
-		return errors.New("the index has versions, and the source does not, by their HasVersions, so every document is ahead of it, and none is repaired: give both the version, as SQLSource.Version or JSONLOptions.Version there, or neither")
+		return errors.New("the index has versions and the source has none (HasVersions), so every document would be ahead of it and none repaired: set SQLSource.Version or JSONLOptions.Version for the source, or leave the version out of the index")
 	}
 }
 

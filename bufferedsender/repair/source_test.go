@@ -295,9 +295,9 @@ func TestVersionsOnOneSideAreRefused(t *testing.T) {
 				case other:
 					require.NoError(t, err)
 				case "":
-					require.ErrorContains(t, err, "the source has versions, and the index does not")
+					require.ErrorContains(t, err, "the source has versions and the index has none")
 				default:
-					require.ErrorContains(t, err, "the index has versions, and the source does not")
+					require.ErrorContains(t, err, "the index has versions and the source has none")
 				}
 			}
 			require.NoError(t, j.Close())

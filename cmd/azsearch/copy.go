@@ -123,7 +123,8 @@ func (l *copying) run(ctx context.Context) (err error) {
 	return l.report(result)
 }
 
-// looks is how often two indexes are compared at most, since an index shows documents some seconds after they were sent.
+// looks is how often two indexes are compared at most, since an index shows documents some seconds after they were
+// sent.
 const looks = 6
 
 // look compares the two indexes by digests, until they are equal, so many times at most.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Produce calls add from that many goroutines, each with a part of the numbers
-// below n.
+// Produce splits the numbers below n into as many ranges as there are producers,
+// and calls add for each in a goroutine of its own.
 func Produce(producers, n int, add func(from, to int) error) error {
 	errs := make([]error, producers)
 	var running sync.WaitGroup

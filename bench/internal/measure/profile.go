@@ -7,8 +7,8 @@ import (
 	"runtime/pprof"
 )
 
-// Profiled does something under the profiler, unless name is empty: the profile of the processor is then the file
-// name.cpu.prof, and that of the allocations name.mem.prof.
+// Profiled runs do. If name is not empty it writes the CPU profile to name.cpu.prof, and the allocation profile to
+// name.mem.prof.
 func Profiled(name string, do func() error) error {
 	if name == "" {
 		return do()

@@ -219,7 +219,7 @@ func TestOneTreeHasTheFolderAndItsNumberOfSegments(t *testing.T) {
 	require.NoError(t, tree.Close(t.Context()))
 	tree.Confirmed("a", 1)
 	require.Zero(t, tree.Stats().PendingBytes, "it is closed")
-	require.NoError(t, tree.Sync(t.Context()), "all that was told is durable")
+	require.NoError(t, tree.Sync(t.Context()), "everything that the tree was told before Close is durable")
 	require.Equal(t, 32, openDir(t, dir, Options{SegmentBits: 6}).Stats().Segments)
 	_, err = Open(dir, &Options{SegmentBits: 1, MaxPending: -1})
 	require.ErrorContains(t, err, "SegmentBits: got 1")
