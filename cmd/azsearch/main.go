@@ -14,6 +14,11 @@
 //	azsearch queue parked redis://localhost:6379/0?name=hotels
 //	azsearch outbox letters 'postgres://app@db/shop?name=hotels'
 //	azsearch search hotels 'wifi pool' -filter 'stars ge 4' -facet tags
+//	azsearch get hotels 1
+//	azsearch stats
+//	azsearch copy hotels hotels-2
+//	azsearch export -o hotels.csv hotels
+//	azsearch indexer status hotels
 //	azsearch delete hotels -filter "country eq 'XX'"
 //	azsearch repair -index hotels hotels.jsonl
 //	azsearch replay /var/lib/hotels/dead

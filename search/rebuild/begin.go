@@ -198,6 +198,7 @@ func (r *runner) create(ctx context.Context) error {
 		} else {
 			err = fmt.Errorf("rebuild: creating the new index: %w", err)
 		}
+		// What may pass, as in package retry, but for a conflict, which ours has looked at.
 		if code >= 400 && code < 500 && code != 408 && code != 409 && code != 429 && r.missing(ctx) {
 			// It is refused, and nothing was begun. To leave the step behind would be to claim an index that somebody
 			// else makes of that name later.

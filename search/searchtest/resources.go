@@ -13,7 +13,7 @@ import (
 
 // What all kinds of definitions have in common is in this file and in
 // resources_serve.go; a new kind is one file, as datasources.go, and its name in
-// listedKinds.
+// catalog, newCatalog and listedKinds.
 
 // definition is a resource that is nothing but its definition.
 type definition struct{ shape.Resource }
