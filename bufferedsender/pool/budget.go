@@ -79,6 +79,9 @@ func (b *budget) set(s Options) told {
 		}
 	}
 	news.append(b.dispatch(nil))
+	if b.presses() {
+		news.append(b.pressAll())
+	}
 	return news
 }
 
