@@ -59,7 +59,7 @@ func (p *Publisher[V, R]) Condition() Condition {
 			c.In = name()
 		}
 	}
-	c.guest = p.admission.guests.first(func(g *guest) bool { return g.keys() > 0 })
+	c.guest = p.admission.guests.first(func(g *guest) bool { return g.waiting() > 0 })
 	c.roomless = p.admission.roomless(p.now())
 	return c
 }

@@ -3,16 +3,35 @@ package publisher
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
 // guest is code of others that actions wait for, but not on the goroutine of the publisher. Health and the
 // errors of calls that wait name it.
 type guest struct {
-	name  func() string
-	keys  func() int // of actions that wait for it
-	since time.Time
-	asked bool // a request waits for it, and not for the service
+	name   string
+	nameOf func() string // the name, if it costs something
+	keys   int           // of actions that wait for it
+	waited *atomic.Int64 // the keys, if they become more
+	since  time.Time
+	asked  bool // a request waits for it, and not for the service
+}
+
+// waiting returns how many keys wait for it.
+func (g *guest) waiting() int {
+	if g.waited != nil {
+		return int(g.waited.Load())
+	}
+	return g.keys
+}
+
+// String returns the name.
+func (g *guest) String() string {
+	if g.nameOf != nil {
+		return g.nameOf()
+	}
+	return g.name
 }
 
 // guests are those that have not returned, the first one first.
@@ -44,7 +63,7 @@ func (all guests) first(wanted func(*guest) bool) *guest {
 func (p *Publisher[V, R]) visit(name string, keys int, run func()) {
 	a := &p.admission
 	a.mu.Lock()
-	g := a.guests.come(guest{name: func() string { return name }, keys: func() int { return keys }, asked: true})
+	g := a.guests.come(guest{name: name, keys: keys, asked: true})
 	a.mu.Unlock()
 	defer func() {
 		a.mu.Lock()
@@ -87,7 +106,7 @@ func (c Condition) Stuck(long time.Duration) error {
 		return fmt.Errorf("nothing is sent for %s because of %s", c.Busy.Round(time.Second), c.In)
 	}
 	if g := c.guest; g != nil && time.Since(g.since) >= long {
-		return fmt.Errorf("%s has not returned for %s; keys that wait for it: %d", g.name(), time.Since(g.since).Round(time.Second), g.keys())
+		return fmt.Errorf("%s has not returned for %s; keys that wait for it: %d", g, time.Since(g.since).Round(time.Second), g.waiting())
 	}
 	if c.roomless >= max(long, 1) && c.Held() == nil {
 		return fmt.Errorf("adding calls wait for %s for room that is shared, and that other senders have", c.roomless.Round(time.Second))

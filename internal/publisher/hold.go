@@ -77,7 +77,7 @@ func (h *Hold[V, R]) keep() {
 	a := &h.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h.guest = a.guests.come(guest{name: h.name, keys: func() int { return int(h.waited.Load()) }})
+	h.guest = a.guests.come(guest{nameOf: h.name, waited: &h.waited})
 }
 
 // Failed returns a *FlushError if something of the keys failed while Hold waited for it. The next
