@@ -149,7 +149,7 @@ func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.openBoth(ctx, compared); err != nil {
+	if err := l.openBoth(old, next, compared); err != nil {
 		return err
 	}
 	if err := reached(ctx, l.from, from); err != nil {
@@ -160,13 +160,13 @@ func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 			return err
 		}
 	}
-	if err := l.openBoth(ctx, copied); err != nil {
+	if err := l.openBoth(old, next, copied); err != nil {
 		return err
 	}
 	if err := l.documents(ctx); err != nil {
 		return err
 	}
-	if err := l.openBoth(ctx, compared); err != nil {
+	if err := l.openBoth(old, next, compared); err != nil {
 		return err
 	}
 	result, err := l.look(ctx, looks)
@@ -202,12 +202,12 @@ func common(from, to *definitions.Definition) (copied, compared []string, err er
 	return copied, compared, nil
 }
 
-// openBoth opens two indexes of the service, to read some of their fields.
-func (l *copying) openBoth(ctx context.Context, fields []string) (err error) {
-	if l.from, _, err = openIndex(ctx, l.service, l.names[0], search.Filter{}, fields); err != nil {
+// openBoth has some fields of two indexes of the service read.
+func (l *copying) openBoth(from, to *definitions.Definition, fields []string) (err error) {
+	if l.from, err = indexOf(l.service, from, search.Filter{}, fields); err != nil {
 		return err
 	}
-	l.to, _, err = openIndex(ctx, l.service, l.names[1], search.Filter{}, fields)
+	l.to, err = indexOf(l.service, to, search.Filter{}, fields)
 	return err
 }
 

@@ -111,11 +111,16 @@ func retrievable(d *definitions.Definition) (names []string, err error) {
 		return nil, err
 	}
 	for _, f := range definition.Fields {
-		if (f.Retrievable == nil || *f.Retrievable) && (f.Stored == nil || *f.Stored) {
+		if returned(&f) {
 			names = append(names, f.Name)
 		}
 	}
 	return names, nil
+}
+
+// returned reports whether the service returns the values of a field.
+func returned(f *models.SearchField) bool {
+	return (f.Retrievable == nil || *f.Retrievable) && (f.Stored == nil || *f.Stored)
 }
 
 // write writes all documents.

@@ -148,7 +148,7 @@ func exact(f *models.SearchField) bool {
 			return false
 		}
 	}
-	return (f.Retrievable == nil || *f.Retrievable) && (f.Stored == nil || *f.Stored) && !f.Type.IsVector()
+	return returned(f) && !f.Type.IsVector()
 }
 
 // repair compares and writes.

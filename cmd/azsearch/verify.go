@@ -169,7 +169,7 @@ func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 	v.args[i] = place.String()    // in what is printed: without a password
 	hidden := map[string]string{} // columns that are left out, as the index does
 	for _, f := range index.Fields {
-		if f.Retrievable != nil && !*f.Retrievable || f.Stored != nil && !*f.Stored {
+		if !returned(&f) {
 			hidden[f.Name] = ""
 		}
 	}
@@ -184,16 +184,21 @@ func openIndex(ctx context.Context, service *connect.Service, name string, filte
 	if err != nil {
 		return nil, nil, connect.Failed(fmt.Errorf("%q is no index that can be read: %w", name, err))
 	}
+	x, err := indexOf(service, d, filter, fields)
+	return x, d, err
+}
+
+// indexOf is openIndex with a definition that was just read.
+func indexOf(service *connect.Service, d *definitions.Definition, filter search.Filter, fields []string) (*keyrange.Index, error) {
 	var definition models.SearchIndex
 	if err := json.Unmarshal(d.JSON, &definition); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	client, err := service.Client(name)
+	client, err := service.Client(d.Name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	x, err := keyrange.Of(client, &definition, filter, fields)
-	return x, d, err
+	return keyrange.Of(client, &definition, filter, fields)
 }
 
 // reached returns an error if not all documents of an index can be read.

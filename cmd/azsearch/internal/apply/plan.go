@@ -211,9 +211,11 @@ func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Pla
 		}
 	}
 	hidden, _ := s.definition.Expand(func(string) (string, bool) { return redacted, true }) // what is said of a value shows it
-	for _, found := range refused(s.definition.Kind, hidden, files, live) {
-		if found.Have != redacted && !p.options.Unchecked {
-			s.Changes = append(s.Changes, Change{Cost: Refused, Path: found.Field, Reason: found.Problem, Do: found.Hint})
+	if !p.options.Unchecked {
+		for _, found := range refused(s.definition.Kind, hidden, files, live) {
+			if found.Have != redacted {
+				s.Changes = append(s.Changes, Change{Cost: Refused, Path: found.Field, Reason: found.Problem, Do: found.Hint})
+			}
 		}
 	}
 	if _, err := s.definition.Expand(p.variables); err != nil && s.Cost() == InPlace {
@@ -257,13 +259,13 @@ func (s *Step) fill(from, to *definitions.Definition) {
 	if from == nil || json.Unmarshal(from.JSON, &old) != nil || json.Unmarshal(to.JSON, &next) != nil {
 		return // the service says it better
 	}
-	if lost := unreadable("", old.Fields, next.Fields); len(lost) > 0 {
-		s.block(Refused, fmt.Sprintf("the values of %s in %q cannot be read, so they would be lost", strings.Join(lost, ", "), from.Name),
+	switch unreadable, missing := losses("", old.Fields, next.Fields); {
+	case len(unreadable) > 0:
+		s.block(Refused, fmt.Sprintf("the values of %s in %q cannot be read, so they would be lost", strings.Join(unreadable, ", "), from.Name),
 			fmt.Sprintf("fill %q with azsearch load or repair from the source of the documents, then apply the alias", to.Name))
 		return
-	}
-	if apart := missing("", old.Fields, next.Fields); len(apart) > 0 {
-		s.block(Refused, fmt.Sprintf("%q lacks %s, which documents of %q have inside another field", to.Name, strings.Join(apart, ", "), from.Name),
+	case len(missing) > 0:
+		s.block(Refused, fmt.Sprintf("%q lacks %s, which documents of %q have inside another field", to.Name, strings.Join(missing, ", "), from.Name),
 			fmt.Sprintf("fill %q with azsearch copy -jq or load, then apply the alias", to.Name))
 		return
 	}
@@ -271,35 +273,24 @@ func (s *Step) fill(from, to *definitions.Definition) {
 	s.block(InPlace, fmt.Sprintf("%q is filled from %q first", to.Name, from.Name), "stop what writes until then: later writes are missing (search/rebuild does it in a program while writers continue)")
 }
 
-// missing returns the fields inside complex fields of one index that another one lacks there.
-func missing(path string, from, to []models.SearchField) (names []string) {
+// losses returns the fields of one index that another one has too and whose values the service does not return, and
+// those inside complex fields that the other one lacks.
+func losses(path string, from, to []models.SearchField) (unreadable, missing []string) {
 	for i := range from {
 		f := &from[i]
 		at := slices.IndexFunc(to, func(other models.SearchField) bool { return other.Name == f.Name })
 		switch {
-		case at >= 0:
-			names = append(names, missing(path+f.Name+"/", f.Fields, to[at].Fields)...)
-		case path != "":
-			names = append(names, path+f.Name)
-		}
-	}
-	return names
-}
-
-// unreadable returns the fields of one index that another one has too, and whose values the service does not return.
-func unreadable(path string, from, to []models.SearchField) (names []string) {
-	for i := range from {
-		f := &from[i]
-		at := slices.IndexFunc(to, func(other models.SearchField) bool { return other.Name == f.Name })
-		switch {
+		case at < 0 && path != "":
+			missing = append(missing, path+f.Name)
 		case at < 0:
 		case f.Retrievable != nil && !*f.Retrievable, f.Stored != nil && !*f.Stored:
-			names = append(names, path+f.Name)
+			unreadable = append(unreadable, path+f.Name)
 		default:
-			names = append(names, unreadable(path+f.Name+"/", f.Fields, to[at].Fields)...)
+			u, m := losses(path+f.Name+"/", f.Fields, to[at].Fields)
+			unreadable, missing = append(unreadable, u...), append(missing, m...)
 		}
 	}
-	return names
+	return unreadable, missing
 }
 
 // moves returns between which indexes a step moves an alias, "" if it moves none.
