@@ -1,20 +1,5 @@
 package compare
 
-// fault is something that goes wrong.
-type fault struct {
-	Name string   `json:"name"`
-	sink []string // its flags
-}
-
-// faults are short disturbances that a service with a moment of trouble makes.
-var faults = []fault{
-	{"two 429 answers", []string{"-refuse", "429", "-refuse-first", "2"}},
-	{"eight 503 answers", []string{"-refuse", "503", "-refuse-first", "8"}},
-	{"413 above 500 KB", []string{"-max-body", "500000"}},
-	{"5 % of the items 429 once", []string{"-item", "429", "-item-rate", "0.05"}},
-	{"5 % of the items 503 once", []string{"-item", "503", "-item-rate", "0.05"}},
-}
-
 // faultDocuments is how many documents are sent at the most while something
 // goes wrong: what is lost is known soon.
 const faultDocuments = 20_000

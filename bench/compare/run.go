@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
+	"github.com/go-azsearch/azsearch/bench/internal/disturb"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
@@ -145,13 +146,13 @@ func (c *commandLine) breakThings(ctx context.Context, p *processes, chosen []co
 		}
 		r := &faultRow{contestant: who, Name: who.name}
 		rows = append(rows, r)
-		for _, f := range faults {
+		for _, f := range disturb.All {
 			cell := &faultCell{Fault: f.Name}
 			r.Cells = append(r.Cells, cell)
 			running.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				o, err := p.run(ctx, who, t, f.sink...)
+				o, err := p.run(ctx, who, t, f.Sink...)
 				if err != nil {
 					cell.Problem = err.Error()
 				}

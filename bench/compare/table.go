@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/go-azsearch/azsearch/bench/internal/disturb"
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
@@ -84,7 +85,7 @@ func writeFaults(w io.Writer, rows []*faultRow, documents int) {
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tab, "%-*s", width, "contestant")
-	for _, f := range faults {
+	for _, f := range disturb.All {
 		fmt.Fprintf(tab, "\t%s", f.Name)
 	}
 	fmt.Fprintln(tab, "\t")

@@ -31,7 +31,7 @@ func big(ctx context.Context, gigabytes float64, program, folder string, s cli.S
 			return err
 		}
 		memory := &watch{}
-		got, _, err := measureOne(ctx, kind, program, file, documents, memory)
+		got, _, err := measureOne(ctx, contestant{name: kind}, program, file, documents, memory)
 		if err := os.Remove(file); err != nil {
 			return err
 		}

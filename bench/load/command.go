@@ -3,8 +3,16 @@
 //
 //	go run . load -docs 1000000
 //	go run . load -gb 10
+//	go run . load -peers folder
 //
-// Each run is a process of its own, and its sink another one. The figures of azsearch are those of its -json report.
+// The last one adds elasticdump, the buffered senders of the official libraries for JavaScript and Python, and esbulk, and
+// a table of what each has lost when something goes wrong. They are installed by
+//
+//	cd folder && npm install elasticdump @azure/search-documents && python3 -m venv . &&
+//	  bin/pip install azure-search-documents && GOBIN=$PWD/bin go install github.com/miku/esbulk/cmd/esbulk@latest
+//
+// Each run is a process of its own, and its sink another one. The figures of azsearch are those of its -json report;
+// others are timed from start to exit.
 package load
 
 import (
@@ -16,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -36,11 +45,34 @@ var Command = cli.Command{
 	Tasks: map[string]cli.Task{"structs": cli.TaskOf(structs)},
 }
 
-// The contestants, and what share of the first one's documents a second is the target.
-var contestants = []struct {
+// contestant is one row of the table.
+type contestant struct {
 	name   string
-	target float64
-}{{"structs", 0}, {"jsonl", 0.6}, {"csv", 0.45}, {"parquet", 0.4}}
+	target float64 // the share of the documents a second of structs
+	// The rest is for other programs, which read JSON Lines: how to run them, how many times as fast azsearch must be,
+	// and that they get a fifteenth of the documents.
+	command func(ctx context.Context, endpoint, file string) *exec.Cmd
+	beat    float64
+	slow    bool
+}
+
+var contestants = []contestant{{name: "structs"}, {name: "jsonl", target: 0.6}, {name: "csv", target: 0.45}, {name: "parquet", target: 0.4}}
+
+// file returns the kind of file that the contestant reads.
+func (c contestant) file() string {
+	if c.command != nil {
+		return "jsonl"
+	}
+	return c.name
+}
+
+// share returns how many of the documents the contestant loads.
+func (c contestant) share(documents int) int {
+	if c.slow {
+		return max(1, documents/15)
+	}
+	return documents
+}
 
 type task struct {
 	Endpoint  string
@@ -69,13 +101,14 @@ func structs(ctx context.Context, t task) (result, error) {
 
 func run(ctx context.Context, args []string, s cli.Streams) error {
 	var documents, rounds int
-	var folder string
+	var folder, peers string
 	var gigabytes float64
 	set := cli.Flags("load", s)
 	set.IntVar(&documents, "docs", 300_000, "`documents` in each file")
 	set.IntVar(&rounds, "rounds", 5, "`rounds` in which each has a turn")
 	set.Float64Var(&gigabytes, "gb", 0, "instead show the memory that JSON Lines and Parquet of this many `GB` take, once")
 	set.StringVar(&folder, "dir", "", "`folder` for the files, which are used again; by default one that is removed")
+	set.StringVar(&peers, "peers", "", "compare with the programs of others that are installed in this `folder`")
 	if err := cli.Parse(set, args, nil); err != nil {
 		return err
 	}
@@ -97,14 +130,20 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	if gigabytes > 0 {
 		return big(ctx, gigabytes, program, folder, s)
 	}
+	others, err := findPeers(peers, folder)
+	if err != nil {
+		return err
+	}
+	all := slices.Concat(contestants, others)
 	rates, memory := map[string][]float64{}, map[string]int64{}
 	for range rounds {
-		for _, c := range contestants {
-			file := filepath.Join(folder, fmt.Sprintf("hotels-%d.%s", documents, c.name))
-			if err := write(c.name, file, documents); err != nil {
+		for _, c := range all {
+			n := c.share(documents)
+			file := filepath.Join(folder, fmt.Sprintf("hotels-%d.%s", n, c.file()))
+			if err := write(c.file(), file, n); err != nil {
 				return err
 			}
-			got, rss, err := measureOne(ctx, c.name, program, file, documents, nil)
+			got, rss, err := measureOne(ctx, c, program, file, n, nil)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
@@ -115,57 +154,92 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "\tdocuments/s\tof structs\ttarget\tmemory MB\t")
 	anchor := measure.Median(rates["structs"])
-	for _, c := range contestants {
-		share := measure.Median(rates[c.name]) / anchor
-		mark := ""
-		if share < c.target {
-			mark = " missed"
+	for _, c := range all {
+		rate, goal := measure.Median(rates[c.name]), ""
+		if c.target > 0 {
+			goal = fmt.Sprintf("%.2f", c.target) + map[bool]string{true: " missed"}[rate/anchor < c.target]
 		}
-		fmt.Fprintf(table, "%s\t%.0f\t%.2f\t%.2f%s\t%s\t\n", c.name, measure.Median(rates[c.name]), share, c.target, mark, measure.Megabytes(memory[c.name]))
+		fmt.Fprintf(table, "%s\t%.0f\t%.3f\t%s\t%s\t\n", c.name, rate, rate/anchor, goal, measure.Megabytes(memory[c.name]))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil || len(others) == 0 {
+		return err
+	}
+	for _, c := range others {
+		times := measure.Median(rates["jsonl"]) / measure.Median(rates[c.name])
+		fmt.Fprintf(s.Out, "azsearch load of JSON Lines is %.1f times as fast as %s (target %g)%s\n", times, c.name, c.beat, map[bool]string{true: ": missed"}[times < c.beat])
+	}
+	return trouble(ctx, others, program, folder, s)
 }
 
 // measureOne runs one contestant, and checks that the sink has every document. w may be nil.
-func measureOne(ctx context.Context, name, program, file string, documents int, w *watch) (got result, rss int64, err error) {
+func measureOne(ctx context.Context, c contestant, program, file string, documents int, w *watch) (result, int64, error) {
+	r, err := runOne(ctx, c, program, file, documents, w)
+	if err == nil && (r.code != 0 || r.got.Completed != int64(documents) || r.distinct != int64(documents)) {
+		err = fmt.Errorf("exit code %d, %d documents of %d completed, and the sink has %d: %s", r.code, r.got.Completed, documents, r.distinct, r.says)
+	}
+	return r.got, r.memory, err
+}
+
+// outcome is what a run of a contestant has come to.
+type outcome struct {
+	got      result
+	code     int
+	says     string // the end of what it wrote to its standard error
+	distinct int64  // documents in the sink
+	memory   int64
+}
+
+// runOne runs one contestant against a sink with these flags.
+func runOne(ctx context.Context, c contestant, program, file string, documents int, w *watch, flags ...string) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	sink, err := child.StartSink(ctx)
+	sink, err := child.StartSink(ctx, flags...)
 	if err != nil {
-		return got, 0, err
+		return o, err
 	}
 	defer func() { err = errors.Join(err, sink.Stop()) }()
 	var cmd *exec.Cmd
-	if name == "structs" {
-		if cmd, err = child.Task(ctx, "load", name, task{sink.Address, documents}); err != nil {
-			return got, 0, err
+	switch {
+	case c.command != nil:
+		cmd = c.command(ctx, sink.Address, file)
+	case c.name == "structs":
+		if cmd, err = child.Task(ctx, "load", c.name, task{sink.Address, documents}); err != nil {
+			return o, err
 		}
-	} else {
+	default:
 		cmd = exec.CommandContext(ctx, program, "load", "-index", corpus.IndexName, "-json", "-quiet", "-rejects", file+".rejects", "-split", "tags=|", file)
 		cmd.Env = append(os.Environ(), "AZURE_SEARCH_ENDPOINT="+sink.Address, "AZURE_SEARCH_API_KEY=bench")
 	}
-	cmd.Stderr = os.Stderr
-	var out bytes.Buffer
-	cmd.Stdout = &out
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	began := time.Now()
 	if err := cmd.Start(); err != nil {
-		return got, 0, err
+		return o, err
 	}
 	if w != nil {
 		w.begin(cmd.Process.Pid)
 		defer w.end()
 	}
-	if err = cmd.Wait(); err == nil {
-		err = json.Unmarshal(out.Bytes(), &got)
+	if err := cmd.Wait(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 {
+		return o, err
 	}
+	seconds := time.Since(began).Seconds()
+	o.code, o.says = cmd.ProcessState.ExitCode(), tail(problems.String())
+	counts, err := sink.Counts(ctx)
 	if err != nil {
-		return got, 0, err
+		return o, err
+	}
+	o.distinct = counts.Distinct
+	if c.command != nil {
+		o.got = result{counts.Distinct, seconds}
+	} else if err := json.Unmarshal(out.Bytes(), &o.got); err != nil {
+		return o, fmt.Errorf("exit code %d: %w: %s", o.code, err, o.says)
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		rss = int64(usage.Maxrss) << 10
+		o.memory = int64(usage.Maxrss) << 10
 	}
-	counts, err := sink.Counts(ctx)
-	if err == nil && (got.Completed != int64(documents) || counts.Distinct != int64(documents)) {
-		err = fmt.Errorf("%d documents of %d completed, and the sink has %d", got.Completed, documents, counts.Distinct)
-	}
-	return got, rss, err
+	return o, nil
 }
+
+// tail returns the last bytes of a text.
+func tail(text string) string { return text[max(0, len(text)-500):] }

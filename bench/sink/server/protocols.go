@@ -11,7 +11,7 @@ import (
 // keyField comes before the key of every document. It cannot occur inside a
 // string, where the quotes are escaped; only a nested object must have no field
 // of that name.
-var keyField = []byte(`"id":"`)
+var keyField = []byte(`"id":`)
 
 // nextKey returns the next key in raw and what comes after it, nil if there is
 // none. Legal keys hold nothing that JSON escapes.
@@ -20,9 +20,9 @@ func nextKey(raw []byte) (key, rest []byte) {
 	if at < 0 {
 		return nil, nil
 	}
-	raw = raw[at+len(keyField):]
+	raw, ok := bytes.CutPrefix(bytes.TrimLeft(raw[at+len(keyField):], " "), []byte(`"`))
 	end := bytes.IndexByte(raw, '"')
-	if end < 0 {
+	if !ok || end < 0 {
 		return nil, nil
 	}
 	return raw[:end], raw[end:]
@@ -31,10 +31,11 @@ func nextKey(raw []byte) (key, rest []byte) {
 // azure is POST /indexes('x')/docs/search.index of Azure AI Search.
 type azure struct{}
 
-var envelope = []byte(`{"value":[`)
+// Python writes a space after a colon.
+var envelope, spacedEnvelope = []byte(`{"value":[`), []byte(`{"value": [`)
 
 func (azure) scan(items []item, body []byte) ([]item, error) {
-	if !bytes.HasPrefix(body, envelope) || !bytes.HasSuffix(body, []byte("]}")) {
+	if !bytes.HasPrefix(body, envelope) && !bytes.HasPrefix(body, spacedEnvelope) || !bytes.HasSuffix(body, []byte("]}")) {
 		return items, errors.New(`a batch is {"value":[…]}`)
 	}
 	for {
@@ -84,6 +85,13 @@ type bulk struct {
 // info is what both clients ask the root for.
 const info = `{"name":"sink","cluster_name":"sink","cluster_uuid":"c2luaw","version":{"number":"9.0.0","build_flavor":"default",` +
 	`"minimum_wire_compatibility_version":"8.18.0","minimum_index_compatibility_version":"8.0.0"},"tagline":"You Know, for Search"}`
+
+// indexInfo answers whatever loaders ask for below bulkIndex: the index and its settings, a mapping, a refresh, a flush.
+const (
+	bulkIndex = "/bench"
+	indexInfo = `{"acknowledged":true,"_shards":{"total":1,"successful":1,"failed":0},` +
+		`"bench":{"mappings":{},"settings":{"index":{"refresh_interval":"1s","number_of_replicas":"1"}}}}`
+)
 
 // scan reads pairs of lines: an action and, unless it is a delete, a document.
 // The key is looked for in the document, because an action need not have one.

@@ -101,6 +101,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Elastic-Product", "Elasticsearch")
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, info)
+	case path == bulkIndex || strings.HasPrefix(path, bulkIndex+"/"):
+		bulk{}.header(w.Header())
+		_, _ = io.WriteString(w, indexInfo)
 	default:
 		http.NotFound(w, r)
 	}
