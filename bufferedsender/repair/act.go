@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	keysAtOnce  = 100 // keys that are taken together
-	takesAtOnce = 8   // how often that happens at a time
-	verifyTimes = 5   // how often a key is repaired that differs again
+	keysAtOnce  = 100 // keys taken together
+	takesAtOnce = 8   // takes at the same time
+	verifyTimes = 5   // repairs of a key that keeps differing
 )
 
-// look returns the rows of both sides, by key.
+// look returns the rows of both sides by key.
 func (p *pass) look(ctx context.Context, keys []string) (source, index map[string]*models.Row, err error) {
 	if source, err = lookup(ctx, p.source, keys); err != nil {
 		return nil, nil, fmt.Errorf("look up keys in the source: %w", err)
@@ -43,11 +43,11 @@ func lookup(ctx context.Context, in Index, keys []string) (map[string]*models.Ro
 	return byKey, lookupInto(ctx, byKey, in, keys)
 }
 
-// lookupInto enters the rows of some keys. A source that shows another spelling of a key has it with a problem: what
-// was asked for would be taken for one that is not there. Halves are asked again until it is known which key that is.
+// lookupInto enters the rows of some keys. If a source returns another spelling of a key, the asked key would seem
+// absent, so it gets a row with a problem instead. Halves of the keys are looked up until that key is found.
 func lookupInto(ctx context.Context, byKey map[string]*models.Row, in Index, keys []string) error {
 	rows, err := in.Lookup(ctx, keys)
-	if err == nil { // rows that are missing may be those that were not read any more
+	if err == nil { // a Lookup cut off by ctx may lack rows
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func lookupInto(ctx context.Context, byKey map[string]*models.Row, in Index, key
 			other = rows[i].Key
 		}
 	}
-	if _, is := in.(Source); !is || other == "" { // a normalizer of the key field shows an index's other spellings
+	if _, is := in.(Source); !is || other == "" { // an index whose key field has a normalizer returns other spellings
 		return nil
 	}
 	problem := fmt.Sprintf("Lookup has returned the key %q, which it was not asked for: keys are compared byte by byte, so without the blanks of CHAR(n), and not by a collation that ignores case", other)
@@ -80,7 +80,7 @@ func lookupInto(ctx context.Context, byKey map[string]*models.Row, in Index, key
 	return nil
 }
 
-// differencesOf returns the differences of keys whose rows were looked up.
+// differencesOf returns the differences of keys that were looked up.
 func differencesOf(keys []string, source, index map[string]*models.Row) (found []difference) {
 	for _, key := range keys {
 		if kind := compareRows(source[key], index[key]); kind != "" {
@@ -90,7 +90,7 @@ func differencesOf(keys []string, source, index map[string]*models.Row) (found [
 	return found
 }
 
-// slot runs a query to the index under a slot of the pool, if there is one.
+// slot runs a query to the index in a slot of the pool, if there is a pool.
 func (p *pass) slot(ctx context.Context, query func(ctx context.Context) error) error {
 	if p.Member == nil {
 		return query(ctx)
@@ -98,13 +98,13 @@ func (p *pass) slot(ctx context.Context, query func(ctx context.Context) error) 
 	return p.Member.Do(ctx, models.ClassBestEffort, query)
 }
 
-// confirm returns those of the differences that are there again, and of which nothing is on its way, and counts them.
+// confirm looks differences up again. It returns and counts those of the same kind without pending writes.
 func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confirmed []difference, err error) {
 	if len(found) == 0 {
 		return nil, nil
 	}
 	keys := keysIn(found)
-	pending, err := p.pending(ctx, keys) // before the look: what is settled between them is seen
+	pending, err := p.pending(ctx, keys) // before the look, which then shows whatever was settled in between
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 	if err != nil {
 		return nil, err
 	}
-	var other []string // that the source shows now, and did not when it was scanned, or the other way round
+	var other []string // keys that appear in only one of scan and lookup of the source
 	for i, d := range found {
 		s, x := source[d.key], index[d.key]
 		switch {
@@ -138,7 +138,7 @@ func (p *pass) confirm(ctx context.Context, t *task, found []difference) (confir
 	return confirmed, p.contradiction(ctx, other)
 }
 
-// unreadable notes a key that is left out, because a side shows a row with a problem.
+// unreadable counts a key that is left out because a row of one side has a problem.
 func (p *pass) unreadable(ctx context.Context, t *task, key string, source, index *models.Row) {
 	t.count(Unreadable, &t.Unreadable, key)
 	if p.odd.Add(1) <= mostKeysInReport {
@@ -147,7 +147,7 @@ func (p *pass) unreadable(ctx context.Context, t *task, key string, source, inde
 	}
 }
 
-// counter returns where a kind is counted.
+// counter returns the counter of a kind.
 func (t *tally) counter(kind Kind) *int64 {
 	switch kind {
 	case Missing:
@@ -161,12 +161,12 @@ func (t *tally) counter(kind Kind) *int64 {
 	}
 }
 
-// pending says of which keys something is on its way.
+// pending reports which keys have unsettled writes.
 func (p *pass) pending(ctx context.Context, keys []string) ([]bool, error) {
 	pending := make([]bool, len(keys))
 	add := func(who string, more []bool) error {
 		if len(more) != len(keys) {
-			return fmt.Errorf("%s has answered about %d keys of %d", who, len(more), len(keys))
+			return fmt.Errorf("%s has returned %d results for %d keys", who, len(more), len(keys))
 		}
 		for i := range more {
 			pending[i] = pending[i] || more[i]
@@ -190,8 +190,8 @@ func (p *pass) pending(ctx context.Context, keys []string) ([]bool, error) {
 	return pending, nil
 }
 
-// repair acts on confirmed differences, a number of keys at a time, and returns when the outcomes are known. Those
-// that the source does not have any more are deleted if deletes says so, and otherwise noted as surplus.
+// repair acts on confirmed differences, some keys at a time, and returns when all outcomes are known. Keys that the
+// source no longer has are deleted if deletes is set, and otherwise noted as surplus.
 func (p *pass) repair(ctx context.Context, t *task, all []difference, deletes bool) error {
 	var group sync.WaitGroup
 	for part := range slices.Chunk(all, keysAtOnce) {
@@ -217,7 +217,7 @@ func (p *pass) repair(ctx context.Context, t *task, all []difference, deletes bo
 	return t.failed()
 }
 
-// ready waits while the sender sends nothing, and then as long as n keys are to wait.
+// ready waits while the sender is suspended or paused, and then throttles for n keys.
 func (p *pass) ready(ctx context.Context, n int) error {
 	if p.to == nil {
 		return ctx.Err()
@@ -229,7 +229,7 @@ func (p *pass) ready(ctx context.Context, n int) error {
 			return errors.New("the sender is closed")
 		case n == 0:
 			return ctx.Err()
-		case info.Held == nil || p.Mark != nil: // for one key, because it may have less to do then
+		case info.Held == nil || p.Mark != nil: // key by key, because the load of the sender changes
 			if err := sleep.For(ctx, waitFor(p.Throttle, info.Pending-int(p.own.Load()))); err != nil {
 				return err
 			}
@@ -242,7 +242,7 @@ func (p *pass) ready(ctx context.Context, n int) error {
 	}
 }
 
-// take takes some keys, reads what is true of them, and has it written.
+// take takes some keys, reads their truth, and adds it to the sender.
 func (p *pass) take(ctx context.Context, t *task, part []difference, deletes bool) error {
 	keys := keysIn(part)
 	if p.Mark != nil {
@@ -278,7 +278,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 		if refused == nil {
 			return nil
 		}
-		for i, a := range actions { // one of them is refused; or all, because of the sender
+		for i, a := range actions { // one is refused, or all because of the sender
 			if rejects(refused) {
 				err = add(a)
 			} else {
@@ -292,7 +292,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: document cannot be sent", slog.String("key", a.Key), slog.Any("error", err))
 				outcomes.Done()
 			default:
-				outcomes.Add(i - len(actions)) // nothing becomes of these
+				outcomes.Add(i - len(actions)) // no outcome follows for the rest
 				return err
 			}
 		}
@@ -311,29 +311,29 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 		return nil
 	case <-ctx.Done():
 	}
-	select { // what is in a request may have an answer soon, and is to be told
+	select { // requests under way may still report an outcome
 	case <-done:
 	case <-time.After(time.Second):
 	}
 	return ctx.Err()
 }
 
-// rejects reports whether an error of add is about the document: it will be refused the next time too. Others, that
-// the sender is closed for example, say nothing about it.
+// rejects reports whether an error of add concerns the document itself, which would be refused again. Other errors, of
+// a closed sender for example, do not.
 func rejects(err error) bool {
 	var about models.RejectedError
 	return errors.As(err, &about) && about.Rejected()
 }
 
-// truth returns the actions that make the index have what is true of some keys, which are held.
+// truth reads held keys from the source and returns the actions that bring the index to it.
 func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bool) ([]models.RawAction, error) {
 	keys := keysIn(part)
 	rows, err := lookup(ctx, p.source, keys)
 	if err != nil {
 		return nil, fmt.Errorf("look up keys in the source: %w", err)
 	}
-	// Those that are gone, too: what has come back of a key since it was looked up, or is older where it was, must not
-	// be deleted.
+	// Absent keys are read as well: a row that has come back since the lookup must not be deleted, nor one that a stale
+	// lookup lacked.
 	var read []string
 	var gone []difference
 	var actions []models.RawAction
@@ -366,7 +366,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 		return actions, nil
 	}
 	documents, err := p.source.Read(ctx, read)
-	if err == nil { // as in lookup
+	if err == nil { // as in lookupInto
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -391,7 +391,7 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	return append(actions, documents...), nil
 }
 
-// outcome counts what becomes of an action. over says that the index has the document.
+// outcome returns a function that counts the outcome of an action. over reports that the action overwrites a document.
 func (p *pass) outcome(t *task, a *models.RawAction, over bool, done func()) func(models.Outcome) {
 	before, deletes := a.OnOutcome, a.Type == models.ActionTypeDelete
 	return func(o models.Outcome) {
@@ -421,7 +421,7 @@ func (p *pass) outcome(t *task, a *models.RawAction, over bool, done func()) fun
 	}
 }
 
-// verify looks at what was written until both sides agree, and repairs it again while they do not.
+// verify looks up written keys, and repairs them again until both sides agree, at most verifyTimes.
 func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 	first := 0
 	for try := 1; ; try++ {
@@ -429,7 +429,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		if len(wrote) == 0 || p.Mark != nil {
 			return nil
 		}
-		if err := sleep.For(ctx, time.Until(t.at.Add(p.pause()))); err != nil { // what waited for others has waited enough
+		if err := sleep.For(ctx, time.Until(t.at.Add(p.pause()))); err != nil { // the wait for other takes counts too
 			return err
 		}
 		var again []difference
@@ -457,7 +457,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		}
 		if try == verifyTimes && len(again) == first && first >= keysAtOnce {
 			if key, never := t.neverRead(again); never {
-				return fmt.Errorf("%w: Lookup of the source finds %d keys, %q for example, of which its Read, or Load, returns no document", ErrNothingSettles, first, key)
+				return fmt.Errorf("%w: Lookup of the source finds %d keys, %q for example, but its Read, or Load, returns no document for them", ErrNothingSettles, first, key)
 			}
 			return fmt.Errorf("%w: %d documents were written %d times. Both sides must have versions, digests and a filter alike, and Pause be longer than the index takes to show a write", ErrNothingSettles, first, verifyTimes)
 		}

@@ -9,23 +9,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Sizes of a pass.
+// Sizes.
 const (
 	pageRows  = 10_000 // rows of both sides after which a page ends
-	pageFound = 500    // or differences
-	chunkRows = 1000   // rows that a side is read ahead
-	oddAtMost = 100    // rows with a problem that are left out of a page with no other row
+	pageFound = 500    // differences after which a page ends
+	chunkRows = 1000   // rows of a side that are read ahead
+	oddAtMost = 100    // rows with a problem that a page may have if it has no others
 )
 
 // difference is a key in which the sides differ.
 type difference struct {
 	key    string
 	kind   Kind
-	source models.Row // zero if it is not there
+	source models.Row // zero if the source lacks the row
 	index  models.Row
 }
 
-// keysIn returns the keys of differences, in their order.
+// keysIn returns the keys of differences, in the same order.
 func keysIn(all []difference) []string {
 	keys := make([]string, len(all))
 	for i, d := range all {
@@ -34,17 +34,17 @@ func keysIn(all []difference) []string {
 	return keys
 }
 
-// page is a part of a range that was compared.
+// page is a compared part of a range.
 type page struct {
 	through string // its last key
-	last    bool   // the range ends with it
+	last    bool   // the range ends here
 
 	source, index, hidden int64
 	odd                   int64 // rows of the source with a problem
 	found                 []difference
 }
 
-// failing is the error of a page whose source has many rows, each with a problem: that is the source, not its rows.
+// failing returns an error if all of many rows of the source have a problem: then the source is at fault, not its rows.
 func (p *page) failing() error {
 	if p.odd > oddAtMost && p.odd == p.source {
 		d := p.found[slices.IndexFunc(p.found, func(d difference) bool { return d.source.Problem != "" })]
@@ -53,7 +53,7 @@ func (p *page) failing() error {
 	return nil
 }
 
-// compareRows returns how the index differs, or "" if it does not. Either row may be nil.
+// compareRows returns how the index differs from the source, "" for not at all. Either row may be nil.
 func compareRows(source, index *models.Row) Kind {
 	there := source != nil && !source.Hidden
 	switch {
@@ -82,7 +82,8 @@ func orZero(r *models.Row) models.Row {
 	return *r
 }
 
-// comparePages merges two scans of (after, through] and gives each page to yield; an error of it ends the comparison.
+// comparePages merges two scans of (after, through] and passes each page to yield. An error of yield ends the
+// comparison.
 func comparePages(ctx context.Context, source, index Index, after, through string, yield func(*page) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := newSide(ctx, "source", source, after, through)
@@ -150,11 +151,11 @@ type side struct {
 	ctx            context.Context //nolint:containedctx // of the scan, which this is
 	name           string
 	chunks         <-chan chunk
-	after, through string // of which only rows are expected
+	after, through string // bounds of the keys
 
 	rows []models.Row
-	err  error // behind rows
-	end  bool  // there are no more behind rows
+	err  error // after rows
+	end  bool  // no rows follow rows
 	last string
 	any  bool // last is the key before rows[0]
 }
@@ -175,8 +176,8 @@ func newSide(ctx context.Context, name string, from Index, after, through string
 	return s
 }
 
-// send sends the rows in chunks, the last one with end or an error. When ctx ends there may be no last one: a scan
-// that stopped because of it is not at its end.
+// send sends the rows in chunks; the last chunk has end or an error. If ctx ends there may be no last chunk: a scan cut
+// off by ctx has not reached its end.
 func send(ctx context.Context, rows iter.Seq2[models.Row, error], to chan<- chunk) {
 	var c chunk
 	flush := func() bool {
@@ -191,7 +192,7 @@ func send(ctx context.Context, rows iter.Seq2[models.Row, error], to chan<- chun
 	for row, err := range rows {
 		if err != nil {
 			c.err = err
-			flush() // a reader that has gone needs no error
+			flush() // the reader may have gone
 			return
 		}
 		if c.rows = append(c.rows, row); len(c.rows) == chunkRows && !flush() {
@@ -201,10 +202,10 @@ func send(ctx context.Context, rows iter.Seq2[models.Row, error], to chan<- chun
 	if c.err = ctx.Err(); c.err == nil {
 		c.end = true
 	}
-	flush() // a reader that has gone needs no end
+	flush() // the reader may have gone
 }
 
-// head returns the next row, or nil at the end.
+// head returns the next row, nil at the end.
 func (s *side) head() (*models.Row, error) {
 	for len(s.rows) == 0 {
 		if s.err != nil {
@@ -234,14 +235,14 @@ func (s *side) head() (*models.Row, error) {
 	return row, nil
 }
 
-// next goes behind the head.
+// next moves behind the head.
 func (s *side) next() {
 	s.last, s.any = s.rows[0].Key, true
 	s.rows = s.rows[1:]
 }
 
-// drain waits for the goroutine that reads; its context must have ended.
+// drain waits for the reading goroutine; its context must have ended.
 func (s *side) drain() {
-	for range s.chunks { // what it has read is of no use
+	for range s.chunks { // discarded
 	}
 }

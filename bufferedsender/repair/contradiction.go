@@ -11,17 +11,17 @@ import (
 
 const (
 	sampleRows = 100  // visible rows of a scan that are looked up
-	sampleMost = 1000 // rows that are read for them
+	sampleMost = 1000 // rows that are read to find them
 )
 
-// Keys that are not text are seen by one query and not by the other: in SQLite no number is more than '', and no blob
-// equals text. Then every difference passes, and a pass that has repaired nothing looks like one with nothing to do.
+// A key that is not text may be visible to only one of Scan and Lookup: in SQLite no number is greater than '', and no
+// blob equals text. Then no difference is ever confirmed, and a broken source looks like a perfect index.
 
-// contradiction returns an error if Scan and Lookup of the source do not know the same rows. It is asked when the
-// scan and a lookup differ in some keys, which changes that others make explain as a rule, or before something is
-// deleted, until it is known that they do: it looks up the first rows of a scan, scans again, and looks them up
-// again. It is a contradiction if there are rows before and after, and Lookup finds none of them, nor another key,
-// both times; or if there is none before and after, and Lookup finds some of the keys.
+// contradiction returns an error if Scan and Lookup of the source disagree about which rows exist. It runs before
+// deletes, and when a scan and a lookup differ in some keys, until both have agreed once; usually concurrent changes
+// explain the difference. It looks up the first rows of a scan, scans again, and after a pause looks them up again.
+// They disagree if Lookup finds none of these rows, nor any of keys, both times; or if both scans have no rows and
+// Lookup finds some of keys.
 func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	if len(keys) == 0 || p.agreed.Load() {
 		return nil
@@ -47,7 +47,7 @@ func (p *pass) contradiction(ctx context.Context, keys []string) error {
 		return nil
 	}
 	if any && len(before) == 0 {
-		return nil // all are hidden, which says nothing
+		return nil // all rows are hidden, which proves nothing
 	}
 	after, more, err := p.sample(ctx)
 	if err != nil {
@@ -73,10 +73,10 @@ func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// notText is what to do about it.
-const notText = "Both are to have the same keys, which are text: if the column of a SQLSource is not, use Key: \"CAST(id AS TEXT)\", with COLLATE \"C\" in PostgreSQL; AS CHAR in MySQL, AS VARCHAR(36) with a binary collation in SQL Server"
+// notText is the remedy for a contradiction.
+const notText = "Both must have the same keys, and keys must be text: if the column of a SQLSource is not, use Key: \"CAST(id AS TEXT)\", with COLLATE \"C\" in PostgreSQL; AS CHAR in MySQL, AS VARCHAR(36) with a binary collation in SQL Server"
 
-// sample returns the first keys of a scan of the source that are not hidden, and whether there is any row.
+// sample returns up to sampleRows visible keys of a scan of the source, and whether the scan has any rows.
 func (p *pass) sample(ctx context.Context) (keys []string, any bool, err error) {
 	n := 0
 	for row, err := range p.source.Scan(ctx, "", "") {
@@ -93,5 +93,5 @@ func (p *pass) sample(ctx context.Context) (keys []string, any bool, err error) 
 	return keys, n > 0, ctx.Err()
 }
 
-// appears reports whether a source shows a row, which is not hidden.
+// appears reports whether a row of the source exists and is not hidden.
 func appears(r *models.Row) bool { return r != nil && r.Key != "" && !r.Hidden }

@@ -70,7 +70,7 @@ func TestKeysThatAreNumbersAreRefused(t *testing.T) {
 	assert.Equal(t, []int64{60, 54, 6, 6}, []int64{report.SourceRows, report.IndexRows, report.Missing, report.Repaired})
 	s.Key = "CAST(id AS REAL)"
 	_, err = s.Lookup(t.Context(), []string{"3"})
-	require.ErrorContains(t, err, "the key 3 is no text (float64)")
+	require.ErrorContains(t, err, "the key 3 is not text (float64)")
 }
 
 // PostgreSQL compares neither with an empty text, so it refuses the query where SQLite returns rows.

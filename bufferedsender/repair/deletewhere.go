@@ -17,157 +17,151 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ErrMatchesLeft is in the error of a DeleteWhere after whose work documents match still, or again; see Receipt.Left.
-var ErrMatchesLeft = errors.New("documents match still, or again")
+// ErrMatchesLeft means that documents still match, or match again, after a DeleteWhere; see Receipt.Left.
+var ErrMatchesLeft = errors.New("documents still match, or match again")
 
-// DeleteOptions are the options of DeleteWhere. Total or AllowDeletes must be there, but for a dry run.
+// DeleteOptions configures DeleteWhere. Total or AllowDeletes is required, unless DryRun is set.
 type DeleteOptions struct {
-	// DryRun counts what matches, and deletes nothing. No sender is needed. Keys, OnKey and Digest are of what
-	// matches, so that the digest of the deletion that follows is the same if nothing has changed.
+	// DryRun counts the matching documents and deletes nothing. No sender is needed. Keys, OnKey and Digest then cover all
+	// matching documents, so the digest of a later deletion is the same if nothing has changed.
 	DryRun bool
 
-	// Total returns how many documents the index has, whether they match or not: DocumentCount of a search.Client,
-	// for example. It is called once, before anything is deleted.
+	// Total returns the number of all documents of the index, matching or not: use the DocumentCount of a search.Client. It
+	// is called once, before the first delete.
 	Total func(ctx context.Context) (int64, error)
-	// MaxShare is how large a share of Total may be deleted in 24 hours, by all calls of this process for the index and
-	// its passes without a Store; more than 0 and at most 1. See GUARDS.md. Defaults to 0.05, one document at least,
-	// and no more than 10 000.
+	// MaxShare is the share of Total that may be deleted in 24 hours, by all calls of this process for the index and its
+	// passes without a Store. It must be more than 0 and at most 1. Defaults to 0.05, at least one document and at most 10
+	// 000; see GUARDS.md.
 	MaxShare float64
-	// AllowDeletes lifts that bound: it is the exact number of documents that match, as a dry run has counted them in
-	// Receipt.Matched. If another number matches nothing is deleted; if none does that is no error. What begins to
-	// match later is not in it: of that MaxShare of Total may be deleted, or of AllowDeletes without Total. Defaults
-	// to 0: MaxShare decides.
+	// AllowDeletes lifts that bound. It must be the exact number of matching documents, as a dry run reports it in
+	// Receipt.Matched. If another number matches, nothing is deleted; if none matches, there is no error. Documents that
+	// begin to match later are bounded by MaxShare of Total, or of AllowDeletes without Total. Defaults to 0: MaxShare
+	// applies.
 	AllowDeletes int64
 	// SameIndex is as in Options.
 	SameIndex bool
 
-	// Pause is how long the index takes at the most to show what the service has confirmed. So long keys are held
-	// before they are looked up, and so long the last scan is waited for; if that finds something it is repeated
-	// after twice, and four times as long. Defaults to 2 s; negative: there is no pause, because the index shows
-	// everything at once.
+	// Pause is the longest time that the index needs to show what the service has confirmed. Keys are held for a pause
+	// before they are looked up, and the last scan begins after a pause. While that scan finds documents it is repeated,
+	// after two pauses and after four more. Defaults to 2 s; negative: no pause, because the index shows writes at once.
 	Pause time.Duration
-	// UntilStable is how many times at most what the last scan has found is deleted as well: documents that began to
-	// match meanwhile. Defaults to 0: once is enough.
+	// UntilStable is the maximum number of further rounds, which delete what the last scan has found: documents that began
+	// to match meanwhile. Defaults to 0.
 	UntilStable int
 
-	// OnKey is called with each key whose delete was confirmed, in the order of Receipt.Digest, by the goroutine that
-	// called DeleteWhere. No batch that is later in the order ends meanwhile, so it should be quick. Defaults to
-	// none.
+	// OnKey is called for each confirmed delete, in the order of Receipt.Digest, by the goroutine that called DeleteWhere.
+	// Later batches wait for it, so it should be fast. Defaults to none.
 	OnKey func(key string)
 
-	// batchKeys is how many keys are held, looked up and deleted together, at most 1000, and not more than a quarter of
-	// the sender's buffer. 500, but in tests.
+	// batchKeys is how many keys are held, looked up and deleted together: at most 1000, and at most a quarter of the
+	// sender's buffer. 0 for 500; tests lower it.
 	batchKeys int
-	// parallel is how many batches at most are looked up or in the sender at once, but not more than fill a quarter
-	// of its buffer, or one. 8, but in tests.
+	// parallel is how many batches are looked up or in the sender at once. They fill at most a quarter of its buffer,
+	// unless one batch needs more. 0 for 8; tests lower it.
 	parallel int
-	// heldKeys is how many keys at most are held at once, or wait for their turn, at least one batch. With a Pause of
-	// 2 s it bounds the pace to half as many a second. A key takes some 500 bytes. 50 000, but in tests.
+	// heldKeys is how many keys are held or wait for their turn, at least one batch. With a Pause of 2 s the pace is at
+	// most half of it per second. A key takes some 500 bytes. 0 for 50 000; tests lower it.
 	heldKeys int
-	// spoolBytes is how much memory the keys of a scan may take, 16 bytes and its length each. What does not fit is
-	// counted, and scanned again when it is deleted. 64 MiB, which is a million keys, but in tests.
+	// spoolBytes is the memory for the keys of a scan: 16 bytes and its length for each key. Further keys are counted, and
+	// scanned again to be deleted. 0 for 64 MiB, about a million keys; tests lower it.
 	spoolBytes int64
-	// Logger is told if a dry run has a sender of an index with another name than matching has. Defaults to
-	// slog.Default().
+	// Logger receives a warning if a dry run has a sender of an index with another name. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// DeleteFailure is a delete that failed.
+// DeleteFailure is one failed delete.
 type DeleteFailure struct {
 	Key string `json:"key"`
-	// Reason is that of models.Outcome in words, and Status what the service has answered, 0 if it has not.
+	// Reason is the text of models.Outcome.Reason. Status is the HTTP status of the service, 0 without an answer.
 	Reason string `json:"reason"`
 	Status int    `json:"status,omitempty"`
-	// Unknown says that it may have been deleted all the same.
+	// Unknown reports that the document may be deleted anyway.
 	Unknown bool   `json:"unknown,omitempty"`
 	Message string `json:"message"`
 	Err     error  `json:"-"` // that of models.Outcome
 }
 
-// How many failures and keys a receipt has.
+// Bounds of a receipt.
 const (
 	maxDeleteFailures = 100
 	maxReceiptKeys    = 100
 )
 
-// Receipt says what a DeleteWhere has done, in JSON too. Matched = Deleted + Changed + Failed + Unsent at the end,
-// but in a dry run. A key that was met in several rounds counts in each.
+// Receipt is the result of a DeleteWhere; it can be encoded as JSON. At the end Matched = Deleted + Changed + Failed +
+// Unsent, except in a dry run. A key found in several rounds counts in each.
 type Receipt struct {
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`
-	// DryRun says that nothing was deleted.
+	// DryRun reports that nothing was deleted.
 	DryRun bool `json:"dryRun,omitempty"`
-	// Refused is the error with which a call that is no dry run would end before anything is deleted, "" for none:
-	// more match than MaxShare allows, for example.
+	// Refused is set by a dry run: the error by which a real run would end before the first delete, "" for none. An
+	// example: more documents match than MaxShare allows.
 	Refused string `json:"refused,omitempty"`
-	// Total is what DeleteOptions.Total has returned, 0 without.
+	// Total is the result of DeleteOptions.Total, 0 without it.
 	Total int64 `json:"total,omitempty"`
-	// Rounds is how many times what a scan had found was deleted.
+	// Rounds is the number of rounds that deleted what a scan had found.
 	Rounds int `json:"rounds"`
 
-	// Matched is how many documents matched when the index was scanned.
+	// Matched is the number of documents that matched when the index was scanned.
 	Matched int64 `json:"matched"`
-	// Deleted is how many of them the service has confirmed to be gone, because of this call.
+	// Deleted is the number of deletes that the service has confirmed.
 	Deleted int64 `json:"deleted"`
-	// Changed is how many did not match any more, or were gone, when they were looked up again just before the
-	// delete. They are not touched.
+	// Changed is the number of documents that no longer matched, or no longer existed, when they were looked up just before
+	// the delete. They are left alone.
 	Changed int64 `json:"changed"`
-	// Failed is how many deletes have failed; Failures are the first hundred by key.
+	// Failed is the number of failed deletes. Failures has the first hundred of them, in key order within a round.
 	Failed   int64           `json:"failed"`
 	Failures []DeleteFailure `json:"failures,omitempty"`
-	// Unsent is how many were not deleted because the call or the sender ended before, or the sender gave them up; or
-	// all that matched, because they were refused as too many.
+	// Unsent is the number of documents not deleted because the call or the sender ended first, or the sender gave up the
+	// delete; or all matching documents if the guard refused.
 	Unsent int64 `json:"unsent"`
-	// Unknown is how many of Failed and Unsent may have been deleted all the same, because a request had no answer.
+	// Unknown is the number of Failed and Unsent documents that may be deleted anyway, because a request had no answer.
 	Unknown int64 `json:"unknown"`
 
-	// Keys are the first hundred of the keys that were deleted, or in a dry run would be; OnKey gets all.
+	// Keys are the first hundred deleted keys, or matching keys in a dry run. OnKey receives all.
 	Keys []string `json:"keys,omitempty"`
-	// Digest is the SHA-256, in hexadecimal, of all keys that were deleted, each with a line feed behind it: those of
-	// a round in the order of their bytes, round after round. It is what sha256sum prints for a file with a line for
-	// each call of OnKey.
+	// Digest is the SHA-256, in hexadecimal, of all deleted keys, each followed by a line feed: round after round, and in
+	// byte order within a round. sha256sum prints the same for a file with one line per call of OnKey.
 	Digest string `json:"digest"`
 
-	// NoneLeftAt is when the scan began that found no document that matches, as the service saw it then. Zero: there
-	// was none such.
+	// NoneLeftAt is the start of the scan that found no matching document. Zero: each scan found some, or none was made.
 	NoneLeftAt time.Time `json:"noneLeftAt,omitzero"`
-	// Left is how many documents the last scan has found: ones that began to match, that failed, or that the index
-	// shows for longer than the pauses after they were deleted.
+	// Left is the number of documents that the last scan has found: they began to match, failed to be deleted, or are still
+	// shown by the index though they were deleted.
 	Left int64 `json:"left,omitempty"`
 }
 
-// DeleteWhere deletes all documents that match, any number of them, and proves it: what privacy erasure needs, or a
-// source that is gone. matching is the index as the filter shows it: search.NewRows with RowsOptions.Filter. A Rows
-// without a filter matches everything, which the bound on the share refuses. to is a sender of the same index; one
-// with another name is refused, see DeleteOptions.SameIndex. What it takes before the first delete is the scan, a
-// page after the other: RowsOptions.ReadAhead makes that several at once.
+// DeleteWhere deletes all documents that match, any number of them, and reports proof in a receipt, as privacy erasure
+// needs. matching reads the index through a filter: search.NewRows with RowsOptions.Filter. Without a filter all
+// documents match, which MaxShare refuses. to is a sender of the same index; a sender of an index with another name is
+// refused, see DeleteOptions.SameIndex. The scan before the first delete takes most of the time; RowsOptions.ReadAhead
+// reads several of its pages at once.
 //
-// It counts what matches first, and refuses too many: see MaxShare and AllowDeletes; begin with a dry run. Then each
-// batch of keys is held in the sender, looked up again, and what still matches is deleted; what does not stays. At
-// last a scan has to find nothing. nil means that it did, so that Receipt.NoneLeftAt is set, and that no delete
-// failed.
+// DeleteWhere first counts the matching documents and refuses too many, see MaxShare and AllowDeletes; begin with a dry
+// run. Then it holds each batch of keys in the sender, looks the keys up again, and deletes those that still match. At
+// the end it scans again. A nil error means that this scan found no match, so that Receipt.NoneLeftAt is set, and that
+// no delete failed.
 //
-// Nothing that this sender has accepted of a key before is overwritten, or comes after the delete: the key is held
-// until it has been confirmed, and shown for Pause. What it accepts of a held key meanwhile waits, for Pause and as
-// long as the batch takes, and comes after the delete. Writers that use other senders or processes are seen through
-// the index only: a document of theirs that stops matching less than its refresh before the lookup, or between that
-// and the delete, is deleted. Where that matters have them stop, or let them write again.
+// A key is held until everything that this sender accepted for it before is confirmed, and for Pause, so that the index
+// shows it. The delete therefore overwrites nothing that is pending. What the sender accepts for a held key waits and
+// goes after the delete. Writes of other senders and processes are only seen in the index. A document is deleted
+// although such a write has made it stop matching, if the index does not show that write at the lookup, or if it comes
+// between lookup and delete. If that matters, stop these writers or let them write again.
 //
-// Permissions can hide documents from a search.Rows, with an admin key as well: then no receipt would be true. So the
-// definition of the index is read first. If it has permission filters, everything is read elevated, or nothing is
-// deleted and the error is search.ErrPartialView. It is too where the definition cannot be read, unless
-// search.ClientOptions.AssumeWholeView says that nothing is hidden.
+// Permissions can hide documents from a search.Rows, even with an admin key, and would make the receipt untrue. So
+// DeleteWhere first reads the definition of the index. If it has permission filters, all reads are elevated; if they
+// cannot be, or the definition cannot be read, nothing is deleted and the error is search.ErrPartialView.
+// search.ClientOptions.AssumeWholeView declares that nothing is hidden.
 //
-// The class of the deletes is models.ClassBestEffort, unless ctx has another. While the sender's breaker is open, or it
-// is paused, nothing new is begun, but a batch a minute beside others that are in the sender: it may be the one that
-// the service takes. (A sender that meets nothing but refusals waits for one; here until ctx ends, so it should have a
-// deadline.) ctx bounds the work: when it ends, deletes that are in no request are taken back, those in one are
-// waited for, 5 s at the most, and the receipt says what was deleted; no other is sent later. Calls that run beside
-// one another are safe, also of the same filter.
+// Deletes have class models.ClassBestEffort, unless ctx has another. While sending is suspended or paused no batch
+// begins, except one a minute as a probe if batches of this call wait in the sender. If the service rejects every
+// document, sending stays suspended and DeleteWhere waits until ctx ends, so give ctx a deadline. When ctx ends,
+// deletes that are in no request are withdrawn and never sent, requests under way are awaited for at most 5 s, and the
+// receipt has all outcomes. Concurrent calls are safe, also with the same filter.
 //
-// The receipt is never without meaning, whatever the error: one that names every problem of the options, when nothing
-// was sent; a *DeletesError in the chain, when nothing was deleted, or nothing over the bound; ErrMatchesLeft; that
-// of the scan, of Total or a Lookup; that of ctx; the first delete that failed, a *bufferedsender.ActionError.
+// The receipt is valid with every error: one that names all invalid options, when nothing was sent; a *DeletesError in
+// the chain, when nothing was deleted or no more than the bound; ErrMatchesLeft; an error of a scan, a lookup or Total;
+// the error of ctx; or the first failed delete, a *bufferedsender.ActionError.
 //
 // A sender with a Queue is refused, because it cannot hold keys.
 func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOptions) (Receipt, error) {
@@ -186,7 +180,7 @@ func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOpt
 	}
 	d.receipt.Ended, d.receipt.Digest = time.Now(), hex.EncodeToString(d.digest.Sum(nil))
 	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w: %w", ended, err) // it had another cause
+		err = fmt.Errorf("%w: %w", ended, err) // the error had another cause
 	}
 	if err != nil {
 		err = fmt.Errorf("repair: DeleteWhere: %w", err)
@@ -194,7 +188,7 @@ func DeleteWhere(ctx context.Context, matching Index, to Sender, opts *DeleteOpt
 	return d.receipt, err
 }
 
-// check returns an error that names every problem, and fills in the defaults.
+// check fills in the defaults and returns all errors of the options.
 func (d *deletion) check() error {
 	o := &d.options
 	var problems []error
@@ -239,8 +233,8 @@ func (d *deletion) check() error {
 	return errors.Join(problems...)
 }
 
-// fit chooses how much there is at once: what is in the sender is at most a quarter of its buffer, for which deletes
-// of held keys do not wait.
+// fit reduces the batch sizes so that the sender holds at most a quarter of its buffer. Deletes of held keys do not
+// wait for room.
 func (d *deletion) fit(buffer int) {
 	o := &d.options
 	o.batchKeys, o.parallel, o.heldKeys = cmp.Or(o.batchKeys, 500), cmp.Or(o.parallel, 8), cmp.Or(o.heldKeys, 50_000)
@@ -251,8 +245,8 @@ func (d *deletion) fit(buffer int) {
 	o.batchKeys = max(1, min(o.batchKeys, o.heldKeys))
 }
 
-// guard refuses to delete more than the options allow, and says how much that is in all. What it allows is counted for
-// the next 24 hours, but for what AllowDeletes asks for.
+// guard refuses to delete more than the options allow, and sets how much may be deleted in all. It counts what it
+// allows against the next 24 hours, except what AllowDeletes asks for.
 func (d *deletion) guard() (err error) {
 	o, matched, base := &d.options, d.receipt.Matched, d.receipt.Total
 	if o.Total == nil {
@@ -281,14 +275,14 @@ func (d *deletion) guard() (err error) {
 	return err
 }
 
-// settleSpent counts what was deleted in place of what was allowed.
+// settleSpent corrects the count of the guard to what was deleted.
 func (d *deletion) settleSpent() {
 	if done := max(0, d.receipt.Deleted+d.receipt.Unknown-d.options.AllowDeletes); done != d.charged {
 		inProcess(d.index, func(s *spent) { s.add(time.Now(), done-d.charged, 0) })
 	}
 }
 
-// refusal is the error of a deletion of too many.
+// refusal is the error for n deletes.
 func (d *deletion) refusal(n int64) error {
 	return &DeletesError{Surplus: n, Deleted: d.spent, Most: d.most, IndexRows: d.rows}
 }

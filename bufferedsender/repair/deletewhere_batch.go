@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// keyEnd is what became of a key.
+// keyEnd is the outcome of a key.
 type keyEnd uint8
 
 const (
@@ -24,17 +24,17 @@ const (
 	keyFailed
 )
 
-// deleteBatch are keys that are held, looked up and deleted together.
+// deleteBatch is a set of keys that are held, looked up and deleted together.
 type deleteBatch struct {
 	keys []string      // sorted
 	done chan struct{} // closed when work has returned
 	err  error         // of work; read when done is closed
 
-	mu       sync.Mutex // guards what follows: outcomes come on the sender's goroutines
-	ends     []keyEnd   // of each key
+	mu       sync.Mutex // guards the following: outcomes come on goroutines of the sender
+	ends     []keyEnd   // by key
 	waiting  int        // keys that are keyWaits
 	settled  chan struct{}
-	unknown  int64 // of those that failed or were not sent
+	unknown  int64 // those of the failed and unsent
 	failures []DeleteFailure
 }
 
@@ -42,14 +42,14 @@ func newDeleteBatch(keys []string) *deleteBatch {
 	return &deleteBatch{keys: keys, done: make(chan struct{}), settled: make(chan struct{}), ends: make([]keyEnd, len(keys))}
 }
 
-// errHeldBack says that the sender was held back while the keys were held.
+// errHeldBack means that sending was suspended or paused while the keys were held.
 var errHeldBack = errors.New("the sender is held back")
 
-// deleteGrace is how long requests under way are waited for when ctx has ended.
+// deleteGrace is how long requests under way are awaited after ctx has ended.
 const deleteGrace = 5 * time.Second
 
-// work deletes what still matches. Its error stops the others; run ends when one has, and ctx with the caller's
-// patience.
+// work deletes the keys that still match. An error of it stops the other batches. ctx is the caller's; run also ends
+// when another batch has failed.
 func (b *deleteBatch) work(ctx, run context.Context, index Index, to Sender, pause time.Duration, turns chan struct{}) error {
 	turn := false
 	defer func() {
@@ -63,7 +63,7 @@ func (b *deleteBatch) work(ctx, run context.Context, index Index, to Sender, pau
 			return err
 		}
 		err = to.HoldKeys(run, b.keys, func(_ context.Context, add func(actions ...models.RawAction) error) error {
-			// What this sender has written of the keys is confirmed by now, and after the pause the index shows it.
+			// By now all earlier writes of this sender to the keys are confirmed; after the pause the index shows them.
 			if err := sleep.For(run, pause); err != nil {
 				return err
 			}
@@ -82,12 +82,13 @@ func (b *deleteBatch) work(ctx, run context.Context, index Index, to Sender, pau
 	}
 }
 
-// probeAfter is how long the sender must have been held back for a batch to begin all the same, if others are in it.
+// probeAfter is the time without sending after which a further batch begins as a probe, if batches of this call wait in
+// the sender.
 const probeAfter = time.Minute
 
-// mayBegin waits while the sender's breaker is open, or it is paused. A sender that meets many refusals in a row
-// waits for a document that the service takes, to know whether it is the documents or the index. Nobody but this
-// deletion may have one: so if what it waits with is of this deletion, another batch is a probe after a while.
+// mayBegin waits while sending is suspended or paused. After many rejections in a row a sender waits for a document
+// that the service accepts, to distinguish bad documents from a bad index. If only this deletion writes, that document
+// must come from another batch: the probe.
 func (b *deleteBatch) mayBegin(ctx context.Context, to Sender, turns chan struct{}) (probe bool, err error) {
 	began := time.Now()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
@@ -106,8 +107,8 @@ func (b *deleteBatch) mayBegin(ctx context.Context, to Sender, turns chan struct
 	}
 }
 
-// takeTurn waits for a turn, while the keys are held. It gives up when the sender is held back, because others need the
-// keys, and it may take long.
+// takeTurn waits for a turn while the keys are held. It gives up if sending stops, which may last, because other
+// writers need the keys.
 func (b *deleteBatch) takeTurn(ctx context.Context, to Sender, turns chan struct{}, probe bool) (bool, error) {
 	held := to.Info().Held != nil
 	if held && !probe {
@@ -145,7 +146,7 @@ func (b *deleteBatch) handOver(ctx, run context.Context, index Index, add func(a
 			matches[at] = true
 		}
 	}
-	// A delete that is in no request when ctx ends is never sent, also if nobody takes it back.
+	// If ctx ends, a delete that is in no request is never sent, even if it is not withdrawn.
 	until := func() time.Duration {
 		if ctx.Err() != nil {
 			return 0
@@ -170,7 +171,7 @@ func (b *deleteBatch) handOver(ctx, run context.Context, index Index, add func(a
 	if err = run.Err(); err == nil {
 		err = add(actions...)
 	}
-	if err != nil { // none of them was accepted
+	if err != nil { // none was accepted
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for i := range b.ends {
@@ -183,7 +184,7 @@ func (b *deleteBatch) handOver(ctx, run context.Context, index Index, add func(a
 	return err
 }
 
-// note is called with the outcome of each delete.
+// note records the outcome of one delete.
 func (b *deleteBatch) note(o models.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,7 +194,7 @@ func (b *deleteBatch) note(o models.Outcome) {
 	}
 	switch {
 	case o.Reason == models.ReasonSuperseded:
-		b.ends[i] = keyChanged // something newer is there
+		b.ends[i] = keyChanged // a newer action replaced the delete
 	case o.Completed():
 		b.ends[i] = keyDeleted
 	case o.Reason == models.ReasonClosed || o.Reason == models.ReasonWithdrawn || o.Reason == models.ReasonPurged:
@@ -212,7 +213,7 @@ func (b *deleteBatch) note(o models.Outcome) {
 	}
 }
 
-// await has the deletes sent, and returns when all of them have ended, or ctx.
+// await returns when all deletes are settled, or when ctx has ended.
 func (b *deleteBatch) await(ctx context.Context, to Sender) error {
 	b.mu.Lock()
 	waiting := b.waiting
@@ -220,18 +221,18 @@ func (b *deleteBatch) await(ctx context.Context, to Sender) error {
 	if waiting == 0 {
 		return nil
 	}
-	// Another hold of the keys is what has them sent if nothing else does, and waits until they are settled.
+	// A second hold of the keys makes the sender send the deletes, and waits until they are settled.
 	err := to.HoldKeys(ctx, b.keys, func(context.Context, func(actions ...models.RawAction) error) error { return nil })
 	if err == nil {
 		return nil
 	}
 	select {
-	case <-b.settled: // the sender is closing, and has said what became of them
+	case <-b.settled: // the sender is closing and has reported all outcomes
 		return err
 	case <-ctx.Done():
 	}
 	if w, can := to.(models.Withdrawer); can {
-		// It waits for the requests under way, as long as these take, and ends with them.
+		// Withdraw blocks until the requests under way have ended.
 		go w.Withdraw(func(_ string, tag any) bool { return tag == b })
 	}
 	t := time.NewTimer(deleteGrace)

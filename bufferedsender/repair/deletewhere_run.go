@@ -12,8 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
 )
 
-// deletion is one DeleteWhere. digest and receipt belong to the goroutine that called it; what else there is does not
-// change while there are others.
+// deletion is one DeleteWhere. digest and receipt belong to the calling goroutine; the other fields are constant while
+// several goroutines run.
 type deletion struct {
 	index   Index
 	to      Sender
@@ -22,10 +22,10 @@ type deletion struct {
 	receipt Receipt
 	allowed int64 // how many documents may be deleted in all
 
-	spent, most, rows, charged int64 // of the guard: of the last 24 h, the bound on it, of how many, and for this call
+	spent, most, rows, charged int64 // of the guard: deleted in 24 h, bound, documents of the index, counted for this call
 }
 
-// checksAtMost is how often the last scan is repeated while it finds something.
+// checksAtMost is the number of last scans while they find documents.
 const checksAtMost = 3
 
 func (d *deletion) run(ctx context.Context) error {
@@ -43,7 +43,7 @@ func (d *deletion) run(ctx context.Context) error {
 		if err := d.find(ctx, nil, d.confirm); err != nil {
 			return err
 		}
-		if refused := d.guard(); refused != nil && r.Refused == "" && (d.options.Total != nil || d.options.AllowDeletes > 0) { // otherwise it is asked how many there are
+		if refused := d.guard(); refused != nil && r.Refused == "" && (d.options.Total != nil || d.options.AllowDeletes > 0) { // without both, the dry run only counts
 			r.Refused = refused.Error()
 		}
 		return nil
@@ -76,7 +76,7 @@ func (d *deletion) run(ctx context.Context) error {
 	}
 }
 
-// verdict is the error of a deletion that has gone through.
+// verdict is the error of a complete deletion.
 func (d *deletion) verdict() error {
 	r := &d.receipt
 	var failed, left error
@@ -89,9 +89,9 @@ func (d *deletion) verdict() error {
 	return errors.Join(failed, left)
 }
 
-// last scans until nothing is found, some times.
+// last scans up to checksAtMost times until a scan finds nothing.
 func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) error {
-	ctx = wholeindex.Again(ctx) // permission filters may have come since the definition was read
+	ctx = wholeindex.Again(ctx) // the index may have got permission filters since the definition was read
 	r := &d.receipt
 	pause := d.options.Pause
 	for range checksAtMost {
@@ -109,21 +109,21 @@ func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) erro
 			return nil
 		}
 		if hopeless || pause <= 0 {
-			return nil // what failed is there, and no time makes a difference
+			return nil // failed deletes do not go away with time
 		}
 		pause *= 2
 	}
 	return nil
 }
 
-// deleteSpool is what a scan has found.
+// deleteSpool has the keys that a scan found.
 type deleteSpool struct {
-	keys  []string // the first ones
+	keys  []string // as many as fit
 	count int64    // of all
 	bytes int64
 }
 
-// find scans the index. The keys go into the spool, as far as there is room, or to see.
+// find scans the index, and passes each key to see, or adds it to the spool as far as it fits.
 func (d *deletion) find(ctx context.Context, s *deleteSpool, see func(key string)) error {
 	return d.scan(ctx, "", func(key string) error {
 		if see != nil {
@@ -139,7 +139,7 @@ func (d *deletion) find(ctx context.Context, s *deleteSpool, see func(key string
 	})
 }
 
-// scan walks over the keys behind one, and sees that their order is what everything else relies on.
+// scan passes the keys behind after to see, and checks their order.
 func (d *deletion) scan(ctx context.Context, after string, see func(key string) error) error {
 	for row, err := range d.index.Scan(ctx, after, "") {
 		if err != nil {
@@ -156,9 +156,9 @@ func (d *deletion) scan(ctx context.Context, after string, see func(key string) 
 	return ctx.Err()
 }
 
-// confirm notes a key that was deleted, or would be.
+// confirm records a key that was deleted, or would be.
 func (d *deletion) confirm(key string) {
-	_, _ = io.WriteString(d.digest, key+"\n") // a hash takes everything
+	_, _ = io.WriteString(d.digest, key+"\n") // a hash never fails
 	if len(d.receipt.Keys) < maxReceiptKeys {
 		d.receipt.Keys = append(d.receipt.Keys, key)
 	}
@@ -167,15 +167,15 @@ func (d *deletion) confirm(key string) {
 	}
 }
 
-// round deletes what a scan has found. One goroutine makes batches, each of which has one of its own, as many as
-// heldKeys allows; this one waits for them in their order, so that keys are confirmed in the order of the scan
-// without keeping them all. All of them have ended when it returns.
+// round deletes the keys of a scan. One goroutine makes batches, up to heldKeys, and starts a goroutine for each; this
+// one waits for the batches in order. So keys are confirmed in scan order without keeping all of them. When round
+// returns all batches have ended.
 func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
-	run, stop := context.WithCancelCause(ctx) // ends with ctx, and with the first batch that cannot go on
+	run, stop := context.WithCancelCause(ctx) // ends with ctx, and when a batch fails
 	defer stop(nil)
 	o := &d.options
-	batches := make(chan *deleteBatch, max(1, o.heldKeys/o.batchKeys)-1) // and one that is waited for
-	turns := make(chan struct{}, o.parallel)                             // held while a batch is looked up, or in the sender
+	batches := make(chan *deleteBatch, max(1, o.heldKeys/o.batchKeys)-1) // plus the batch that is awaited
+	turns := make(chan struct{}, o.parallel)                             // held while a batch is looked up or in the sender
 	room := d.allowed - d.receipt.Deleted - d.receipt.Unknown
 	if s.count > room {
 		d.receipt.Unsent += s.count
@@ -203,7 +203,7 @@ func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 		}
 	}()
 	var taken int64
-	var ended error // what a batch was about when ctx ended
+	var ended error // error of the first batch after ctx has ended
 	for b := range batches {
 		<-b.done
 		taken += int64(len(b.keys))
@@ -227,8 +227,8 @@ func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 	return err
 }
 
-// eachBatch calls take with the keys of a spool, and with those behind it that are scanned again, in slices of
-// batchKeys, but with no more than there is room for.
+// eachBatch calls take with up to batchKeys keys at a time: those of the spool, then those that a second scan finds
+// behind them. More than room keys are an error.
 func (d *deletion) eachBatch(ctx context.Context, s *deleteSpool, room int64, take func(keys []string) error) error {
 	most := d.options.batchKeys
 	var keys []string
@@ -260,7 +260,7 @@ func (d *deletion) eachBatch(ctx context.Context, s *deleteSpool, room int64, ta
 	return err
 }
 
-// settle counts what became of a batch.
+// settle counts the outcomes of a batch.
 func (d *deletion) settle(b *deleteBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -274,7 +274,7 @@ func (d *deletion) settle(b *deleteBatch) {
 			r.Changed++
 		case keyFailed:
 			r.Failed++
-		case keyWaits: // the sender has it, or has never said anything
+		case keyWaits: // still in the sender, or without a known outcome
 			r.Unknown++
 			r.Unsent++
 			b.ends[i] = keyUnsent

@@ -131,7 +131,7 @@ func TestNothingIsDeletedWhenMoreMatchThanTheShareAllows(t *testing.T) {
 
 		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, DryRun: true})
 		require.NoError(t, err)
-		assert.Contains(t, receipt.Refused, "6 of 100 documents would be deleted and 0 overwritten, limit of each is 5 in 24 h, before it were 0 and 0; check the keys of a dry run, then set AllowDeletes to 6, or MaxShare to at least 0.06")
+		assert.Contains(t, receipt.Refused, "6 of 100 documents would be deleted and 0 overwritten, limit of each is 5 in 24 h (used: 0 and 0); check the keys of a dry run, then set AllowDeletes to 6, or MaxShare to at least 0.06")
 		receipt, err = repair.DeleteWhere(t.Context(), r.of("ben"), nil, &repair.DeleteOptions{Total: r.total, MaxShare: 0.06, DryRun: true})
 		require.NoError(t, err)
 		assert.Empty(t, receipt.Refused)

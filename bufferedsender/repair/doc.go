@@ -1,6 +1,6 @@
-// Package repair is for programs whose index is made of something else, usually a database: it compares the two and
-// repairs what differs. A document was deleted by hand in the index, a message was lost, a job died half-way: users
-// search for what is not there any more, and do not find what is.
+// Package repair compares an index with its source, usually a database, and repairs the differences. It finds documents
+// that were deleted in the index by hand, updates that a lost message or an aborted job never applied, and documents
+// whose row no longer exists.
 // The package is experimental: its API may change in any release.
 //
 //	rows, err := search.NewRows(client, &search.RowsOptions{Version: "version"})
@@ -13,65 +13,65 @@
 //	report, err := r.Run(ctx)
 //	fmt.Println(report.Missing, report.Surplus, report.Different, report.Keys)
 //
-// Without DryRun it repairs: [Repairer.Run] makes one pass, [Repairer.Watch] one every so often, and
-// [Repairer.RunKeys] looks at some keys alone. [DeleteWhere] deletes what meets a filter;
-// search.DeleteMatching does so for up to 1000 documents, without a receipt or a sortable key. search.WaitVisible waits
-// until the index shows what was written.
+// Without DryRun it repairs: [Repairer.Run] makes one pass, [Repairer.Watch] one pass per interval, [Repairer.RunKeys]
+// checks given keys only. [DeleteWhere] deletes the documents that match a filter; search.DeleteMatching does so for up
+// to 1000 documents, without a receipt and without a sortable key field. search.WaitVisible waits until the index shows
+// a write.
 //
 // # What is promised
 //
-//   - Nothing is deleted that exists, and no newer write is lost, while others write at full speed, if they write
-//     through the same sender, in the same process, that repairs, or through a queue or an outbox that [Options].Mark
-//     gives the keys to: each key is taken before its truth is read.
-//   - Other writers are not held: what a repair writes may come after what they have just written. It looks again
-//     after [Options].Pause, and repairs again, until both sides agree; so a wrong state of that kind lasts about as
-//     long as the pause.
-//   - Nothing is deleted when the source has no row, or could not be read to its end. In 24 hours no more than the
-//     smaller of 5 % of the documents and 10 000 are deleted, and no more overwritten, unless [Options].AllowDeletes
-//     says exactly how many or [Options].MaxShare is larger. A pass that finds more writes nothing, and ends with a
+//   - No existing document is deleted and no newer write is lost, if every writer uses the repairing sender itself, in
+//     this process, or the queue or outbox that [Options].Mark adds keys to: each key is taken before its truth is
+//     read. Writers may run at full speed.
+//   - Other writers are not held off, so a repair may overwrite a newer write of theirs. The pass looks again after
+//     [Options].Pause and repairs until both sides agree; the wrong state lasts about one pause.
+//   - If the source has no rows, or cannot be read to its end, nothing is deleted. In 24 hours at most 5 % of the
+//     documents, and at most 10 000, are deleted, and as many overwritten, unless [Options].AllowDeletes gives the
+//     exact number of deletes or [Options].MaxShare is larger. A pass that finds more writes nothing and returns a
 //     [DeletesError]. GUARDS.md has the whole rule.
-//   - A document whose version in the index is larger than in the source is left alone and reported, unless
+//   - A document with a higher version in the index than in the source is reported and left alone, unless
 //     [Options].TrustSource is set.
-//   - A second pass over a quiet system repairs nothing. What the service rejects is tried again when it has changed,
-//     or after a day.
+//   - A second pass over a quiet system repairs nothing. A document that the service rejected is tried again when its
+//     row has changed, or after a day.
 //   - With [Options].Store a pass resumes after a crash.
 //
-// # What a source must be like
+// # Requirements of a source
 //
-// Its keys come in the order of their bytes, each once, as the keys of the index do; otherwise a pass ends with an
-// [OrderError] that says what to do. What it returns was committed, and is not older than what the writers have read:
-// a replica that lags is not a source. Versions rise with each change of a document. Without versions and digests only
-// missing and surplus documents are found.
+// Rows come in the byte order of their keys, each key once, like the keys of the index; otherwise the pass ends with an
+// [OrderError] that names the remedy. All rows are committed and at least as new as what the writers have read, so a
+// lagging replica cannot be a source. The version of a row rises with each change of its document. Without versions and
+// digests a pass finds only missing and surplus documents.
 //
-// A row that cannot be compared, because its version is text or a Lookup shows its key in another spelling, is left out
-// and named: [Report].Unreadable, and a line of the log.
+// A row is left out if it cannot be compared: its version is text, or Lookup returns its key in another spelling. Such
+// keys are counted in [Report].Unreadable, and logged.
 //
-// What the index has is compared with what the source has: an index that is made of two tables takes one Source of
-// both, or [search.RowsOptions].Filter on the side of the index that matches what is of the one table only. Otherwise
-// the documents of the other are surplus.
+// A pass compares the whole index with the whole source. If two tables feed an index, use one Source that covers both,
+// or limit the index side to one table with [search.RowsOptions].Filter; otherwise the documents of the other table are
+// surplus.
 //
-// # What an index must be like
+// # Requirements of an index
 //
-// Its key field is filterable and sortable, without a normalizer (`search:"key,filterable,sortable"`); that can only
-// be decided when it is created. A field with the version is retrievable. One that is added later is empty in all
-// documents, so the first pass writes each of them once: it needs MaxShare 1.
+// The key field is filterable and sortable and has no normalizer (`search:"key,filterable,sortable"`); these attributes
+// are fixed when the index is created. The version field is retrievable. A version field added later is empty in all
+// documents, so the first pass writes every document once and needs MaxShare 1.
 //
 // # Deletes, rebuilds and stores
 //
 // To delete permanently, delete from the source first, then from the index with DeleteWhere; otherwise the next pass
-// restores the document. While an index is rebuilt (search/rebuild) a repair is one of its writers: give it the Raw of
-// a sender with a tap, or wait. Such a sender writes to the index that the rebuild has in use: read it by the alias,
-// with [Options].SameIndex. Read by its name it is refused when the writers have come over to the next one.
-// [FileStore] and [SQLStore] keep states for processes of one machine or of several.
+// restores the document. During a rebuild (search/rebuild) a repair is one of the index's writers: give it the Raw of a
+// sender with a tap, or wait until the rebuild ends. A sender with a tap writes to the index that the rebuild uses, so
+// read that index by its alias and set [Options].SameIndex. A repair that reads by the index name is refused once the
+// writers have switched to the next index. [FileStore] shares states between processes of one machine, [SQLStore]
+// between machines.
 //
 // # Without reading the index
 //
-// A pass reads all of the index. What a sender has lost is found without that: a tree of package digesttree records
-// what the service confirms, [Repairer.RunTree] compares it with the source, reads from the index the keys that
-// differ, and repairs what differs there. It cannot see what others do to the index; so make a pass as well, but less
-// often. Watch does both, with [Options].Tree.
+// A pass reads the whole index. [Repairer.RunTree] finds what a sender has lost without that: it compares the source
+// with a tree of package digesttree, which records what the service confirms, and reads only keys that differ. It
+// cannot detect what other writers do to the index, so also make a full pass, but less often. Watch does both if
+// [Options].Tree is set.
 //
-// A pass reads all keys of both sides, at the speed of the slower one, and keeps some ten thousand rows in memory.
-// The index is usually the slower one, because each page is a request: [search.RowsOptions].ReadAhead asks for
-// several at once.
+// A pass reads all keys of both sides at the speed of the slower one, and keeps some ten thousand rows in memory. The
+// index is usually slower, because each page is a request: [search.RowsOptions].ReadAhead requests several pages at
+// once.
 package repair

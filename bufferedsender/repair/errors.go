@@ -6,26 +6,26 @@ import (
 	"math"
 )
 
-// ErrNoRows says that the source had no row, so nothing of the index was deleted.
+// ErrNoRows means that the source had no rows, so nothing was deleted from the index.
 var ErrNoRows = errors.New("the source has no row")
 
-// ErrMore says that a tree and the source differ in more keys than RunTree looks at, so that nobody knows how many
-// documents are surplus, and nothing was written. Run compares everything.
-var ErrMore = errors.New("the tree and the source differ in more keys than are looked at: use Run, which compares everything")
+// ErrMore means that the tree and the source differ in more keys than RunTree checks. The number of surplus documents
+// is then unknown, so nothing was written. Run compares everything.
+var ErrMore = errors.New("the tree and the source differ in more keys than RunTree checks: use Run, which compares everything")
 
-// ErrNothingSettles says that none of many documents that were written is in the index as the source says. The pass
-// has ended, because each would write them all again.
-var ErrNothingSettles = errors.New("nothing that was to be written is found as the source says")
+// ErrNothingSettles means that many documents were written and none matches the source afterwards. The pass ended,
+// because each further pass would write all of them again.
+var ErrNothingSettles = errors.New("no written document matches the source")
 
-// ErrContradiction says that Scan of the source shows rows that its Lookup does not find, or none where Lookup finds
-// some, again and again, so that no difference can be confirmed.
+// ErrContradiction means that Scan of the source repeatedly shows rows that its Lookup does not find, or no rows while
+// Lookup finds some. No difference can be confirmed then.
 var ErrContradiction = errors.New("Scan and Lookup of the source contradict each other")
 
-// OrderError says that a side does not come in the order of the bytes of its keys, or has a key twice. The pass has
-// ended, and nothing was deleted.
+// OrderError reports a side that is not in the byte order of its keys, or has a key twice. The pass ended and deleted
+// nothing.
 type OrderError struct {
 	Side  string // "source" or "index"
-	After string // the key before
+	After string // the previous key
 	Key   string
 }
 
@@ -39,25 +39,25 @@ func (e *OrderError) Error() string {
 		"if it is that already, there are keys that are not text, which do not sort with it: CAST(key AS TEXT)", e.Side, e.Key, e.After)
 }
 
-// DeletesError is the refusal of a guard: more documents would be deleted or overwritten than are in 24 hours without
-// being asked for, see the package. A pass has written nothing then; a DeleteWhere has deleted no more than Most.
+// DeletesError is the refusal of the guard: more documents would be deleted or overwritten than the bound on 24 hours
+// allows, see GUARDS.md. A pass has then written nothing; a DeleteWhere has deleted at most Most documents.
 type DeletesError struct {
-	// Surplus is how many documents would be deleted, and Different how many overwritten. Deleted and Overwritten are how
-	// many were in the 24 hours before, without being asked for.
+	// Surplus is the number of documents that would be deleted, Different of those that would be overwritten. Deleted and
+	// Overwritten are those of the last 24 hours, without the deletes that AllowDeletes asked for.
 	Surplus, Different, Deleted, Overwritten int64
-	// Most is the bound on both sums, a share of IndexRows: the documents that were counted, and those that the last 24
-	// hours have deleted. 0: nothing was counted, and Most is no share.
+	// Most is the bound on each sum. IndexRows is the number of documents that Most is a share of: those counted, and those
+	// deleted in the last 24 hours. If it is 0 the index was not counted, and Most is a fixed number.
 	Most, IndexRows int64
 }
 
 // Error implements error.
 func (e *DeletesError) Error() string {
 	share := max(e.Surplus+e.Deleted, e.Different+e.Overwritten)
-	return fmt.Sprintf("%d of %d documents would be deleted and %d overwritten, limit of each is %d in 24 h, before it were %d and %d; check the keys of a dry run, then set AllowDeletes to %d, or MaxShare to at least %.2g",
+	return fmt.Sprintf("%d of %d documents would be deleted and %d overwritten, limit of each is %d in 24 h (used: %d and %d); check the keys of a dry run, then set AllowDeletes to %d, or MaxShare to at least %.2g",
 		e.Surplus, e.IndexRows, e.Different, e.Most, e.Deleted, e.Overwritten, e.Surplus, math.Ceil(100*float64(share)/float64(max(e.IndexRows, share, 1)))/100)
 }
 
-// rangeError is what ended a range.
+// rangeError names the range that failed.
 type rangeError struct {
 	name string
 	err  error

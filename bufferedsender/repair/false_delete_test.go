@@ -85,7 +85,7 @@ func TestARowThatCannotBeComparedIsLeftOutAndNamed(t *testing.T) {
 	assert.EqualValues(t, 7, report.Repaired, "all others, Ritz among them")
 	assert.False(t, report.Agrees())
 	assert.Contains(t, log.String(), `key=ritz problem="Lookup has returned the key \"Ritz\", which it was not asked for`)
-	assert.Contains(t, log.String(), `key=57 problem="the column version: infinity (string) is to be a version`)
+	assert.Contains(t, log.String(), `key=57 problem="the column version: the version infinity (string) is neither`)
 
 	report, err = r.RunKeys(t.Context(), "56", "ritz", "58")
 	require.NoError(t, err)

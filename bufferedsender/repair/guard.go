@@ -9,21 +9,20 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// heldAtMost is how long a source may take to say what is true of keys that are taken: whoever writes them waits for
-// it.
+// heldAtMost is the timeout for reading the truth of held keys, because other writers of these keys wait meanwhile.
 const heldAtMost = time.Minute
 
-// What others have written may panic. That ends the pass, which holds keys and has goroutines where nobody else can
-// recover, and not the process.
+// Sides are user code and may panic. A panic must end the pass and not the process: the pass holds keys, and runs
+// goroutines that the caller cannot recover.
 
-// panicked makes an error of what recover has returned.
+// panicked sets err if v, the result of recover, is not nil.
 func panicked(who string, v any, err *error) {
 	if v != nil {
 		*err = fmt.Errorf("%s panicked: %v", who, v)
 	}
 }
 
-// guardedIndex is an Index whose panics are errors.
+// guardedIndex is an Index that returns panics as errors.
 type guardedIndex struct {
 	Index
 	name string
@@ -54,7 +53,7 @@ func (g guardedIndex) Lookup(ctx context.Context, keys []string) (rows []models.
 	return g.Index.Lookup(ctx, keys)
 }
 
-// guardedSource is a Source whose panics are errors.
+// guardedSource is a Source that returns panics as errors.
 type guardedSource struct {
 	guardedIndex
 	source Source

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// changes is what is bounded: documents that are deleted, and those that are overwritten. What the index lacks is added
-// without a bound.
+// changes are the numbers of documents that the guard bounds. Additions have no bound.
 type changes struct{ deletes, overwrites int64 }
 
 // refused reports whether an error is that of a guard.
@@ -19,7 +18,7 @@ func refused(err error) bool {
 	return errors.Is(err, ErrNoRows) || errors.As(err, &tooMany)
 }
 
-// allow asks the guard for all that was found, before the first write of a pass, and notes that it has agreed.
+// allow asks the guard about everything found, before the first write of a pass, and records its consent in the states.
 func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err error) {
 	names := make(map[string]int64) // rows of the ranges of this process
 	var total Report
@@ -27,7 +26,7 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 		names[s.name] = s.state.Report.IndexRows
 		total.plus(&s.state.Report)
 		if s.state.Cleared {
-			p.room.Store(1 << 62) // a pass that goes on: what is left of it was counted
+			p.room.Store(1 << 62) // a resumed pass: the rest was counted before
 			continue
 		}
 		c.deletes += s.state.Report.Surplus
@@ -63,11 +62,11 @@ func (p *pass) allow(ctx context.Context, sections []*section) (c changes, err e
 	return c, nil
 }
 
-// unknownRows is for an index that was not counted.
+// unknownRows is the row count for charge if the index was not counted.
 func unknownRows(*spent) int64 { return -1 }
 
-// indexRows returns how many documents the whole index has: those of the ranges of this process, as it has counted
-// them, and those of others as they were counted last.
+// indexRows returns the number of documents of the whole index: counted now for the ranges of this process, the last
+// known counts for those of other processes.
 func (p *pass) indexRows(s *spent, own map[string]int64) (n int64) {
 	if s.Ranges == nil {
 		s.Ranges = make(map[string]int64)
@@ -92,8 +91,8 @@ func (p *pass) indexRows(s *spent, own map[string]int64) (n int64) {
 	return n
 }
 
-// charge refuses changes that are over the bound, and counts the others: for all that comes in the next 24 hours. What
-// was asked for by AllowDeletes is not counted. rows returns how many documents the index has, see spent.take.
+// charge refuses changes over the bound, and counts the others against the next 24 hours. Deletes that AllowDeletes
+// asks for are not counted. rows returns the size of the index, see spent.take.
 func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64) error {
 	asked := int64(0)
 	if p.AllowDeletes > 0 && c.deletes == p.AllowDeletes {
@@ -119,7 +118,7 @@ func (p *pass) charge(ctx context.Context, c changes, rows func(*spent) int64) e
 	return errors.Join(err, tooMany)
 }
 
-// overwritten returns how many documents are overwritten by the repair of differences.
+// overwritten counts the differences whose repair overwrites a document.
 func overwritten(all []difference) (n int64) {
 	for _, d := range all {
 		if d.kind != Missing && d.kind != Surplus {
@@ -129,7 +128,7 @@ func overwritten(all []difference) (n int64) {
 	return n
 }
 
-// spend counts what a page overwrites, and asks the guard for what is more than it has counted.
+// spend asks the guard for the overwrites of a page beyond those that allow has counted.
 func (p *pass) spend(ctx context.Context, all []difference) error {
 	n := overwritten(all)
 	more := -p.room.Add(-n)
@@ -140,7 +139,7 @@ func (p *pass) spend(ctx context.Context, all []difference) error {
 	return p.charge(ctx, changes{overwrites: more}, func(s *spent) int64 { return p.indexRows(s, nil) })
 }
 
-// refund gives back what was counted and did not happen.
+// refund takes back what was counted and then not done.
 func (p *pass) refund(ctx context.Context, c changes) {
 	if c.deletes == p.AllowDeletes { // it was not counted
 		c.deletes = 0

@@ -11,9 +11,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wholeindex"
 )
 
-// RunKeys looks at some keys in both sides and repairs those that differ, as Run does but at once: for keys that
-// are known to differ, such as those of dead letters. It overwrites and deletes at most 10 000 in 24 hours, or as many
-// as Options.AllowDeletes says. It does not count the index, so limits given as a share do not apply.
+// RunKeys compares the given keys and repairs those that differ, like Run, but at once, without confirming after a
+// pause: for keys known to differ, such as those of dead letters. In 24 hours at most 10 000 documents are overwritten
+// and at most 10 000 deleted; AllowDeletes lifts the bound on deletes, MaxShare 1 removes both. A smaller MaxShare has
+// no effect, because the index is not counted.
 func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) {
 	began, ctx := time.Now(), wholeindex.Require(ctx)
 	p, err := r.newPass()
@@ -29,7 +30,7 @@ func (r *Repairer) RunKeys(ctx context.Context, keys ...string) (Report, error) 
 	return total, err
 }
 
-// keys repairs those of the keys that differ. All of them are looked at before the first is written.
+// keys compares all keys before the first write, asks the guard, and repairs those that differ.
 func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	c, some := changes{}, false
 	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(keys))), pageFound) {
@@ -75,8 +76,8 @@ func (p *pass) keys(ctx context.Context, keys []string, total *Report) error {
 	return err
 }
 
-// differing repairs those of the keys that differ, but for those that are surplus, which it returns. unsettled are
-// those that differ still.
+// differing repairs the keys that differ, except surplus ones, which it returns. unsettled are keys that still differ
+// afterwards.
 func (p *pass) differing(ctx context.Context, keys []string, total *Report) (surplus, unsettled []string, err error) {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	for part := range slices.Chunk(keys, pageFound) {
@@ -110,9 +111,8 @@ func (p *pass) differing(ctx context.Context, keys []string, total *Report) (sur
 	return surplus, unsettled, nil
 }
 
-// hinted repairs the keys of the hints but for those that are surplus, which are deleted with the others when the
-// guard has seen how many there are. The function that it returns is to be told whether everything was compared and
-// deleted.
+// hinted repairs the keys of the hints, except surplus ones, which are deleted at the end of the pass, after the guard
+// has counted them. Call the returned function at the end of the pass with ok if everything was compared and deleted.
 func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bool), err error) {
 	var whole, surplus, unsettled []hints.Batch
 	everything = func(ok bool) {
@@ -125,8 +125,8 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 				}
 			}
 		}
-		settle(whole, ok && !p.resumed)            // what was compared before may be what the hint is about
-		settle(surplus, ok && p.AllowDeletes >= 0) // there they are still
+		settle(whole, ok && !p.resumed)            // a hint may be about pages compared before it
+		settle(surplus, ok && p.AllowDeletes >= 0) // otherwise they still exist
 		settle(unsettled, false)
 	}
 	if p.Hints == nil || p.DryRun {
@@ -167,7 +167,7 @@ func (p *pass) hinted(ctx context.Context, total *Report) (everything func(ok bo
 	return everything, nil
 }
 
-// only returns a batch with some of its keys, and without one with the others.
+// only returns a batch with just the given keys, without one with all but these.
 func only(b hints.Batch, keys []string) hints.Batch {
 	b.Keys = slices.Clone(keys)
 	return b

@@ -18,19 +18,19 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// JSONLOptions says where a document has what is compared.
+// JSONLOptions names the fields of a document that are compared.
 type JSONLOptions struct {
-	// Key is the field with the key.
+	// Key is the key field. Required.
 	Key string
-	// Version is a field with a whole number or a time, see search.RowsOptions. Digest is a field with a text that
-	// differs when the document does, and DigestOf are fields to make one of, see models.DigestOf. All default to
-	// none.
+	// Version is a field with a whole number or a time, see search.RowsOptions. Digest is a string field that changes with
+	// the document; DigestOf are fields to compute a digest from, see models.DigestOf. Set at most one of Digest and
+	// DigestOf. All default to none.
 	Version  string
 	Digest   string
 	DigestOf []string
 }
 
-// JSONL is a file with a document in JSON on each line, sorted by the bytes of their keys, as a source. It is safe
+// JSONL is a Source that reads a file with one JSON document per line, sorted by the bytes of their keys. It is safe
 // for concurrent use.
 type JSONL struct {
 	file    *os.File
@@ -39,17 +39,17 @@ type JSONL struct {
 	places  []place // of every thousandth line
 }
 
-// place is where a line begins.
+// place is the offset of a line and its key.
 type place struct {
 	key    string
 	offset int64
 }
 
-// maxLine is how long a line may be: a document is at most 16 MB.
+// maxLine bounds a line in bytes; the service limits a document to 16 MB.
 const maxLine = 32 << 20
 
-// OpenJSONL opens a file and reads it once, so that what is wrong in it is known before anything is compared. The
-// error names the line. Close it when it is not needed any more. A file that changes afterwards is refused.
+// OpenJSONL opens a file and checks all of it, so that errors appear before a comparison starts. The error names the
+// line. Call Close when done. After a change of the file, scans and lookups return an error.
 func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
 	j := &JSONL{}
 	if opts != nil {
@@ -76,7 +76,7 @@ func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
 // HasVersions reports whether the rows have versions.
 func (j *JSONL) HasVersions() bool { return j != nil && j.options.Version != "" }
 
-// index finds the places, and what is wrong.
+// index records the places, and returns the first error of the file.
 func (j *JSONL) index(path string) error {
 	n, last := 0, ""
 	for l, err := range j.lines(0) {
@@ -101,14 +101,14 @@ func (j *JSONL) index(path string) error {
 // Close closes the file.
 func (j *JSONL) Close() error { return j.file.Close() }
 
-// line is a document of the file.
+// line is one document of the file.
 type line struct {
 	row      models.Row
 	document json.RawMessage
 	offset   int64
 }
 
-// lines reads the file from the beginning of a line on.
+// lines reads the file from an offset, which must be the start of a line.
 func (j *JSONL) lines(from int64) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		size := j.info.Size()
@@ -136,7 +136,7 @@ func (j *JSONL) lines(from int64) iter.Seq2[line, error] {
 	}
 }
 
-// row makes a row of a document.
+// row returns the row of a document.
 func (j *JSONL) row(document []byte) (row models.Row, err error) {
 	o := &j.options
 	var fields map[string]json.RawMessage
@@ -144,7 +144,7 @@ func (j *JSONL) row(document []byte) (row models.Row, err error) {
 		return row, err
 	}
 	if err := json.Unmarshal(fieldOf(fields, o.Key), &row.Key); err != nil || row.Key == "" {
-		return row, fmt.Errorf("the field %q is to be the key, and is no text or empty", o.Key)
+		return row, fmt.Errorf("the key field %q must be a string that is not empty", o.Key)
 	}
 	if o.Version != "" {
 		var value any
@@ -161,7 +161,7 @@ func (j *JSONL) row(document []byte) (row models.Row, err error) {
 	}
 	if o.Digest != "" {
 		if err := json.Unmarshal(fieldOf(fields, o.Digest), &row.Digest); err != nil {
-			return row, fmt.Errorf("the field %q is to be a digest, and is no text", o.Digest)
+			return row, fmt.Errorf("the digest field %q must be a string", o.Digest)
 		}
 	}
 	if len(o.DigestOf) > 0 {
@@ -177,12 +177,12 @@ func fieldOf(fields map[string]json.RawMessage, name string) json.RawMessage {
 	return json.RawMessage("null")
 }
 
-// place returns which of the places is the last that is not behind a key, from 1; 0: none.
+// place returns the number, from 1, of the last place whose key is at most the given one; 0 if there is none.
 func (j *JSONL) place(key string) int {
 	return sort.Search(len(j.places), func(i int) bool { return j.places[i].key > key })
 }
 
-// from returns the lines from the last place on that is not behind a key.
+// from returns the lines from the last place whose key is at most the given one.
 func (j *JSONL) from(key string) iter.Seq2[line, error] {
 	i := j.place(key)
 	return func(yield func(line, error) bool) {
@@ -225,7 +225,7 @@ func (j *JSONL) Scan(ctx context.Context, after, through string) iter.Seq2[model
 	}
 }
 
-// find calls found for each of the keys that there is, in their order.
+// find calls found for each of the keys in the file, in byte order.
 func (j *JSONL) find(ctx context.Context, keys []string, found func(line)) error {
 	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
 	for again := true; again; {
@@ -245,7 +245,7 @@ func (j *JSONL) find(ctx context.Context, keys []string, found func(line)) error
 				return nil
 			}
 			if again = j.place(keys[0]) > j.place(l.row.Key); again {
-				break // the next is farther away
+				break // the next key is behind a later place
 			}
 		}
 	}
@@ -261,7 +261,7 @@ func (j *JSONL) Lookup(ctx context.Context, keys []string) (rows []models.Row, e
 	return rows, err
 }
 
-// Read implements Source: the documents as they are in the file, as uploads.
+// Read implements Source. Each document is an upload with the JSON of the file.
 func (j *JSONL) Read(ctx context.Context, keys []string) (actions []models.RawAction, err error) {
 	if len(keys) == 0 {
 		return nil, nil

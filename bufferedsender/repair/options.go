@@ -28,83 +28,83 @@ const (
 
 // Options configures a Repairer. The zero value is ready to use.
 type Options struct {
-	// DryRun compares and confirms, and writes nothing but locks of the Store: the Sender may be nil. What a run
-	// would refuse to delete is no error, but Report.Refused.
+	// DryRun compares and confirms, but writes nothing except locks of the Store. Sender may be nil. If a real run would be
+	// refused, Report.Refused has the reason and there is no error.
 	DryRun bool
-	// Pause is how long a difference must have lasted to count: longer than the index takes to show what was written,
-	// on all of its replicas; search.WaitVisible measures that. If it is too short documents are written again for nothing.
-	// Up to half as much again is added by chance. Defaults to 2 s.
+	// Pause is how long a difference must last to count. It must be longer than the index takes to show a write on all its
+	// replicas; search.WaitVisible measures that. If it is too short, documents are written again needlessly. A random
+	// addition of up to half of it spreads processes. Defaults to 2 s.
 	Pause time.Duration
 
-	// MaxShare is how large a share of the documents of the index may be overwritten and deleted in 24 hours, by all
-	// passes and DeleteWhere together, or a pass writes nothing. It is more than 0 and at most 1, which is no bound. See
-	// GUARDS.md. Defaults to 0.05, one document at least, and no more than 10 000.
+	// MaxShare is the share of the index's documents that may be overwritten, and the share that may be deleted, in 24
+	// hours, by all passes and DeleteWhere calls together. A pass that would exceed it writes nothing. It must be more than
+	// 0 and at most 1; 1 removes the bound. Defaults to 0.05, at least one document and at most 10 000; see GUARDS.md.
 	MaxShare float64
-	// AllowDeletes lifts the bound on deletes once: it is exactly the number of surplus documents that a dry run has
-	// reported; negative: nothing is deleted, and the report says what is surplus. A source without any row deletes
-	// nothing whatever this is. Of one range at most 200 000 are deleted in a pass. Defaults to 0: MaxShare decides.
+	// AllowDeletes lifts the bound on deletes for one pass. It must be the exact number of surplus documents that a dry run
+	// has reported. If negative, surplus documents are reported and not deleted. A source without rows never causes a
+	// delete. At most 200 000 documents of a range are deleted in a pass. Defaults to 0: MaxShare applies.
 	AllowDeletes int64
-	// SameIndex says that the index that is read and that of the sender are one although they have different names,
-	// because one is an alias: of a sender with a rebuild.Tap, for example, beside a search.Rows of the alias.
-	// Without it such a sender is refused.
+	// SameIndex declares that Index and Sender use the same index, one of them by an alias: a search.Rows of the alias, for
+	// example, with a sender that has a rebuild.Tap. Without it a Sender whose index has another name is refused.
 	SameIndex bool
-	// TrustSource writes what the source has also where the version of the index is larger: after the source was
-	// restored from a backup, for example. Without it such documents are reported and left alone, because a replica
-	// that lags looks the same.
+	// TrustSource lets the source overwrite documents that have a higher version in the index, for example after the source
+	// was restored from a backup. Without it such documents are reported and left alone, because a lagging replica looks
+	// the same.
 	TrustSource bool
 
-	// Splits cuts the keys into ranges, which are compared by themselves, four at a time, and by as many
-	// processes as share the Store: each begins behind the one and ends with the next. They must be sorted by bytes,
-	// and the same in all processes and at all times: a range is known by its bounds. Any keys that cut the documents
-	// into parts of some hundred thousand will do. Defaults to none: one range.
+	// Splits divides the keys into ranges. Up to four ranges are compared at once by a process, and processes that share
+	// the Store divide the ranges among them. Each range begins after one split and ends with the next. Splits must be
+	// sorted by bytes and the same in all processes and at all times, because the bounds identify a range. Choose them so
+	// that each range has some hundred thousand documents. Defaults to none: one range.
 	Splits   []string
 	parallel int // ranges that a process compares at once: 0 for four; tests lower it
-	// Store, a FileStore or a SQLStore, keeps how far the ranges are, so that a pass that was killed goes on, and
-	// what the service has rejected, and says which process has a range. Defaults to none: a pass begins anew, and
-	// tries again what was rejected.
+	// Store, a FileStore or an SQLStore, keeps the progress of each range, so that an interrupted pass resumes, and the
+	// rejected documents. It also locks each range for one process. Defaults to none: each pass starts over, and retries
+	// rejected documents.
 	Store Store
-	// Name tells comparisons apart that share a Store; that of the index, if it has a String, is added. Defaults to
+	// Name distinguishes comparisons that share a Store. The String of the Index, if it has one, is added. Defaults to
 	// "repair".
 	Name string
 
-	// Hints are keys that are known to differ, of the index HintsOf there: they are repaired first, and Done when
-	// they are as they should be. Those that are surplus are deleted at the end, with the others. When it says that
-	// everything is to be compared, that is done when a pass has ended without an error.
+	// Hints are keys known to differ, recorded there for the index HintsOf. A pass repairs them first and calls Done for
+	// those that agree. Surplus ones are deleted at the end with all others. A hint to compare everything is Done when a
+	// pass that was not resumed has compared all ranges without an error.
 	Hints   *hints.Set
 	HintsOf string
 
-	// Tree has Watch find what a sender has lost by RunTree as well, each ten minutes, between its passes. Others do
-	// not use it.
+	// Tree lets Watch also call RunTree, every ten minutes between its passes, to find what a sender has lost. Run, RunKeys
+	// and RunTree ignore it.
 	Tree      *digesttree.Tree
 	treeEvery time.Duration // 0 for ten minutes; tests shorten it
 
-	// Mark has keys written by who reads what is true of them itself, one at a time: IndexKeys of a sender with a
-	// Queue, and with DeleteMissing, or surplus documents stay; or a transaction with outbox.WriteKeys. Set Pending
-	// with it. The sender is not used then, and may be nil. What becomes of the keys the next pass sees.
+	// Mark hands over the keys that differ to a writer that reads the truth of each key itself, one at a time: IndexKeys of
+	// a sender with a Queue, which needs DeleteMissing or surplus documents stay, or a transaction with outbox.WriteKeys.
+	// Set Pending with it. Sender is then unused and may be nil. The next pass shows the result. Defaults to nil: Sender
+	// writes.
 	Mark func(ctx context.Context, keys []string) error
-	// Pending says of which keys something waits to be written elsewhere: in a queue or an outbox, which have a
-	// method Contains. They are left out. The sender's own are always.
+	// Pending reports which keys have unfinished work elsewhere: use the method Contains of a queue or an outbox. Such keys
+	// are left out, like those pending in Sender. Defaults to nil: only Sender is asked.
 	Pending func(ctx context.Context, keys []string) ([]bool, error)
 
-	// Throttle is how long to wait for each key before it is written, by how much the sender has to do beside it.
-	// Defaults to that of Yokozuna: nothing below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1
-	// s from 10 000, 3 s from 50 000. An empty slice that is not nil turns it off.
+	// Throttle is the wait before each key, by how many other actions the sender has not settled. Defaults to the steps of
+	// Riak's Yokozuna: nothing below 500 actions, 10 ms from there, 50 ms from 1000, 250 ms from 5000, 1 s from 10 000, 3 s
+	// from 50 000. An empty slice that is not nil turns it off.
 	Throttle []Tier
-	// Member has queries to the index wait for a slot of its pool, in the class BestEffort, which everything is
-	// written in too. Pages that a search.Rows reads ahead have no slot of their own. Defaults to none.
+	// Member makes queries to the index wait for a slot of its pool, in class BestEffort, which is also the class of all
+	// writes. Pages that a search.Rows reads ahead take no slot of their own. Defaults to none.
 	Member *pool.Member
-	// MeterProvider gets the metrics, see TELEMETRY.md. Defaults to otel.GetMeterProvider().
+	// MeterProvider receives the metrics of TELEMETRY.md. Defaults to otel.GetMeterProvider().
 	MeterProvider metric.MeterProvider
-	// Logger gets a line for each document that cannot be sent, one for each dry run with a sender that would be
-	// refused, and the errors of Watch if nobody else does. Defaults to slog.Default().
+	// Logger receives warnings: documents that cannot be sent, rows that cannot be compared, refusals of the guard, state
+	// that cannot be saved, and errors of a Watch without a report function. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Tier is a step of Options.Throttle.
+// Tier is one step of Options.Throttle.
 type Tier struct {
-	// From is how many actions the sender has not settled, at least.
+	// From is the number of unsettled actions from which the step applies.
 	From int
-	// Wait is how long to wait for each key.
+	// Wait is the wait before each key.
 	Wait time.Duration
 }
 
@@ -112,7 +112,7 @@ var yokozuna = []Tier{
 	{500, 10 * time.Millisecond}, {1000, 50 * time.Millisecond}, {5000, 250 * time.Millisecond}, {10_000, time.Second}, {50_000, 3 * time.Second},
 }
 
-// withDefaults returns a copy of o with every default filled in. The error names every problem.
+// withDefaults returns a copy of o with every default filled in. The error names every invalid option.
 func (o *Options) withDefaults() (Options, error) {
 	c := *o
 	var errs []error
@@ -161,7 +161,7 @@ func (o *Options) withDefaults() (Options, error) {
 	return c, errors.Join(errs...)
 }
 
-// waitFor returns how long to wait for a key when the sender has so much to do.
+// waitFor returns the wait of the last tier that pending reaches.
 func waitFor(tiers []Tier, pending int) (wait time.Duration) {
 	for _, t := range tiers {
 		if pending >= t.From {

@@ -16,44 +16,44 @@ import (
 )
 
 const (
-	pagesAhead = 32          // pages that wait between two steps
-	saveEvery  = time.Second // at most
+	pagesAhead = 32          // pages that may wait before a step
+	saveEvery  = time.Second // at most so often
 )
 
-// pass is what all ranges of a run share.
+// pass is the state that all ranges of a run share.
 type pass struct {
 	Options
-	what   string // is compared, for the store
+	what   string // name of the comparison, for the store
 	of     sides
 	meters *meters
 	source Source
 	index  Index
 	to     Sender        // nil if nothing is sent
-	takes  chan struct{} // a place for each time that keys are taken at once
-	own    atomic.Int64  // keys that are taken
-	odd    atomic.Int64  // rows that were left out
-	room   atomic.Int64  // documents that may be overwritten, as far as the guard has counted them
+	takes  chan struct{} // one place per concurrent take
+	own    atomic.Int64  // keys taken now
+	odd    atomic.Int64  // rows left out
+	room   atomic.Int64  // overwrites that the guard has allowed and that were not made
 
-	deleted, overwritten atomic.Int64 // documents, as the service has confirmed
+	deleted, overwritten atomic.Int64 // documents, as confirmed by the service
 
-	agreed  atomic.Bool // Scan and Lookup of the source know the same rows, as far as was asked
+	agreed  atomic.Bool // Scan and Lookup of the source were seen to agree
 	gone    []string    // keys of the hints that are surplus
-	resumed bool        // a range goes on where another pass has ended
+	resumed bool        // a range continues an interrupted pass
 
 	mu       sync.Mutex // guards rejected
 	rejected map[string]rejection
 }
 
-// knowsRejected reports whether the service has rejected what this row stands for.
+// knowsRejected reports whether the service has rejected this version and digest of the row.
 func (p *pass) knowsRejected(r models.Row) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.rejected[r.Key]
-	// Without version and digest nobody knows whether it is the same.
+	// Without version and digest a changed row looks like the rejected one.
 	return ok && known.mark == markOf(r) && known.mark != mark{} && time.Since(known.At) <= rejectedFor
 }
 
-// rejectedSince reports that it was later than a time.
+// rejectedSince reports whether the service has rejected this row at or after t.
 func (p *pass) rejectedSince(t time.Time, r models.Row) bool {
 	p.mu.Lock()
 	later := !p.rejected[r.Key].At.Before(t)
@@ -61,14 +61,14 @@ func (p *pass) rejectedSince(t time.Time, r models.Row) bool {
 	return later && p.knowsRejected(r)
 }
 
-// learn notes what was rejected.
+// learn records rejections.
 func (p *pass) learn(rejected map[string]rejection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.Copy(p.rejected, rejected)
 }
 
-// pause returns how long a difference has to last: a little longer by chance, so that processes do not go in step.
+// pause returns Options.Pause with a random addition, so that processes do not run in step.
 func (p *pass) pause() time.Duration { return p.Pause + rand.N(p.Pause/2+1) }
 
 // section is a range under way.
@@ -81,11 +81,11 @@ type section struct {
 	saved time.Time
 
 	mine   sync.Mutex
-	under  map[*task]bool // what was begun, and is not noted yet
-	broken Report         // of these, when the range has ended with an error: what was found
+	under  map[*task]bool // pages begun and not yet noted
+	broken Report         // counts of those, if the range has failed
 }
 
-// begins and ends note which pages are under way.
+// begins and ends record which pages are under way.
 func (s *section) begins(t *task) {
 	s.mine.Lock()
 	defer s.mine.Unlock()
@@ -101,8 +101,8 @@ func (s *section) ends(t *task) {
 	delete(s.under, t)
 }
 
-// breaksOff tells of pages that were begun and have not come to their end. What was written is in the state, which is
-// saved if that can be done: a pass that goes on compares these pages again, and finds and counts the rest.
+// breaksOff counts the pages of a failed range that did not reach their end. Writes are added to the state, which is
+// saved if possible. A resumed pass compares these pages again, and counts the differences that are left.
 func (s *section) breaksOff(ctx context.Context) {
 	s.mine.Lock()
 	defer s.mine.Unlock()
@@ -130,7 +130,7 @@ func (s *section) breaksOff(ctx context.Context) {
 	}
 }
 
-// compare compares what is left of the range, and confirms what differs. Nothing is written.
+// compare compares the rest of the range and confirms the differences. Nothing is written.
 func (s *section) compare(ctx context.Context) error {
 	if s.state.Done {
 		return nil
@@ -143,8 +143,7 @@ func (s *section) compare(ctx context.Context) error {
 	}, s.check, s.note)
 }
 
-// write repairs what compare has found, but for what is surplus: its spans are compared again. One that has changed
-// meanwhile is repaired as it is now.
+// write compares the spans of the state again, and repairs the differences as they are now, except surplus keys.
 func (s *section) write(ctx context.Context) error {
 	spans := slices.Clone(s.state.Spans)
 	return s.steps(ctx, func(ctx context.Context, give func(*page) error) error {
@@ -157,7 +156,7 @@ func (s *section) write(ctx context.Context) error {
 	}, s.act, s.noteWritten)
 }
 
-// readAgain gives what differs in a span now.
+// readAgain passes the current differences of a span to give.
 func (s *section) readAgain(ctx context.Context, sp span, give func(*page) error) error {
 	if sp.Keys == nil {
 		return comparePages(ctx, s.source, slotted{s.index, s.pass}, sp.After, sp.Through, give)
@@ -169,7 +168,7 @@ func (s *section) readAgain(ctx context.Context, sp span, give func(*page) error
 	return give(&page{through: sp.Through, last: true, found: differencesOf(sp.Keys, source, index)})
 }
 
-// steps takes pages from read to note. The steps overlap; pages are noted in their order.
+// steps takes pages through read, act, verify and note. The steps run concurrently; pages stay in order.
 func (s *section) steps(ctx context.Context, read func(ctx context.Context, give func(*page) error) error, act, note func(ctx context.Context, t *task) error) error {
 	callers := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -227,8 +226,7 @@ func (s *section) steps(ctx context.Context, read func(ctx context.Context, give
 	return why.get()
 }
 
-// failure is the first error of several, but one that says more than that a context has ended comes before one that
-// does not.
+// failure keeps the first error. Any other error replaces a bare context error, which says less.
 type failure struct {
 	mu  sync.Mutex
 	err error
@@ -248,14 +246,14 @@ func (f *failure) get() error {
 	return f.err
 }
 
-// check confirms what was found in a page.
+// check confirms the differences of a page.
 func (s *section) check(ctx context.Context, t *task) error {
 	confirmed, err := s.confirmed(ctx, t, t)
 	t.found = s.repairable(t, confirmed)
 	return err
 }
 
-// confirmed confirms what was found in a page when it has lasted for the pause, and has it counted.
+// confirmed confirms the differences of a page once they have lasted for the pause, and counts them in counts.
 func (s *section) confirmed(ctx context.Context, t, counts *task) ([]difference, error) {
 	if len(t.found) == 0 {
 		return nil, nil
@@ -266,7 +264,7 @@ func (s *section) confirmed(ctx context.Context, t, counts *task) ([]difference,
 	return s.confirm(ctx, counts, t.found)
 }
 
-// act confirms what is found in a page now, and repairs it, but for what is surplus.
+// act confirms the current differences of a page and repairs them, except surplus keys.
 func (s *section) act(ctx context.Context, t *task) error {
 	t.found = slices.DeleteFunc(t.found, func(d difference) bool { return d.kind == Surplus || d.kind == Unreadable })
 	confirmed, err := s.confirmed(ctx, t, newTask(page{})) // counted by check
@@ -285,7 +283,7 @@ func (s *section) act(ctx context.Context, t *task) error {
 	return s.repair(ctx, t, confirmed, false)
 }
 
-// repairable returns those of differences that are repaired at once, and notes the surplus ones.
+// repairable returns the differences that can be repaired at once, and notes the surplus ones.
 func (p *pass) repairable(t *task, all []difference) (some []difference) {
 	for _, d := range all {
 		switch {
@@ -298,8 +296,7 @@ func (p *pass) repairable(t *task, all []difference) (some []difference) {
 	return some
 }
 
-// note is the end of a page that was compared: what was found is in the state, which is saved now and then, and at the
-// end of the range.
+// note adds a compared page to the state, which is saved at most once a second and at the end of the range.
 func (s *section) note(ctx context.Context, t *task) error {
 	found := t.snapshot()
 	found.SourceRows, found.IndexRows, found.Hidden = t.source, t.index, t.hidden
@@ -314,7 +311,7 @@ func (s *section) note(ctx context.Context, t *task) error {
 	return s.saveNow(ctx, t, t.last)
 }
 
-// noteWritten is the end of a page that was written.
+// noteWritten adds a written page to the state.
 func (s *section) noteWritten(ctx context.Context, t *task) error {
 	done := t.snapshot()
 	s.meters.add(&done)
@@ -336,7 +333,7 @@ func (s *section) saveNow(ctx context.Context, t *task, last bool) error {
 	return s.state.save(ctx, s.Store, s.name)
 }
 
-// slotted is an index whose scans go by the slots of a pool, a part at a time.
+// slotted is an Index that takes a slot of the pool for each chunk of a scan.
 type slotted struct {
 	Index
 	pass *pass

@@ -1,19 +1,18 @@
 package repair
 
-// Repairer compares an index with its source, and has a sender repair what differs. One value makes any number of
-// passes: [Repairer.Run] makes one, [Repairer.Watch] one every so often, [Repairer.RunKeys] looks at some keys alone,
-// and [Repairer.RunTree] at what a digest tree has found. They report every problem of the fields before they begin.
-// Fields must not change while one of them runs.
+// Repairer compares an index with its source, and has a sender repair the differences. One value can be used for any
+// number of passes: [Repairer.Run] makes one, [Repairer.Watch] one per interval, [Repairer.RunKeys] checks given keys
+// only, and [Repairer.RunTree] the keys that a digest tree finds. Each of them first checks the fields and reports
+// every problem. Do not change fields while one of them runs.
 type Repairer struct {
-	// Source is what the index is made of: a *SQLSource, a *JSONL, a Functions. Must be given.
+	// Source provides the truth: a *SQLSource, a *JSONL, a Functions. Required.
 	Source Source
-	// Index is the index as it is read: a *search.Rows. If permissions hide documents from it, a pass ends with
-	// search.ErrPartialView before it writes; see search.ClientOptions.AssumeWholeView. Must be given.
+	// Index reads the index: a *search.Rows. If permissions hide documents from it, a pass returns search.ErrPartialView
+	// before it writes; see search.ClientOptions.AssumeWholeView. Required.
 	Index Index
-	// Sender writes to that index: the Raw of a BufferedSender. A sender of another index would write and delete
-	// there, so one whose client names another index or service is refused, see Options.SameIndex. Must be given,
-	// unless Options has DryRun or Mark.
+	// Sender writes to that index: the Raw of a BufferedSender. A sender of another index or service is refused, because it
+	// would write and delete there; see Options.SameIndex. Required, unless Options has DryRun or Mark.
 	Sender Sender
-	// Options are ready to use as they are.
+	// Options are optional; the zero value has all defaults.
 	Options Options
 }

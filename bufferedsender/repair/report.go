@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// Kind says how the index differs from the source in a key.
+// Kind is a kind of difference between source and index.
 type Kind string
 
-// Kinds of differences.
+// Kinds of differences, by key.
 const (
-	// Missing: the source has the document, the index does not.
+	// Missing: only the source has the document.
 	Missing Kind = "missing"
-	// Surplus: the index has the document; the source does not, or hides it.
+	// Surplus: the index has the document; the source lacks or hides it.
 	Surplus Kind = "surplus"
-	// Different: both have it, and the index an older version, or one with another digest.
+	// Different: both have it, the index with a lower version or another digest.
 	Different Kind = "different"
-	// Ahead: both have it, and the version of the index is larger. It is left alone, see Options.TrustSource.
+	// Ahead: both have it, the index with a higher version. It is left alone, see Options.TrustSource.
 	Ahead Kind = "ahead"
-	// Rejected: the service has rejected what the source has, now or in an earlier pass.
+	// Rejected: the service rejected the document as the source has it, in this or an earlier pass.
 	Rejected Kind = "rejected"
-	// Unreadable: one side shows a row with a Problem, so nothing is known of the key.
+	// Unreadable: a row of one side has a Problem, so the key cannot be compared.
 	Unreadable Kind = "unreadable"
-	// Unsettled: it differed again after each repair.
+	// Unsettled: the document differed again after each repair.
 	Unsettled Kind = "unsettled"
 )
 
-// mostKeysInReport is how many keys of each kind a report has.
+// mostKeysInReport bounds the keys of each kind in a report.
 const mostKeysInReport = 100
 
-// Report is what a pass has found and done. As JSON its durations are nanoseconds.
+// Report is the result of a pass. In JSON durations are nanoseconds.
 type Report struct {
-	// Began is when the pass began: of one that goes on where another ended, when that one did.
+	// Began is the start of the pass. A resumed pass has the start of the interrupted one.
 	Began time.Time     `json:"began"`
 	Took  time.Duration `json:"took"`
-	// SourceRows and IndexRows are how many rows were compared; of the source's, Hidden are not to be in the index.
-	// All are 0 after RunTree, which does not compare rows, and after RunKeys.
+	// SourceRows and IndexRows are the numbers of rows compared. Hidden are rows of the source that must not be in the
+	// index. All are 0 after RunTree and RunKeys, which do not compare rows.
 	SourceRows int64 `json:"sourceRows"`
 	IndexRows  int64 `json:"indexRows"`
 	Hidden     int64 `json:"hidden"`
@@ -46,48 +46,47 @@ type Report struct {
 	Surplus   int64 `json:"surplus"`
 	Different int64 `json:"different"`
 	Ahead     int64 `json:"ahead"`
-	// Unreadable are keys that were left out, because a side shows a row with a Problem.
+	// Unreadable are keys left out because a row of one side has a Problem.
 	Unreadable int64 `json:"unreadable,omitempty"`
-	// Passing are differences that were gone when they were looked at again; Pending those of keys of which something
-	// was on its way.
+	// Passing are differences that had gone when the keys were looked up again. Pending are differences of keys with
+	// unfinished writes, here or elsewhere.
 	Passing int64 `json:"passing"`
 	Pending int64 `json:"pending"`
 
-	// Repaired are documents that were written, Deleted those that were deleted, in a way that the service has
-	// confirmed. Marked are keys that were given to Options.Mark.
+	// Repaired and Deleted are documents written and deleted, as confirmed by the service. Marked are keys that
+	// Options.Mark accepted.
 	Repaired int64 `json:"repaired"`
 	Deleted  int64 `json:"deleted"`
 	Marked   int64 `json:"marked"`
-	// Rejected are documents that the service has rejected, now or as they are in an earlier pass. Failed are those
-	// of which nothing became for another reason: the sender was closed, or gave up. Unsettled are keys that differed
+	// Rejected are documents that the service rejected now, or in an earlier pass with the same version and digest. Failed
+	// are documents not written for another reason: the sender was closed or gave up. Unsettled are keys that differed
 	// again after each repair.
 	Rejected  int64 `json:"rejected"`
 	Failed    int64 `json:"failed"`
 	Unsettled int64 `json:"unsettled"`
-	// Hinted are keys of Options.Hints, which are counted nowhere else but in Repaired, Deleted, Marked, Rejected,
-	// Failed and Unsettled.
+	// Hinted are keys of Options.Hints. They are not counted as Missing, Surplus, Different or Ahead.
 	Hinted int64 `json:"hinted"`
 
-	// Tree is what RunTree has found; nil for a pass.
+	// Tree is the result of RunTree; nil for a pass.
 	Tree *TreeReport `json:"tree,omitempty"`
 
-	// Elsewhere are the ranges that other processes had, or had finished.
+	// Elsewhere are the ranges that other processes compare or have finished.
 	Elsewhere []string `json:"elsewhere,omitempty"`
-	// Keys has the first hundred keys of each kind that were found: in their order in a pass with one range, and in
-	// that of their hashes after RunTree.
+	// Keys has the first hundred keys found of each kind: in key order in a pass with one range, in hash order after
+	// RunTree.
 	Keys map[Kind][]string `json:"keys,omitempty"`
-	// Complete says that there was no error.
+	// Complete reports that there was no error.
 	Complete bool `json:"complete,omitempty"`
-	// DryRun says that nothing was written.
+	// DryRun reports that nothing was written.
 	DryRun bool `json:"dryRun,omitempty"`
-	// Refused is the error that a run with the same options would have ended with instead of deleting, if this is a
-	// dry run: the source has no row, for example. "": none. That a sender would be refused is logged.
+	// Refused is set by a dry run: the error by which a real run with the same options would have refused to delete or
+	// overwrite, "" for none. If the sender would be refused, that is logged instead.
 	Refused string `json:"refused,omitempty"`
 }
 
-// Agrees reports whether all was compared, and the index was like the source before the pass, but for what was on its
-// way, and what the service rejects. After a pass that has repaired all it is false; what to look at then is whether
-// there was an error, and Ahead, Unreadable, Rejected, Failed and Unsettled.
+// Agrees reports whether everything was compared and the index matched the source before the pass, apart from writes
+// under way and documents that the service rejects. After a pass that has repaired differences it is false; then check
+// the error and Ahead, Unreadable, Rejected, Failed and Unsettled.
 func (r *Report) Agrees() bool {
 	if r.Tree != nil && (r.Tree.Unknown > 0 || r.Tree.More) {
 		return false
@@ -95,13 +94,13 @@ func (r *Report) Agrees() bool {
 	return r.Complete && r.Missing+r.Surplus+r.Different+r.Ahead+r.Unreadable+r.Unsettled+r.Repaired+r.Deleted+r.Marked == 0 && len(r.Elsewhere) == 0
 }
 
-// tally is a report that several goroutines add to.
+// tally is a report that several goroutines count in.
 type tally struct {
 	mu sync.Mutex
 	Report
 }
 
-// count adds one to a counter of the report, and notes the key.
+// count adds one to a counter of the report and notes the key. The kind "" notes no key.
 func (t *tally) count(kind Kind, counter *int64, key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,14 +118,13 @@ func (t *tally) note(kind Kind, key string) {
 	t.Keys[kind] = append(t.Keys[kind], key)
 }
 
-// add adds n to a counter.
 func (t *tally) add(counter *int64, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	*counter += int64(n)
 }
 
-// snapshot returns a copy.
+// snapshot returns a deep copy of the keys and all counts.
 func (t *tally) snapshot() Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,7 +139,7 @@ func (t *tally) snapshot() Report {
 	return r
 }
 
-// plus adds what another report has counted.
+// plus adds the counts and keys of another report, and keeps the earlier Began.
 func (r *Report) plus(o *Report) {
 	if r.Began.IsZero() || !o.Began.IsZero() && o.Began.Before(r.Began) {
 		r.Began = o.Began

@@ -162,7 +162,7 @@ func (s scanned) Scan(context.Context, string, string) iter.Seq2[models.Row, err
 func TestAStateThatCannotBeReadIsNotTakenForNone(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.fill(3)
-		for text, says := range map[string]string{"{": "remove it to begin anew", `{"format":2}`: "has format 2"} {
+		for text, says := range map[string]string{"{": "delete it to start over", `{"format":2}`: "has format 2"} {
 			_, err := w.repair(&Options{Store: spoiled(text)})
 			require.ErrorContains(t, err, says)
 		}
@@ -339,7 +339,7 @@ func TestAStateOfAnotherSourceOrIndexIsRefused(t *testing.T) {
 		here := at{half{w, "index"}, "https://here.search.windows.net"}
 		require.NoError(t, run(half{w, "source"}, here))
 		require.NoError(t, run(half{w, "source"}, here))
-		require.ErrorContains(t, run(half{w, "source"}, at{half{w, "index"}, "https://there.search.windows.net"}), "give it another Name or Store")
+		require.ErrorContains(t, run(half{w, "source"}, at{half{w, "index"}, "https://there.search.windows.net"}), "set another Name or Store")
 		require.NoError(t, run(half{w, "source"}, half{w, "index"}), "it does not say which it is")
 	})
 }
@@ -362,6 +362,6 @@ func TestAStateKnowsItsSource(t *testing.T) {
 	} {
 		was := sidesOf(first, index)
 		require.NoError(t, was.check(sidesOf(first, index)))
-		require.ErrorContains(t, was.check(sidesOf(other, index)), "the state that was saved is of "+was.Source)
+		require.ErrorContains(t, was.check(sidesOf(other, index)), "the saved state is of "+was.Source)
 	}
 }

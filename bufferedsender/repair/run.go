@@ -15,25 +15,25 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-const mostSurplus = 200_000 // keys of a range that are kept to be deleted
+const mostSurplus = 200_000 // keys of a range that are kept for deletion
 
-// Run compares the index with its source once, and has the sender repair the index: what is missing or different is
-// written, what the source does not have is deleted. It blocks until that is done, and returns what was found also
-// with an error. See the package for what it promises, and what sources and senders must be like.
+// Run makes one pass: it compares the index with its source, and has the sender write what is missing or different and
+// delete what is surplus. It blocks until everything is done, and returns the report also with an error. The package
+// documentation has the promises, and the requirements of sources, indexes and senders.
 //
-// Processes that share a Store and run at the same time share the ranges: each takes one after another of those that
-// nobody has, or has finished meanwhile, and reports what it has compared itself. A pass that goes on where another
-// was interrupted compares what was left, and reports the sum: Report.Began is that of the first.
+// Processes that share a Store and run at the same time divide the ranges among them: each takes ranges that no other
+// process has or has finished since its call, and reports only those. A pass that resumes an interrupted one compares
+// the remaining keys and reports the sum of both; Report.Began is then the start of the first.
 //
-// The error is a *DeletesError or ErrNoRows if more was to be deleted than is without being asked for, an *OrderError
-// if a side is not in order, ErrContradiction if Scan and Lookup of the source do not know the same rows,
-// ErrNothingSettles if the sides cannot agree, that of ctx, or of whoever could not be asked; errors.Is and errors.As
-// find them. Whatever it is, nothing was deleted then but what the report says.
+// The error is a *DeletesError or ErrNoRows if the guard refused, an *OrderError if a side is not in order,
+// ErrContradiction if Scan and Lookup of the source disagree, ErrNothingSettles if the sides do not come to agree, the
+// error of ctx, or that of the source, index or store; use errors.Is and errors.As. With any error, only the documents
+// that the report counts were deleted.
 func (r *Repairer) Run(ctx context.Context) (Report, error) {
 	return r.run(ctx, time.Now())
 }
 
-// run is Run that leaves out ranges that another process has finished after a time.
+// run is Run without ranges that another process has finished after since.
 func (r *Repairer) run(ctx context.Context, since time.Time) (Report, error) {
 	began, ctx := time.Now(), wholeindex.Require(ctx)
 	p, err := r.newPass()
@@ -56,7 +56,7 @@ func (r *Repairer) run(ctx context.Context, since time.Time) (Report, error) {
 	sections, err := p.compare(ctx, &total, since)
 	defer func() {
 		for _, s := range sections {
-			if err := s.unlock(); err != nil { // the pass is what it is without that
+			if err := s.unlock(); err != nil { // the result of the pass does not depend on it
 				p.Logger.LogAttrs(ctx, slog.LevelWarn, "repair: range not released; other processes wait for it", slog.String("range", s.name), slog.Any("error", err))
 			}
 		}
@@ -79,9 +79,9 @@ func (r *Repairer) run(ctx context.Context, since time.Time) (Report, error) {
 		total.Refused, err = err.Error(), nil
 	}
 	if err == nil || refused(err) {
-		err = errors.Join(err, p.finish(ctx, sections)) // the pass is over: the next begins anew
+		err = errors.Join(err, p.finish(ctx, sections)) // the pass is over: the next starts over
 	}
-	if err == nil || refused(err) || p.Store == (memory{}) { // otherwise the pass goes on with what was counted
+	if err == nil || refused(err) || p.Store == (memory{}) { // otherwise the pass may be resumed, with what was counted
 		p.refund(ctx, charged)
 	}
 	everything(err == nil && len(total.Elsewhere) == 0)
@@ -125,7 +125,7 @@ func (r *Repairer) newPass() (*pass, error) {
 		return nil, err
 	}
 	what := o.Name
-	if named, ok := index.(fmt.Stringer); ok { // so that two indexes may share a Store
+	if named, ok := index.(fmt.Stringer); ok { // two indexes may share a Store
 		what += " of " + named.String()
 	}
 	return &pass{
@@ -134,7 +134,7 @@ func (r *Repairer) newPass() (*pass, error) {
 	}, nil
 }
 
-// orNone returns nil for a nil pointer to a sender, which a dry run may be given, and otherwise the sender.
+// orNone returns nil for a sender that is a nil pointer, as a dry run may have.
 func orNone(to Sender) Sender {
 	if nilcheck.IsNil(to) {
 		return nil
@@ -142,8 +142,8 @@ func orNone(to Sender) Sender {
 	return to
 }
 
-// otherIndex says that the sender names another index than the one that is read, by which every key there would be
-// judged. One of the names may be an alias of the other, if same says so.
+// otherIndex returns an error if the sender writes to another index than the one that is read. same allows another
+// name, of an alias.
 func otherIndex(index Index, to Sender, same bool) error {
 	named, can := index.(models.IndexNamer)
 	at, also := index.(models.EndpointNamer)
@@ -160,11 +160,11 @@ func otherIndex(index Index, to Sender, same bool) error {
 	return nil
 }
 
-// section takes a range, if nobody has it, and loads its state. It returns nil if another process has the range, or
-// has finished it since.
+// section locks a range and loads its state. It returns nil if another process has the range or has finished it after
+// since.
 func (p *pass) section(ctx context.Context, after, through string, since time.Time) (_ *section, err error) {
 	s := &section{pass: p, after: after, through: through, name: p.nameOf(after, through)}
-	if p.DryRun { // it disturbs nobody, and knows what was rejected
+	if p.DryRun { // its own state, but with the rejections that real passes have recorded
 		known, err := load(ctx, p.Store, s.name, p.of)
 		if err != nil {
 			return nil, &rangeError{s.name, err}
@@ -202,13 +202,13 @@ func (p *pass) section(ctx context.Context, after, through string, since time.Ti
 	return s, nil
 }
 
-// nameOf returns the name of a range, for the store.
+// nameOf returns the name of a range in the store.
 func (p *pass) nameOf(after, through string) string {
 	return fmt.Sprintf("%s (%q, %q]", p.what, after, through)
 }
 
-// compare takes one range after another, some at a time, and compares it. Each process begins somewhere else, so that
-// they share the ranges. It returns those that it has taken, which are locked, also with an error.
+// compare compares ranges, some at a time, in random order, so that processes that share a Store begin with different
+// ones. It returns the ranges that it has locked, also with an error.
 func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (taken []*section, err error) {
 	bounds := append(append([]string{""}, p.Splits...), "")
 	order := rand.Perm(len(bounds) - 1)
@@ -232,7 +232,7 @@ func (p *pass) compare(ctx context.Context, total *Report, since time.Time) (tak
 	return taken, err
 }
 
-// named says in which range something failed, if there are several.
+// named adds the name of the range to an error, if there are several ranges.
 func (s *section) named(err error) error {
 	if err == nil || len(s.Splits) == 0 {
 		return err
@@ -240,7 +240,7 @@ func (s *section) named(err error) error {
 	return &rangeError{s.name, err}
 }
 
-// each calls do for 0 to n-1, some at a time, until one returns an error: the one that has ended the others.
+// each calls do for 0 to n-1, some at a time, until one call fails, and returns the error of that call.
 func (p *pass) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -275,7 +275,7 @@ func (p *pass) each(ctx context.Context, n int, do func(ctx context.Context, i i
 	return errors.Join(errs...)
 }
 
-// surplus returns the keys that are surplus, and how many there are of the hints beside those that were scanned.
+// surplus returns the surplus keys of the sections and the hints. hinted is how many only the hints have.
 func (p *pass) surplus(sections []*section) (keys []string, hinted int64) {
 	for _, s := range sections {
 		keys = append(keys, s.state.Surplus...)
@@ -290,7 +290,7 @@ func (p *pass) surplus(sections []*section) (keys []string, hinted int64) {
 	return keys, hinted
 }
 
-// deletes deletes what is surplus, which the guard has counted but for what has gone since.
+// deletes deletes the surplus keys. It charges the guard for those found since allow.
 func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) error {
 	keys, _ := p.surplus(sections)
 	if len(keys) == 0 || len(sections) == 0 || p.AllowDeletes < 0 {
@@ -300,14 +300,14 @@ func (p *pass) deletes(ctx context.Context, sections []*section, total *Report) 
 	for _, s := range sections {
 		late += s.state.Report.Surplus - s.state.Charged
 	}
-	// The index has what was written by now, whether it was scanned or not.
+	// The index has all writes of this pass by now, also documents that were not scanned.
 	if err := p.charge(ctx, changes{deletes: late}, func(*spent) int64 { return total.IndexRows + total.Missing }); err != nil {
 		return err
 	}
 	return p.remove(ctx, keys, total)
 }
 
-// remove deletes those of the keys that are still surplus, and writes those that are not and differ.
+// remove deletes the keys that are still surplus, and repairs those that now differ in another way.
 func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 	if err := p.contradiction(ctx, keys); err != nil {
 		return err
@@ -324,7 +324,7 @@ func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 			if d.kind == Ahead && d.source.Hidden && p.TrustSource {
 				d.kind = Surplus
 			}
-			switch d.kind { // the others were born meanwhile, perhaps under a delete of a process that did not live to see it
+			switch d.kind { // rows created since, perhaps while another process was deleting their documents
 			case "", Ahead:
 			case Unreadable:
 				p.unreadable(ctx, t, key, source[key], index[key])
@@ -348,7 +348,7 @@ func (p *pass) remove(ctx context.Context, keys []string, total *Report) error {
 	return nil
 }
 
-// finish notes that the pass is over.
+// finish marks the pass as finished in all states.
 func (p *pass) finish(ctx context.Context, sections []*section) error {
 	if p.DryRun {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// checkVersions returns an error if the one side has versions, and the other one does not. Only models.Versioned says
-// so: versions of rows do not, because a field that was added to an index is empty in all documents at first.
+// checkVersions returns an error if only one side has versions. It relies on models.Versioned and not on the rows: a
+// version field added to an index is empty in all documents at first.
 func checkVersions(source Source, index Index) error {
 	s, known := source.(models.Versioned)
 	i, too := index.(models.Versioned)
@@ -23,35 +23,36 @@ func checkVersions(source Source, index Index) error {
 	}
 }
 
-// Index is the index that is compared. A *search.Rows is one. Its methods are called by several goroutines at once.
-// One that has the method HasVersions() bool is refused where that of the Source says otherwise; a type that embeds
-// another and adds versions needs one of its own.
+// Index reads the index that is compared. A *search.Rows is one. Its methods must be safe for concurrent use. If it has
+// the method HasVersions() bool, a Source that returns another value is refused. A type that embeds an Index and adds
+// versions needs its own HasVersions.
 type Index interface {
-	// Scan yields the rows behind the key after, up to and with the key through, in the order of the bytes of their
-	// keys; "" is no bound. An error is the last.
+	// Scan yields the rows with keys greater than after and at most through, in byte order of the keys. An empty bound does
+	// not limit. Scan stops after its first error.
 	Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
-	// Lookup returns the rows of those of the keys that are there, in any order.
+	// Lookup returns the rows of the keys that exist, in any order.
 	Lookup(ctx context.Context, keys []string) ([]models.Row, error)
 }
 
-// Source is what the index is to be like: a table (SQLSource), a file (JSONL), or whatever has these methods
-// (Functions). They are called by several goroutines at once, and must read what was committed last: a replica that
-// lags is older than the index. Scan may be of an earlier moment, that of a transaction for example; Lookup and Read
-// must not. HasVersions is as in Index.
+// Source is the truth that the index must match: a table (SQLSource), a file (JSONL), or any type with these methods
+// (Functions). Its methods must be safe for concurrent use, and must read the latest committed data, which a lagging
+// replica does not. Scan may read an older snapshot, for example of a transaction; Lookup and Read must not.
+// HasVersions is as in Index.
 type Source interface {
 	Index
-	// Read returns what makes the index have what is true of the keys now: an upload for each that exists and is to
-	// be in the index. It may be another type of action, but no delete. A key that is not in the answer does not
-	// exist, or is hidden; so an answer that is not complete must be an error.
+	// Read returns the actions that bring the index to the current truth of the keys: an upload, or another type except a
+	// delete, for each document that exists and belongs in the index. A key missing in the answer counts as deleted or
+	// hidden, so an incomplete answer must be an error.
 	Read(ctx context.Context, keys []string) ([]models.RawAction, error)
 }
 
-// Sender is what repairs: the *bufferedsender.RawSender of any sender.
+// Sender writes the repairs: the *bufferedsender.RawSender of any sender.
 type Sender interface {
-	// HoldKeys runs act while nothing else is written to the keys by this sender; what act adds goes first.
+	// HoldKeys calls act while this sender writes nothing else to the keys. Actions that act adds go before all that were
+	// accepted meanwhile.
 	HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error
-	// Contains says of each key whether anything of it is accepted and not settled.
+	// Contains reports for each key whether the sender has unsettled actions of it.
 	Contains(keys ...string) []bool
-	// Info says what the sender is like, and how much it has to do.
+	// Info returns the properties and the load of the sender.
 	Info() models.SenderInfo
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Functions makes a Source of functions, whatever it is that they read. Its rows have a Version if those of the index
-// have one. None may be nil but LookupKeys.
+// Functions is a Source made of functions. Its rows must have a Version exactly if those of the index have one. Only
+// LookupKeys may be nil.
 type Functions struct {
-	// ScanRows is Source.Scan.
+	// ScanRows implements Source.Scan.
 	ScanRows func(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
-	// LookupKeys is Source.Lookup. Defaults to a scan from the first to the last of the keys, which is slow where
+	// LookupKeys implements Source.Lookup. Defaults to a scan from the lowest to the highest of the keys, which is slow if
 	// they are far apart.
 	LookupKeys func(ctx context.Context, keys []string) ([]models.Row, error)
-	// ReadKeys is Source.Read; see Uploads.
+	// ReadKeys implements Source.Read; see Uploads.
 	ReadKeys func(ctx context.Context, keys []string) ([]models.RawAction, error)
 }
 
@@ -57,7 +57,7 @@ func (f Functions) Lookup(ctx context.Context, keys []string) ([]models.Row, err
 	return rows, ctx.Err()
 }
 
-// before returns a key that is less than another one, and near.
+// before returns a key slightly less than the given one. Keys between the two are scanned and then ignored.
 func before(key string) string {
 	if key == "" {
 		return ""
@@ -77,8 +77,8 @@ func (f Functions) Read(ctx context.Context, keys []string) ([]models.RawAction,
 	return f.ReadKeys(ctx, keys)
 }
 
-// Uploads makes a function for Functions.ReadKeys, or for SQLSource.Load, of one that loads the documents of some
-// keys: all that exist, in any order. key returns that of a document, as it is in its JSON.
+// Uploads returns a function for Functions.ReadKeys or SQLSource.Load. load returns the existing documents of the given
+// keys, in any order; key returns a document's key as its JSON has it.
 func Uploads[T any](load func(ctx context.Context, keys []string) ([]T, error), key func(T) string) func(ctx context.Context, keys []string) ([]models.RawAction, error) {
 	return func(ctx context.Context, keys []string) ([]models.RawAction, error) {
 		documents, err := load(ctx, keys)

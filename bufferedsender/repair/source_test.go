@@ -202,8 +202,8 @@ func TestWhatIsWrongInAFileIsSaidWithItsLine(t *testing.T) {
 	for text, says := range map[string]string{
 		`{"id":"b"}` + "\n" + `{"id":"a"}`:     `line 2 of ` + path + `: the key "a" comes behind "b": sort the lines`,
 		`{"id":"b"}` + "\n\n" + `{"id":"b"}`:   `line 2 of ` + path + ` has the key "b" again`,
-		`{"id":1}`:                             "is no text or empty",
-		`{"x":"b"}`:                            "is no text or empty",
+		`{"id":1}`:                             "must be a string that is not empty",
+		`{"x":"b"}`:                            "must be a string that is not empty",
 		`{"id":"b","version":1.5}`:             "neither a whole number nor a time",
 		`{"id":"b"`:                            "line 1",
 		`{"id":"a"}` + "\n" + `{"id":"b","ver`: "line 2",

@@ -14,14 +14,14 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// spent is what was deleted and overwritten of an index without being asked for, and how large the index is. The bound
-// is on all that happens in 24 hours: four passes that delete 4 % each would have deleted 145 of 1000.
+// spent records the deletes and overwrites of an index that no AllowDeletes asked for, and the index's size. The bound
+// applies to 24 hours and not to each pass: otherwise four passes of 4 % would delete 15 % of the documents.
 type spent struct {
 	// Format is 1.
 	Format int `json:"format"`
-	// Spent has an entry for each hour, at most.
+	// Spent has at most one entry per hour.
 	Spent []spending `json:"spent,omitempty"`
-	// Ranges has the rows of each range when it was compared last: others may have it.
+	// Ranges has the number of rows of each range at its last comparison, also of ranges of other processes.
 	Ranges map[string]int64 `json:"ranges,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type spending struct {
 	Overwritten int64     `json:"overwritten,omitempty"`
 }
 
-// lately returns how much of that is not too long ago.
+// lately returns the sums of the last 24 hours, and drops older entries.
 func (s *spent) lately(now time.Time) (deleted, overwritten int64) {
 	for len(s.Spent) > 0 && now.Sub(s.Spent[0].At) >= bound.Within {
 		s.Spent = s.Spent[1:]
@@ -51,8 +51,8 @@ func (s *spent) add(now time.Time, deletes, overwrites int64) {
 	s.Spent = append(s.Spent, spending{now, deletes, overwrites})
 }
 
-// take refuses what is over the bound, and counts what is not. rows is how many documents were counted, -1 for an
-// index that was not: then no share of it is known.
+// take counts changes, or refuses them if they exceed the bound. rows is the number of documents of the index, -1 if it
+// was not counted; then the bound is fixed.
 func (s *spent) take(now time.Time, deletes, overwrites, rows int64, share float64) error {
 	deleted, overwritten := s.lately(now)
 	most := int64(bound.Keys)
@@ -68,13 +68,13 @@ func (s *spent) take(now time.Time, deletes, overwrites, rows int64, share float
 	return nil
 }
 
-// processSpent is that of the indexes of this process, for passes without a Store and for DeleteWhere.
+// processSpent has the records of this process by index, for passes without a Store and for DeleteWhere.
 var processSpent = struct {
 	sync.Mutex
 	of map[any]*spent
 }{of: make(map[any]*spent)}
 
-// inProcess calls change with what was spent of an index.
+// inProcess calls change with the record of an index in this process.
 func inProcess(index Index, change func(*spent)) {
 	if g, guarded := index.(guardedIndex); guarded {
 		index = g.Index
@@ -88,7 +88,7 @@ func inProcess(index Index, change func(*spent)) {
 	case reflect.ValueOf(index).Comparable():
 		key = index
 	default:
-		change(&spent{}) // it cannot be told from others
+		change(&spent{}) // the index has no identity to keep a record by
 		return
 	}
 	processSpent.Lock()
@@ -101,16 +101,16 @@ func inProcess(index Index, change func(*spent)) {
 	change(s)
 }
 
-// withSpent calls change with what was spent of the index, and keeps what it has changed if it returns true.
+// withSpent calls change with the record of the index, and saves the record if change returns true.
 func (p *pass) withSpent(ctx context.Context, change func(*spent) bool) (err error) {
 	if p.Store == (memory{}) {
-		inProcess(p.index, func(s *spent) { _ = change(s) }) // it is kept where it is
+		inProcess(p.index, func(s *spent) { _ = change(s) }) // the record is changed in place
 		return nil
 	}
 	name := p.what + " guard"
 	if !p.DryRun {
 		unlock, ok, err := p.Store.Lock(ctx, name)
-		for err == nil && !ok { // another process counts, which takes a moment
+		for err == nil && !ok { // another process has the record for a moment
 			if err = sleep.For(ctx, 100*time.Millisecond); err == nil {
 				unlock, ok, err = p.Store.Lock(ctx, name)
 			}
@@ -127,7 +127,7 @@ func (p *pass) withSpent(ctx context.Context, change func(*spent) bool) (err err
 	}
 	if text != nil {
 		if err := json.Unmarshal(text, s); err != nil || s.Format != 1 {
-			return fmt.Errorf("the state of the guard is damaged, or of another version (format %d): remove it: %w", s.Format, err)
+			return fmt.Errorf("the state of the guard is damaged or has another format (%d); delete it: %w", s.Format, err)
 		}
 	}
 	if !change(s) || p.DryRun {

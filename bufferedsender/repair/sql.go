@@ -19,54 +19,53 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Queryer runs queries: a *sql.DB, or what is in its place. It must not be a *sql.Tx or a *sql.Conn: several queries
-// run at once, and each must see what was committed last, which in one transaction they do not. What is deleted goes
-// by them.
+// Queryer runs queries, like a *sql.DB. It must not be a *sql.Tx or a *sql.Conn: queries run concurrently, and each
+// must read the latest committed data, which one transaction does not. Stale reads could delete documents that exist.
 type Queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// SQLSource is a table, or what a query selects, as a source. Its fields must not be changed while it is used.
+// SQLSource is a Source that reads a table or a query. Do not change its fields while it is used.
 type SQLSource struct {
-	// DB runs the queries, several at once. It must read what was committed last: not a replica that lags.
+	// DB runs the queries, several at once. It must read the latest committed data, so it is not a lagging replica.
+	// Required.
 	DB Queryer
-	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is written into queries
-	// as it is, and so are the columns.
+	// Table is the table, or a query in parentheses with a name: "(SELECT …) AS hotels". It is inserted into queries
+	// unquoted, like the column names. Required.
 	Table string
-	// Key is the column with the key, as it is in the index. It is text that sorts by bytes: in PostgreSQL `id
-	// COLLATE "C"`. A column that is not text is made text here: CAST(id AS TEXT) in SQLite and PostgreSQL, CAST(id
-	// AS CHAR) in MySQL; a key that comes as a number is an error. Needs an index of just that, or each page sorts
-	// the table: CREATE INDEX ON hotels (id COLLATE "C"), since that of the primary key has the collation of the
-	// database, or of numbers. Rows whose key is NULL or empty are left out.
+	// Key is the column with the key as the index has it. Required. It must be text that sorts by bytes, in PostgreSQL `id
+	// COLLATE "C"`; a key that the driver returns as a number or a time is an error. Cast a column of another type here:
+	// CAST(id AS TEXT) in SQLite and PostgreSQL, CAST(id AS CHAR) in MySQL. Create an index on exactly this expression, or
+	// each page sorts the table: CREATE INDEX ON hotels (id COLLATE "C"). The primary key does not do, because its index
+	// has the collation of the database, or the order of numbers. Rows with a NULL or empty key are left out.
 	Key string
-	// Version is the column with the version, an integer or a time, which counts in milliseconds since 1970, as the
-	// index keeps it; see search.RowsOptions. Digest is a text that differs when the document does. Both default to
-	// none. The index is to have the version as well, or neither has. A version that is NULL is none, 0: a document
-	// that has one in the index is Ahead of it, and is not repaired, unless the row is Hidden; use
-	// COALESCE(version, 1) if rows and documents without one are not meant.
+	// Version is the column with the version: an integer, or a time, which counts in milliseconds since 1970 as in
+	// search.RowsOptions. Digest is a text column that changes with the document. Both default to none. The source has
+	// versions exactly if the index has. A NULL version counts as 0: a document with a version in the index is then Ahead
+	// and not repaired, unless the row is Hidden. Use COALESCE(version, 1) to give such rows a version.
 	Version, Digest string
-	// Hidden is a condition for rows that exist and are not to be in the index: "draft OR deleted_at IS NOT NULL".
-	// Defaults to none.
+	// Hidden is a condition for rows that exist but must not be in the index: "draft OR deleted_at IS NOT NULL". Defaults
+	// to none.
 	Hidden string
-	// Placeholder returns how the database writes its n-th argument, from 1. Defaults to "?" as in SQLite and MySQL;
-	// see Dollar and AtP.
+	// Placeholder returns the n-th argument, from 1, in the syntax of the database. Defaults to "?", as in SQLite and
+	// MySQL; see Dollar and AtP.
 	Placeholder func(n int) string
-	// Top says that a query begins with SELECT TOP n, as in SQL Server; otherwise it ends with LIMIT n.
+	// Top makes queries begin with SELECT TOP n, as SQL Server needs. By default they end with LIMIT n.
 	Top bool
-	// Load is Source.Read: it is asked for at most 100 keys, and must not return others, nor rows that are Hidden.
-	// See Uploads.
+	// Load implements Source.Read for at most 100 keys. It must return no other keys and no Hidden rows. See Uploads.
+	// Required.
 	Load func(ctx context.Context, keys []string) ([]models.RawAction, error)
-	// PageRows is how many rows a query returns. Defaults to 1000.
+	// PageRows is the number of rows of one query. Defaults to 1000.
 	PageRows int
 
 	keys keyTypes
 }
 
-// keyTypes is what the keys of a column have come as. A driver returns text as strings, or as bytes; both are there
-// only if SQLite has kept some keys as blobs, which no query for text finds.
+// keyTypes records the types that the driver returns for keys. A driver returns all text as strings or all as bytes.
+// Both occur only if SQLite stores some keys as blobs, which queries for text do not find.
 type keyTypes struct{ text, bytes atomic.Bool }
 
-// mixed notes one more.
+// mixed records the type of one key and reports whether both types have occurred.
 func (k *keyTypes) mixed(isBytes bool) bool {
 	if isBytes {
 		k.bytes.Store(true)
@@ -76,13 +75,13 @@ func (k *keyTypes) mixed(isBytes bool) bool {
 	return k.text.Load() && k.bytes.Load()
 }
 
-// Dollar is the placeholder of PostgreSQL, and AtP that of SQL Server.
+// Dollar is the placeholder of PostgreSQL.
 func Dollar(n int) string { return "$" + strconv.Itoa(n) }
 
 // AtP is the placeholder of SQL Server.
 func AtP(n int) string { return "@p" + strconv.Itoa(n) }
 
-// check names all problems of the fields.
+// check returns all errors of the fields.
 func (s *SQLSource) check() error {
 	var errs []error
 	if nilcheck.IsNil(s.DB) {
@@ -106,7 +105,7 @@ func (s *SQLSource) check() error {
 // HasVersions reports whether the rows have versions.
 func (s *SQLSource) HasVersions() bool { return s != nil && s.Version != "" }
 
-// columns are what is selected: key, version, digest, hidden.
+// columns returns the selected expressions: key, version, digest, hidden.
 func (s *SQLSource) columns() string {
 	or := func(column, standard string) string {
 		if column == "" {
@@ -128,7 +127,7 @@ func (s *SQLSource) argument(n int) string {
 	return s.Placeholder(n)
 }
 
-// Scan implements Source: one query a page, each of which begins behind the last key.
+// Scan implements Source. It makes one query per page; each begins behind the last key of the page before.
 func (s *SQLSource) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
 	return func(yield func(models.Row, error) bool) {
 		if err := s.check(); err != nil {
@@ -155,7 +154,7 @@ func (s *SQLSource) Scan(ctx context.Context, after, through string) iter.Seq2[m
 				return
 			}
 			for _, row := range rows {
-				if row.Key <= after { // it would be read for ever
+				if row.Key <= after { // reading again from the same key would loop
 					yield(models.Row{}, &OrderError{Side: "source", After: after, Key: row.Key})
 					return
 				}
@@ -170,9 +169,9 @@ func (s *SQLSource) Scan(ctx context.Context, after, through string) iter.Seq2[m
 	}
 }
 
-// between is the condition for the rows behind a key, up to and with another one, whose argument comes first. From
-// the beginning it does not ask for what is more than ”, which no number is in SQLite: a key that is not text is read
-// there, and refused.
+// between returns the condition for the rows behind after, up to and including through. The argument for through comes
+// first. Without a lower bound the condition is "not empty" instead of "greater than empty": in SQLite no number is
+// greater than a text, and a key that is a number must be read so that it is refused.
 func (s *SQLSource) between(after, through string) string {
 	var conditions []string
 	if through != "" {
@@ -186,7 +185,7 @@ func (s *SQLSource) between(after, through string) string {
 	return strings.Join(conditions, " AND ")
 }
 
-// behind is the argument for the key that rows are to be behind, if there is one.
+// behind returns the argument for after, or nothing without a lower bound.
 func behind(after string) []any {
 	if after == "" {
 		return nil
@@ -214,7 +213,7 @@ func (s *SQLSource) Lookup(ctx context.Context, keys []string) ([]models.Row, er
 	return all, nil
 }
 
-// query returns the rows of a query for columns.
+// query returns the rows that a query for columns selects.
 func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all []models.Row, err error) {
 	rows, err := s.DB.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -243,11 +242,11 @@ func (s *SQLSource) query(ctx context.Context, query string, args ...any) (all [
 	return all, nil
 }
 
-// notTextStates are those of PostgreSQL about a key column of another type: an invalid text of it (22P02), a collation
-// of it (42804), and a comparison with text (42883).
+// notTextStates are the SQLSTATEs of PostgreSQL for a key column that is not text: invalid text for its type (22P02),
+// collation of it (42804), comparison with text (42883).
 var notTextStates = []string{"22P02", "42804", "42883"}
 
-// explain says which query has failed, and what to do about a column that PostgreSQL does not compare with text.
+// explain adds the failed query, and the remedy for a key column that PostgreSQL does not compare with text.
 func (s *SQLSource) explain(err error, query string) error {
 	err = fmt.Errorf("%w (query %s)", err, query)
 	if slices.Contains(notTextStates, sqlkit.State(err)) {
@@ -257,8 +256,8 @@ func (s *SQLSource) explain(err error, query string) error {
 	return err
 }
 
-// keyOf reads a key that a driver has returned. Some return text as bytes, so whether bytes are text only shows when
-// the key is looked up: see contradiction.
+// keyOf converts a key returned by a driver. Some drivers return text as bytes, so keyOf accepts bytes; contradiction
+// detects keys that only look like text.
 func (s *SQLSource) keyOf(value any) (string, error) {
 	text, isText := value.(string)
 	bytes, isBytes := value.([]byte)
@@ -272,16 +271,16 @@ func (s *SQLSource) keyOf(value any) (string, error) {
 	}
 	kind := reflect.ValueOf(value).Kind()
 	if _, isTime := value.(time.Time); isTime || kind >= reflect.Bool && kind <= reflect.Float64 {
-		return "", fmt.Errorf("the key %v is no text (%T): the column %s is not text that sorts by bytes. Use Key: \"CAST(%s AS TEXT)\", in MySQL AS CHAR, in SQL Server AS VARCHAR(36) with a binary collation", value, value, s.Key, s.Key)
+		return "", fmt.Errorf("the key %v is not text (%T): the column %s is not text that sorts by bytes. Use Key: \"CAST(%s AS TEXT)\", in MySQL AS CHAR, in SQL Server AS VARCHAR(36) with a binary collation", value, value, s.Key, s.Key)
 	}
-	var other sql.NullString // whatever else it can be made of
+	var other sql.NullString // any other type that converts to text
 	if err := other.Scan(value); err != nil || !other.Valid {
-		return "", errors.Join(fmt.Errorf("%v (%T) of the column %s is to be a key, and is no text", value, value, s.Key), err)
+		return "", errors.Join(fmt.Errorf("the key %v (%T) of the column %s is not text", value, value, s.Key), err)
 	}
 	return other.String, nil
 }
 
-// versionOf reads a version that a driver has returned.
+// versionOf converts a version returned by a driver.
 func versionOf(value any) (int64, error) {
 	switch v := value.(type) {
 	case nil:
@@ -306,7 +305,7 @@ func versionOf(value any) (int64, error) {
 			return t.UnixMilli(), nil
 		}
 	}
-	return 0, fmt.Errorf("%v (%T) is to be a version, and is neither a whole number nor a time", value, value)
+	return 0, fmt.Errorf("the version %v (%T) is neither a whole number nor a time", value, value)
 }
 
 // Read implements Source.

@@ -20,11 +20,11 @@ import (
 // SQLStore keeps the state of each range in a table, for processes on any number of machines. Make one with
 // NewSQLStore. It is safe for concurrent use.
 //
-// Who has a range adds one to a number in its row every two seconds. Another process that wants the range looks at
-// that number: when it changes the range is taken, and Lock says so within three seconds; when it has not changed for
-// ten, its process has ended or is cut off, and the range goes to who looks. So no two computers have to agree on the
-// time. A process that was only stopped finds that it has lost the range when it saves; until then two may compare
-// it, which costs time and nothing else.
+// The process that has a range increments a number in the range's row every two seconds. Another process that wants the
+// range polls the number. If it changes, Lock returns false within three seconds. If it has not changed for ten
+// seconds, the owner has ended or is cut off, and the polling process takes the range. Clocks need not agree. A process
+// that was only stopped gets an error from its next Save; until then two processes may compare the same range, which
+// only costs time.
 type SQLStore struct {
 	db          *sql.DB
 	table       string
@@ -36,7 +36,7 @@ type SQLStore struct {
 	owners map[string]string
 }
 
-// NewSQLStore returns a store in a table, which CreateTable makes. placeholder is as in SQLSource: nil for "?",
+// NewSQLStore returns a store in a table, which CreateTable creates. placeholder is as in SQLSource: nil for "?",
 // Dollar for PostgreSQL.
 func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQLStore, error) {
 	if db == nil {
@@ -51,16 +51,17 @@ func NewSQLStore(db *sql.DB, table string, placeholder func(n int) string) (*SQL
 	return &SQLStore{db: db, table: table, placeholder: placeholder, beat: 2 * time.Second, dead: 10 * time.Second, owners: make(map[string]string)}, nil
 }
 
-// CreateTable creates the table. Call it at each start, from any number of processes at once: if the table is there
-// CreateTable reads and does nothing, and needs no right to create tables. While another program is creating it
-// CreateTable waits until ctx ends.
+// CreateTable creates the table. Call it at each start, also from several processes at once. If the table exists
+// CreateTable only reads it, and needs no right to create tables. While another program is creating it, CreateTable
+// waits until ctx ends.
 func (s *SQLStore) CreateTable(ctx context.Context) error {
 	return s.explain(sqlkit.Retry(ctx, func() error {
 		if s.there(ctx) == nil {
 			return nil
 		}
 		_, err := s.db.ExecContext(ctx, s.text(`CREATE TABLE IF NOT EXISTS {t} (name VARCHAR(250) PRIMARY KEY, owner VARCHAR(64) NOT NULL, beat BIGINT NOT NULL, state TEXT NOT NULL)`))
-		// Of two that create a table at once PostgreSQL fails one, IF NOT EXISTS or not, when the other has committed.
+		// If two sessions create a table at once PostgreSQL fails one of them, even with IF NOT EXISTS, as soon as the other
+		// commits.
 		if there := s.there(ctx); there == nil || err == nil {
 			return there
 		}
@@ -68,12 +69,13 @@ func (s *SQLStore) CreateTable(ctx context.Context) error {
 	}))
 }
 
-// there returns nil if the table is there, with its columns.
+// there returns nil if the table exists with its columns.
 func (s *SQLStore) there(ctx context.Context) error {
 	return sqlkit.Each(ctx, s.db, func(*sql.Rows) error { return nil }, s.text(`SELECT name, owner, beat, state FROM {t} WHERE 1 = 0`))
 }
 
-// text writes a statement: {t} is the table, {1} and so on are arguments, each once and in their order.
+// text returns a statement with the table for {t} and placeholders for {1}, {2} …, each used once and in ascending
+// order.
 func (s *SQLStore) text(statement string) string {
 	statement = strings.ReplaceAll(statement, "{t}", s.table)
 	for n := 1; n <= 4; n++ {
@@ -82,8 +84,8 @@ func (s *SQLStore) text(statement string) string {
 	return statement
 }
 
-// row returns the name of the row of a range: short, and different for different ranges also where letters of both
-// cases are the same.
+// row returns the key of a range's row. It is short and contains a hash, because some databases compare names without
+// case.
 func (s *SQLStore) row(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return strings.ToValidUTF8(name[:min(len(name), 100)], "") + " " + hex.EncodeToString(sum[:8])
@@ -99,14 +101,14 @@ func (s *SQLStore) explain(err error) error {
 	return fmt.Errorf("the table %s: %s%w", s.table, sqlkit.Advice(err), err)
 }
 
-// change runs a statement and reports whether it has changed a row.
+// change executes a statement and reports whether it changed a row.
 func (s *SQLStore) change(ctx context.Context, statement string, args ...any) (bool, error) {
 	n, err := sqlkit.Exec(ctx, s.db, s.text(statement), args...)
 	return n > 0, s.explain(err)
 }
 
-// Lock implements Store. Where another process has the range it takes three seconds to say so, and ten to find that
-// the other process is dead.
+// Lock implements Store. If another process has the range it returns false within three seconds, or takes the range
+// after ten if that process is dead.
 func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, ok bool, err error) {
 	name = s.row(name)
 	owner := rand.Text()
@@ -121,7 +123,7 @@ func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, 
 	var group sync.WaitGroup
 	group.Go(func() {
 		for sleep.For(beating, s.beat) == nil {
-			_, _ = s.change(beating, `UPDATE {t} SET beat = beat + 1 WHERE name = {1} AND owner = {2}`, name, owner) // Save fails if that was so for too long
+			_, _ = s.change(beating, `UPDATE {t} SET beat = beat + 1 WHERE name = {1} AND owner = {2}`, name, owner) // after too long an outage Save fails
 		}
 	})
 	return func() error {
@@ -132,14 +134,14 @@ func (s *SQLStore) Lock(ctx context.Context, name string) (unlock func() error, 
 		s.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.dead)
 		defer cancel()
-		_, err := s.change(ctx, `UPDATE {t} SET owner = '' WHERE name = {1} AND owner = {2}`, name, owner) // false: another process has it, and keeps it
+		_, err := s.change(ctx, `UPDATE {t} SET owner = '' WHERE name = {1} AND owner = {2}`, name, owner) // false: another process has taken the range and keeps it
 		return err
 	}, true, nil
 }
 
 // take tries to become the owner of a range.
 func (s *SQLStore) take(ctx context.Context, name, owner string) (bool, error) {
-	var first string // who has it, and at which beat, when that was seen first
+	var first string // owner and beat when first seen
 	var since time.Time
 	for {
 		ok, err := s.change(ctx, `UPDATE {t} SET owner = {1}, beat = beat + 1 WHERE name = {2} AND owner = ''`, owner, name)
@@ -153,7 +155,7 @@ func (s *SQLStore) take(ctx context.Context, name, owner string) (bool, error) {
 			if ok, err = s.change(ctx, `INSERT INTO {t} (name, owner, beat, state) VALUES ({1}, {2}, 1, '')`, name, owner); ok {
 				return true, nil
 			}
-			if first == "insert" { // it was not because another one was faster
+			if first == "insert" { // the INSERT failed though no other process inserted the row
 				return false, err
 			}
 			first, since = "insert", time.Now()
@@ -186,8 +188,8 @@ func (s *SQLStore) Load(ctx context.Context, name string) ([]byte, error) {
 	return []byte(text), s.explain(err)
 }
 
-// Save implements Store. It is an error if another process has taken the range, because this one was cut off for too
-// long.
+// Save implements Store. It fails if another process has taken the range because this one was stopped or cut off for
+// too long.
 func (s *SQLStore) Save(ctx context.Context, name string, state []byte) error {
 	name = s.row(name)
 	s.mu.Lock()

@@ -20,50 +20,49 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Store keeps how far the ranges of a comparison are, and which of them a process has. Its methods are called by
-// several goroutines at once.
+// Store keeps the progress of the ranges of a comparison, and locks them. Its methods must be safe for concurrent use.
 type Store interface {
-	// Lock takes a range for this process. ok is false if another one has it. It is held until unlock, or until the
-	// process ends.
+	// Lock locks a range for this process, until unlock or the end of the process. ok is false if another process has it.
 	Lock(ctx context.Context, name string) (unlock func() error, ok bool, err error)
-	// Load returns what Save was given last for the range, nil if there is nothing.
+	// Load returns the last saved state of a range, nil if there is none.
 	Load(ctx context.Context, name string) ([]byte, error)
-	// Save replaces it, all or nothing, and returns when it is durable.
+	// Save replaces the state atomically, and returns when it is durable.
 	Save(ctx context.Context, name string, state []byte) error
 }
 
-// state is what is kept of a range.
+// state is the saved state of a range.
 type state struct {
 	// Format is 1.
 	Format int `json:"format"`
-	// Of says of which source and index it is. A version before this one did not.
+	// Of identifies the source and the index. States of older versions lack it.
 	Of sides `json:"of,omitzero"`
-	// Through is the last key of the pages that were compared; Done says that all were, Finished when the pass was over.
+	// Through is the last compared key. Done is set when the range is compared, Finished when the pass is over.
 	Through  string    `json:"through,omitempty"`
 	Done     bool      `json:"done,omitempty"`
 	Finished time.Time `json:"finished,omitzero"`
-	// Report is what has been counted so far.
+	// Report has the counts so far.
 	Report Report `json:"report"`
-	// Spans are what has differences, and is written when all was compared and the guard has agreed: it has then counted
-	// Charged surplus keys, and Cleared is set.
+	// Spans have the differences, to be written when all ranges are compared and the guard has agreed. Cleared is set when
+	// it has agreed; Charged is the number of surplus keys that it has counted.
 	Spans   []span `json:"spans,omitempty"`
 	Cleared bool   `json:"cleared,omitempty"`
 	Charged int64  `json:"charged,omitempty"`
-	// Surplus are keys to delete when all ranges are done. There may be more: then none is.
+	// Surplus are keys to delete when all ranges are written. Beyond mostSurplus keys a comparison drops further ones; the
+	// next pass finds them.
 	Surplus []string `json:"surplus,omitempty"`
-	// Rejected are rows of the source that the service has rejected.
+	// Rejected are the rows of the source that the service has rejected, by key.
 	Rejected map[string]rejection `json:"rejected,omitempty"`
 }
 
-// span is a part of a range: the keys behind After, up to and with Through. Keys are those that differ, if they are
-// kept; otherwise the span is scanned again.
+// span is the keys of a range greater than After and at most Through. Keys are those that differ. If they are not kept
+// the span is scanned again.
 type span struct {
 	After   string   `json:"after,omitempty"`
 	Through string   `json:"through"`
 	Keys    []string `json:"keys,omitempty"`
 }
 
-// keep adds what differs in the next page.
+// keep adds the differences of the next page.
 func (s *state) keep(through string, found []difference) {
 	if len(found) == 0 {
 		return
@@ -82,7 +81,7 @@ func (s *state) keep(through string, found []difference) {
 	}
 }
 
-// mark is what tells one state of a document from another.
+// mark identifies a state of a document.
 type mark struct {
 	Version int64  `json:"v,omitempty"`
 	Digest  string `json:"d,omitempty"`
@@ -90,31 +89,30 @@ type mark struct {
 
 func markOf(r models.Row) mark { return mark{r.Version, r.Digest} }
 
-// rejection is what the service has rejected, and when.
+// rejection is a rejected state of a document, and the time of its rejection.
 type rejection struct {
 	mark
 	At time.Time `json:"at"`
 }
 
 const (
-	// keysKept is how many keys that differ are kept until they are written. Where there are more they are found again.
+	// keysKept is how many differing keys are kept until they are written. Beyond it their spans are scanned again.
 	keysKept = 20_000
-	// mostRejected is how many rejected rows a range remembers. What is forgotten is tried once in each pass.
+	// mostRejected is how many rejected rows a range keeps. Others are tried once in each pass.
 	mostRejected = 10_000
-	// rejectedFor is how long they are remembered: the definition of the index may have changed.
+	// rejectedFor is how long a rejection is kept. Afterwards the definition of the index may have changed.
 	rejectedFor = 24 * time.Hour
-	// oldest is how old a pass may be that is gone on with. Otherwise it begins anew: what it has seen says little
-	// any more.
+	// oldest is the age at which an interrupted pass starts over instead of resuming, because its results are outdated.
 	oldest = 7 * 24 * time.Hour
 )
 
-// fresh begins a new pass; what was rejected stays.
+// fresh resets the state for a new pass, except rejections.
 func (s *state) fresh() {
 	*s = state{Format: 1, Of: s.Of, Rejected: s.Rejected}
 }
 
-// load reads the state of a range. Of a pass that was finished only what was rejected is kept.
-// The state of another source or index is refused: with it keys would be left out.
+// load reads the state of a range. The state of another source or index is refused, because its progress would leave
+// out keys.
 func load(ctx context.Context, store Store, name string, of sides) (*state, error) {
 	s := &state{Format: 1}
 	text, err := store.Load(ctx, name)
@@ -123,10 +121,10 @@ func load(ctx context.Context, store Store, name string, of sides) (*state, erro
 	}
 	if text != nil {
 		if err := json.Unmarshal(text, s); err != nil {
-			return nil, fmt.Errorf("the state that was saved: %w: remove it to begin anew", err)
+			return nil, fmt.Errorf("the saved state: %w; delete it to start over", err)
 		}
 		if s.Format != 1 {
-			return nil, fmt.Errorf("the state that was saved has format %d, and this program knows 1: remove it to begin anew", s.Format)
+			return nil, fmt.Errorf("the saved state has format %d, this version reads 1; delete it to start over", s.Format)
 		}
 	}
 	if err := s.Of.check(of); err != nil {
@@ -139,7 +137,7 @@ func load(ctx context.Context, store Store, name string, of sides) (*state, erro
 	return s, nil
 }
 
-// sides are a source and an index, as far as they say which they are: a table, a file, or the service and the name.
+// sides identifies a source and an index, if they can be identified: by table or file, or by service and index name.
 type sides struct {
 	Source string `json:"source,omitempty"`
 	Index  string `json:"index,omitempty"`
@@ -168,11 +166,11 @@ func sidesOf(source Source, index Index) sides {
 	return sides{name(source), name(index)}
 }
 
-// check refuses to take what is known of one for another.
+// check refuses the state of another source or index.
 func (s sides) check(now sides) error {
 	for _, side := range [][2]string{{s.Source, now.Source}, {s.Index, now.Index}} {
 		if side[0] != "" && side[1] != "" && side[0] != side[1] {
-			return fmt.Errorf("the state that was saved is of %s, and this comparison of %s: give it another Name or Store, or remove the state to begin again", side[0], side[1])
+			return fmt.Errorf("the saved state is of %s, and this comparison of %s; set another Name or Store, or delete the state to start over", side[0], side[1])
 		}
 	}
 	return nil
@@ -195,10 +193,10 @@ func (s *state) save(ctx context.Context, store Store, name string) error {
 	return nil
 }
 
-// FileStore keeps the state of each range in a file of a folder, which it makes. Processes of one machine may share it.
+// FileStore keeps the state of each range in a file of a folder. Processes of one machine may share it.
 type FileStore struct{ path string }
 
-// NewFileStore returns a store in a folder.
+// NewFileStore returns a store in a folder, and creates the folder.
 func NewFileStore(folder string) (*FileStore, error) {
 	if folder == "" {
 		return nil, errors.New("repair: NewFileStore: the name of the folder is empty")
@@ -209,7 +207,7 @@ func NewFileStore(folder string) (*FileStore, error) {
 	return &FileStore{folder}, nil
 }
 
-// file returns the name of the file of a range. Ranges may have any names.
+// file returns the file name of a range, without extension. A hash, because names of ranges have arbitrary characters.
 func (f *FileStore) file(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:8])
@@ -246,7 +244,7 @@ func (f *FileStore) Save(_ context.Context, name string, text []byte) error {
 	})
 }
 
-// memory is the store of who has none.
+// memory is the Store used by default. It keeps nothing.
 type memory struct{}
 
 func (memory) Lock(context.Context, string) (func() error, bool, error) {

@@ -9,20 +9,20 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// task is a page, or some keys, on its way through the steps.
+// task is a page, or a set of keys, on its way through the steps.
 type task struct {
 	page
 	tally
-	at time.Time // when it was read, and then when it was last repaired
+	at time.Time // when it was read, later when it was last repaired
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following
 	err     error
-	written []difference // to be verified
-	surplus []string     // to be deleted, if the guard agrees
-	// unsettled are keys that differ after all.
+	written []difference // to verify
+	surplus []string     // to delete, if the guard agrees
+	// unsettled are keys that differed after the last repair.
 	unsettled []string
-	unread    map[string]bool // what Lookup of the source has found, and Read has not
-	counted   map[doing]bool  // what is in Repaired and Deleted
+	unread    map[string]bool // keys that Lookup of the source finds and Read does not return
+	counted   map[doing]bool  // keys counted in Repaired and Deleted
 	rejected  map[string]rejection
 }
 
@@ -58,7 +58,7 @@ func (t *task) takeWritten() []difference {
 	return all
 }
 
-// unreadNow notes of which keys that Lookup has found Read returns no document.
+// unreadNow records the keys that Lookup found and Read did not return.
 func (t *task) unreadNow(read []string, documents []models.RawAction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *task) unreadNow(read []string, documents []models.RawAction) {
 	}
 }
 
-// neverRead reports whether no document of any of them was read, and returns one.
+// neverRead reports whether Read returned none of these keys, with one of them.
 func (t *task) neverRead(all []difference) (key string, is bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +93,7 @@ func (t *task) surplusNow(keys ...string) {
 	t.surplus = append(t.surplus, keys...)
 }
 
-// rejectedNow notes that the service has rejected what was written of a key.
+// rejectedNow records that the service rejected what was written for a key.
 func (t *task) rejectedNow(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,14 +104,14 @@ func (t *task) rejectedNow(key string) {
 	}
 }
 
-// rejectedSoFar returns a copy: an outcome may come late.
+// rejectedSoFar returns a copy, because outcomes may still come.
 func (t *task) rejectedSoFar() map[string]rejection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.rejected)
 }
 
-// first reports whether it is asked about a key for the first time: a document that is repaired twice counts once.
+// first reports whether this is the first delete, or the first write, of a key: a document repaired twice counts once.
 func (t *task) first(key string, deletes bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

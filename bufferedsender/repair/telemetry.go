@@ -30,8 +30,8 @@ func newMeters(provider metric.MeterProvider, name string) (*meters, error) {
 	var err error
 	m := &meters{
 		rows:        counter(&err, "azsearch.repair.rows", "{row}", "Rows compared, by side."),
-		differences: counter(&err, "azsearch.repair.differences", "{key}", "Differences that were confirmed, or were gone or on their way when they were looked at again, by kind."),
-		outcomes:    counter(&err, "azsearch.repair.outcomes", "{key}", "Keys that were acted on, by what became of them."),
+		differences: counter(&err, "azsearch.repair.differences", "{key}", "Differences that were confirmed, had gone, or had pending writes when they were checked again, by kind."),
+		outcomes:    counter(&err, "azsearch.repair.outcomes", "{key}", "Keys that were acted on, by outcome."),
 		keys:        counter(&err, "azsearch.repair.tree.keys", "{key}", "Keys in which a tree and the source differed, by whether the index differed too."),
 		name:        attribute.String("azsearch.repair.name", name),
 	}
@@ -48,7 +48,7 @@ func newMeters(provider metric.MeterProvider, name string) (*meters, error) {
 	return m, errors.Join(err, e)
 }
 
-// add adds what a part of a pass has counted.
+// add adds the counts of a part of a pass.
 func (m *meters) add(r *Report) {
 	ctx := context.Background()
 	for counter, counts := range map[metric.Int64Counter]map[string]int64{
@@ -75,13 +75,12 @@ func (m *meters) add(r *Report) {
 	}
 }
 
-// pass notes that a pass has ended.
+// pass records the end of a pass.
 func (m *meters) pass(took time.Duration, err error) {
 	m.passes.Record(context.Background(), took.Seconds(), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.succeeded", err == nil)))
 }
 
-// found notes in how many keys a tree differs from the source, those in which the index agrees with it and those in
-// which it does not.
+// found counts keys in which the tree differs from the source, by whether the index differs too.
 func (m *meters) found(agree, differ int) {
 	for differs, n := range map[bool]int{false: agree, true: differ} {
 		if n > 0 {
@@ -90,7 +89,7 @@ func (m *meters) found(agree, differ int) {
 	}
 }
 
-// tree notes that a comparison by a tree has ended.
+// tree records the end of a RunTree.
 func (m *meters) tree(r *Report, err error) {
 	m.trees.Record(context.Background(), r.Took.Seconds(), metric.WithAttributes(m.name, attribute.Bool("azsearch.repair.succeeded", err == nil)))
 	if r.Tree.Rounds > 0 {

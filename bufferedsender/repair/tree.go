@@ -14,48 +14,51 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// treeRounds is how often RunTree compares at the most. Beyond its 2048 keys a pass is cheaper.
+// treeRounds is the limit of comparisons of one RunTree, of 128 keys each. For more keys a pass is cheaper.
 const treeRounds = 16
 
-// TreeReport is what RunTree has found.
+// TreeReport is the part of a Report that only RunTree fills.
 type TreeReport struct {
-	// Rebuilt is how many segments of the tree were due and built from a scan of the index, which had Rows.
+	// Rebuilt is the number of due segments of the tree that were built from a scan of the index. Rows is the number of
+	// rows of that scan.
 	Rebuilt int   `json:"rebuilt"`
 	Rows    int64 `json:"rows"`
-	// Unknown is how many segments were not compared: what they have is found by Run, or when they have been built.
+	// Unknown is the number of segments that were not compared. Run finds their differences, or RunTree once they are
+	// built.
 	Unknown int `json:"unknown"`
-	// Rounds is how often the tree and the source were compared, Found in how many keys they differed, and Lost of
-	// how many of these only the tree did not know what the index has, as after a crash of the sender.
+	// Rounds is how often the tree and the source were compared, and Found the number of keys in which they differed. Lost
+	// is how many of these agreed in the index: only the tree had missed a confirmation, as after a crash of the sender.
 	Rounds int   `json:"rounds"`
 	Found  int64 `json:"found"`
 	Lost   int64 `json:"lost"`
-	// More says that there are more differences than were looked at: Run finds the others, or the next RunTree.
+	// More reports that not all differences were checked. Run finds the others, and so may the next RunTree.
 	More bool `json:"more,omitempty"`
 }
 
-// RunTree finds what a sender has lost without reading the index: it compares the tree, which is told what the
-// service confirms to the sender (digesttree.Follow), with the source, and looks into the index for the keys that
-// differ, until nothing else does, or for sixteen rounds of 128 keys. Then it repairs those that differ there, as Run
-// does, and tells the tree what the index has. So a second call finds nothing but what cannot be repaired.
-// The source is scanned once if nothing differs, and twice a round otherwise; and its first rows are scanned and
-// looked up once, to see that Scan and Lookup know the same. A round takes some three times Options.Pause, six
-// seconds for 128 keys by default: thousands of differences are repaired faster by Run.
+// RunTree finds what a sender has lost, without scanning the index. The tree records what the service confirms to the
+// sender (digesttree.Follow). RunTree compares the tree with the source, and looks up in the index the keys that
+// differ, 128 a round, until no others differ, at most sixteen rounds. Then it repairs the keys that differ in the
+// index, as Run does, and updates the tree. So a second call finds only what cannot be repaired.
 //
-// Segments of the tree that are due are built first, all of them, by one scan of the index: that is so with a new
-// tree, unless its Options say that the index is empty, a week later, and after a crash. A dry run does that too, and
-// tells the tree nothing else. Until then nothing is known of what others do to the index: that is what Run is for.
+// The source is scanned once if nothing differs, otherwise twice a round; its first rows are also scanned and looked up
+// once, to check that Scan and Lookup agree. A round takes about three times Options.Pause, six seconds by default, so
+// Run is faster for thousands of differences.
 //
-// Nothing is written unless the guard of Run agrees, which goes by the rows of the source there, and, if there are
-// surplus documents, all differences in what was compared were seen: otherwise the error is ErrMore. Surplus documents
-// are deleted at the end. Of Options what is about ranges, Store and Hints is not used. The other errors are those of
-// Run, and those of the tree.
+// Due segments of the tree are first built by one scan of the index, also in a dry run. Segments are due in a new tree,
+// unless its Options declare the index empty, after a week, and after a crash. Between builds the tree does not show
+// what other writers do to the index: use Run for that.
 //
-// The Sender is the one that tells the tree.
+// Before the first write the guard is asked, as by Run; the size of the index is estimated from the rows of the source.
+// If documents are surplus and not all differences were checked, the error is ErrMore and nothing is written. Surplus
+// documents are deleted at the end. Options.Splits and Hints are not used, and Store only for the counts of the guard.
+// Other errors are those of Run and of the tree.
+//
+// Sender must be the sender that the tree follows.
 func (r *Repairer) RunTree(ctx context.Context, tree *digesttree.Tree) (Report, error) {
 	return r.runTree(ctx, tree, true)
 }
 
-// runTree is RunTree, which builds what is due if build is set.
+// runTree is RunTree. It builds due segments only if build is set.
 func (r *Repairer) runTree(ctx context.Context, tree *digesttree.Tree, build bool) (Report, error) {
 	began, ctx := time.Now(), wholeindex.Require(ctx)
 	p, err := r.newPass()
@@ -81,19 +84,19 @@ type treeRun struct {
 	*pass
 	tree    *digesttree.Tree
 	total   Report
-	seen    map[string]bool // keys that were looked at
-	whole   bool            // all that differs was
+	seen    map[string]bool // keys already checked
+	whole   bool            // all differences were checked
 	rows    int64           // of the source
 	surplus []string
-	looks   []*treeLook // those of which something is to be written
+	looks   []*treeLook // with something to write
 }
 
-// treeLook is some keys that were looked at, of which the tree is told when nothing more is written of them.
+// treeLook is a set of checked keys. The tree is updated when they need no more writes.
 type treeLook struct {
 	tell    func(keys []string, rows []models.Row) (told int)
 	end     func()
-	act     []difference // to be repaired, if the guard agrees
-	surplus []string     // to be deleted then
+	act     []difference // to repair, if the guard agrees
+	surplus []string     // to delete then
 }
 
 func (r *treeRun) close() {
@@ -121,12 +124,12 @@ func (r *treeRun) run(ctx context.Context, build bool) error {
 	if err != nil || r.DryRun {
 		return err
 	}
-	defer r.refund(ctx, charged) // of no use to another run, which compares anew
+	defer r.refund(ctx, charged) // another run compares everything again
 	return r.write(ctx, charged)
 }
 
-// allow asks the guard for all that was found, before the first write. A source that lies shows by its deletes, so what
-// it has is not written either, if they are refused, or nobody knows how many there are.
+// allow asks the guard about everything found, before the first write. A broken source shows by its deletes, so if
+// these are refused, or their number is unknown, its rows are not written either.
 func (r *treeRun) allow(ctx context.Context) (c changes, err error) {
 	c.deletes = int64(len(r.surplus))
 	for _, l := range r.looks {
@@ -147,20 +150,20 @@ func (r *treeRun) allow(ctx context.Context) (c changes, err error) {
 	return c, nil
 }
 
-// indexRows is as many documents as the source has where the tree and it were compared, keys being spread evenly, less
-// those that the index lacks, and those that are surplus.
+// indexRows estimates the documents of the index: the rows of the source in the compared segments, assuming evenly
+// spread keys, without the missing documents, plus the surplus ones.
 func (r *treeRun) indexRows(*spent) int64 {
 	n, unknown := int64(r.tree.Stats().Segments), int64(r.total.Tree.Unknown)
 	return max(0, r.rows*(n-unknown)/n-r.total.Missing) + int64(len(r.surplus))
 }
 
-// rounds compares until there is nothing that was not looked at. Nothing is written.
+// rounds compares until no unchecked key differs. Nothing is written.
 func (r *treeRun) rounds(ctx context.Context) error {
 	found := r.total.Tree
 	for found.Rounds < treeRounds {
 		looked := &askedSource{Source: countedSource{r.source, &r.rows}}
 		d, err := r.tree.Compare(ctx, looked, r.Pause)
-		if err == nil { // Compare asks Lookup at last, so nothing of what only Scan says is found
+		if err == nil { // Compare confirms by Lookup and so drops keys that only Scan has
 			err = r.contradiction(ctx, looked.keys)
 		}
 		if err != nil {
@@ -171,7 +174,7 @@ func (r *treeRun) rounds(ctx context.Context) error {
 		r.whole = r.whole || !d.More
 		var keys []string
 		for _, k := range d.Keys {
-			if r.seen[k.Key] { // each round begins behind the one before: it has come round
+			if r.seen[k.Key] { // each round continues behind the previous one, so this one wrapped around
 				r.whole = true
 				continue
 			}
@@ -191,8 +194,7 @@ func (r *treeRun) rounds(ctx context.Context) error {
 	return nil
 }
 
-// keys looks at some keys in both sides, notes what is to be written, and tells the tree what the index has of the
-// others.
+// keys looks up keys in both sides, notes those to repair or delete, and updates the tree for the others.
 func (r *treeRun) keys(ctx context.Context, keys []string) error {
 	l := new(treeLook)
 	l.tell, l.end = r.tree.Look(keys...)
@@ -205,7 +207,7 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 	r.total.Tree.Lost += int64(len(keys) - len(found))
 	r.meters.found(len(keys)-len(found), len(found))
 	t := newTask(page{})
-	if err := sleep.For(ctx, r.pause()); err != nil { // also for the tree: what was confirmed before the Look is seen from here on
+	if err := sleep.For(ctx, r.pause()); err != nil { // the tree needs the pause too: the index then shows what was confirmed before Look
 		return err
 	}
 	confirmed, err := r.confirm(ctx, t, found)
@@ -227,11 +229,11 @@ func (r *treeRun) keys(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// write repairs what was found and is still so, deletes what is surplus, and tells the tree what the index has then.
+// write repairs the differences that remain, deletes surplus documents, and updates the tree.
 func (r *treeRun) write(ctx context.Context, charged changes) error {
 	for _, l := range r.looks {
 		t := newTask(page{})
-		act, err := r.confirm(ctx, newTask(page{}), l.act) // counted before
+		act, err := r.confirm(ctx, newTask(page{}), l.act) // already counted
 		if err == nil {
 			err = errors.Join(r.repair(ctx, t, act, false), r.verify(ctx, t, false))
 		}
@@ -248,7 +250,7 @@ func (r *treeRun) write(ctx context.Context, charged changes) error {
 	if len(r.surplus) == 0 || r.AllowDeletes < 0 {
 		return nil
 	}
-	if late := int64(len(r.surplus)) - charged.deletes; late > 0 { // rows of the source that have gone since
+	if late := int64(len(r.surplus)) - charged.deletes; late > 0 { // rows of the source deleted since allow
 		if !r.whole {
 			return fmt.Errorf("%w: none of %d surplus documents was deleted", ErrMore, len(r.surplus))
 		}
@@ -263,14 +265,14 @@ func (r *treeRun) write(ctx context.Context, charged changes) error {
 	return err
 }
 
-// add counts what became of some keys.
+// add adds the counts of a task.
 func (r *treeRun) add(t *task) {
 	done := t.snapshot()
 	r.meters.add(&done)
 	r.total.plus(&done)
 }
 
-// tell tells the tree what the index has of those of the keys of which nothing is on its way.
+// Updates the tree from the index, for those of the keys without pending writes.
 func (r *treeRun) tell(ctx context.Context, l *treeLook, all []string) error {
 	pending, err := r.pending(ctx, all)
 	if err != nil {
@@ -295,7 +297,7 @@ func (r *treeRun) tell(ctx context.Context, l *treeLook, all []string) error {
 	})
 }
 
-// askedSource notes which keys were looked up.
+// askedSource records which keys are looked up.
 type askedSource struct {
 	Source
 	keys []string
@@ -307,7 +309,7 @@ func (a *askedSource) Lookup(ctx context.Context, keys []string) ([]models.Row, 
 	return a.Source.Lookup(ctx, keys)
 }
 
-// countedSource notes how many rows its last scan has had.
+// countedSource records the number of visible rows of its last complete scan.
 type countedSource struct {
 	Source
 	rows *int64

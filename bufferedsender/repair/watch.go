@@ -10,18 +10,17 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
-// Watch makes a pass every so often, until ctx ends, which is its error: at first after a part of that time, which is
-// drawn so that processes do not begin together, then a tenth earlier or later. What a process has compared others
-// that share the Store do not compare again within half of the time. each gets the report and the error of each pass,
-// also of one that the end of ctx has ended; if it is nil, Logger gets the error. A pass with an error is followed by
-// the next in its time. AllowDeletes counts for the first pass alone.
+// Watch makes a pass per interval until ctx ends, and returns the error of ctx. The first pass begins after a random
+// part of the interval, so that processes do not start together; the following intervals are up to a tenth shorter or
+// longer. Ranges that another process with the same Store has compared in the last half interval are left out. each
+// receives the report and the error of each pass, also of one that ctx has cut off; without it, Logger gets the errors.
+// After an error Watch continues with the next pass. AllowDeletes applies to the first pass only.
 //
-// With Options.Tree it calls RunTree each ten minutes as well, never while a pass goes on, and each gets that too:
-// Report.Tree is not nil then. What is due of the tree is built at the first time, and no more often than passes are
-// made.
+// With Options.Tree Watch also calls RunTree every ten minutes, never during a pass, and calls each; Report.Tree is
+// then not nil. The first call builds the due segments of the tree, and later calls do so at most once per interval.
 func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Report, error)) error {
 	if every <= 0 {
-		return errors.New("repair: Watch: the time between two passes is to be positive")
+		return errors.New("repair: Watch: the time between two passes must be positive")
 	}
 	checked, err := r.newPass()
 	if err != nil {
@@ -29,11 +28,11 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 	}
 	w := watch{Repairer: *r, logger: checked.Logger, each: each}
 
-	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // what is due next
+	pass, byTree := time.Now().Add(rand.N(every)), time.Time{} // when each is due
 	if checked.Tree != nil {
 		byTree = time.Now().Add(rand.N(checked.treeEvery))
 	}
-	var built time.Time // when the tree could be
+	var built time.Time // when segments were last built
 	for {
 		if checked.Tree != nil && byTree.Before(pass) {
 			if err := sleep.For(ctx, time.Until(byTree)); err != nil {
@@ -64,17 +63,17 @@ func (r *Repairer) Watch(ctx context.Context, every time.Duration, each func(Rep
 	}
 }
 
-// around is a time, or up to a tenth less or more.
+// around returns a random duration within a tenth of d.
 func around(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) }
 
-// watch is what a Watch knows.
+// watch is the state of a Watch.
 type watch struct {
 	Repairer
 	logger *slog.Logger
 	each   func(Report, error)
 }
 
-// said passes on what has come of a pass. Its error is that of ctx.
+// said reports the result of a pass. It returns the error of ctx.
 func (w *watch) said(ctx context.Context, report Report, err error) error {
 	switch {
 	case w.each != nil:
