@@ -16,13 +16,13 @@ const (
 	baseMagic   = "aztbase\x01"         // the beginning; the last byte is the version of the format
 	tableEntry  = 8 + 4 + 4 + 8 + 4 + 8 // bytes of a segmentInfo
 	trailerSize = 8 + 4 + 4             // number of the base, bits, and the checksum of both and of the table
-	entryHead   = 2 + 8                 // in front of a key in a segment: its length, and the version
+	entryHead   = 2 + 8                 // before a key in a segment: its length, and the version
 )
 
-// errDamaged says that something is not what was written.
+// errDamaged means that data differs from what was written.
 var errDamaged = errors.New("it is not what was written")
 
-// segmentInfo is what is known of a segment of a base, as it is in the table.
+// segmentInfo describes a segment of a base, as stored in the table.
 type segmentInfo struct {
 	Offset int64
 	Size   uint32
@@ -32,16 +32,16 @@ type segmentInfo struct {
 	Built  int64
 }
 
-// base is a file of keys and versions by segment, which does not change.
+// base is an immutable file of keys and versions by segment.
 type base struct {
 	number uint64
 	shape  shape
-	file   *disk.Reading // nil: there is none, and all segments are empty
+	file   *disk.Reading // nil: no file, all segments are empty
 	size   int64
 	table  []segmentInfo
 	keys   int64
 
-	users int // the tree, and views that read it; the mutex of the tree guards it
+	users int // the tree, and views that read it; guarded by the mutex of the tree
 }
 
 func emptyBase(s shape) *base {
@@ -52,14 +52,14 @@ func emptyBase(s shape) *base {
 type window struct {
 	data []byte
 	at   int64
-	wide int64 // how many bytes to read when more are needed than there are; 0: no more than that
+	wide int64 // minimum bytes of a read; 0: as many as needed
 }
 
-// wideWindow is for whoever reads a base from one end to the other.
+// wideWindow suits sequential reads of a whole base.
 const wideWindow = 1 << 20
 
-// block reads the entries of a segment, which are valid until the next call with the window. The error is errDamaged
-// if they are not what was written.
+// block reads the entries of a segment. They are valid until the next call with the window. The error is errDamaged if
+// their checksum is wrong.
 func (b *base) block(segment int, w *window) ([]byte, error) {
 	s := b.table[segment]
 	size := int64(s.Size)
@@ -84,7 +84,7 @@ func (b *base) block(segment int, w *window) ([]byte, error) {
 	return block, nil
 }
 
-// entriesOf returns the keys and versions of entries, up to one that is malformed.
+// entriesOf yields the keys and versions of entries, up to the first malformed one.
 func entriesOf(b []byte) iter.Seq2[[]byte, int64] {
 	return func(yield func([]byte, int64) bool) {
 		for len(b) >= entryHead {
@@ -103,7 +103,8 @@ func appendEntry(b, key []byte, version int64) []byte {
 	return append(b, key...)
 }
 
-// writeBase writes a base. segment returns the entries of one, and what is known of it but for its place.
+// writeBase writes a base. segment returns the entries of a segment, and its description except place, size and
+// checksum.
 func writeBase(w *bufio.Writer, number uint64, s shape, segment func(i int) (entries []byte, info segmentInfo, err error)) error {
 	_, err := w.WriteString(baseMagic)
 	table, at := make([]segmentInfo, s.segments()), int64(len(baseMagic))
@@ -132,7 +133,7 @@ func writeBase(w *bufio.Writer, number uint64, s shape, segment func(i int) (ent
 	return err
 }
 
-// openBase opens a base. The error is errDamaged if it is not what was written.
+// openBase opens a base. The error is errDamaged if the file differs from what was written.
 func openBase(folder disk.Folder, number uint64) (*base, error) {
 	f, err := disk.OpenReading(folder, baseName(number))
 	if err != nil {
@@ -190,7 +191,7 @@ func readBase(f *disk.Reading, number uint64) (*base, error) {
 	return b, nil
 }
 
-// leave ends a use of a base, if there is one. The last user closes it.
+// leave ends one use of a base. The last use closes it.
 func (t *Tree) leave(b *base) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,37 +7,36 @@ import (
 	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
-// maxBuckets bounds into how many parts changes are put before they are sorted: a part of 128 MiB is to be in the
+// maxBuckets bounds the number of buckets that changes are sorted into. A bucket of 128 MiB of changes should fit the
 // cache of a processor.
 const maxBuckets = 256
 
-// changes are records of keys by segment. They are copied twice in the order of memory, once into buckets of
-// neighbouring segments and once from there, because millions that are read one by one, each where it was told, cost
-// more than all else of a fold.
+// changes are records of keys by segment. They are copied sequentially into buckets of neighbouring segments, and
+// sorted there by segment. Random access to millions of records in memory would cost more than the rest of a fold.
 type changes struct {
 	records int
-	buckets [][]byte // of each record its hash and itself, in the order in which they were told
-	shift   int      // from a segment to its bucket
+	buckets [][]byte // hash and record, in call order
+	shift   int      // a segment shifted right is its bucket
 	shape   shape
-	told    []bool // by segment, whether it has a record, or was built: its digest may be another one than in the base
+	told    []bool // segments with a record or a built mark; their digest may differ from the base's
 
-	bucket int       // the one that at is about; -1: none
-	at     [][]int   // by segment of the bucket, where its records are there
-	last   []toldKey // of the segment that of was asked for
-	slots  []uint32  // a table of last by hash: the place and one more, or 0
+	bucket int       // the bucket that at describes; -1: none
+	at     [][]int   // by segment of that bucket, offsets of its records
+	last   []toldKey // result of the last call of of
+	slots  []uint32  // hash table of last: index plus one, or 0
 }
 
-// toldKey is what was told last of a key.
+// toldKey is the last change of a key.
 type toldKey struct {
-	key            []byte // a part of a bucket
+	key            []byte // aliases a bucket
 	hash           uint64
 	version        int64
-	deleted, there bool // there: the base has it
+	deleted, there bool // there: the base has the key
 }
 
-const hashSize = 8 // in front of a record in a bucket
+const hashSize = 8 // before each record in a bucket
 
-// newChanges copies the records of keys: of those in only, or of all if that is nil.
+// newChanges copies the records of the segments in only, or of all segments if only is nil.
 func newChanges(frames [][]byte, s shape, only []bool) changes {
 	n := min(s.segments(), maxBuckets)
 	c := changes{buckets: make([][]byte, n), shape: s, bucket: -1, told: make([]bool, s.segments())}
@@ -45,8 +44,8 @@ func newChanges(frames [][]byte, s shape, only []bool) changes {
 		c.shift++
 	}
 	c.at = make([][]int, 1<<c.shift)
-	room := 0        // of a bucket that has anything: where few keys change often most have nothing
-	if only == nil { // hashes spread them evenly
+	room := 0        // capacity of each bucket in use; many stay empty if few keys change often
+	if only == nil { // hashes spread keys evenly
 		for _, frame := range frames {
 			room += len(frame)
 		}
@@ -56,7 +55,7 @@ func newChanges(frames [][]byte, s shape, only []bool) changes {
 		size := journal.HeaderSize
 		for rest := frame[size:]; len(rest) > 0; rest = rest[size:] {
 			var key []byte
-			if key, _, _, size = keyRecord(rest); size == 0 { // what was told of the key is read by of
+			if key, _, _, size = keyRecord(rest); size == 0 { // only the last record of a key counts: see of
 				var r record
 				if r, size = next(rest); r.kind == kindBuilt && r.time != 0 && uint64(r.segment) < uint64(len(c.told)) {
 					c.told[r.segment] = true
@@ -79,7 +78,7 @@ func newChanges(frames [][]byte, s shape, only []bool) changes {
 	return c
 }
 
-// enter finds where the records of each segment of a bucket are, in the order in which they were told.
+// enter finds the records of each segment of a bucket, in call order.
 func (c *changes) enter(bucket int) {
 	c.bucket = bucket
 	for i := range c.at {
@@ -94,7 +93,7 @@ func (c *changes) enter(bucket int) {
 	}
 }
 
-// of finds what was told last of each key of a segment, for find. It is valid until the next call.
+// of returns the last change of each key of a segment, and prepares find. The result is valid until the next call.
 func (c *changes) of(segment int) []toldKey {
 	c.last = c.last[:0]
 	bucket := segment >> c.shift
@@ -122,10 +121,10 @@ func (c *changes) of(segment int) []toldKey {
 	return c.last
 }
 
-// find returns what was told of a key of the segment, and where it is in the table, or would be.
+// find returns the change of a key of the current segment, and its slot in the hash table, or the free slot.
 func (c *changes) find(hash uint64, key []byte) (slot int, _ *toldKey) {
-	// The highest bits are the segment, and the lowest are as good as all others.
-	for slot = int(hash) & (len(c.slots) - 1); c.slots[slot] != 0; slot = (slot + 1) & (len(c.slots) - 1) { //nolint:gosec // whatever its sign
+	// The highest bits select the segment; the lowest are as random as all others.
+	for slot = int(hash) & (len(c.slots) - 1); c.slots[slot] != 0; slot = (slot + 1) & (len(c.slots) - 1) { //nolint:gosec // the sign does not matter
 		if t := &c.last[c.slots[slot]-1]; t.hash == hash && bytes.Equal(t.key, key) {
 			return slot, t
 		}

@@ -16,50 +16,50 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// maxDifferences is how many keys a Compare finds at most.
+// maxDifferences is how many keys a Compare returns at most.
 const maxDifferences = 128
 
-// Source is rows that can be read in one scan and by key: a source of package repair, for example. Its methods are
-// called by one goroutine at a time.
+// Source is a set of rows that can be scanned and looked up by key, for example a source of package repair. Its methods
+// are called by one goroutine at a time.
 type Source interface {
-	// Scan yields the rows behind the key after, up to and with the key through; "" is no bound. An error is the last.
+	// Scan yields the rows with keys greater than after and at most through; an empty bound does not limit. It stops after
+	// its first error.
 	Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error]
-	// Lookup returns the rows of those of the keys that are there, in any order.
+	// Lookup returns the rows of the keys that exist, in any order.
 	Lookup(ctx context.Context, keys []string) ([]models.Row, error)
 }
 
-// Difference is a key that differs.
+// Difference is a key in which tree and source differ.
 type Difference struct {
 	Key string
-	// Here is the version of the Tree, There that of the source: the side with the smaller one is behind. MissingHere
-	// is set if the Tree was not told of the key, MissingThere if the source does not have it; the version is 0 then.
+	// Here is the version of the Tree, There that of the source. The side with the smaller version is behind. MissingHere
+	// is set if the Tree has no such key, MissingThere if the source has none; the version of that side is then 0.
 	Here, There               int64
 	MissingHere, MissingThere bool
 }
 
-// Differences is what Compare has found.
+// Differences is the result of Compare.
 type Differences struct {
-	// Keys are those that differed and stayed as they were, at most 128. More is set if there may be others: compare
-	// again, which begins behind these.
+	// Keys are those that differed and did not change meanwhile, at most 128. More is set if there may be others: the next
+	// call of Compare begins behind these.
 	Keys []Difference
 	More bool
-	// Segments is how many differed, as far as they were examined. Unknown is how many were not compared, as it is not
-	// known what they have.
+	// Segments is the number of differing segments, as far as they were checked. Unknown is the number of segments not
+	// compared, because their content is not known.
 	Segments, Unknown int
 }
 
-// Compare compares the Tree with a source: the digests; after a pause those that differed, and the keys of what
-// differs still; after another pause these keys. It returns those that differed all along and did not change
-// meanwhile. The source is scanned once if nothing differs, and twice otherwise. Rows are compared by Key and Version;
-// a source without versions needs a Tree that is told 0: then only missing keys are found.
+// Compare compares the Tree with a source in three steps: the digests of all segments; after a pause the segments that
+// differed, and their keys; after another pause these keys. It returns the keys that differed all along and did not
+// change meanwhile. The source is scanned once if nothing differs, and twice otherwise. Rows are compared by Key and
+// Version. For a source without versions record version 0 in the Tree; then only missing keys are found.
 //
-// A pause is a random time between the half of pause and one and a half; 0 is none. It must be longer than what lies
-// between the commit of a change in the source and Confirmed, when nothing is wrong.
+// A pause is random, from half of pause to one and a half times pause; 0 means none. pause must be longer than the
+// usual delay from the commit of a change in the source to its Confirmed.
 //
-// A difference is a reason to inspect the index, not more: the service may have confirmed what the Tree was not told
-// before a crash, and what was written a moment ago may be on its way. Tell the Tree what the index has, with
-// Confirmed or Deleted, and it will not differ again. ctx bounds all of it. The error is that of the source, of the
-// disk, or of a Tree that is closed.
+// A difference is only a reason to inspect the index: the service may have confirmed what the Tree lost in a crash, and
+// a recent write may be under way. Record what the index has by Confirmed or Deleted, and the key will not differ
+// again. ctx bounds the call. The error is that of the source, of the disk, or of a closed Tree.
 func (t *Tree) Compare(ctx context.Context, source Source, pause time.Duration) (Differences, error) {
 	c := comparison{tree: t, source: source, pause: pause}
 	if err := c.run(ctx); err != nil {
@@ -73,7 +73,7 @@ type comparison struct {
 	tree   *Tree
 	source Source
 	pause  time.Duration
-	after  string // the last key that was found before; the first comparison begins at any segment
+	after  string // the last key returned before; "" at first
 	begin  int    // its segment
 	found  Differences
 }
@@ -91,15 +91,15 @@ func (c *comparison) run(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	t.mu.Lock() // those that do not differ any more begin again
+	t.mu.Lock() // only segments that keep differing count as fruitless
 	maps.DeleteFunc(t.fruitless, func(segment, _ int) bool { return !slices.Contains(first, segment) })
 	t.mu.Unlock()
 	if len(first) == 0 {
 		return nil
 	}
-	most := t.most // each has a key that differs, at least
+	most := t.most // each has at least one differing key
 	if first[0] == c.begin {
-		most++ // but here it may be one that was found
+		most++ // except this one: its keys may have been returned before
 	}
 	if len(first) > most {
 		first, c.found.More = first[:most], true
@@ -128,7 +128,7 @@ func (c *comparison) run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for a jittered pause, so that what has a rhythm is not met at the same moment of it again.
+// wait waits for a random pause, so that a periodic writer is not hit at the same moment again.
 func (c *comparison) wait(ctx context.Context) error {
 	return sleep(ctx, c.pause/2+rand.N(max(c.pause, 0)+1))
 }
@@ -141,9 +141,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// look has use see both sides, and the segments whose digests differ, the one behind the last key that was found
-// first: of those in only, or of all if that is nil. The rows of the source are those of only. The source is read
-// first: what happens in between is then told to the Tree already, and is not missing here.
+// look calls use with both sides and the segments whose digests differ, beginning with the segment of the last returned
+// key. It compares the segments in only, or all if only is nil, and passes rows of the source only for those in only.
+// The source is read before the tree: a change in between is then in the tree, and not missing.
 func (c *comparison) look(ctx context.Context, only []int, use func(here *view, there map[int][]models.Row, differ []int) error) (err error) {
 	shape := c.tree.shape
 	var wanted []bool
@@ -167,7 +167,7 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 			there[segment] = append(there[segment], row)
 		}
 	}
-	if ctx.Err() != nil { // a source that ends early is not one that has less
+	if ctx.Err() != nil { // a scan cut off by ctx lacks rows
 		return context.Cause(ctx)
 	}
 	here, err := c.tree.view(wanted)
@@ -200,7 +200,7 @@ func (c *comparison) look(ctx context.Context, only []int, use func(here *view, 
 	return use(here, there, append(differ, before...))
 }
 
-// keys returns the keys that differ, as many as are wanted, in the order of segments.
+// keys returns the differing keys of the segments, up to the maximum, in segment order.
 func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) ([]Difference, error) {
 	t := c.tree
 	c.found.Segments = len(differ)
@@ -211,7 +211,7 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 			break
 		}
 		rows, err := here.rows(segment)
-		if errors.Is(err, errDamaged) { // found only now
+		if errors.Is(err, errDamaged) { // detected only now
 			c.found.Unknown++
 			continue
 		}
@@ -224,18 +224,18 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 		switch {
 		case len(some) > 0:
 			delete(t.fruitless, segment)
-		case t.fruitless[segment] >= 2: // its digest is wrong: it must be built again
+		case t.fruitless[segment] >= 2: // its digest is wrong: build it again
 			t.forget(segment)
 			t.stats.Fruitless++
 		}
 		t.mu.Unlock()
-		if segment == c.begin { // those up to the last one that was found come behind all others
+		if segment == c.begin { // keys up to the last returned one come after all others
 			i := sort.Search(len(some), func(i int) bool { return some[i].Key > c.after })
 			last, some = some[:i], some[i:]
 		}
 		all = append(all, some...)
 	}
-	if !c.found.More { // otherwise there are segments before them, and the next call would begin here again
+	if !c.found.More { // otherwise the next call would begin here again, before segments not checked yet
 		all = append(all, last...)
 	}
 	if len(all) > c.tree.most {
@@ -244,7 +244,7 @@ func (c *comparison) keys(here *view, there map[int][]models.Row, differ []int) 
 	return all, nil
 }
 
-// confirm leaves the keys that are as they were.
+// confirm keeps the differences that are unchanged.
 func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) {
 	keys, wanted := make([]string, len(all)), make([]bool, c.tree.shape.segments())
 	for i, d := range all {
@@ -259,7 +259,7 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, v.release()) }()
-	var here []models.Row // and other keys of the same segments
+	var here []models.Row // includes other keys of the same segments
 	for segment, is := range wanted {
 		if !is {
 			continue
@@ -279,7 +279,7 @@ func (c *comparison) confirm(ctx context.Context, all []Difference) (err error) 
 	return nil
 }
 
-// differences compares rows by key, and returns what differs in the order of keys. A row that is Hidden is not there.
+// differences compares rows by key, and returns the differences in key order. A Hidden row counts as absent.
 func differences(here, there []models.Row) (all []Difference) {
 	x := make(map[string]int64, len(here))
 	for _, r := range here {

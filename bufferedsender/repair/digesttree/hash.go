@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The constants are odd and have no pattern; what they are does not matter, but it is part of the format.
+// The constants are odd and have no pattern. Other values would do, but these are part of the format.
 const (
 	seed  = 0x9e3779b97f4a7c15
 	prime = 0xd6e8feb86659fd93
@@ -13,8 +13,9 @@ const (
 
 var le = binary.LittleEndian
 
-// hashOf is a hash of a key, eight bytes at a time: each is mixed in by a multiplication whose halves are folded, as
-// wyhash does. FNV of the standard library takes four times as long. It is part of the format, and stays as it is.
+// hashOf returns the hash of a key. It mixes in eight bytes at a time by a multiplication whose halves are folded, as
+// wyhash does; FNV of the standard library takes four times as long. The hash is part of the format and must not
+// change.
 func hashOf[T string | []byte](key T) uint64 {
 	h := seed ^ uint64(len(key))*prime
 	for len(key) >= 8 {
@@ -35,7 +36,7 @@ func folded(a, b uint64) uint64 {
 	return high ^ low
 }
 
-// mixed lets every bit depend on every other one; it is the finalizer of MurmurHash3.
+// mixed makes each bit depend on all others; it is the finalizer of MurmurHash3.
 func mixed(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
@@ -44,15 +45,15 @@ func mixed(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// digestOf is what a key with the hash and the version adds to the digest of its segment.
+// digestOf returns the contribution of a key and its version to the digest of its segment.
 func digestOf(hash uint64, version int64) uint64 {
-	return mixed(hash ^ mixed(uint64(version)+seed)) //nolint:gosec // all bits count, whatever their sign
+	return mixed(hash ^ mixed(uint64(version)+seed)) //nolint:gosec // all bits count, whatever the sign
 }
 
-// shape is how many segments there are: 2^bits.
+// shape is the number of segments: 2^bits.
 type shape struct{ bits int }
 
 func (s shape) segments() int { return 1 << s.bits }
 
-// segment is where a key with the hash is.
+// segment returns the segment of a key's hash.
 func (s shape) segment(hash uint64) int { return int(hash >> (64 - s.bits)) } //nolint:gosec // less than 2^20

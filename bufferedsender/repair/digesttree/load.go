@@ -9,12 +9,12 @@ import (
 	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
-// loading reads what is in a folder.
+// loading reads a folder at Open.
 type loading struct {
 	tree   *Tree
-	fresh  bool // there was nothing
-	broken bool // more is missing than what a crash takes
-	closed bool // the last log that was read ends with a closed record: nothing is missing
+	fresh  bool // the folder had no files of a tree
+	broken bool // more is missing than a crash can lose
+	closed bool // the last log read ends with a closed record: nothing is missing
 	frames map[uint64]uint32
 }
 
@@ -28,7 +28,7 @@ func (l *loading) run() error {
 	for _, n := range slices.Concat(bases, files) {
 		t.logs.number = max(t.logs.number, n)
 	}
-	for _, n := range slices.Backward(bases) { // the newest that can be read
+	for _, n := range slices.Backward(bases) { // the newest readable one
 		b, err := openBase(folder, n)
 		if err == nil {
 			t.use(b)
@@ -55,15 +55,15 @@ func (l *loading) run() error {
 		t.stats.Unclean = true
 		l.expire()
 	}
-	if l.broken { // whatever built says: it was said of what is missing
+	if l.broken { // built records may count on missing changes
 		t.buildAll(0)
 	}
-	t.refold = t.stats.Unclean || l.broken // what was read need not be durable
+	t.refold = t.stats.Unclean || l.broken // changes read need not be durable
 	t.logs.bits, t.written = t.shape.bits, len(t.told.Sealed)
 	return errors.Join(disk.Remove(folder, tmpName), tidy(folder, t.base.number))
 }
 
-// use begins with a base.
+// use sets the base of a tree that is being opened.
 func (t *Tree) use(b *base) {
 	t.base, t.shape, t.built = b, b.shape, make([]int64, len(b.table))
 	for i, info := range b.table {
@@ -71,17 +71,17 @@ func (t *Tree) use(b *base) {
 	}
 }
 
-// expire has all segments that are known built again.
+// expire makes all known segments due.
 func (l *loading) expire() {
 	for i := range l.tree.built {
 		l.tree.built[i] = min(l.tree.built[i], dueSince)
 	}
 }
 
-// loadLog reads a log as far as it can be. Where it ends needs no judgement: the next one says how many frames it must
-// have.
+// loadLog reads a log as far as possible. A log that ends early is judged by the next log, which records how many
+// frames it must have.
 func (l *loading) loadLog(n uint64) error {
-	before := l.closed // whether nothing can be missing before this one
+	before := l.closed // whether all logs before this one are complete
 	l.closed = false
 	err := format.Read(l.tree.logs.folder, logName(n), func(frame []byte, number uint32) error {
 		l.frames[n] = number
@@ -94,10 +94,10 @@ func (l *loading) loadLog(n uint64) error {
 	return err
 }
 
-// apply applies a frame, which is well formed.
+// apply applies a well-formed frame.
 func (l *loading) apply(log uint64, b []byte, before bool) {
 	t := l.tree
-	first, _ := next(b[journal.HeaderSize:]) // nothing is malformed
+	first, _ := next(b[journal.HeaderSize:]) // the frame is well formed
 	l.closed = first.kind == kindClosed
 	switch first.kind {
 	case kindBegin, kindContinues:

@@ -23,14 +23,14 @@ const (
 func logName(n uint64) string  { return logPrefix + strconv.FormatUint(n, 10) }
 func baseName(n uint64) string { return basePrefix + strconv.FormatUint(n, 10) }
 
-// numberOf returns the number of a file whose name begins so.
+// numberOf returns the number in a file name with this prefix.
 func numberOf(name, prefix string) (n uint64, ok bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	n, err := strconv.ParseUint(rest, 10, 63)
 	return n, ok && err == nil && strconv.FormatUint(n, 10) == rest
 }
 
-// numbered returns the numbers of the files whose names begin so, in order.
+// numbered returns the numbers of the files with this prefix, in ascending order.
 func numbered(entries []fs.DirEntry, prefix string) (all []uint64) {
 	for _, e := range entries {
 		if n, ok := numberOf(e.Name(), prefix); ok {
@@ -41,7 +41,7 @@ func numbered(entries []fs.DirEntry, prefix string) (all []uint64) {
 	return all
 }
 
-// tidy removes what a base replaces: F3.
+// tidy removes the files that a base replaces: F3.
 func tidy(folder disk.Folder, base uint64) error {
 	entries, err := folder.ReadDir(".")
 	if err != nil {
@@ -57,18 +57,18 @@ func tidy(folder disk.Folder, base uint64) error {
 	return err
 }
 
-// logs are the logs, which one goroutine writes. The lines O1 to X1 are those of DESIGN.md.
+// logs writes the logs, from one goroutine. O1 to X1 are lines of DESIGN.md.
 type logs struct {
 	folder disk.Folder
 	bits   int
-	number uint64       // of the newest log there is, or was tried
-	file   journal.File // the newest log; given up after an error
+	number uint64       // of the newest log, or of the last attempt to create one
+	file   journal.File // the newest log; closed after an error
 
-	before  uint64 // the last log that was read or begun, or 0, and
-	durable uint32 // how many of its frames were read or are durable: a new log names them
+	before  uint64 // the last log read or begun, or 0
+	durable uint32 // how many of its frames were read or are durable: the next log records both
 }
 
-// begin makes a new log, durably: O1 and R1. extra are records behind its first.
+// begin creates a new log durably: O1 and R1. extra are records after its first one.
 func (l *logs) begin(k kind, extra []byte) error {
 	if err := l.file.Close(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (l *logs) begin(k kind, extra []byte) error {
 	return nil
 }
 
-// append makes frames durable: A1 and A2. If the log was given up it begins another one.
+// append makes frames durable: A1 and A2. After an error the next call begins a new log.
 func (l *logs) append(frames ...[]byte) error {
 	if !l.file.IsOpen() {
 		if err := l.begin(kindContinues, nil); err != nil {
@@ -94,7 +94,7 @@ func (l *logs) append(frames ...[]byte) error {
 	return err
 }
 
-// end is X1.
+// end writes the closed record and closes the log: X1.
 func (l *logs) end() error {
 	err := l.append(append(make([]byte, journal.HeaderSize), byte(kindClosed)))
 	return errors.Join(err, l.file.Close())

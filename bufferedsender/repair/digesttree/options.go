@@ -7,25 +7,27 @@ import (
 	"time"
 )
 
-// Options are for Open. The zero value, or nil, is what most programs need.
+// Options configures Open. The zero value, or nil, suits most programs.
 type Options struct {
-	// SegmentBits says into how many segments a new folder spreads keys: two to this power. A segment is what is read to
-	// find a key that differs, so it should hold some hundred keys; each takes 80 bytes of memory and 40 in the file. A
-	// folder keeps the number that it was made with. Defaults to 14, which is good up to some 10⁷ keys; 2 to 20.
+	// SegmentBits is the binary logarithm of the number of segments of a new folder. Keys are spread over segments by hash.
+	// A differing segment is read to find its differing keys, so it should have some hundred keys. A segment takes 80 bytes
+	// of memory and 40 in the file. An existing folder keeps its number. Defaults to 14, good for up to some 10⁷ keys; 2 to
+	// 20.
 	SegmentBits int
-	// Empty says that a folder that is new is for an index that has no documents: all segments are known from the
-	// start. Otherwise none is compared before a Rebuild has read the index. It does not count for a folder that has
-	// something. Defaults to false.
+	// Empty declares that the index of a new folder has no documents, so that all segments are known from the start.
+	// Otherwise no segment is compared before a Rebuild has read the index. It has no effect on an existing folder.
+	// Defaults to false.
 	Empty bool
-	// MaxPending bounds the memory in bytes for what is not folded into the base, if the disk does not take it. Beyond
-	// it the segments of what is told become unknown. Defaults to 256 MiB, at least 1 MiB; negative is refused.
+	// MaxPending bounds the bytes in memory that are not folded into the base, when the disk does not accept writes. A
+	// change beyond it is dropped and its segment becomes unknown. Defaults to 256 MiB, at least 1 MiB; negative is
+	// refused.
 	MaxPending int64
 
-	// expireAfter is when a segment must be built again, see Rebuild: 0 for a week, negative for never. Tests change it.
+	// expireAfter is the age at which a segment becomes due for Rebuild: 0 for a week, negative for never. Tests change it.
 	expireAfter time.Duration
 }
 
-// The defaults and bounds of Options.
+// Defaults and bounds of Options.
 const (
 	defaultSegmentBits = 14
 	minSegmentBits     = 2
@@ -35,7 +37,7 @@ const (
 	minMaxPending      = 1 << 20
 )
 
-// withDefaults returns a copy of o with every default filled in, or an error that names every problem at once.
+// withDefaults returns a copy of o with every default filled in. The error names every invalid option.
 func (o *Options) withDefaults() (c Options, err error) {
 	if o != nil {
 		c = *o
@@ -52,35 +54,35 @@ func (o *Options) withDefaults() (c Options, err error) {
 	return c, err
 }
 
-// What Open, Compare and Rebuild say of a tree.
+// Errors of Open, Compare and Rebuild about the state of a tree.
 var (
 	errClosed     = errors.New("the digest tree is closed")
 	errLocked     = errors.New("the digest tree is in use by another Tree")
 	errRebuilding = errors.New("the digest tree is being rebuilt")
 )
 
-// Stats is what a Tree holds, and how its disk is.
+// Stats is a snapshot of the counters of a Tree.
 type Stats struct {
-	// Keys is how many keys were folded; those told since are not in it. FileBytes is the size of the file with them.
+	// Keys is the number of folded keys, FileBytes the size of the file with them. Both lack later changes.
 	Keys, FileBytes int64
-	// Segments is how many there are; Unknown of them may be incomplete, and are not compared. Due is how many a Rebuild
-	// would build: the unknown ones and those that have expired.
+	// Segments is the number of segments. Unknown of them may be incomplete and are not compared. Due is the number that a
+	// Rebuild would build: the unknown and the expired ones.
 	Segments, Unknown, Due int
 
-	// Refused is how many calls since Open had something that cannot be a key. Dropped found no room, see
-	// Options.MaxPending.
+	// Refused is the number of calls since Open whose key no index can have. Dropped is the number of calls dropped for
+	// lack of room, see Options.MaxPending.
 	Refused, Dropped int64
-	// PendingBytes is what is in memory and not folded; Folds is how often that was folded since Open.
+	// PendingBytes is the size of the changes that are not folded. Folds is the number of folds since Open.
 	PendingBytes, Folds int64
-	// Unsynced is how many changes are not durable yet. Err is why the last attempt to write failed; nil if it did not.
-	// It is tried again.
+	// Unsynced is the number of changes that are not durable yet. Err is the error of the last write, nil if it succeeded.
+	// A failed write is retried.
 	Unsynced int64
 	Err      error
 
-	// Unclean is set if the process before ended without Close, so that all segments are due: the last that it was told
-	// may be missing.
+	// Unclean is set if the process before ended without Close, so that its last changes may be lost. All segments are then
+	// due.
 	Unclean bool
-	// Damaged is how many segments and files could not be read since Open. Fruitless is how many segments differed twice
-	// with no key that does. These segments are unknown, and due.
+	// Damaged is the number of segments and files that could not be read since Open. Fruitless is the number of segments
+	// whose digests differed twice without a differing key. All these segments are unknown and due.
 	Damaged, Fruitless int64
 }

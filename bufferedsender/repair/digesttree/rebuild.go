@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// maxParts is into how many files the rows are spread, by segment.
+// maxParts is the number of files that rows are spread over, by segment.
 const maxParts = 64
 
 // rebuild is a Rebuild under way.
@@ -24,29 +24,29 @@ type rebuild struct {
 	tree  *Tree
 	began int64
 	ended chan struct{} // closed at the end
-	parts int           // files
+	parts int           // number of files
 	due   []bool        // by segment: it must be built
 
 	// The mutex of the tree guards these.
 	told    *watcher
-	dropped map[int]bool // segments of which something was not told
+	dropped map[int]bool // segments with a dropped change
 
 	segments int
 	rows     int64
 }
 
-// partName is the name of a file with the rows of neighbouring segments.
+// partName returns the name of a file with the rows of neighbouring segments.
 func partName(i int) string { return fmt.Sprintf("%s%02d", rebuildPrefix, i) }
 
-// Rebuild builds all segments that are due, see Stats.Due, from the rows of one scan of the whole index: the Tree has
-// then what the index has. It returns how many segments were built, and how many rows were read. If none is due it
-// returns at once, and asks for no row. There is no scan of a segment alone; so a program that scans the index for
-// another purpose can let Rebuild see its rows. The iterator is begun when settle is over: longer than it takes until
-// what the service has confirmed is seen in the index, ten seconds for example.
+// Rebuild builds all due segments, see Stats.Due, from the rows of one scan of the whole index, so that the Tree
+// matches the index. It returns the number of segments built and of rows read. If no segment is due it returns at once,
+// without reading a row. A program that scans the index for another purpose can pass the rows through Rebuild. The
+// iteration begins after settle, which must be longer than the index takes to show what the service has confirmed, for
+// example ten seconds.
 //
-// What is told to the Tree since the call counts more than a row. A row with an error ends it; then nothing is done.
-// One Rebuild runs at a time. Rows are kept in files in the folder meanwhile, the keys that are told in memory. If ctx
-// ends it, or the process, the segments that were not built are due as before.
+// A change recorded since the call counts more than a row. If a row has an error, nothing is changed. Only one Rebuild
+// can run at a time; a second call returns an error. Meanwhile rows are kept in files of the folder, and changed keys
+// in memory. If ctx or the process ends first, segments not yet built stay due.
 func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], settle time.Duration) (segments int, read int64, err error) {
 	r, err := t.beginRebuild()
 	if r == nil {
@@ -54,7 +54,7 @@ func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], s
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(t.life, func() { cancel(errClosed) })
-	defer func() { // also if an iterator panics
+	defer func() { // also if the iterator panics
 		cancel(nil)
 		_ = stop() // it may have run
 		if err = errors.Join(err, r.end()); err != nil {
@@ -71,7 +71,7 @@ func (t *Tree) Rebuild(ctx context.Context, rows iter.Seq2[models.Row, error], s
 	return r.segments, r.rows, err
 }
 
-// beginRebuild returns nil if no segment is due. What is told of those that are is noted from now on.
+// beginRebuild starts recording changes of due segments. It returns nil if no segment is due.
 func (t *Tree) beginRebuild() (*rebuild, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error])
 	}()
 	for range min(len(r.due), maxParts) {
 		folder, name := r.tree.logs.folder, partName(r.parts)
-		if err := disk.Remove(folder, name); err != nil { // a crash has left it
+		if err := disk.Remove(folder, name); err != nil { // left by a crash
 			return err
 		}
 		h, err := folder.Create(name)
@@ -143,13 +143,13 @@ func (r *rebuild) spread(ctx context.Context, rows iter.Seq2[models.Row, error])
 			return err
 		}
 	}
-	return context.Cause(ctx) // a scan that ends early is not an index that has less
+	return context.Cause(ctx) // a scan cut off by ctx lacks rows
 }
 
-// build tells the tree what differs, segment by segment.
+// build records the differences between rows and tree, segment by segment.
 func (r *rebuild) build(ctx context.Context) (err error) {
 	t := r.tree
-	v, err := t.view(nil) // after the last row: what is told later is known
+	v, err := t.view(nil) // after the last row; the watcher has later changes
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		rows := make(map[int]map[string]int64) // of a key that is there twice the last row counts
+		rows := make(map[int]map[string]int64) // the last row of a key counts
 		size := 0
 		for key, version := range entriesOf(entries) {
 			size += entryHead + len(key)
@@ -170,7 +170,7 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 			}
 			rows[segment][string(key)] = version
 		}
-		if size != len(entries) { // rows that are missing would be deletions
+		if size != len(entries) { // missing rows would count as deletions
 			return fmt.Errorf("%s: %w", partName(i), errDamaged)
 		}
 		for segment := i * per; segment < (i+1)*per; segment++ {
@@ -178,7 +178,7 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 				continue
 			}
 			if err := t.loop.Await(ctx, func() bool { return t.told.Size <= t.options.MaxPending/2 }); err != nil {
-				return err // unlike a caller of Confirmed it can wait for the next fold
+				return err // unlike Confirmed, build can wait for the next fold
 			}
 			if err := r.segment(v, segment, rows[segment]); err != nil {
 				return err
@@ -188,11 +188,11 @@ func (r *rebuild) build(ctx context.Context) (err error) {
 	return nil
 }
 
-// segment is build for one.
+// segment builds one segment.
 func (r *rebuild) segment(v *view, segment int, rows map[string]int64) error {
 	entries, _, _, err := v.content(segment)
 	if err != nil {
-		return v.damaged(segment, err) // which leaves it due
+		return v.damaged(segment, err) // it stays due
 	}
 	t := r.tree
 	t.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
-// kind is what a record is, as it is in the file.
+// kind is the type of a record, as stored in the file.
 type kind byte
 
 const (
@@ -18,30 +18,30 @@ const (
 	kindClosed    kind = 'x'
 )
 
-// allSegments is what a built record has for all of them.
+// allSegments in a built record stands for all segments.
 const allSegments = math.MaxUint32
 
-// format is that of the logs.
+// format is the format of the logs.
 var format = journal.Format{
 	Magic:      "aztlog\x00\x01",
 	Full:       256 << 10,
-	MaxPayload: 256<<10 + 1 + 2 + 8 + journal.MaxKey, // a record with the longest key more
+	MaxPayload: 256<<10 + 1 + 2 + 8 + journal.MaxKey, // plus one record with the longest key
 	WellFormed: wellFormed,
 }
 
-// record is one, as it is read.
+// record is a decoded record.
 type record struct {
 	kind    kind
-	key     []byte // of set and deleted: a part of the frame
+	key     []byte // of set and deleted; aliases the frame
 	version int64  // of set
 	segment uint32 // of built
 	time    int64  // of built: seconds since 1970, or 0
 	bits    byte   // of begin and continues
-	log     uint64 // of begin and continues: the log before, or 0
-	frames  uint32 // of begin and continues: how many frames of it were read, or are durable
+	log     uint64 // of begin and continues: the previous log, or 0
+	frames  uint32 // of begin and continues: how many frames of the previous log were read or durable
 }
 
-// appendKey is set, or deleted.
+// appendKey appends a set record, or a deleted one.
 func appendKey(b []byte, key string, version int64, deleted bool) []byte {
 	if deleted {
 		b = append(b, byte(kindDeleted))
@@ -60,14 +60,14 @@ func appendBuilt(b []byte, segment uint32, time int64) []byte {
 	return le.AppendUint64(b, uint64(time)) //nolint:gosec // all bits
 }
 
-// appendFirst is begin or continues.
+// appendFirst appends a begin or continues record.
 func appendFirst(b []byte, k kind, bits int, log uint64, frames uint32) []byte {
 	b = append(b, byte(k), byte(bits)) //nolint:gosec // at most 20
 	b = le.AppendUint64(b, log)
 	return le.AppendUint32(b, frames)
 }
 
-// next reads the record at the beginning, and returns how many bytes it has; 0: it is malformed.
+// next decodes the first record and returns its size; 0 if it is malformed.
 func next(b []byte) (r record, size int) {
 	if len(b) == 0 {
 		return r, 0
@@ -75,7 +75,7 @@ func next(b []byte) (r record, size int) {
 	r.kind = kind(b[0])
 	switch {
 	case r.kind == kindSet, r.kind == kindDeleted:
-		r.key, r.version, _, size = keyRecord(b) // the kind says whether it is deleted
+		r.key, r.version, _, size = keyRecord(b) // the kind shows whether it is deleted
 	case r.kind == kindBuilt && len(b) >= 13:
 		r.segment, r.time, size = le.Uint32(b[1:]), int64(le.Uint64(b[5:])), 13 //nolint:gosec // all bits
 	case (r.kind == kindBegin || r.kind == kindContinues) && len(b) >= 14:
@@ -86,8 +86,8 @@ func next(b []byte) (r record, size int) {
 	return r, size
 }
 
-// keyRecord is next for a record of a key; size 0: it is another one, or malformed. It is in the loop of every fold, so
-// it makes no copies.
+// keyRecord decodes a set or deleted record. Size 0 means another kind, or a malformed record. It runs in the loop of
+// every fold, so it copies nothing.
 func keyRecord(b []byte) (key []byte, version int64, deleted bool, size int) {
 	head := 11
 	switch {
@@ -104,7 +104,7 @@ func keyRecord(b []byte) (key []byte, version int64, deleted bool, size int) {
 	return b[head:size], version, deleted, size
 }
 
-// wellFormed reports whether a payload is records from one end to the other.
+// wellFormed reports whether a payload consists of whole, valid records.
 func wellFormed(payload []byte) bool {
 	for len(payload) > 0 {
 		r, size := next(payload)

@@ -9,45 +9,45 @@ import (
 	"github.com/go-azsearch/azsearch/internal/journal"
 )
 
-// Tree is what one index was confirmed to have. It may be used by many goroutines at once. Confirmed, Deleted and
-// Stats wait for no disk.
+// Tree records what the service has confirmed of one index. It is safe for concurrent use. Confirmed, Deleted and Stats
+// never wait for a disk.
 type Tree struct {
 	options Options
 	shape   shape
-	loop    *journal.Loop // writes, and folds
-	logs    logs          // of the goroutine that runs the loop
+	loop    *journal.Loop // writes and folds
+	logs    logs          // of the loop's goroutine
 	life    context.Context
 	end     context.CancelCauseFunc // of life: by Close
 
 	mu       sync.Mutex
-	told     journal.Frames // since the base; views share those that are sealed
-	written  int            // of those, so many are durable in the logs
-	since    time.Time      // the oldest that is not durable was told then, or later
-	refold   bool           // what was found must be folded as soon as possible
+	told     journal.Frames // changes since the base; views share the sealed frames
+	written  int            // how many of those are durable in the logs
+	since    time.Time      // lower bound for the time of the oldest change that is not durable
+	refold   bool           // changes found by Open, or damage, must be folded soon
 	base     *base
-	built    []int64 // by segment, in seconds since 1970; 0: unknown; 1: due
+	built    []int64 // by segment, in seconds since 1970; 0: unknown; dueSince: due
 	rebuild  *rebuild
 	watchers []*watcher
 
-	most      int         // keys that a Compare finds
-	after     string      // the last key that Compare has reported
-	fruitless map[int]int // by segment, how often in a row
+	most      int         // how many keys a Compare returns at most
+	after     string      // the last key that Compare has returned
+	fruitless map[int]int // by segment, fruitless comparisons in a row
 
-	stats Stats // its counters
+	stats Stats // counters only
 }
 
-// dueSince is when a segment was built that is compared, and must be built as soon as possible.
+// dueSince in built marks a segment that is compared but must be built again soon.
 const dueSince = 1
 
-// Confirmed says that the service has confirmed the document of a key in this version: it is in the index. What was
-// said last of a key counts, so say it in the order in which the service has confirmed, as the handlers of a sender
-// are called. The version is that which the source has in models.Row. It never waits for a disk.
+// Confirmed records that the service has confirmed this version of a document: it is in the index. The last call of a
+// key counts, so calls must come in the order of the confirmations, as handlers of a sender do. version is that of
+// models.Row in the source. It never waits for a disk.
 //
-// A key that is empty, longer than 1024 bytes or not UTF-8 cannot be in an index: it is counted in Stats.Refused.
-// After Close nothing is done.
+// A key that is empty, longer than 1024 bytes or not UTF-8 cannot be in an index; it is ignored and counted in
+// Stats.Refused. After Close calls have no effect.
 func (t *Tree) Confirmed(key string, version int64) { t.tell(key, version, false) }
 
-// Deleted says that the service has confirmed that there is no document of the key. It is otherwise like Confirmed.
+// Deleted records that the service has confirmed that there is no document of the key. Otherwise it is like Confirmed.
 func (t *Tree) Deleted(key string) { t.tell(key, 0, true) }
 
 func (t *Tree) tell(key string, version int64, deleted bool) {
@@ -56,7 +56,7 @@ func (t *Tree) tell(key string, version int64, deleted bool) {
 	t.record(key, version, deleted)
 }
 
-// record is tell for a caller that has the lock.
+// record is `tell` for a caller that has the lock.
 func (t *Tree) record(key string, version int64, deleted bool) {
 	if t.life.Err() != nil {
 		return
@@ -67,7 +67,7 @@ func (t *Tree) record(key string, version int64, deleted bool) {
 	}
 	for _, w := range t.watchers {
 		if w.wants(key) {
-			w.told[strings.Clone(key)] = true // it may be a part of a document
+			w.told[strings.Clone(key)] = true // the key may be a part of a document
 		}
 	}
 	if t.told.Size+int64(len(key)) > t.options.MaxPending {
@@ -78,7 +78,7 @@ func (t *Tree) record(key string, version int64, deleted bool) {
 	t.put(appendKey(t.told.Room(&format), key, version, deleted))
 }
 
-// put takes what told.Room has returned with a record more. The caller has the lock.
+// put takes the slice of `told.Room` with one record more. The caller has the lock.
 func (t *Tree) put(b []byte) {
 	if t.loop.Changes == t.loop.Durable {
 		t.since = time.Now()
@@ -90,8 +90,8 @@ func (t *Tree) put(b []byte) {
 	}
 }
 
-// forget makes a segment unknown. The caller has the lock. It needs no room if the segment is that already, so there
-// is a bound to what it adds.
+// `forget` makes a segment unknown. The caller has the lock. It adds no record for a segment that is unknown already, so
+// repeated calls take no memory.
 func (t *Tree) forget(segment int) {
 	if t.rebuild != nil {
 		t.rebuild.dropped[segment] = true
@@ -101,7 +101,7 @@ func (t *Tree) forget(segment int) {
 	}
 }
 
-// build says of a segment when it was built. The caller has the lock.
+// build sets the time at which a segment was built. The caller has the lock.
 func (t *Tree) build(segment int, at int64) {
 	t.built[segment] = at
 	t.put(appendBuilt(t.told.Room(&format), uint32(segment), at)) //nolint:gosec // less than 2^20
@@ -111,11 +111,11 @@ func (t *Tree) build(segment int, at int64) {
 // isDue reports whether a segment must be built. The caller has the lock.
 func (t *Tree) isDue(segment int, now time.Time) bool {
 	built := t.built[segment]
-	age := now.Sub(time.Unix(built, 0)).Abs() // by a clock that was wrong it may be built in the future
+	age := now.Sub(time.Unix(built, 0)).Abs() // a wrong clock may have set a time in the future
 	return built <= dueSince || t.options.expireAfter > 0 && age > t.options.expireAfter
 }
 
-// Stats returns a consistent snapshot.
+// Stats returns a consistent snapshot. It never waits for a disk.
 func (t *Tree) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,14 +135,14 @@ func (t *Tree) Stats() Stats {
 	return s
 }
 
-// Sync waits until all that was told before is durable: it is there after a crash of the machine. If the disk fails,
-// Sync has it tried at once, and returns the error; it is tried again later. ctx bounds the waiting. After Close it
-// returns an error if something is not durable.
+// Sync waits until all changes recorded before are durable and survive a crash of the machine. If the disk has failed,
+// Sync retries at once and returns the error; later retries follow. ctx bounds the wait. After Close it returns an
+// error if changes are not durable.
 func (t *Tree) Sync(ctx context.Context) error { return t.loop.Sync(ctx, errClosed) }
 
-// Close writes what is not written yet, ends a Rebuild that is under way, and gives the folder back. ctx bounds the
-// waiting: if the disk does not come to an end, or the rows of the Rebuild, that goes on. After an error what was told
-// last may be lost, and the next Open says that the end was unclean. Close may be called more than once.
+// Close writes all changes, ends a Rebuild under way, and unlocks the folder. ctx bounds the wait; if it ends first,
+// because of the disk or the rows of the Rebuild, closing continues in the background. After an error the last changes
+// may be lost, and the next Open reports Stats.Unclean. Close may be called again.
 func (t *Tree) Close(ctx context.Context) error {
 	t.mu.Lock()
 	t.end(errClosed)

@@ -8,19 +8,19 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// view is what a tree had at a moment: a base, and what was told since. One goroutine uses it.
+// view is a snapshot of a tree: a base and the changes since. It is not safe for concurrent use.
 type view struct {
 	tree   *Tree
 	base   *base
-	frames [][]byte // told since the base
+	frames [][]byte // changes since the base
 	built  []int64
 	told   changes // of the frames
 
-	window window // for blocks
-	merged []byte // for what they become
+	window window // buffer for blocks
+	merged []byte // buffer for merged blocks
 }
 
-// view returns one, which is to be released. If only is not nil, it is good for these segments. The error is errClosed.
+// view returns a snapshot, to be released. If only is not nil, just these segments are usable. The error is errClosed.
 func (t *Tree) view(only []bool) (*view, error) {
 	t.mu.Lock()
 	if t.life.Err() != nil {
@@ -37,9 +37,8 @@ func (t *Tree) view(only []bool) (*view, error) {
 
 func (v *view) release() error { return v.tree.leave(v.base) }
 
-// content returns the entries of a segment in the order of their keys, valid until the next call, how many there are,
-// and their digest. The error is errDamaged if what is in the base is not what was written; then there is only what
-// was told since.
+// content returns the entries of a segment in key order, valid until the next call, their number, and their digest. The
+// error is errDamaged if the base is damaged there; the entries are then just the changes.
 func (v *view) content(segment int) (entries []byte, keys uint32, digest uint64, err error) {
 	block, err := v.base.block(segment, &v.window)
 	info := v.base.table[segment]
@@ -57,7 +56,7 @@ func (v *view) content(segment int) (entries []byte, keys uint32, digest uint64,
 	return m.out, m.keys, m.digest, err
 }
 
-// merge makes new entries of old ones, and computes what is known of them.
+// merge computes new entries from old ones and changes, with their number and digest.
 type merge struct {
 	out    []byte
 	keys   uint32
@@ -74,8 +73,8 @@ func (m *merge) add(t *toldKey) {
 	m.count(t.hash, t.version)
 }
 
-// apply changes the entries of a segment to what was told of it. Keys that it has stay where they are, so only new
-// ones are sorted. What lies between changes is copied at once.
+// apply merges the changes of a segment into its entries. Existing keys keep their place, so only new keys are sorted.
+// Entries between changes are copied in one piece.
 func (m *merge) apply(block []byte, all []toldKey, told *changes) {
 	from, at := 0, 0
 	for key, version := range entriesOf(block) {
@@ -120,7 +119,7 @@ func (m *merge) apply(block []byte, all []toldKey, told *changes) {
 	}
 }
 
-// digest returns the digest of a segment. A damaged one is unknown from now on.
+// digest returns the digest of a segment. If the segment is damaged it becomes unknown.
 func (v *view) digest(segment int) (uint64, error) {
 	if !v.told.told[segment] {
 		return v.base.table[segment].Digest, nil
@@ -129,8 +128,8 @@ func (v *view) digest(segment int) (uint64, error) {
 	return digest, v.damaged(segment, err)
 }
 
-// damaged makes a segment unknown that is not what was written, and has it folded, which leaves the damage behind. It
-// returns other errors.
+// damaged makes a segment unknown if err is errDamaged, and requests a fold, which drops the damaged data. It returns
+// other errors.
 func (v *view) damaged(segment int, err error) error {
 	if !errors.Is(err, errDamaged) {
 		return err
@@ -147,7 +146,8 @@ func (v *view) damaged(segment int, err error) error {
 	return nil
 }
 
-// rows returns what a segment has, in the order of keys. The error is errDamaged if that is not known any more.
+// rows returns the rows of a segment in key order. If the segment is damaged, the error is errDamaged and the segment
+// becomes unknown.
 func (v *view) rows(segment int) ([]models.Row, error) {
 	entries, keys, _, err := v.content(segment)
 	if err != nil {

@@ -9,27 +9,28 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// watcher notes which keys are told while something is read that may be older. The mutex of the tree guards it.
+// watcher records which keys change while possibly older data is read. The mutex of the tree guards it.
 type watcher struct {
 	wants func(key string) bool
 	told  map[string]bool
 }
 
-// watch begins to note. The caller has the lock.
+// watch adds a watcher. The caller has the lock.
 func (t *Tree) watch(wants func(key string) bool) *watcher {
 	w := &watcher{wants, make(map[string]bool)}
 	t.watchers = append(t.watchers, w)
 	return w
 }
 
-// unwatch ends a watcher, once or more often. The caller has the lock.
+// unwatch removes a watcher. It may be called again. The caller has the lock.
 func (t *Tree) unwatch(w *watcher) {
 	t.watchers = slices.DeleteFunc(t.watchers, func(other *watcher) bool { return other == w })
 }
 
-// Look is for a program that looks some keys up in the index. tell passes to the tree what the index has of some of
-// them: those without a row are not there. What the tree is told of a key since Look counts more; tell returns of how
-// many keys nothing was. What the service has confirmed before Look must be in what is read. Call end at the end.
+// Look returns functions for a program that looks keys up in the index. Pass to the first the looked-up keys and their
+// rows; a key without a row does not exist. A change recorded since Look counts more than the row; the first function
+// returns how many keys it has updated. The rows must show everything that the service has confirmed before Look. Call
+// end when done.
 func (t *Tree) Look(keys ...string) (tell func(keys []string, rows []models.Row) (told int), end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +52,7 @@ func (t *Tree) Look(keys ...string) (tell func(keys []string, rows []models.Row)
 			}
 			version, ok := there[key]
 			t.record(key, version, !ok)
-			delete(w.told, key) // what it tells itself is nothing newer
+			delete(w.told, key) // recorded here, not by a newer confirmation
 			told++
 		}
 		return told
@@ -66,13 +67,14 @@ func (t *Tree) Look(keys ...string) (tell func(keys []string, rows []models.Row)
 // notFound is the status of a merge whose document does not exist.
 const notFound = 404
 
-// Follow returns handlers that tell a tree what the service confirms to a sender, for its Options.Handlers;
-// events.Multi joins them with others. version returns that of a document, as the source has it in models.Row; a merge
-// must have it too. A merge that bufferedsender.MergeMissingIgnore completes says that there is no document.
+// Follow returns handlers that record in a tree what the service confirms to a sender. Use them as Options.Handlers;
+// events.Multi combines them with others. version returns the version of a document, as the source has it in
+// models.Row; the document of a merge must have it too. A merge completed by bufferedsender.MergeMissingIgnore means
+// that the document does not exist.
 //
-// What was not sent because something newer was on its way is left out: that is told when it is confirmed. So is what
-// was added by Raw, by a Loader, or by MergePatch and MergeOrUploadPatch, whose events have no document, but for
-// deletes; it shows as a difference until a look into the index. Do not pass it to events.NewAsync, which may drop
+// Superseded actions are ignored, because the newer action will be confirmed. Events without a document are ignored
+// too, except deletes: actions added by Raw, by a Loader, or by MergePatch and MergeOrUploadPatch. Their keys show as
+// differences until they are looked up in the index. Do not pass the handlers to events.NewAsync, which may drop
 // events.
 func Follow[T any](tree *Tree, version func(document T) int64) events.Handlers[T] {
 	if tree == nil || version == nil {
@@ -82,9 +84,9 @@ func Follow[T any](tree *Tree, version func(document T) int64) events.Handlers[T
 		ActionCompleted: func(_ context.Context, e *events.ActionCompleted[T]) {
 			switch {
 			case e.Superseded:
-			case e.Action.Type == models.ActionTypeDelete, e.Result.StatusCode == notFound: // or a merge that MergeMissingIgnore completes
+			case e.Action.Type == models.ActionTypeDelete, e.Result.StatusCode == notFound: // a merge that MergeMissingIgnore completes
 				tree.Deleted(e.Key)
-			case !reflect.ValueOf(&e.Action.Document).Elem().IsZero(): // a document that there is has a key
+			case !reflect.ValueOf(&e.Action.Document).Elem().IsZero(): // a document that is present has a key
 				tree.Confirmed(e.Key, version(e.Action.Document))
 			}
 		},

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	writeEvery = time.Second // so long is what is told in memory only; so much is lost when the process ends suddenly
-	fullWrite  = 4           // full frames are written without waiting for that
-	minFold    = 4 << 20     // bounds of what is told before it is folded, in bytes;
-	maxFold    = 128 << 20   // in between it is as much as the base has
+	writeEvery = time.Second // how long changes stay in memory only; a crash loses as much
+	fullWrite  = 4           // so many full frames are written without waiting
+	minFold    = 4 << 20     // bounds in bytes for the size of changes that causes a fold;
+	maxFold    = 128 << 20   // between them it is the size of the base
 )
 
-// Open opens the folder of a tree, which no other Tree may use as long as this one is open, and makes it if need be. It
-// reads what was told and not folded, at most some 128 MiB.
+// Open opens the folder of a tree, and creates it if it does not exist. Only one Tree at a time can have a folder open.
+// Open reads the changes that are not folded, up to some 128 MiB.
 //
-// The error is that of the disk, or of another process that has the folder, which it names. Damaged files are not an
-// error: see Stats.Damaged. Close the Tree at the end.
+// The error is that of the disk, or names the process that has the folder open. Damaged files are not an error: see
+// Stats.Damaged. Close the Tree when done.
 func Open(folder string, opts *Options) (*Tree, error) {
 	options, err := opts.withDefaults()
 	if err != nil {
@@ -38,7 +38,7 @@ func Open(folder string, opts *Options) (*Tree, error) {
 	return t, nil
 }
 
-// open is Open for a folder that is locked. No goroutine writes yet.
+// open is Open for a locked folder. The writing goroutine does not run yet.
 func (t *Tree) open(folder disk.Folder) error {
 	t.fruitless, t.logs.folder = make(map[int]int), folder
 	t.life, t.end = context.WithCancelCause(context.Background())
@@ -63,7 +63,7 @@ func (t *Tree) open(folder disk.Folder) error {
 	return nil
 }
 
-// buildAll says of all segments when they were built.
+// buildAll sets the time at which all segments were built.
 func (t *Tree) buildAll(at int64) {
 	for i := range t.built {
 		t.built[i] = at
@@ -81,14 +81,14 @@ func (t *Tree) run(release func() error) {
 		t.mu.Lock()
 		rebuild := t.rebuild
 		t.mu.Unlock()
-		if rebuild != nil { // its files are in the folder
+		if rebuild != nil { // it still uses files in the folder
 			<-rebuild.ended
 		}
-		return t.leave(t.base) // no goroutine folds any more
+		return t.leave(t.base) // no fold runs any more
 	}, release)
 }
 
-// due returns when to write, if there is something to write or to fold. The caller has the lock.
+// due returns the time of the next write or fold, if there is something to do. The caller has the lock.
 func (t *Tree) due(now time.Time) (at time.Time, something bool) {
 	unsynced := t.loop.Changes > t.loop.Durable
 	switch {
@@ -100,12 +100,12 @@ func (t *Tree) due(now time.Time) (at time.Time, something bool) {
 	return t.since.Add(writeEvery), unsynced
 }
 
-// foldable reports whether enough was told to be folded. The caller has the lock.
+// foldable reports whether a fold is needed. The caller has the lock.
 func (t *Tree) foldable() bool {
 	return t.refold || t.told.Size > min(max(t.base.size, minFold), maxFold, t.options.MaxPending/2)
 }
 
-// attempt writes all that there is, and folds it if it is much.
+// attempt writes all changes, and folds them if needed.
 func (t *Tree) attempt() error {
 	if err := t.flush(); err != nil {
 		return err
@@ -119,10 +119,10 @@ func (t *Tree) attempt() error {
 	return t.fold()
 }
 
-// flush makes durable what was told before.
+// flush makes all changes recorded before the call durable.
 func (t *Tree) flush() error { return t.cut(nil) }
 
-// cut is flush, and lets v be what there was then if it is not nil.
+// cut is flush. It also sets v, if not nil, to the snapshot that it writes.
 func (t *Tree) cut(v *view) error {
 	t.mu.Lock()
 	t.told.Seal()
@@ -145,8 +145,8 @@ func (t *Tree) cut(v *view) error {
 	return nil
 }
 
-// fold makes a new base of the old one and of what was told: R1 and F1 to F3. What is told meanwhile is written in
-// between. A segment was built when it was at R1: see DESIGN.md.
+// fold merges the old base and the changes into a new base: R1 and F1 to F3. Later changes are written meanwhile. The
+// time at which a segment was built is taken at R1, see DESIGN.md.
 func (t *Tree) fold() error {
 	v := new(view)
 	if err := t.cut(v); err != nil {
@@ -160,7 +160,7 @@ func (t *Tree) fold() error {
 	last := time.Now()
 	segment := func(i int) (entries []byte, info segmentInfo, err error) {
 		if i%64 == 0 && time.Since(last) > writeEvery {
-			_ = t.flush() // an error is met again by the next one, which begins a new log
+			_ = t.flush() // the next flush retries in a new log, or returns the error
 			last = time.Now()
 		}
 		entries, info.Keys, info.Digest, err = v.content(i)
