@@ -16,18 +16,18 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Status is how a rebuild is.
+// Status is the state of a rebuild.
 type Status struct {
-	// Record is what the writers and the rebuild share. Its Step says how far it is.
+	// Record is shared by the writers and the rebuild. Its Step is the progress.
 	Record Record
-	// Active says that a rebuild is under way: it was begun, and neither ended nor aborted. Whether
-	// somebody is at work on it shows if Record.Version grows, every two seconds.
+	// Active reports whether a rebuild was begun and has neither ended nor been aborted. If a Run is at work,
+	// Record.Version grows at least every two seconds.
 	Active bool
-	// Writers are those that are registered.
+	// Writers are the registered writers.
 	Writers []Writer
 }
 
-// ReadStatus returns how the rebuild on a store is. It changes nothing.
+// ReadStatus returns the state of the rebuild on a store. It changes nothing.
 func ReadStatus(ctx context.Context, store Store) (Status, error) {
 	if nilcheck.IsNil(store) {
 		return Status{}, errors.New("rebuild: ReadStatus needs the store of the rebuild, and it is nil")
@@ -40,7 +40,7 @@ func ReadStatus(ctx context.Context, store Store) (Status, error) {
 	return Status{Record: record, Active: record.active(), Writers: writers}, err
 }
 
-// AbortOptions are the options of Abort. nil and the zero value are ready to use.
+// AbortOptions configures Abort. nil and the zero value are ready to use.
 type AbortOptions struct {
 	// Logger is as in Options.
 	Logger *slog.Logger
@@ -48,16 +48,16 @@ type AbortOptions struct {
 	settle time.Duration // 0 for that of the rebuild; tests change it
 }
 
-// Abort ends a rebuild, at whatever step it is, and deletes the new index. A Run that gives its index the same
-// name soon after waits for a while, because the sender of one that was cut off may still write to it. The writers
-// go on with the old one, which they have written to all the time, so nothing is lost; an alias that was moved is
-// moved back first, and the new index is kept for Options.Settle of the Run, until readers have come back. An
-// index of the new name that has documents although Run cannot have written any yet is somebody else's, and stays.
-// A Run that is at work stops with ErrTakenOver. If Abort is killed or returns an error, call it again.
+// Abort ends a rebuild at any step and deletes the new index. The writers continue with the old index, which has all
+// their writes, so nothing is lost. If the alias was moved, Abort moves it back first and keeps the new index for
+// Options.Settle of the Run, until readers have returned. In the first step Run cannot have written documents, so an
+// index of the new name that has some belongs to another program and is kept. A Run at work stops with ErrTakenOver. If
+// Abort is killed or returns an error, call it again. A later Run that uses the same index name waits first, because
+// the sender of an earlier Run may still write to it.
 //
-// When the writers have moved to the new index it is too late, and the error is ErrNothing: the old one lacks what
-// was written since. ErrAliasMoved means that somebody else has moved the alias: the rebuild is ended all the
-// same, but the new index is not deleted.
+// When the writers have moved to the new index, Abort is too late and returns ErrNothing, because the old index lacks
+// later writes. ErrAliasMoved means that another program moved the alias: the rebuild is ended, but the new index is
+// kept.
 func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *AbortOptions) error {
 	if nilcheck.IsNil(store) || client == nil {
 		return errors.New("rebuild: Abort needs the store and the client of the rebuild, and one is nil")
@@ -76,7 +76,7 @@ func Abort(ctx context.Context, store Store, client *search.IndexClient, opts *A
 func (r *runner) abort(ctx context.Context) error {
 	var err error
 	var found Record
-	for range 10 { // the owner's beat may come between
+	for range 10 { // a beat of the owner may come in between
 		if found, err = r.load(ctx); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (r *runner) abort(ctx context.Context) error {
 			return ErrNothing
 		}
 		index := found.New
-		if found.Step == stepCreating { // it may be somebody else's: what a Run has made has nothing in it yet
+		if found.Step == stepCreating { // the index may be another program's: a new index of Run is still empty
 			if n, err := r.count(ctx, index); n > 0 {
 				index = ""
 			} else if err != nil && !errors.Is(err, search.ErrIndexNotFound) {
@@ -106,8 +106,8 @@ func (r *runner) abort(ctx context.Context) error {
 	}
 	x := r.now()
 	var strange error
-	// Readers may be at the new index: the alias was moved, or somebody has asked for it, or an Abort that has not
-	// ended has moved it back.
+	// Readers may use the new index: the alias was moved, or a request to move it was sent, or an earlier Abort that did
+	// not end has moved it back.
 	moved := found.Step == stepSwapping || found.Step == stepSettling || found.Step == stepMoving || found.Step == stepAborting && found.Alias != ""
 	if x.Alias != "" {
 		if err := r.line("alias back"); err != nil {
@@ -137,7 +137,7 @@ func (r *runner) abort(ctx context.Context) error {
 	}
 	x = r.now()
 	if found.New != "" {
-		x.drop(found.New) // once: the time is to be the same if the swap is made twice
+		x.drop(found.New) // once, so that a repeated swap writes the same time
 	}
 	dropped := x.Dropped
 	if err := r.swap(ctx, func(x *Record) {
@@ -149,8 +149,8 @@ func (r *runner) abort(ctx context.Context) error {
 	return strange
 }
 
-// aliasBack points the alias at the old index. It is written also if it is there, so that a Run that was stopped
-// before its own request cannot move it any more.
+// aliasBack points the alias at the old index. It writes the alias even if it points there, so that a stopped Run
+// cannot move it with an older ETag.
 func (r *runner) aliasBack(ctx context.Context) error {
 	x := r.now()
 	for range 10 {
@@ -158,7 +158,7 @@ func (r *runner) aliasBack(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.stillOwner(ctx); err != nil { // an Abort that was stopped here may find the alias of the next rebuild, whose index has the same name
+		if err := r.stillOwner(ctx); err != nil { // if this Abort was stopped here, the alias may belong to the next rebuild of the same index name
 			return err
 		}
 		alias.Indexes = []string{x.Old}
@@ -169,7 +169,7 @@ func (r *runner) aliasBack(ctx context.Context) error {
 	return fmt.Errorf("rebuild: the alias %q keeps changing: %w", x.Alias, ErrAliasMoved)
 }
 
-// clean deletes the new index, when no reader can be at it, and the marks.
+// clean deletes the new index when no reader can use it, and the marks.
 func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 	x := r.now()
 	if drop {
@@ -193,9 +193,8 @@ func (r *runner) clean(ctx context.Context, drop, wait bool) error {
 	}
 }
 
-// deleteIndex deletes an index, if it is still the one that is there when claim, which changes the record, has found
-// that it is to be deleted: somebody else may have deleted it meanwhile, and a Run have made another one of its name.
-// That one has another ETag, or claim fails.
+// deleteIndex deletes an index that claim has found deletable; claim changes the record. If another program deletes the
+// index meanwhile, and a Run creates a new one of that name, either the ETag differs or claim fails.
 func deleteIndex(ctx context.Context, client *search.IndexClient, name string, claim func() error) error {
 	there, missing := client.GetIndex(ctx, name, nil)
 	if missing != nil && !errors.Is(missing, search.ErrIndexNotFound) {
@@ -209,7 +208,7 @@ func deleteIndex(ctx context.Context, client *search.IndexClient, name string, c
 		opts.IfMatch = &etag
 	}
 	err := client.DeleteIndex(ctx, name, &opts)
-	if errors.Is(err, search.ErrPreconditionFailed) { // also where there is none, after an attempt whose answer was lost for example
+	if errors.Is(err, search.ErrPreconditionFailed) { // also if the index is missing, for example after an attempt whose answer was lost
 		if _, now := client.GetIndex(ctx, name, nil); errors.Is(now, search.ErrIndexNotFound) {
 			return nil
 		}
@@ -220,16 +219,16 @@ func deleteIndex(ctx context.Context, client *search.IndexClient, name string, c
 	return err
 }
 
-// DropOptions are the options of DropOld. nil and the zero value are ready to use.
+// DropOptions configures DropOld. nil and the zero value are ready to use.
 type DropOptions struct {
-	// Now deletes it although it was to be kept for longer.
+	// Now deletes the index before its time.
 	Now bool
 }
 
-// DropOld deletes the index that a rebuild has replaced, when the time is over for which it was to be kept. Before
-// that the error says when it is. ErrNothing means that there is none, and ErrAliasMoved that somebody has put the
-// alias back to it. A Run that gives its index the same name soon after waits for a while, because a request of a
-// writer may be on its way; who makes one in another way should wait for a minute or two.
+// DropOld deletes the index that a rebuild has replaced, once Options.Keep is over. Before that the error names the
+// time. ErrNothing means that there is no such index, ErrAliasMoved that the alias points at it again. A later Run that
+// uses the same index name waits first, because a writer's request may be under way. If you create such an index
+// yourself, wait for two minutes.
 func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts *DropOptions) error {
 	if nilcheck.IsNil(store) || client == nil {
 		return errors.New("rebuild: DropOld needs the store and the client of the rebuild, and one is nil")

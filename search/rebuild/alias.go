@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// aliasAt reads the alias, which must be at one of the indexes.
+// aliasAt reads the alias, and returns ErrAliasMoved unless it points at one of the indexes.
 func (r *runner) aliasAt(ctx context.Context, name string, indexes ...string) (models.Alias, error) {
 	alias, err := r.client.GetAlias(ctx, name, nil)
 	if err != nil {
@@ -24,7 +24,7 @@ func (r *runner) aliasAt(ctx context.Context, name string, indexes ...string) (m
 	return alias, nil
 }
 
-// noAlias says that an alias cannot be read.
+// noAlias explains why an alias cannot be read.
 func noAlias(name string, err error) error {
 	if errors.Is(err, search.ErrAliasNotFound) {
 		return fmt.Errorf("rebuild: there is no alias %q: make it with IndexClient.CreateAlias, at the index that is written to, and let readers use it; or leave Options.Alias out: %w", name, err)
@@ -32,8 +32,8 @@ func noAlias(name string, err error) error {
 	return fmt.Errorf("rebuild: reading the alias: %w", err)
 }
 
-// moveAlias points the alias at the new index, under the ETag that was read with the old one in
-// it. If it was asked for, an error says nothing about where the alias is.
+// moveAlias points the alias at the new index, under the ETag read while it pointed at the old one. If asked is true
+// the request was sent, and after an error the alias may point at either index.
 func (r *runner) moveAlias(ctx context.Context) (asked bool, err error) {
 	x := r.now()
 	alias, err := r.aliasAt(ctx, x.Alias, x.Old, x.New)
@@ -51,16 +51,17 @@ func (r *runner) moveAlias(ctx context.Context) (asked bool, err error) {
 	return true, err
 }
 
-// stillOwner is asked between reading the alias and writing it under the ETag that was read: an
-// Abort that comes after it changes the ETag. If it were asked before reading, a runner that is
-// stopped in between would read the ETag that Abort has made.
+// stillOwner changes the record to check the ownership. Call it between reading the alias and writing it under the ETag
+// that was read: an Abort after it changes the ETag. If it came before the read, a runner stopped in between could read
+// the ETag that Abort has made.
 func (r *runner) stillOwner(ctx context.Context) error {
 	return r.insist(ctx, func(x *Record) { x.Beat++ })
 }
 
-// settleAlias makes sure where the alias is after a request to move it that was not answered, or that somebody else
-// may still send: it writes the alias where it is, and no request with an older ETag can change it any more. It tries
-// for five minutes, half a one when ctx has ended, because the writers must not go on before.
+// settleAlias finds out where the alias points, after a request to move it that had no answer, or that another runner
+// may still send. If it points at the old index it is written again, so that no request with an older ETag can move it.
+// settleAlias retries for five minutes, and half a minute after ctx has ended, because the writers must not continue
+// before.
 func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 	ctx, cancel := insisting(ctx, outage)
 	defer cancel()
@@ -92,8 +93,8 @@ func (r *runner) settleAlias(ctx context.Context) (atNew bool, err error) {
 	}
 }
 
-// swapAlias moves the alias while the writers wait, and opens. began is when they began to, zero if
-// another runner had them wait, which may have asked for it.
+// swapAlias moves the alias while the writers wait, and lets them continue. began is when they began to wait, zero if
+// another runner has closed the taps; that runner may have sent the request to move it.
 func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
 	others := began.IsZero()
 	if others {
@@ -128,11 +129,11 @@ func (r *runner) swapAlias(ctx context.Context, began time.Time) error {
 	return r.open(ctx, began, stepSettling, PhaseSwapped)
 }
 
-// bearable is how long errors are borne one after another while writers wait for this runner: whoever gives up then
-// stops them until somebody comes.
+// bearable is how long errors are retried while writers wait for this runner. Giving up would stop the writers until an
+// operator acts.
 const bearable = 5 * time.Minute
 
-// bears reports whether to go on in spite of an error, of which the first of several was at since.
+// bears reports whether to continue despite an error. since is the time of the first of consecutive errors.
 func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
 	var refused *RefusedError
 	if ctx.Err() != nil || errors.Is(err, ErrTakenOver) || errors.Is(err, errStopped) || errors.As(err, &refused) {
@@ -145,8 +146,7 @@ func (r *runner) bears(ctx context.Context, err error, since *time.Time) bool {
 	return time.Since(*since) < bearable
 }
 
-// settle brings what is written over all the time, until readers are at the new index, for which they have so long if
-// nobody knows.
+// settle copies marked documents until readers use the new index: until Shown reports it, or for long without Shown.
 func (r *runner) settle(ctx context.Context, long time.Duration) error {
 	began := time.Now()
 	shown := func() bool { return time.Since(began) >= long }
@@ -176,15 +176,15 @@ func (r *runner) settle(ctx context.Context, long time.Duration) error {
 	}
 }
 
-// asker asks Shown beside what writers wait for: it may take its time.
+// asker calls Shown while writers wait for other work of the runner, because Shown may be slow.
 type asker struct {
 	*runner
 	ctx     context.Context // of all calls
 	end     func()
 	answers chan answer
-	under   bool      // it is being asked
-	asked   time.Time // when it was last
-	often   int       // how often in a row it has said that readers are at the new index
+	under   bool      // a call is under way
+	asked   time.Time // start of the last call
+	often   int       // consecutive calls that have returned true
 }
 
 type answer struct {
@@ -192,7 +192,7 @@ type answer struct {
 	err error
 }
 
-// ask returns whether readers are at the new index, as far as is known. It does not wait.
+// ask returns whether readers are known to use the new index. It does not block.
 func (a *asker) ask() bool {
 	var err error
 	select {
@@ -225,7 +225,7 @@ func (a *asker) call() {
 	defer cancel()
 	var got answer
 	defer func() {
-		if v := recover(); v != nil { // nobody else could recover here
+		if v := recover(); v != nil { // no caller can recover on this goroutine
 			got = answer{err: fmt.Errorf("it panicked: %v", v)}
 		}
 		a.answers <- got
@@ -233,7 +233,7 @@ func (a *asker) call() {
 	got.is, got.err = a.opts.Shown(ctx)
 }
 
-// leave ends a call that is under way, and waits for it, but not for one that does not return.
+// leave ends a call under way and waits for it, but not for a call that ignores its context.
 func (a *asker) leave() {
 	a.end()
 	if a.under && time.Since(a.asked) < tryLimit {
@@ -244,8 +244,8 @@ func (a *asker) leave() {
 	}
 }
 
-// fails notes an error of Shown. It reports whether it has given nothing else for so long that Run goes on without
-// it, as if Settle were over: what is written is brought over meanwhile, but for ever nobody wants that.
+// fails records an error of Shown. It reports whether there were only errors for so long that Run continues as if
+// Settle were over. Copying for ever would help no writer.
 func (a *asker) fails(err error) bool {
 	if now := time.Now(); a.silent.IsZero() {
 		a.silent = now

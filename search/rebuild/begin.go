@@ -13,8 +13,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// start looks whether there is anything to do, and whether it can be done. It changes nothing but
-// for the record of an index that has no writers, which it makes.
+// start checks whether a rebuild is needed and possible. It changes nothing, except that it creates the record of an
+// index without writers.
 func (r *runner) start(ctx context.Context) (Record, error) {
 	found, err := r.store.Load(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 			return found, noAlias(r.opts.Alias, err)
 		}
 		if len(alias.Indexes) != 1 {
-			return found, fmt.Errorf("rebuild: the alias %q is at %q: point it at the index that is to be replaced", r.opts.Alias, alias.Indexes)
+			return found, fmt.Errorf("rebuild: the alias %q is at %q: point it at the index to replace", r.opts.Alias, alias.Indexes)
 		}
 		if found, err = begin(ctx, r.store, Record{Phase: PhaseIdle, Route: alias.Indexes[0], Endpoint: r.client.Endpoint()}); err != nil {
 			return found, err
@@ -48,7 +48,7 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 	return found, r.begins(ctx, found)
 }
 
-// goesOn says whether a rebuild that is under way is this one.
+// goesOn checks that the rebuild under way is the one of this call.
 func (r *runner) goesOn(ctx context.Context, found Record) error {
 	r.report.Old, r.report.Index = found.Old, found.New
 	if found.Step == stepAborting {
@@ -66,7 +66,7 @@ func (r *runner) goesOn(ctx context.Context, found Record) error {
 	return nil
 }
 
-// sameDefinition says whether the new index that is there is the one that is wanted.
+// sameDefinition checks that the new index has the wanted definition.
 func (r *runner) sameDefinition(ctx context.Context) error {
 	there, err := r.client.GetIndex(ctx, r.next.Name, nil)
 	if err != nil {
@@ -77,12 +77,12 @@ func (r *runner) sameDefinition(ctx context.Context) error {
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	if changes.Kind() != search.ChangeNone {
-		return fmt.Errorf("rebuild: the index %q is there with another definition (%v): finish with that one, or call Abort and begin anew", r.next.Name, changes)
+		return fmt.Errorf("rebuild: the index %q exists with another definition (%v): finish with that definition, or call Abort and start over", r.next.Name, changes)
 	}
 	return nil
 }
 
-// begins says whether a rebuild is needed, and whether it can begin.
+// begins checks whether a rebuild is needed, and whether it can begin.
 func (r *runner) begins(ctx context.Context, found Record) error {
 	old := found.Route
 	r.report.Old = old
@@ -94,15 +94,15 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	}
 	before, err := r.client.GetIndex(ctx, old, nil)
 	if err != nil {
-		return fmt.Errorf("rebuild: reading the definition of the index that is to be replaced: %w", err)
+		return fmt.Errorf("rebuild: reading the definition of the index to replace: %w", err)
 	}
 	after := r.next
-	after.Name = before.Name // that it is another one is not the question
+	after.Name = before.Name // the name is not part of the comparison
 	if r.report.Changes, err = search.DiffIndex(before, after); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	if !r.opts.Always && r.report.Changes.Kind() != search.ChangeNeedsRebuild {
-		r.report.Index, r.report.Old = old, "" // nobody is to delete it
+		r.report.Index, r.report.Old = old, "" // it must not be deleted
 		return nil
 	}
 	r.report.Index, r.report.Needed = r.next.Name, true
@@ -139,18 +139,18 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 			return err
 		}
 	}
-	r.opts.Logger.Info("rebuild: begun; writes without a Tap get lost", // also those of a registered writer's process that has none
+	r.opts.Logger.Info("rebuild: begun; writes without a Tap get lost", // even by a process without a tap whose writer is registered
 		"old", old, "new", r.next.Name, "alias", r.opts.Alias, "writers", r.opts.Writers, "registered", registered)
 	return nil
 }
 
-// namesNoAlias warns who has forgotten Options.Alias.
+// namesNoAlias warns if Options.Alias is missing although an alias points at the old index.
 func (r *runner) namesNoAlias(ctx context.Context, old string) {
 	if r.opts.Alias != "" {
 		return
 	}
 	for alias, err := range r.client.ListAliases(ctx, nil) {
-		if err != nil { // a service may have none
+		if err != nil { // a service without aliases
 			return
 		}
 		if slices.Contains(alias.Indexes, old) {
@@ -159,7 +159,7 @@ func (r *runner) namesNoAlias(ctx context.Context, old string) {
 	}
 }
 
-// checkSender says whether the sender is one for the new index, as far as it says what it is like.
+// checkSender checks that the sender writes to the new index and is suited, as far as its Info shows.
 func (r *runner) checkSender() error {
 	s, can := r.sender.(models.InfoSender)
 	if !can {
@@ -185,7 +185,8 @@ func (r *runner) checkSender() error {
 	return nil
 }
 
-// create makes the new index. One that is there may be ours, of an attempt before: there was none when the step began.
+// create creates the new index. An existing one may be left from an earlier attempt, because there was none when the
+// step began.
 func (r *runner) create(ctx context.Context) error {
 	if _, err := r.client.CreateIndex(ctx, r.next, nil); err != nil {
 		var status retry.StatusError
@@ -198,10 +199,10 @@ func (r *runner) create(ctx context.Context) error {
 		} else {
 			err = fmt.Errorf("rebuild: creating the new index: %w", err)
 		}
-		// What may pass, as in package retry, but for a conflict, which ours has looked at.
+		// Other client errors are final, as in package retry; ours handles a conflict.
 		if code >= 400 && code < 500 && code != 408 && code != 409 && code != 429 && r.missing(ctx) {
-			// It is refused, and nothing was begun. To leave the step behind would be to claim an index that somebody
-			// else makes of that name later.
+			// Nothing was begun. If the step were kept, an index that another program creates later under that name would count as
+			// ours.
 			err = errors.Join(err, r.swap(ctx, func(x *Record) { x.Step, x.Old, x.New, x.Alias, x.Owner = StepNone, "", "", "", "" }))
 		}
 		if err != nil {
@@ -215,13 +216,13 @@ func (r *runner) create(ctx context.Context) error {
 	return r.swap(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch, x.Round = stepMarking, PhaseMarking, epoch, round })
 }
 
-// missing reports whether there is certainly no index of the new name.
+// missing reports whether the service certainly has no index of the new name.
 func (r *runner) missing(ctx context.Context) bool {
 	_, err := r.client.GetIndex(ctx, r.next.Name, nil)
 	return errors.Is(err, search.ErrIndexNotFound)
 }
 
-// ours says whether an index that is there can be the one that was to be created: nobody has written to that.
+// ours returns an error if an existing index cannot be ours. Ours has no documents yet.
 func (r *runner) ours(ctx context.Context) error {
 	if err := r.sameDefinition(ctx); err != nil {
 		return err

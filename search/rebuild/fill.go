@@ -12,39 +12,38 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// When the new index has refused a document it will not do; some more are awaited to be named.
-// A sender that thinks it is the index holds the rest back for ever.
+// After the new index has rejected a document the rebuild fails. The fill waits for some more rejections to report
+// them. A sender that takes them for a problem of the index would suspend sending indefinitely.
 const (
 	tooMany = 100
 	enough  = 10 * time.Second
 )
 
-// mostBehind is how many keys a fill keeps behind a document that has no outcome, for the cursor: then it waits for
-// that one.
+// mostBehind bounds the keys that a fill keeps behind a document without an outcome. The cursor cannot pass that
+// document, so the fill then waits for it.
 const mostBehind = 100_000
 
-// filling is what became of the documents of a fill. The sender's goroutine and the fill's
-// share it.
+// filling has the outcomes of the documents of a fill. The goroutines of the sender and of the fill share it.
 type filling struct {
 	mu      sync.Mutex
-	keys    []string // of what was offered and may not have an outcome yet, in that order
-	applied []bool   // of each
-	begun   int      // how many are no longer in keys
+	keys    []string // offered keys, in order, from the first that is not applied
+	applied []bool   // of each of keys
+	begun   int      // how many were removed from keys
 	open    int      // without an outcome
 	cursor  string   // everything up to it is applied
 	refused *RefusedError
-	other   error         // why a document was not applied that was not refused
-	ended   chan struct{} // has a place; sent to when there are fewer keys, or open becomes 0
-	give    func()        // gives up what is not over
-	timer   *time.Timer   // until then, when a document was refused
-	under   *atomic.Int64 // counts what is open for the runner, also when this is over
-	cut     *atomic.Bool  // the service may still carry something out
-	late    func()        // told when it may still carry out a request although all is well
-	moves   func()        // told of each document that is applied; nil: nobody asks
+	other   error         // first failure that is not a rejection
+	ended   chan struct{} // buffered; signaled when keys shrinks, or open becomes 0
+	give    func()        // cancels the rest
+	timer   *time.Timer   // calls give some time after the first rejection
+	under   *atomic.Int64 // open actions of the runner, of all fillings
+	cut     *atomic.Bool  // set if the service may still execute a request
+	late    func()        // called if the service may still execute a request
+	moves   func()        // called for each applied document; may be nil
 }
 
-// filling returns a context that ends when it is known that not all will be applied, and what
-// is told of it. The function frees both.
+// filling returns a context that ends when some document will not be applied, and the filling that records outcomes.
+// The function releases both.
 func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &filling{ended: make(chan struct{}, 1), give: cancel, cursor: r.now().Cursor, under: &r.under, cut: &r.cut, late: r.noteLate}
@@ -58,7 +57,7 @@ func (r *runner) filling(ctx context.Context) (context.Context, *filling, func()
 	}
 }
 
-// add returns the function that is told of an outcome.
+// add records an action and returns its OnOutcome.
 func (f *filling) add(a models.RawAction) func(models.Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +65,7 @@ func (f *filling) add(a models.RawAction) func(models.Outcome) {
 	f.keys, f.applied = append(f.keys, a.Key), append(f.applied, false)
 	f.open++
 	f.under.Add(1)
-	told := a.OnOutcome // and not the document, which the sender is to give up as soon as it can
+	told := a.OnOutcome // not a itself: the sender must be able to free the document early
 	return func(o models.Outcome) {
 		if told != nil {
 			told(o)
@@ -75,7 +74,7 @@ func (f *filling) add(a models.RawAction) func(models.Outcome) {
 	}
 }
 
-// end notes an outcome.
+// end records an outcome.
 func (f *filling) end(at int, o models.Outcome) {
 	f.under.Add(-1)
 	f.mu.Lock()
@@ -96,7 +95,7 @@ func (f *filling) end(at int, o models.Outcome) {
 		if f.other == nil {
 			f.other = fmt.Errorf("%w: %w", errLost, o.Err)
 		}
-		f.give() // what comes behind it would be read and written for nothing
+		f.give() // later documents would be read and written for nothing
 	default:
 		if f.other == nil {
 			f.other = fmt.Errorf("rebuild: filling the new index: %w", o.Err)
@@ -118,12 +117,12 @@ func (f *filling) end(at int, o models.Outcome) {
 	if f.open--; f.open == 0 || n > 0 {
 		select {
 		case f.ended <- struct{}{}:
-		default: // it has been said
+		default: // signaled already
 		}
 	}
 }
 
-// await waits until so much has ended that is is true, which is called under the lock.
+// await waits until is returns true. It calls is under the lock.
 func (f *filling) await(ctx context.Context, is func() bool) error {
 	for {
 		f.mu.Lock()
@@ -147,8 +146,8 @@ func (f *filling) reached() string {
 	return f.cursor
 }
 
-// failure returns why not all is applied: what was refused, what became of the first other one, which has ended all
-// the rest, or err.
+// failure returns the reason why not all is applied: the rejections, else the first other failure, which has cancelled
+// the rest, else err.
 func (f *filling) failure(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +161,7 @@ func (f *filling) failure(err error) error {
 	return f.other
 }
 
-// fillAll writes everything to the new index, behind the cursor.
+// fillAll writes all documents behind the cursor to the new index.
 func (r *runner) fillAll(ctx context.Context) error {
 	limited, f, free := r.filling(models.WithClass(ctx, models.ClassBestEffort))
 	defer free()
@@ -174,10 +173,10 @@ func (r *runner) fillAll(ctx context.Context) error {
 	return err
 }
 
-// fillFrom asks All again when it breaks off, behind the last document that came.
+// fillFrom calls All, and after a failure again behind the last document.
 func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 	p := pouring{runner: r, f: f, after: f.reached()}
-	defer func() { r.under.Add(-int64(len(p.waiting))) }() // which the sender never got
+	defer func() { r.under.Add(-int64(len(p.waiting))) }() // never accepted by the sender
 	for breaks := 0; ; breaks++ {
 		var came int64
 		var failed bool
@@ -201,18 +200,18 @@ func (r *runner) fillFrom(ctx context.Context, f *filling) error {
 	return f.await(ctx, func() bool { return f.open == 0 })
 }
 
-// pouring gives the sender what All yields.
+// pouring passes the documents of All to the sender.
 type pouring struct {
 	*runner
 	f       *filling
-	after   string // the key of the last document that came
-	came    int64  // how many did
+	after   string // the key of the last document
+	came    int64  // number of documents
 	waiting []models.RawAction
 }
 
-// pour asks All once. It says whether that has failed, or something else.
+// pour calls All once. failed reports whether All has returned the error.
 func (p *pouring) pour(ctx context.Context) (failed bool, err error) {
-	left := p.left // one function for all of them
+	left := p.left // one function value for all actions
 	for a, err := range p.fill.All(ctx, p.after) {
 		if err != nil {
 			return true, fmt.Errorf("rebuild: Fill.All: %w", err)
@@ -232,7 +231,7 @@ func (p *pouring) pour(ctx context.Context) (failed bool, err error) {
 	return false, nil
 }
 
-// send gives the sender what waits.
+// send offers the waiting documents to the sender.
 func (p *pouring) send(ctx context.Context) error {
 	if len(p.waiting) == 0 {
 		return nil
@@ -256,7 +255,7 @@ func (p *pouring) send(ctx context.Context) error {
 	return fmt.Errorf("rebuild: filling the new index: %w", err)
 }
 
-// uploads returns an error for an action that is not the truth of a document.
+// uploads returns an error for an action that is not an upload with a key.
 func uploads(a models.RawAction) error {
 	if a.Key == "" {
 		return errors.New("Fill returned an action without Key")

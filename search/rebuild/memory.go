@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Memory is a Store in memory: for tests, and for programs that are one process and whose
-// rebuild need not survive it. It is safe for concurrent use.
+// Memory is a Store in memory, for tests, and for a single process whose rebuild need not survive it. It is safe for
+// concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	record  Record
-	marks   map[int64]*marks // by the round. There are few: what was marked before is drained before the next begins
+	marks   map[int64]*marks // by round; few at a time, because a round is drained before the next begins
 	writers map[string]time.Time
 }
 
-// marks are the keys that were marked in a round. One mark of a key in a later round does not do for
-// both: who waits for the earlier round would be answered too soon.
+// marks are the keys marked in one round. A key marked in two rounds needs two marks: with only the later one, a writer
+// that waits for the earlier round would continue too soon.
 type marks struct {
 	has   map[string]struct{}
-	order []string // of has, and what was removed since
+	order []string // keys of has, and removed ones
 }
 
 // NewMemory returns an empty store.
@@ -114,7 +114,7 @@ func (m *Memory) Unmark(ctx context.Context, last int64, keys []string) error {
 		for _, key := range keys {
 			delete(of.has, key)
 		}
-		n := 0 // so that nobody passes what was removed from the front again
+		n := 0 // removed keys at the front need not be passed again
 		for ; n < len(of.order); n++ {
 			if _, ok := of.has[of.order[n]]; ok {
 				break

@@ -20,39 +20,40 @@ const (
 	defaultKeep   = 24 * time.Hour
 )
 
-// How long Run is patient.
+// Timeouts and limits of Run.
 const (
-	closedLimit  = time.Second            // for which writers are kept waiting at the most
-	drainLimit   = 700 * time.Millisecond // of it, behind which there is too little left for the alias
-	closings     = 5                      // before Run gives up
-	outage       = 30 * time.Second       // for which the store, and a truth that was read before, may fail
-	tryLimit     = 10 * time.Second       // that one call of them may take; the record's have less
-	stuckLimit   = time.Minute            // for which the new index may take nothing that writers wait for, before it is an error
-	countings    = 30                     // of documents, a second between them, until the new index has enough
-	mostBreaks   = 10                     // of Fill.All in its midst, behind each of which it is asked to go on
-	replayEvery  = 100 * time.Millisecond // while readers may be at the new index already
-	lateRequests = 5 * time.Second        // for which a request without an answer may still be carried out, where the sender does not say
-	nameRests    = 75 * time.Second       // what was sent to an index that was deleted is applied or refused by then
-	dropsKnown   = 10 * time.Minute       // that an index was deleted matters for nameRests; the rest is for clocks that differ
+	closedLimit  = time.Second            // how long writers wait at most
+	drainLimit   = 700 * time.Millisecond // of closedLimit; later too little is left to move the alias
+	closings     = 5                      // attempts to close the taps
+	outage       = 30 * time.Second       // how long errors of the store, or of a Fill that has worked before, are retried
+	tryLimit     = 10 * time.Second       // for one such call; calls that change the record have less
+	stuckLimit   = time.Minute            // without a document taken by the new index, while writers wait
+	countings    = 30                     // of documents, one a second, until the new index has enough
+	mostBreaks   = 10                     // failures of Fill.All after its first document
+	replayEvery  = 100 * time.Millisecond // while readers may be at the new index
+	lateRequests = 5 * time.Second        // how long a request without an answer may still be executed, if the sender does not say
+	nameRests    = 75 * time.Second       // after this a request to a deleted index is applied or refused
+	dropsKnown   = 10 * time.Minute       // longer than nameRests, because clocks differ
 	chunk        = 1000                   // keys whose truth is read at once
-	fewKeys      = 500                    // that are few enough to close the taps
+	fewKeys      = 500                    // few enough to close the taps
 )
 
-// term says how a runner shows that it is the owner of the record.
+// term has the timings by which a runner proves that it owns the record.
 type term struct {
-	every    time.Duration // it beats
-	valid    time.Duration // it is the owner; its requests are cut off then
-	takeOver time.Duration // without a beat, another may be the owner
+	every    time.Duration // between beats
+	valid    time.Duration // how long a runner is the owner after a beat; then its requests are cut off
+	takeOver time.Duration // without a beat another runner may take over
 }
 
-// A request that was cut off is applied or refused before another takes over: UnknownWait is 5 s by default. That is
-// soon where writers wait for a Run that was killed; elsewhere a database may be away for half a minute.
+// valid plus UnknownWait, 5 s by default, is less than takeOver, so a request that was cut off is applied or refused
+// before another runner takes over. The short term applies while writers wait for a Run that may be dead. The long one
+// survives half a minute without the database.
 var (
 	longTerm  = term{2 * time.Second, 45 * time.Second, time.Minute}
 	shortTerm = term{time.Second, 5 * time.Second, 11 * time.Second}
 )
 
-// term is that of the owner of a record.
+// term returns the timings for the owner of a record.
 func (r Record) term() term {
 	if r.Phase == PhaseClosed || r.Phase == PhaseSwapped {
 		return shortTerm
@@ -60,118 +61,112 @@ func (r Record) term() term {
 	return longTerm
 }
 
-// Fill reads the truth: what the documents should be. Both functions are called by one
-// goroutine at a time. The example has them for a table.
+// Fill reads the truth: the documents as they should be. Run calls one function at a time.
 //
-// Run promises what it promises if a read of the truth that begins after the service has applied a write shows
-// that write, or something newer. It is so where programs write to a database first and to the index
-// then (the outbox, keys in a queue with a Loader). It is not so for a replica that lags, and not for the old
-// index, which shows a write some seconds later.
+// The guarantees of Run hold if a read of the truth that begins after the service has applied a write shows that write,
+// or a newer one. This is the case if programs write to a database first and then to the index (by an outbox, or by
+// keys in a queue with a Loader). It is not the case for a lagging replica, nor for the old index, which shows a write
+// some seconds later.
 type Fill struct {
-	// All yields an upload of every document, as it is when it is read. The order should be that of the keys, and
-	// after is the key behind which to begin, "" for all: then a Run that goes on where another was killed need not
-	// begin anew. Who cannot do that ignores after. An error ends the iteration: Run asks again, behind the last
-	// document that came, ten times at the most, or for half a minute in which none comes. If none has come at all,
-	// Run ends at once. ctx bounds it.
+	// All yields an upload of every document with a key greater than after, "" for all, preferably in key order: then a Run
+	// that resumes need not start over. If you cannot order documents, ignore after. All stops after its first error. Run
+	// then calls it again behind the last document, at most ten times, or for half a minute without a document; if no
+	// document came at all Run ends at once. ctx bounds it.
 	All func(ctx context.Context, after string) iter.Seq2[models.RawAction, error]
-	// Keys returns an upload of each document of these keys, at most 1000, as it is now, in any
-	// order. A key of which there is none is deleted from the new index. It must be fast, since writers wait
-	// for it: a tenth of a second is. After an error it is asked again for half a minute.
+	// Keys returns an upload of the current document of each key, in any order. Run passes at most 1000 keys. A key without
+	// a document is deleted from the new index. Writers wait for Keys, so it should take a tenth of a second at most.
+	// Errors are retried for half a minute.
 	Keys func(ctx context.Context, keys []string) ([]models.RawAction, error)
 }
 
-// Sender is what writes to the new index. *bufferedsender.RawSender is one, of a sender without Tap, Queue and Share:
-// in one pool with the writers it would wait for slots that they hold while they wait for it.
+// Sender writes to the new index. Use the *bufferedsender.RawSender of a sender without Tap, Queue and Share: in one
+// pool with the writers, it could wait for slots that writers hold while they wait for it.
 type Sender interface {
-	// Offer accepts actions, the first so many, and waits while there is no room. Each has one
-	// outcome, of which OnOutcome is told. Their Until is that of RawAction: an action whose time
-	// is up is not sent any more.
+	// Offer accepts actions in order and waits while there is no room. It returns how many it has accepted. Each accepted
+	// action has one outcome, reported to OnOutcome. An action whose Until is over must not be sent any more.
 	Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error)
-	// AddAndWait returns what became of the actions that were accepted, the first so many. The error is nil if all
-	// were applied; of one that was not accepted for what it is, it has the method Rejected() bool.
+	// AddAndWait returns the outcomes of the actions that were accepted, which are the first ones. The error is nil if all
+	// were applied. If an action was refused because of its content, the error has the method Rejected() bool.
 	AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 }
 
-// Options are the options of Run.
+// Options configures Run.
 type Options struct {
-	// Sender returns what writes to an index, the new one; one with some requests in flight fills faster. Run calls
-	// it once, and closes nothing. If it has the Info of a RawSender, Run refuses one that writes to another index or
-	// service, has a Queue, or no UnknownWait. Must be given.
+	// Sender returns the writer to an index; several requests in flight make filling faster. Run calls it once, for the new
+	// index, and closes nothing. If the result has the Info of a RawSender, Run refuses one that writes to another index or
+	// service, has a Queue, or has no UnknownWait. Required.
 	Sender func(index string) (Sender, error)
-	// Alias is what readers find the index by: Run moves it. Defaults to none, for services
-	// that have no aliases: then Report.Index is the name that readers are to switch to.
+	// Alias is the alias that readers use; Run moves it. Defaults to none, for services without aliases: Report.Index is
+	// then the name that readers must switch to.
 	Alias string
-	// Writers are the names of all programs that write, by their TapOptions.Writer: Run refuses to
-	// begin if one is not registered. It cannot see others. Must be given, unless Alone says
-	// that nobody writes while Run is at work.
+	// Writers are the names of all programs that write, as in their TapOptions.Writer. Run refuses to begin if one is not
+	// registered. It cannot detect others. Required, unless Alone is set.
 	Writers []string
-	// Alone says that there are no writers.
+	// Alone declares that no program writes while Run is at work.
 	Alone bool
-	// Always makes a new index also if the definitions do not need one. Defaults to doing
-	// nothing then.
+	// Always makes a new index even if the changes of the definition do not need one. By default Run does nothing then.
 	Always bool
 
-	// MinShare is how many documents the new index must have, as a share of what the old one has, or Run ends with
-	// ErrTooFew before anything moves: a Fill.All that is cut short without an error must not empty what readers find.
-	// Of an index with permission filters all documents are counted, or Run ends with search.ErrPartialView.
-	// Defaults to 0.95, and no more than 10 000 fewer: the guard of repair.Options.MaxShare. Negative turns it off.
+	// MinShare is the least share of the old index's documents that the new one must have. Otherwise Run returns ErrTooFew
+	// before the alias or the writers move, so that a Fill.All that is cut short without an error does not empty search
+	// results. In an index with permission filters all documents are counted, or Run returns search.ErrPartialView.
+	// Defaults to 0.95, and at most 10 000 documents fewer, like the bound of repair.Options.MaxShare. Negative turns it
+	// off.
 	MinShare float64
 
-	// Shown reports whether a read through the alias finds the new index. It is asked once a second, after the alias
-	// was moved, until it has said so three times in a row, beside what writers wait for. ctx is over after ten
-	// seconds, which count as an error; where it gives nothing but errors for five minutes, and as long as Settle,
-	// the writers come over all the same. One that does not return when ctx ends may be at work when Run has
-	// returned. Defaults to waiting for Settle.
+	// Shown reports whether a read through the alias finds the new index. After the alias was moved Run calls it once a
+	// second, until it has returned true three times in a row, while copying continues. Its ctx ends after ten seconds,
+	// which counts as an error. If there are only errors for five minutes, and at least for Settle, the writers switch
+	// anyway. A call that ignores ctx may outlast Run. Defaults to waiting for Settle.
 	Shown func(ctx context.Context) (bool, error)
-	// Settle is how long readers take to come over to the new index, if Shown does not know; and back, at an Abort.
-	// The service says "some seconds". Defaults to a minute; negative turns it off.
+	// Settle is the time for readers to reach the new index if Shown is nil, and to return after an Abort. The service
+	// documents "some seconds". Defaults to a minute; negative turns it off.
 	Settle time.Duration
-	// Keep is how long the old index is kept after the writers have left it. Defaults to 24 hours; negative turns
-	// it off. Nothing is deleted by itself: see DropOld.
+	// Keep is how long the old index is kept after the writers have left it. Defaults to 24 hours; negative turns it off.
+	// Only DropOld deletes it.
 	Keep time.Duration
-	// Logger gets a line for each step, and before the first one what Run cannot know. Keys only, no
+	// Logger receives a line for each step, and before the first one what Run cannot detect. Lines have keys, not
 	// documents. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Report says what Run has done. After an error it says what was done until then.
+// Report is the result of Run. After an error it has what was done until then.
 type Report struct {
-	// Needed is whether a new index was needed, or wanted: if not nothing was done.
+	// Needed reports whether a new index was needed or forced by Options.Always. If not, nothing was done.
 	Needed bool
-	// Changes are the differences between the definition of the old index and the new one.
+	// Changes are the differences between the definitions of the old and the new index.
 	Changes search.IndexChanges
-	// Index is the new index, which writers write to when Run has returned nil, and readers find by
-	// the alias. Without an alias readers are to switch to it.
+	// Index is the new index. When Run has returned nil, writers use it, and readers find it by the alias. Without an alias
+	// readers must switch to it.
 	Index string
-	// Old is the index that it replaces, "" if there is no need, and KeepUntil when it may be deleted, see DropOld.
+	// Old is the replaced index, "" if none was. KeepUntil is when it may be deleted, see DropOld.
 	Old       string
 	KeepUntil time.Time
-	// Filled counts the documents of Fill.All, and Replayed the keys that were read again, each as
-	// often as it was, both of this call of Run.
+	// Filled is the number of documents of Fill.All that were accepted by this call of Run. Replayed is the number of keys
+	// read again by it; a key counts each time.
 	Filled, Replayed int64
-	// OldDocuments and NewDocuments are how many documents the two indexes had when they were counted for
-	// Options.MinShare; 0 if they were not.
+	// OldDocuments and NewDocuments are the numbers of documents counted for Options.MinShare; 0 if they were not counted.
 	OldDocuments, NewDocuments int64
-	// Closed are the times for which the writers were kept waiting by this call of Run.
+	// Closed are the durations for which this call of Run kept the writers waiting.
 	Closed []time.Duration
-	// Writers are those that were registered, among them those that Options.Writers does not have.
+	// Writers are the registered writers, including those not in Options.Writers.
 	Writers []Writer
 }
 
-// RefusedError means that the new index has refused documents, or that Fill returned what is
-// no upload. The writers go on with the old index; if the alias was moved already they wait, and the
-// error is ErrClosed too. Mend what is wrong and call Run again, or call Abort.
+// RefusedError means that the new index has refused documents, or that Fill returned an action other than an upload.
+// Writers continue with the old index. If the alias was moved already, writers wait and the error also is ErrClosed.
+// Correct the problem and call Run again, or call Abort.
 type RefusedError struct {
-	// Count is how many it were, and Keys are the keys of the first ten.
+	// Count is the number of documents. Keys are the keys of the first ten.
 	Count int
 	Keys  []string
-	// Err is what is wrong with the first one.
+	// Err is the error of the first document.
 	Err error
 }
 
 // Error implements error.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("rebuild: %d documents are not in the new index, and will not be by themselves (%s): %v", e.Count, strings.Join(e.Keys, ", "), e.Err)
+	return fmt.Sprintf("rebuild: %d documents cannot be written to the new index (%s): %v", e.Count, strings.Join(e.Keys, ", "), e.Err)
 }
 
 // Unwrap returns Err.
@@ -188,7 +183,7 @@ func (e *RefusedError) add(key string, err error) *RefusedError {
 	return e
 }
 
-// check fills in the defaults. Its error names every problem at once.
+// check fills in the defaults. Its error names every problem.
 func (o *Options) check(store Store, client *search.IndexClient, next models.SearchIndex, fill Fill) error {
 	var errs []error
 	missing := func(is bool, text string) {
@@ -202,10 +197,10 @@ func (o *Options) check(store Store, client *search.IndexClient, next models.Sea
 	missing(fill.All == nil, "Fill.All is nil: yield all documents")
 	missing(fill.Keys == nil, "Fill.Keys is nil: return the documents of keys")
 	missing(o.Sender == nil, "Sender is nil: return the Raw of a bufferedsender for an index")
-	missing(len(o.Writers) == 0 && !o.Alone, "Writers is empty: name the programs that write, by their TapOptions.Writer, or say with Alone that nobody writes meanwhile")
+	missing(len(o.Writers) == 0 && !o.Alone, "Writers is empty: name the programs that write, by their TapOptions.Writer, or set Alone if no program writes meanwhile")
 	missing(len(o.Writers) > 0 && o.Alone, "Writers are named, and Alone says that there are none: leave out one of the two")
 	missing(o.Alias != "" && o.Alias == next.Name, "the new index has the name of the alias: give it another one")
-	missing(o.MinShare > 1 || o.MinShare != o.MinShare, "MinShare is a share of the documents of the old index: 1 at the most")
+	missing(o.MinShare > 1 || o.MinShare != o.MinShare, "MinShare is a share of the documents of the old index: use at most 1")
 	if o.Settle == 0 {
 		o.Settle = defaultSettle
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// runner is one call of Run, or of Abort, that owns the record.
+// runner is one call of Run or Abort that owns the record.
 type runner struct {
 	store  Store
 	client *search.IndexClient
@@ -25,23 +25,23 @@ type runner struct {
 	sender Sender
 	id     string
 	report Report
-	line   func(string) error // before each line of DESIGN.md; tests stop there
+	line   func(string) error // called before each line of DESIGN.md; tests stop there
 
-	failing time.Time // since when errors are borne, because writers wait
-	silent  time.Time // since when Shown gives no answer but errors
+	failing time.Time // start of the errors that are retried because writers wait
+	silent  time.Time // start of the errors of Shown
 	counted bool      // the new index was found to have enough documents
 
-	turn chan struct{} // has a place, which who changes the record has while one request for it is under way
-	shut bool          // the writers wait, or may wait; for who has the turn
+	turn chan struct{} // holds a token while a request changes the record
+	shut bool          // the writers wait, or may wait; guarded by turn
 
-	mu     sync.Mutex // held for no request
+	mu     sync.Mutex // not held during requests
 	record Record
-	late   time.Time // until when the service may carry out a request to the new index that had no answer
+	late   time.Time // until then the service may execute a request to the new index that had no answer
 
-	under  atomic.Int64            // actions that were given to the sender and have no outcome yet
-	cut    atomic.Bool             // the answer of some of them is unknown: the service may still carry them out
+	under  atomic.Int64            // actions passed to the sender without an outcome
+	cut    atomic.Bool             // some outcome is unknown: the service may still execute a request
 	fills  atomic.Pointer[filling] // the fill, whose cursor is stored with each swap; nil before it
-	beaten atomic.Pointer[instant] // when the last swap that succeeded was begun; read by the sender
+	beaten atomic.Pointer[instant] // start of the last successful swap; read by the sender
 }
 
 func newRunner(store Store, client *search.IndexClient) *runner {
@@ -53,28 +53,28 @@ func both() instant {
 	return instant{now, now.Round(0)}
 }
 
-// now returns the record as this runner has it.
+// now returns the record as this runner last saw it.
 func (r *runner) now() Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.record
 }
 
-// How long a request for the record may take. One that hangs, on a connection that is cut, is given up: it may have
-// been done.
+// Timeouts of a request that changes the record. A request that hangs on a broken connection is given up, and may have
+// taken effect.
 const (
 	closedRequest = 250 * time.Millisecond // while writers wait
-	openRequest   = 3 * time.Second        // less than what open has
+	openRequest   = 3 * time.Second        // less than open has
 )
 
-// patiently calls f until it says that it is not to be called again, for half a minute: a database that changes over
-// to another machine is away for some seconds, and a Run that gave up then would leave an hour's work to be resumed,
-// or writers waiting. A try has no longer than limit, if that is positive: on a connection that is cut it would hang.
+// patiently calls f until it succeeds or returns again as false, for half a minute. A failover of a database takes some
+// seconds; giving up then would interrupt an hour's work, or leave writers waiting. A positive limit bounds each call,
+// which could otherwise hang on a broken connection.
 func (r *runner) patiently(ctx context.Context, limit time.Duration, f func(ctx context.Context) (again bool, err error)) error {
 	return r.patientlyFor(ctx, outage, limit, f)
 }
 
-// patientlyFor is patiently for as long as total.
+// patientlyFor is patiently for another time than half a minute.
 func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f func(ctx context.Context) (again bool, err error)) error {
 	began, wait := time.Now(), 100*time.Millisecond
 	for n := 1; ; n++ {
@@ -92,7 +92,7 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 		} else if ended != nil {
 			return fmt.Errorf("%w: %w", ended, err)
 		}
-		if errors.Is(err, ErrChanged) && n < 5 { // by ourselves, as is known by now
+		if errors.Is(err, ErrChanged) && n < 5 { // by an earlier attempt of this runner
 			continue
 		}
 		if n == 1 {
@@ -105,8 +105,8 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 	}
 }
 
-// insisting returns a context for what writers wait for, and what should be done even if ctx has ended: then it has
-// so much more.
+// insisting returns a context for work that writers wait for and that should complete even if ctx has ended: it lasts
+// for more beyond ctx.
 func insisting(ctx context.Context, more time.Duration) (context.Context, func()) {
 	insisting, cancel := context.WithTimeout(context.WithoutCancel(ctx), bearable)
 	stop := context.AfterFunc(ctx, func() {
@@ -114,17 +114,17 @@ func insisting(ctx context.Context, more time.Duration) (context.Context, func()
 			cancel()
 		}
 	})
-	return insisting, func() { stop(); cancel() } // cancel ends what stop comes too late for
+	return insisting, func() { stop(); cancel() } // stop may come too late; cancel ends the wait then
 }
 
-// swap changes the record. What change does must come to the same when it is done twice, since an
-// answer can be lost.
+// swap changes the record. change must be idempotent, because the answer of a successful swap may be lost and the swap
+// repeated.
 func (r *runner) swap(ctx context.Context, change func(*Record)) error {
 	return r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) { return r.swapOnce(ctx, closedRequest, change) })
 }
 
-// insist is swap for what writers wait for, so nothing is won by giving up. Each try may take twice as long as the
-// one before: a connection that was cut has to be made again.
+// insist is swap while writers wait, so it does not give up early. Each attempt has twice the time of the one before,
+// because a broken connection must be made again.
 func (r *runner) insist(ctx context.Context, change func(*Record)) error {
 	hurried := closedRequest / 2
 	return r.patientlyFor(ctx, bearable, bearable, func(ctx context.Context) (again bool, err error) {
@@ -133,8 +133,8 @@ func (r *runner) insist(ctx context.Context, change func(*Record)) error {
 	})
 }
 
-// swapOnce is a try of swap, which may take as long as hurried while writers wait. It says whether there is to be
-// another one, for which it leaves the turn to who waits.
+// swapOnce is one attempt of swap. It takes at most hurried while writers wait. again reports whether to retry. It
+// releases the turn in between.
 func (r *runner) swapOnce(ctx context.Context, hurried time.Duration, change func(*Record)) (again bool, err error) {
 	select {
 	case r.turn <- struct{}{}:
@@ -170,17 +170,17 @@ func (r *runner) swapOnce(ctx context.Context, hurried time.Duration, change fun
 		return true, err
 	}
 	if got.Owner != r.id {
-		if next.Version++; !reflect.DeepEqual(got, next) { // that could be ours, by which this runner is not the owner any more
+		if next.Version++; !reflect.DeepEqual(got, next) { // it may be our own swap that gave up the ownership
 			return false, ErrTakenOver
 		}
 		r.has(got)
 		return false, nil
 	}
-	r.has(got) // by a swap of ours whose answer was lost; when it was done nobody knows, so it is no beat
+	r.has(got) // by an earlier swap whose answer was lost; its time is unknown, so it does not count as a beat
 	return true, ErrChanged
 }
 
-// has notes the record as it is, for who has the turn.
+// has stores the record. The caller has the turn.
 func (r *runner) has(got Record) {
 	r.shut = got.Phase == PhaseClosed
 	r.mu.Lock()
@@ -188,9 +188,9 @@ func (r *runner) has(got Record) {
 	r.record = got
 }
 
-// left returns for how much longer this runner is the owner for certain. It is the Until of all
-// that it writes to the new index, so the sender asks it before each request, and cuts the request
-// off: what is written later could be older than what the next owner has written.
+// left returns for how long this runner is certainly still the owner. It is the Until of everything written to the new
+// index: the sender calls it before each request and cuts the request off, because a later write could be older than
+// the next owner's.
 func (r *runner) left() time.Duration {
 	beaten := *r.beaten.Load()
 	at := both()
@@ -210,7 +210,7 @@ func (r *runner) load(ctx context.Context) (got Record, err error) {
 	return got, err
 }
 
-// marked and unmark are those of the store.
+// marked and unmark call the store patiently.
 func (r *runner) marked(ctx context.Context, last int64) (keys []string, err error) {
 	err = r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) {
 		keys, err = r.store.Marked(ctx, last, chunk)
@@ -223,10 +223,10 @@ func (r *runner) unmark(ctx context.Context, last int64, keys []string) error {
 	return r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) { return true, r.store.Unmark(ctx, last, keys) })
 }
 
-// errLost means that the runner may not be the owner any more.
+// errLost means that the runner may no longer be the owner.
 var errLost = errors.New("rebuild: the record could not be changed for a while, or this process was stopped: another Run may have taken over")
 
-// own makes this runner the owner of a rebuild that is under way, if nobody else is.
+// own makes this runner the owner of a rebuild under way, if it has no other.
 func (r *runner) own(ctx context.Context, found Record) error {
 	if found.Owner != "" {
 		term := found.term()
@@ -248,12 +248,12 @@ func (r *runner) own(ctx context.Context, found Record) error {
 	return r.take(ctx, found, func(*Record) {})
 }
 
-// take makes this runner the owner of the record that was found.
+// take makes this runner the owner of the record found.
 func (r *runner) take(ctx context.Context, found Record, change func(*Record)) error {
 	next := found
 	next.Owner = r.id
 	change(&next)
-	begun := both() // of the first try, which may be the one that was done
+	begun := both() // of the first attempt, which may have taken effect
 	var got Record
 	if err := r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) {
 		if got, err = r.store.Swap(ctx, next); !errors.Is(err, ErrChanged) {
@@ -271,8 +271,7 @@ func (r *runner) take(ctx context.Context, found Record, change func(*Record)) e
 	return nil
 }
 
-// beat shows others that the owner is there, until ctx ends. When somebody else is the owner
-// it ends the run.
+// beat shows other runners that the owner is alive, until ctx ends. If another runner is the owner, beat ends the run.
 func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 	for sleep.For(ctx, r.now().term().every) == nil {
 		if err := r.swap(ctx, func(x *Record) { x.Beat++ }); errors.Is(err, ErrTakenOver) {
@@ -284,8 +283,8 @@ func (r *runner) beat(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// present ends the run when the new index is gone while it is filled. The sender would keep what is copied, as in an
-// outage, for as long as there is none: for ever. One look may have met a service that does not show it for a moment.
+// present ends the run if the new index is deleted while it is filled. The sender would retry for ever, as in an
+// outage. It checks twice, because the service may fail to show an index for a moment.
 func (r *runner) present(ctx context.Context, end context.CancelCauseFunc) {
 	for gone := 0; sleep.For(ctx, stuckLimit/2) == nil; {
 		x := r.now()
@@ -309,9 +308,8 @@ func (r *runner) present(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// noteLate notes that a request to the new index has had no answer. The sender has sent again what was in it, and
-// keeps the next write of the same keys back for UnknownWait; the writers have other senders, which do not know of
-// it.
+// noteLate records that a request to the new index had no answer. The sender has sent its actions again, and delays the
+// next write of their keys for UnknownWait. The writers have other senders, which do not know of that request.
 func (r *runner) noteLate() {
 	wait := r.unknownWait()
 	r.mu.Lock()
@@ -319,7 +317,7 @@ func (r *runner) noteLate() {
 	r.late = time.Now().Add(wait)
 }
 
-// unknownWait is for how long a request without an answer may still be carried out.
+// unknownWait is how long a request without an answer may still be executed.
 func (r *runner) unknownWait() time.Duration {
 	if s, can := r.sender.(models.InfoSender); can {
 		return s.Info().UnknownWait
@@ -327,21 +325,20 @@ func (r *runner) unknownWait() time.Duration {
 	return lateRequests
 }
 
-// rests returns how much longer the writers must not write to the new index themselves.
+// rests returns how long the writers must not yet write to the new index.
 func (r *runner) rests() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return max(0, time.Until(r.late))
 }
 
-// leave lets another Run go on at once, unless the sender of this one may still have something to send, or the
-// service something to carry out whose answer is unknown: then that one waits until it is not sent any more, as after
-// a kill.
+// leave gives up the ownership, so that another Run can start at once. It does not if the sender still has actions, or
+// if the service may still execute a request: then the next Run waits, as after a kill.
 func (r *runner) leave(ctx context.Context) {
 	if r.under.Load() > 0 || r.cut.Load() || r.rests() > 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = r.swap(ctx, func(x *Record) { x.Owner = "" }) // otherwise it waits
+	_ = r.swap(ctx, func(x *Record) { x.Owner = "" }) // on an error the next Run waits
 }

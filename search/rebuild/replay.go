@@ -11,8 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// roundTrip brings what was marked until now to the new index, and returns how many keys it
-// were.
+// roundTrip copies everything marked so far to the new index, and returns the number of keys.
 func (r *runner) roundTrip(ctx context.Context, class models.Class) (int, error) {
 	last := r.now().Round
 	if err := r.swap(ctx, func(x *Record) { x.Round = last + 1 }); err != nil {
@@ -21,7 +20,7 @@ func (r *runner) roundTrip(ctx context.Context, class models.Class) (int, error)
 	return r.drain(ctx, class, last)
 }
 
-// drain brings the keys of rounds up to last, to which nothing is added any more, to the new index.
+// drain copies the keys of rounds up to last, which get no more marks, to the new index.
 func (r *runner) drain(ctx context.Context, class models.Class, last int64) (n int, err error) {
 	for {
 		keys, err := r.marked(ctx, last)
@@ -47,7 +46,7 @@ func (r *runner) replay(ctx context.Context, class models.Class, keys []string) 
 	var actions []models.RawAction
 	if err := r.patiently(ctx, outage, func(ctx context.Context) (again bool, err error) {
 		if actions, err = r.fill.Keys(ctx, slices.Clone(keys)); err == nil {
-			err = ctx.Err() // what it has not come to is not gone
+			err = ctx.Err() // a key missing because ctx ended is not deleted
 		}
 		return true, err
 	}); err != nil {
@@ -78,7 +77,7 @@ func (r *runner) replay(ctx context.Context, class models.Class, keys []string) 
 	defer give(nil)
 	limited, f, free := r.filling(models.WithClass(awaited, class))
 	defer free()
-	if r.now().Phase == PhaseSwapped { // the sender would wait for as long as the index is sick
+	if r.now().Phase == PhaseSwapped { // the sender would retry for as long as the index fails
 		stuck := time.AfterFunc(stuckLimit, func() { give(errStuck) })
 		defer stuck.Stop()
 		f.moves = func() { stuck.Reset(stuckLimit) }
@@ -88,7 +87,7 @@ func (r *runner) replay(ctx context.Context, class models.Class, keys []string) 
 		actions[i].Until, actions[i].OnOutcome = left, f.add(a)
 	}
 	results, err := r.sender.AddAndWait(limited, actions)
-	r.under.Add(int64(len(results) - len(actions))) // which the sender has not accepted
+	r.under.Add(int64(len(results) - len(actions))) // the rest was not accepted by the sender
 	switch {
 	case err == nil:
 		return nil
@@ -103,16 +102,16 @@ func (r *runner) replay(ctx context.Context, class models.Class, keys []string) 
 	return f.failure(fmt.Errorf("rebuild: copying marked documents: %w", err))
 }
 
-// rejects reports whether a sender has refused a document for what it is.
+// rejects reports whether a sender has refused a document for its content.
 func rejects(err error) bool {
 	var bad models.RejectedError
 	return errors.As(err, &bad) && bad.Rejected()
 }
 
-// errStuck means that the new index takes nothing while writers wait.
+// errStuck means that the new index accepts nothing while writers wait.
 var errStuck = fmt.Errorf("rebuild: no marked document copied for %v; see the errors of Options.Sender", stuckLimit)
 
-// stuck returns errStuck, with what the sender knows about it.
+// stuck returns errStuck with the sender's reason, if it has one.
 func (r *runner) stuck() error {
 	if s, can := r.sender.(models.InfoSender); can {
 		if held := s.Info().Held; held != nil {
@@ -122,9 +121,9 @@ func (r *runner) stuck() error {
 	return errStuck
 }
 
-// catchUp makes round trips until one has little to bring.
+// catchUp makes round trips until few keys are left.
 func (r *runner) catchUp(ctx context.Context) error {
-	const trips = 50 // who writes faster than they are is told so by closing
+	const trips = 50 // if writers are faster than that, closing reports it
 	for range trips {
 		began := time.Now()
 		n, err := r.roundTrip(ctx, models.ClassAssured1)
@@ -138,8 +137,8 @@ func (r *runner) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// close has the writers wait, and brings the last of what they have written to the new index.
-// It returns when they were closed. With an error they are open again, in the step and the phase given.
+// close makes the writers wait, and copies the last of their writes to the new index. It returns the time of closing.
+// After an error they are open again, in the given step and phase.
 func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.Time, error) {
 	began := time.Now()
 	last := r.now().Round
@@ -154,7 +153,7 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 			_, err = r.drain(limited, models.ClassExpedited, last)
 		}
 	}
-	if err == nil && (step == stepMoving || r.opts.Alias == "") && r.rests() > 0 { // the writers are to come over
+	if err == nil && (step == stepMoving || r.opts.Alias == "") && r.rests() > 0 { // the writers switch next
 		err = fmt.Errorf("%w: a request to the new index had no answer, and the service may still be at work on it", ErrTooSlow)
 	}
 	if err = tooSlow(limited, err); err == nil {
@@ -166,7 +165,7 @@ func (r *runner) close(ctx context.Context, step, back Step, phase Phase) (time.
 	return began, err
 }
 
-// tooSlow says of an error that the time of the taps was over, if it was.
+// tooSlow adds ErrTooSlow to an error if the time to close was over.
 func tooSlow(limited context.Context, err error) error {
 	if err != nil && context.Cause(limited) == ErrTooSlow && !errors.Is(err, ErrTooSlow) { //nolint:errorlint // the cause is this value and nothing around it
 		err = fmt.Errorf("%w: %w", ErrTooSlow, err)
@@ -174,12 +173,12 @@ func tooSlow(limited context.Context, err error) error {
 	return err
 }
 
-// open lets the writers go on. began is when they began to wait, zero if another runner had them wait.
+// open lets the writers continue. began is when they began to wait, zero if another runner has closed the taps.
 func (r *runner) open(ctx context.Context, began time.Time, step Step, phase Phase) error {
 	ctx, cancel := insisting(ctx, 5*time.Second)
 	defer cancel()
 	epoch := r.now().Epoch
-	if phase == PhaseSwapped { // a mark by a record of before would not be waited for
+	if phase == PhaseSwapped { // a mark made with an earlier record would not be waited for
 		epoch++
 	}
 	err := r.insist(ctx, func(x *Record) { x.Step, x.Phase, x.Epoch = step, phase, epoch })

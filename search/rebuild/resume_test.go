@@ -30,7 +30,7 @@ func TestARebuildGoesOnWithItsOwnDefinitionOnly(t *testing.T) {
 		require.ErrorIs(t, m.run(t.Context()), errStopped)
 		other := w.runner(Options{})
 		other.r.next = definition(t, newIndex, "de.lucene")
-		require.ErrorContains(t, other.run(t.Context()), "is there with another definition")
+		require.ErrorContains(t, other.run(t.Context()), "exists with another definition")
 		same := w.runner(Options{Settle: -1})
 		require.NoError(t, same.run(t.Context()))
 	})

@@ -9,19 +9,18 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Indexer is what a sender needs of a client: *search.Client is one. Of the second
-// methods that a bufferedsender.Indexer may have, Ping and KeyFieldName are passed on.
+// Indexer is the part of a client that a sender needs: *search.Client is one. Of the optional methods of a
+// bufferedsender.Indexer, Ping and KeyFieldName are passed on.
 type Indexer interface {
 	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
 }
 
-// Routed sends each request to the index that the tap's record names. It is the indexer of
-// the sender that has the tap. IndexName and Endpoint, which telemetry wants, are those of the
-// index when the sender was made.
+// Routed sends each request to the index that the tap's record names. It is the indexer of the sender that has the tap.
+// IndexName and Endpoint return the current index and its service; a sender reads them once, for telemetry.
 type Routed struct{ tap *Tap }
 
-// Indexer returns what the sender is to send by. The tap lets nothing go before it was called,
-// because it could not know where it goes.
+// Indexer returns the indexer for the sender. Until it is called the tap refuses all requests, because it could not
+// route them.
 func (t *Tap) Indexer() *Routed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,8 +28,8 @@ func (t *Tap) Indexer() *Routed {
 	return &Routed{t}
 }
 
-// Unwired returns an error if Indexer was not called: a sender that has the tap and another indexer could send
-// nothing, and is refused.
+// Unwired returns an error if Indexer was not called: a sender with the tap and another indexer could send nothing, and
+// is refused.
 func (t *Tap) Unwired() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +61,7 @@ func (t *Tap) client() (Indexer, error) {
 	return c, nil
 }
 
-// IndexDocumentsRaw sends a request.
+// IndexDocumentsRaw sends a request to the current index.
 func (r *Routed) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 	c, err := r.tap.client()
 	if err != nil {
@@ -71,8 +70,8 @@ func (r *Routed) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) 
 	return c.IndexDocumentsRaw(ctx, body)
 }
 
-// NeedsTap has a sender refuse to be made without Options.Tap: nothing that it writes would be marked, so a
-// rebuild would miss it.
+// NeedsTap returns true: a sender without Options.Tap is refused, because its writes would not be marked and a rebuild
+// would miss them.
 func (r *Routed) NeedsTap() bool { return true }
 
 // KeyFieldName returns the name of the key field of the index.
@@ -87,7 +86,7 @@ func (r *Routed) KeyFieldName(ctx context.Context) (string, error) {
 	return "", errors.New("rebuild: the client does not know its key field: name it with the sender's Documents.KeyField, or a struct tag")
 }
 
-// Ping asks whether the service answers for the index. A client that has no Ping cannot say.
+// Ping checks that the service answers for the index. If the client has no Ping it returns an error.
 func (r *Routed) Ping(ctx context.Context) error {
 	c, err := r.tap.client()
 	if err != nil {

@@ -16,23 +16,24 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// errStopped is what a test stops a runner with: it is as if it were killed.
+// errStopped simulates a kill in tests.
 var errStopped = errors.New("rebuild: stopped by a test")
 
-// Run replaces the index that the writers write to by a new one, next, which it creates, fills, and points the alias
-// at, while the writers go on. Without need, by search.DiffIndex, it does nothing. If a rebuild to the same name is
-// under way, because Run was killed or returned an error, it goes on where that one stopped, after a minute in which
-// it makes sure that nobody else is at work (at once if that one returned an error, and left nothing in the sender;
-// one that was cut off while it filled nearly always has). Meanwhile nothing changes in the record.
+// Run replaces the index that the writers use by a new one: it creates and fills next, points the alias at it, and lets
+// the writers switch. Writers continue meanwhile. If search.DiffIndex needs no new index, Run does nothing. If a
+// rebuild to the same name is under way, because Run was killed or returned an error, Run resumes it. First it watches
+// the record for a minute to make sure that no other Run is at work. It does not wait if the previous Run returned an
+// error and left nothing in its sender; a Run cut off while filling almost always leaves something.
 //
-// It blocks until the writers write to the new index: TapOptions.IdleValid at least, a minute by default, then as
-// long as filling takes, then Settle. Where an index of the name of next was deleted by DropOld or Abort in the last
-// ten minutes it waits 75 s before it begins: what was on its way to that one is over then. ctx ends it: what is done
-// is kept. The writers go on with the old index, marking what they write, until Run is called again, or Abort; but
-// once the alias was moved nothing is confirmed until then, so let a ctx that has a deadline have a late one. A store
-// that fails is asked again for half a minute, for five where writers wait, and so is Fill once it has worked. The
-// errors are *RefusedError, ErrTooFew, ErrTooSlow, ErrAliasMoved, ErrRunning, ErrTakenOver, ErrClosed, those of Fill,
-// of the store and of the service. Nothing is sent if the options are wrong.
+// Run blocks until the writers use the new index: TapOptions.IdleValid, a minute by default, then the time to fill,
+// then Settle. If DropOld or Abort has deleted an index with the name of next in the last ten minutes, Run first waits
+// 75 s, until requests to that index have ended.
+//
+// When ctx ends Run stops and keeps its progress. Writers continue with the old index and mark what they write until
+// Run or Abort is called. But once the alias was moved nothing is confirmed until then, so give ctx no deadline or a
+// late one. Calls of the store that fail are retried for half a minute, for five minutes while writers wait, and so are
+// calls of Fill once one has succeeded. The errors are *RefusedError, ErrTooFew, ErrTooSlow, ErrAliasMoved, ErrRunning,
+// ErrTakenOver, ErrClosed, those of Fill, of the store and of the service. With invalid options nothing is sent.
 func Run(ctx context.Context, store Store, client *search.IndexClient, next models.SearchIndex, fill Fill, opts Options) (Report, error) {
 	if err := opts.check(store, client, next, fill); err != nil {
 		return Report{}, fmt.Errorf("rebuild: %w", err)
@@ -43,7 +44,7 @@ func Run(ctx context.Context, store Store, client *search.IndexClient, next mode
 	return r.report, err
 }
 
-// run is Run with options that are right.
+// run is Run with valid options.
 func (r *runner) run(ctx context.Context) error {
 	found, err := r.start(ctx)
 	if err != nil || !r.report.Needed {
@@ -72,7 +73,7 @@ func (r *runner) run(ctx context.Context) error {
 	beating.Go(func() { r.beat(ctx, end) })
 	beating.Go(func() { r.present(ctx, end) })
 	err = r.steps(ctx)
-	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Cause(callers)) { // of beat or present
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Cause(callers)) { // by beat or present
 		err = cause
 	}
 	end(nil)
@@ -81,7 +82,7 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	if err != nil && callers.Err() != nil {
-		err = fmt.Errorf("rebuild: the context of Run has ended in the step %q: call Run again to go on, or Abort: %w", r.now().Step, err)
+		err = fmt.Errorf("rebuild: the context of Run has ended in the step %q: call Run again to resume, or Abort: %w", r.now().Step, err)
 	}
 	if phase := r.now().Phase; err != nil && !errors.Is(err, ErrClosed) && (phase == PhaseSwapped || phase == PhaseClosed) {
 		err = fmt.Errorf("%w, because readers may be at the new index already: call Run again, or Abort: %w", ErrClosed, err)
@@ -90,7 +91,7 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
-// steps goes from line to line of DESIGN.md.
+// steps executes the lines of DESIGN.md.
 func (r *runner) steps(ctx context.Context) error {
 	var err error
 	tries := 0 // to close
@@ -115,7 +116,7 @@ func (r *runner) steps(ctx context.Context) error {
 			}
 		case stepCatchingUp:
 			closed, err = r.lastOnes(ctx, &tries)
-		case stepClosing: // somebody was killed in it
+		case stepClosing: // a runner was killed in this step
 			err = r.open(ctx, time.Time{}, stepCatchingUp, PhaseMarking)
 		case stepSwapping:
 			if err = r.swapAlias(ctx, closed); err != nil {
@@ -131,7 +132,7 @@ func (r *runner) steps(ctx context.Context) error {
 			if err = r.settle(ctx, long); err == nil {
 				err = r.comeOver(ctx, &tries)
 			}
-		case stepMoving: // somebody was killed in it
+		case stepMoving: // a runner was killed in this step
 			err = r.open(ctx, time.Time{}, stepSettling, PhaseSwapped)
 		case StepMoved:
 			r.report.Index, r.report.KeepUntil = x.New, x.KeepUntil
@@ -145,7 +146,7 @@ func (r *runner) steps(ctx context.Context) error {
 	}
 }
 
-// count returns how many documents an index has.
+// count returns the number of documents of an index.
 func (r *runner) count(ctx context.Context, index string) (int64, error) {
 	c, err := r.client.Client(index)
 	if err != nil {
@@ -158,8 +159,8 @@ func (r *runner) count(ctx context.Context, index string) (int64, error) {
 	return n, nil
 }
 
-// lacks says that the new index has too few documents, if it has: a truth that was cut short would look like one of
-// which the rest was deleted.
+// lacks returns an error if the new index has too few documents: a truth that was cut short looks like one with many
+// deletions.
 func (r *runner) lacks(ctx context.Context) error {
 	if r.opts.MinShare < 0 || r.counted {
 		return nil
@@ -191,8 +192,8 @@ func (r *runner) lacks(ctx context.Context) error {
 	return nil
 }
 
-// catchUpWith brings what was written over until little is left, and looks whether the new index has enough; the
-// service may count documents some seconds late.
+// catchUpWith copies marked documents until few are left and the new index has enough. The service may count documents
+// some seconds late.
 func (r *runner) catchUpWith(ctx context.Context) error {
 	for n := 0; ; n++ {
 		if err := r.catchUp(ctx); err != nil {
@@ -203,15 +204,15 @@ func (r *runner) catchUpWith(ctx context.Context) error {
 			return err
 		}
 		if ended := sleep.For(ctx, time.Second); ended != nil {
-			return fmt.Errorf("%w: %v", ended, err) //nolint:errorlint // that it has too few is not decided yet
+			return fmt.Errorf("%w: %v", ended, err) //nolint:errorlint // whether it has too few is not decided yet
 		}
 	}
 }
 
-// lastOnes brings the last writes over while the writers wait, for the alias to be moved, or for the end if
-// there is none. nil and the same step mean: once more.
+// lastOnes copies the last writes while the writers wait, before the alias is moved, or before the end if there is
+// none. If it returns nil and the step has not changed, it must be called again.
 func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
-	if r.opts.Alias == "" { // the writers come over next
+	if r.opts.Alias == "" { // the writers switch next
 		if err := sleep.For(ctx, r.rests()); err != nil {
 			return time.Time{}, err
 		}
@@ -244,20 +245,19 @@ func (r *runner) lastOnes(ctx context.Context, tries *int) (time.Time, error) {
 	return began, nil
 }
 
-// comeOver brings the last writes over while the writers wait, and lets them go on at the new index.
+// comeOver copies the last writes while the writers wait, and lets them continue with the new index.
 func (r *runner) comeOver(ctx context.Context, tries *int) error {
 	if err := r.line("close again"); err != nil {
 		return err
 	}
 	began, err := r.close(ctx, stepMoving, stepSettling, PhaseSwapped)
 	if errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrClosed) {
-		// Back to bringing over, at once: what is written is confirmed only when that has been done, and there is
-		// nothing to give up to.
+		// Continue copying at once: writes are confirmed only when they are copied, and there is no earlier state to return to.
 		*tries++
 		r.opts.Logger.Warn("rebuild: last writes took over a second; retrying", "error", err)
 		return nil
 	}
-	if err != nil && !errors.Is(err, ErrClosed) && r.bears(ctx, err, &r.failing) { // they are open again, and served
+	if err != nil && !errors.Is(err, ErrClosed) && r.bears(ctx, err, &r.failing) { // the taps are open again
 		*tries++
 		return sleep.For(ctx, time.Second)
 	}
@@ -270,7 +270,7 @@ func (r *runner) comeOver(ctx context.Context, tries *int) error {
 	return r.moved(ctx, began)
 }
 
-// again says whether to try once more to close, and waits before.
+// again returns nil after a wait if closing should be tried once more, and otherwise the error.
 func (r *runner) again(ctx context.Context, tries *int, err error) error {
 	if !errors.Is(err, ErrTooSlow) && !errors.Is(err, search.ErrPreconditionFailed) || errors.Is(err, ErrClosed) {
 		return err
@@ -282,7 +282,7 @@ func (r *runner) again(ctx context.Context, tries *int, err error) error {
 	return sleep.For(ctx, time.Second<<*tries)
 }
 
-// moved lets the writers go on at the new index.
+// moved lets the writers continue with the new index.
 func (r *runner) moved(ctx context.Context, began time.Time) error {
 	until := time.Now().Add(max(r.opts.Keep, 0)).UTC().Truncate(time.Millisecond)
 	epoch := r.now().Epoch + 1
@@ -297,12 +297,12 @@ func (r *runner) moved(ctx context.Context, began time.Time) error {
 	return nil
 }
 
-// bring is a round trip, if there is anything to bring.
+// bring makes a round trip if there are marks, or always.
 func (r *runner) bring(ctx context.Context, always bool) error {
 	x := r.now()
 	if !always && x.Drained >= x.Round-1 {
 		limited, cancel := context.WithTimeout(ctx, tryLimit)
-		keys, err := r.store.Marked(limited, x.Round, 1) // its errors are borne by who calls
+		keys, err := r.store.Marked(limited, x.Round, 1) // the caller retries its errors
 		if cancel(); err != nil || len(keys) == 0 {
 			return err
 		}

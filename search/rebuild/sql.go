@@ -13,33 +13,33 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// Dialect is the kind of database that a SQL store is in.
+// Dialect is the kind of database of an SQL store.
 type Dialect string
 
-// The dialects that there are.
+// Supported dialects.
 const (
-	// PostgreSQL is version 12 or newer, by any driver of database/sql. Connect to the primary.
+	// PostgreSQL is version 12 or newer, with any driver of database/sql. Connect to the primary.
 	PostgreSQL Dialect = "postgresql"
-	// SQLite is version 3.38 or newer, by any driver of database/sql. Set busy_timeout to some
-	// seconds, and journal_mode to WAL. It is not fair to who waits for it: where a process writes without a pause,
-	// have all in it share one *sql.DB, with SetMaxOpenConns(1), on which they queue.
+	// SQLite is version 3.38 or newer, with any driver of database/sql. Set busy_timeout to some seconds, and journal_mode
+	// to WAL. SQLite is not fair to waiting writers. If a process writes without a pause, let all its parts share one
+	// *sql.DB with SetMaxOpenConns(1), which queues them.
 	SQLite Dialect = "sqlite"
 )
 
-// SQLOptions are the options of NewSQL.
+// SQLOptions configures NewSQL.
 type SQLOptions struct {
-	// Dialect must be given.
+	// Dialect is the kind of the database. Required.
 	Dialect Dialect
-	// Name is of what is rebuilt: all stores of one name share a record. Any number of names
-	// share the tables. Must be given; the name of the alias is a good one.
+	// Name identifies what is rebuilt: all stores with this name share a record. Stores with other names may share the
+	// tables. The name of the alias is a good choice. Required.
 	Name string
-	// Prefix is what the names of the tables begin with: letters, digits and underscores,
-	// with a schema and a point before it if wanted. Defaults to "azsearch_rebuild".
+	// Prefix begins the names of the tables: letters, digits and underscores, optionally with a schema and a point before
+	// them. Defaults to "azsearch_rebuild".
 	Prefix string
 }
 
-// SQL is a Store in a database: a row for the record, one for each mark, one for each writer.
-// It is safe for concurrent use, and closes nothing.
+// SQL is a Store in a database: one row for the record, one for each mark, one for each writer. It is safe for
+// concurrent use, and does not close the database.
 type SQL struct {
 	db   *sql.DB
 	opts SQLOptions
@@ -49,17 +49,16 @@ type SQL struct {
 	walk walk
 }
 
-// walk is how far marks of rounds up to last are removed. Without it each Marked would pass the keys of later rounds
-// that are before that, and the dead rows. It saves time only: before Marked says that there are none it looks from
-// the beginning.
+// walk is a cursor for Marked: keys up to from have no marks of rounds up to last. Without it each Marked would scan
+// marks of later rounds, and dead rows. It is only an optimization: before Marked returns nothing it scans from the
+// beginning.
 type walk struct {
 	last int64
-	from string   // up to which there are none
-	keys []string // what follows, which was returned
+	from string   // no marks up to this key
+	keys []string // the last result, behind from
 }
 
-// NewSQL returns a store in db. It makes no request: see CreateTables. The error names every
-// problem of the options at once.
+// NewSQL returns a store in db. It sends no query; see CreateTables. The error names every invalid option.
 func NewSQL(db *sql.DB, opts SQLOptions) (*SQL, error) {
 	var errs []error
 	if db == nil {
@@ -89,7 +88,7 @@ func NewSQL(db *sql.DB, opts SQLOptions) (*SQL, error) {
 // text returns a statement of this store.
 func (s *SQL) text(statement string) string { return s.Text(statement, s.opts.Prefix) }
 
-// failed returns the error of a call: what failed, and what to do where tables are missing.
+// failed wraps the error of a call, with the remedy if tables are missing.
 func (s *SQL) failed(what string, err error) error {
 	if sqlkit.Classify(err) == sqlkit.NoTable {
 		return fmt.Errorf("rebuild: %s: tables %s… are missing; call SQL.CreateTables%s: %w", what, s.opts.Prefix, s.MissingHint, err)
@@ -155,8 +154,7 @@ func (s *SQL) Mark(ctx context.Context, epoch int64, keys []string) (round int64
 	return round, nil
 }
 
-// sorted returns keys in an order that all have in common, so that two that insert the same keys do not wait for each
-// other.
+// sorted returns keys in order: two transactions that insert the same keys in one order cannot deadlock.
 func sorted(keys []string) []any { return sqlkit.Anys(slices.Sorted(slices.Values(keys))) }
 
 // Marked implements Store.
@@ -181,7 +179,7 @@ func (s *SQL) Marked(ctx context.Context, last int64, limit int) ([]string, erro
 	return keys, nil
 }
 
-// markedBehind returns the first keys behind one.
+// markedBehind returns the first marked keys behind from.
 func (s *SQL) markedBehind(ctx context.Context, from string, last int64, limit int) (keys []string, err error) {
 	keys, err = sqlkit.Texts(ctx, s.db, s.text(s.read), s.opts.Name, last, from, limit)
 	if err != nil {

@@ -7,29 +7,29 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// sqlDialect is what a store has of its own for a kind of database; sqlkit has the rest.
+// sqlDialect has the statements of a store that depend on the database; sqlkit has the rest.
 type sqlDialect struct {
 	*sqlkit.Dialect
-	key  string // the type of a column of keys that sort by bytes
-	swap string // the statement of Swap, where there is a record
-	read string // the statement of Marked
-	none string // the statement of Unmark
-	// mark returns sql.ErrNoRows if nothing is marked now.
+	key  string // type of a key column that sorts by bytes
+	swap string // Swap of an existing record
+	read string // Marked
+	none string // Unmark
+	// mark returns sql.ErrNoRows if keys are not marked now.
 	mark func(ctx context.Context, s *SQL, epoch int64, keys []any) (round int64, err error)
 }
 
-// sqlDialects are all there are.
+// sqlDialects are all supported dialects.
 var sqlDialects = map[Dialect]*sqlDialect{
 	PostgreSQL: {&sqlkit.PostgreSQL, `TEXT COLLATE "C" NOT NULL`, postgresSwap, postgresRead, postgresNone, markPostgres},
 	SQLite:     {&sqlkit.SQLite, `TEXT NOT NULL`, sqlSwap, sqliteRead, sqliteNone, markSQLite},
 }
 
-// What PostgreSQL does in one statement, so that a writer that is stopped, or whose line is cut, holds no lock
-// on the record: the statement has ended, or it has not begun.
+// PostgreSQL does each of these in one statement, so that a writer that is stopped or cut off holds no lock on the
+// record: the statement has ended, or has not begun.
 //
-// FOR SHARE is what a mark stands on: it and Swap wait for each other, marks do not, and who has waited looks at the
-// record as it is then. It alone is not fair: Swap would wait until for one moment nobody marks. So both queue
-// at an advisory lock before. On that one nothing stands.
+// FOR SHARE makes marks correct: a mark and Swap wait for each other, marks do not, and after the wait a mark sees the
+// current record. Alone it is not fair: Swap could wait until no process marks. So both first take an advisory lock in
+// turn. Correctness does not depend on that lock.
 const (
 	queue = `hashtextextended('{t} ' || CAST(?1 AS text), 0)`
 
@@ -46,13 +46,13 @@ const (
 	postgresSwap = sqlSwap + ` AND (SELECT pg_advisory_xact_lock(` + queue + `)) IS NOT NULL`
 	sqlSwap      = `UPDATE {t} SET version = version + 1, body = ?2 WHERE name = ?1 AND version = ?3`
 
-	// An array that is the result of a query is looked up in the index whatever the planner thinks of the sizes. Of an
-	// argument it knows the size, and it reads all marks for each chunk.
+	// PostgreSQL looks up an array returned by a subquery in the index. It knows the size of an argument, and would then
+	// read all marks for each chunk.
 	postgresNone = `DELETE FROM {t}_mark WHERE name = ?1 AND round <= ?2 AND key = ANY (ARRAY(SELECT unnest(?3::text::text[])))`
 	sqliteNone   = `DELETE FROM {t}_mark WHERE name = ?1 AND round <= ?2 AND key IN (SELECT value ->> 0 FROM json_each(?3))`
 
-	// The index of the primary key has them in this order: it is read until there are enough. PostgreSQL would rather
-	// read and sort all of them where it does not know how many there are, but not for one.
+	// The primary key has this order, so the scan ends after enough rows. If PostgreSQL does not know the number of rows,
+	// it prefers to read and sort all of them, except for LIMIT 1; hence the recursion.
 	sqliteRead   = `SELECT DISTINCT key FROM {t}_mark WHERE name = ?1 AND round <= ?2 AND key > ?3 ORDER BY key LIMIT ?4`
 	postgresRead = `WITH RECURSIVE k (key, n) AS (
 	SELECT CAST(?3 AS text) COLLATE "C", 0
@@ -67,15 +67,15 @@ func markPostgres(ctx context.Context, s *SQL, epoch int64, keys []any) (round i
 	return round, err
 }
 
-// markSQLite is a transaction of statements of which none leaves the process: only a process that is stopped as a whole
-// in it keeps the file locked, as it would in a single one. That is SQLite's own limit, for all who share a file.
+// markSQLite is a transaction, but none of its statements leaves the process. The file stays locked only if the whole
+// process is stopped within it, as with a single statement. That is a limit of SQLite, for all users of a file.
 func markSQLite(ctx context.Context, s *SQL, epoch int64, keys []any) (round int64, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing after Commit
-	// It begins with a write: one that begins with reading may see what was before Swap, and then fails.
+	defer func() { _ = tx.Rollback() }() // no effect after Commit
+	// The first statement writes: a transaction that begins with a read may see the state before a Swap, and then fails.
 	var body string
 	if err := tx.QueryRowContext(ctx, s.text(`UPDATE {t} SET name = name WHERE name = ?1 RETURNING body`), s.opts.Name).Scan(&body); err != nil {
 		return 0, err

@@ -8,9 +8,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sqlkit"
 )
 
-// CreateTables creates the three tables, all of them or none. Call it at each start, from any number of processes at
-// once: if the tables are there it reads and does nothing, and needs no right to create tables. On PostgreSQL it waits
-// at most 30 seconds, or for the lock_timeout of the session if that is set, for another program that is creating them.
+// CreateTables creates the three tables, all or none. Call it at each start, also from several processes at once. If
+// the tables exist it only reads them, and needs no right to create tables. On PostgreSQL it waits for another program
+// that creates them for at most 30 seconds, or for the lock_timeout of the session if that is set.
 func (s *SQL) CreateTables(ctx context.Context) error {
 	err := s.Migrate(ctx, s.db, sqlkit.Migration{Table: s.opts.Prefix, Lock: 7064, Patience: "30s", Settled: s.there, Change: s.create})
 	if sqlkit.Classify(err) == sqlkit.LockTimeout {
@@ -22,7 +22,7 @@ func (s *SQL) CreateTables(ctx context.Context) error {
 	return nil
 }
 
-// there reports whether the tables are there, without a lock.
+// there reports whether the tables exist. It takes no lock.
 func (s *SQL) there(ctx context.Context, db sqlkit.Queryer) (bool, error) {
 	missing, err := s.NotThere(ctx, db, s.opts.Prefix, s.opts.Prefix+"_mark", s.opts.Prefix+"_writer")
 	return len(missing) == 0, err

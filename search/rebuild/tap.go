@@ -13,59 +13,58 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// defaultIdleValid is how long a tap goes by a record without a rebuild.
+// defaultIdleValid is how long a tap relies on a record without a rebuild.
 const defaultIdleValid = time.Minute
 
-// How long else what a tap knows is valid, and how long it is patient.
+// Other validity times and timeouts of a tap.
 const (
-	routeValid = 200 * time.Millisecond // the index that writers write to, while there is one
-	margin     = 50 * time.Millisecond  // that closing waits for longer
-	patience   = 2 * time.Second        // for a record that is closed, which it may be for a second
+	routeValid = 200 * time.Millisecond // a record of a rebuild under way
+	margin     = 50 * time.Millisecond  // closing waits so much longer
+	patience   = 2 * time.Second        // for a closed record, which should open within a second
 	look       = 50 * time.Millisecond  // between two reads while waiting
-	noteAge    = 10 * time.Minute       // for which the route of a key is remembered at least
+	noteAge    = 10 * time.Minute       // how long the route of a key is kept at least
 )
 
-// TapOptions are the options of NewTap.
+// TapOptions configures NewTap.
 type TapOptions struct {
-	// Writer is the name of the program that writes: Options.Writers of a rebuild has it. All
-	// its processes have the same. Must be given.
+	// Writer is the name of the writing program, as in Options.Writers of a rebuild. All its processes use the same name.
+	// Required.
 	Writer string
-	// Index is the index that writers write to as long as nobody has rebuilt it: an index, not
-	// an alias. Must be given.
+	// Index is the index that writers write to before the first rebuild: an index, not an alias. Required.
 	Index string
-	// Connect returns the client of an index, as search.IndexClient.Client does. It is called
-	// once for each index, and must not block. Must be given.
+	// Connect returns the client of an index, as search.IndexClient.Client does. It is called once for each index, and must
+	// not block. Required.
 	Connect func(index string) (Indexer, error)
-	// IdleValid is how long taps go by what they have read while there is no rebuild: so seldom is the store asked,
-	// and so long does a Run wait before it begins. Like Index it counts for whoever comes first: the record keeps
-	// it, for all. Defaults to a minute; a second to an hour.
+	// IdleValid is how long taps rely on a read of the record while there is no rebuild. A longer time means fewer reads of
+	// the store, and a longer wait of Run before it begins. As with Index, only the first process's value counts: the
+	// record keeps it for all. Defaults to a minute; a second to an hour.
 	IdleValid time.Duration
 }
 
-// Tap is the gate between a sender and its index. It is a models.Tap. Make one for each sender, and give
-// the sender both the tap and its Indexer:
+// Tap routes, marks and confirms the requests of one sender. It implements models.Tap. Make one for each sender, and
+// give the sender both the tap and its Indexer:
 //
 //	tap, err := rebuild.NewTap(ctx, store, options)
 //	sender, err := bufferedsender.New(tap.Indexer(), &bufferedsender.Options[Hotel]{Tap: tap})
 //
-// Without a rebuild it reads the record once a minute, see TapOptions.IdleValid. While one is under way it marks the
-// keys of each request twice. While the store cannot be read nothing is sent, or what was sent is not confirmed and
+// Without a rebuild it reads the record once a minute, see TapOptions.IdleValid. During a rebuild it marks the keys of
+// each request twice. While the store cannot be read, nothing is sent, and requests already sent are not confirmed but
 // sent again later. Its methods are safe for concurrent use.
 type Tap struct {
 	store Store
 	opts  TapOptions
-	// The two clocks: what time.Time has of both by itself. Tests stop one.
+	// Both clocks of time.Time, separately, so that tests can stop one.
 	monotonic func() time.Time
 	wall      func() time.Time
 
 	mu      sync.Mutex
 	record  Record
-	read    instant            // when record was asked for
-	notes   map[string]string  // the route with which Before has let a key go
-	older   map[string]string  // the same, of the time before turned
+	read    instant            // when the read of record was started
+	notes   map[string]string  // the route by which Before let a key pass
+	older   map[string]string  // notes from before turned
 	turned  time.Time          // when notes became older
-	clients map[string]Indexer // by the name of the index
-	wired   bool               // the Indexer was asked for
+	clients map[string]Indexer // by index name
+	wired   bool               // Indexer was called
 }
 
 var _ models.Tap = (*Tap)(nil)
@@ -73,9 +72,8 @@ var _ models.Tap = (*Tap)(nil)
 // instant is a time by two clocks.
 type instant struct{ monotonic, wall time.Time }
 
-// NewTap registers the writer and returns a tap. If there is no record yet it makes one, with
-// the index of the options. Then the index is the one of the record, whatever the options say. The error
-// names every problem of the options at once, or is that of the store.
+// NewTap registers the writer and returns a tap. Without a record it creates one for TapOptions.Index; otherwise the
+// index of the record counts. The error is that of the store, or names every invalid option.
 func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	var errs []error
 	if nilcheck.IsNil(store) {
@@ -120,7 +118,7 @@ func NewTap(ctx context.Context, store Store, opts TapOptions) (*Tap, error) {
 	return t, r.of(c)
 }
 
-// begin returns the record, which is first if there is none.
+// begin returns the record, and creates it as first if there is none.
 func begin(ctx context.Context, store Store, first Record) (Record, error) {
 	r, err := store.Load(ctx)
 	if err != nil || r.Version > 0 {
@@ -133,8 +131,8 @@ func begin(ctx context.Context, store Store, first Record) (Record, error) {
 	return r, err
 }
 
-// Index returns the index that writers write to, as far as the tap knows: new within a minute
-// after it has changed, or with the next request.
+// Index returns the index that writers write to, as far as the tap knows. A change is seen with the first request after
+// the last read has expired (TapOptions.IdleValid).
 func (t *Tap) Index() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,8 +173,7 @@ func (t *Tap) Confirm(ctx context.Context, keys []string) (again bool, err error
 	return again, err
 }
 
-// drained waits until what was marked in a round is in the new index. ErrStale says that the
-// record has become another one.
+// drained waits until the marks of a round are in the new index. It returns ErrStale if the record has changed.
 func (t *Tap) drained(ctx context.Context, epoch, round int64) error {
 	var last int64
 	for quiet := 0; quiet < int(10*patience/look); quiet++ {
@@ -188,7 +185,7 @@ func (t *Tap) drained(ctx context.Context, epoch, round int64) error {
 			return ErrStale
 		case r.Drained >= round:
 			return nil
-		case r.Version != last: // Run is at work, and has much to bring over
+		case r.Version != last: // Run is at work and has much to copy
 			last, quiet = r.Version, 0
 		}
 		if err := sleep.For(ctx, look); err != nil {
@@ -198,8 +195,8 @@ func (t *Tap) drained(ctx context.Context, epoch, round int64) error {
 	return fmt.Errorf("%w for what they have written to be in the new index too: call Run again, or Abort", ErrClosed)
 }
 
-// until calls act with a record that is valid, until it is done. It waits while the record is
-// closed, and begins anew when act finds that the record has changed.
+// until calls act with a valid record until act is done. It waits while the record is closed, and retries with a new
+// record if act returns ErrStale.
 func (t *Tap) until(ctx context.Context, act func(Record) (done bool, err error)) error {
 	for range int(patience / look) {
 		r, err := t.valid(ctx)
@@ -213,7 +210,7 @@ func (t *Tap) until(ctx context.Context, act func(Record) (done bool, err error)
 		} else if done, err := act(r); done || err != nil && !errors.Is(err, ErrStale) {
 			return err
 		}
-		// It is closed, or what the store has is another record than r.
+		// The record is closed, or the store has a newer one than r.
 		if _, err := t.load(ctx); err != nil {
 			return err
 		}
@@ -221,7 +218,7 @@ func (t *Tap) until(ctx context.Context, act func(Record) (done bool, err error)
 	return fmt.Errorf("%w: call Run again, or Abort", ErrClosed)
 }
 
-// valid returns the record as it was read, if that is not too long ago, and else as it is.
+// valid returns the record last read if it is recent enough, and otherwise reads it.
 func (t *Tap) valid(ctx context.Context) (Record, error) {
 	t.mu.Lock()
 	r, read := t.record, t.read
@@ -231,7 +228,7 @@ func (t *Tap) valid(ctx context.Context) (Record, error) {
 		limit = r.idleValid()
 	}
 	now := t.now()
-	// A clock that was put back shows nothing.
+	// If a clock was put back, the age is unknown.
 	if a, b := now.monotonic.Sub(read.monotonic), now.wall.Sub(read.wall); a >= 0 && a < limit && b >= 0 && b < limit {
 		return r, nil
 	}
@@ -242,7 +239,7 @@ func (t *Tap) now() instant { return instant{t.monotonic(), t.wall()} }
 
 // load reads the record.
 func (t *Tap) load(ctx context.Context) (Record, error) {
-	asked := t.now() // what is read may have changed as soon as it was asked for
+	asked := t.now() // the record may change at any time after this
 	r, err := t.store.Load(ctx)
 	if err != nil {
 		return Record{}, fmt.Errorf("rebuild: the tap of %q cannot be read, so nothing is sent: %w", t.opts.Writer, err)
@@ -252,13 +249,13 @@ func (t *Tap) load(ctx context.Context) (Record, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r.Version >= t.record.Version { // of two that read at once the older may come last
+	if r.Version >= t.record.Version { // of two concurrent reads the older may come last
 		t.record, t.read = r, asked
 	}
 	return t.record, nil
 }
 
-// note remembers to which index keys go.
+// note records the index that keys were sent to.
 func (t *Tap) note(keys []string, route string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -270,8 +267,7 @@ func (t *Tap) note(keys []string, route string) {
 	}
 }
 
-// wentTo reports whether Before has let all the keys go to an index. What it does not
-// remember went nowhere.
+// wentTo reports whether Before has let all keys pass to an index. Keys without a note count as not sent.
 func (t *Tap) wentTo(keys []string, route string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -287,7 +283,7 @@ func (t *Tap) wentTo(keys []string, route string) bool {
 	return true
 }
 
-// forget drops the notes of keys that are confirmed.
+// Drops the notes of confirmed keys.
 func (t *Tap) forget(keys []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

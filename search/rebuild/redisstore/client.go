@@ -11,15 +11,15 @@ import (
 	"github.com/go-azsearch/azsearch/internal/rediskit"
 )
 
-// run runs a script until it has an answer, the patience of the options or ctx ends. Every script may be run
-// twice. nil is the answer nil.
+// run executes a script until it has an answer, the patience of the options is over, or ctx ends. Every script may be
+// executed twice. A nil answer is returned as nil.
 func (s *Store) run(ctx context.Context, script *redis.Script, replicas int, args ...any) (answer any, err error) {
 	r := rediskit.Runner{Client: s.client, Patience: s.opts.patience, Replicas: replicas, ReplicaTimeout: s.opts.replicaTimeout}
-	answer, _, err = r.Run(ctx, script, s.keys, args...) // an error never says that nothing was done
+	answer, _, err = r.Run(ctx, script, s.keys, args...) // after any error the script may have taken effect
 	return answer, meaning(err)
 }
 
-// meaning says what the refusals of the server mean.
+// meaning explains the errors of the scripts.
 func meaning(err error) error {
 	switch code, rest := rediskit.Refusal(err); code {
 	case "AZRLOST":
@@ -30,11 +30,11 @@ func meaning(err error) error {
 	return rediskit.Explain(err)
 }
 
-// Check reads the settings of the server, of a cluster those of all masters, and returns an error that names
-// everything by which a mark could be lost: a version before 7.0, a replica in the place of a master, a
-// maxmemory-policy that evicts keys without an expiry, appendonly no, fewer replicas than Options.Replicas, a client
-// that does not reach them. What a server does not tell is not judged, and appendfsync and what fails over are not
-// either: see the package's documentation. Call it once, where a program begins. It changes nothing.
+// Check reads the settings of the server, or of all masters of a cluster, and returns an error that names each setting
+// that could lose a mark: a version before 7.0, a replica in place of a master, a maxmemory-policy that evicts keys
+// without an expiry, appendonly no, fewer replicas than Options.Replicas, a client that does not reach them. Settings
+// that the server does not report are not checked, nor are appendfsync and failover: see the package documentation.
+// Call it once at the start of a program. It changes nothing.
 func (s *Store) Check(ctx context.Context) error {
 	masters, err := rediskit.Examine(ctx, s.client)
 	if err == nil && s.opts.Replicas > 0 {
@@ -46,7 +46,7 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// judge is Check of one server.
+// judge checks one server.
 func (s *Store) judge(server *rediskit.Server) error {
 	errs := []error{server.Old(), server.Loses()}
 	if server.AOF == "0" {

@@ -9,9 +9,9 @@ import (
 //go:embed lua/*.lua
 var files embed.FS
 
-// The Lua scripts. Those that read are of the kind Writes, so that a replica refuses them: its record may be old. So
-// is that of marks: a sender that drains a queue on the same server marks each key before its request, so a mark that
-// is refused for want of room keeps the room.
+// The Lua scripts. Scripts that only read are declared as writing, so that a replica, whose record may be old, refuses
+// them. Marking is allowed when memory is full: a sender that drains a queue on the same server marks each key before
+// its request, so refused marks would keep the queue from shrinking.
 var (
 	loadScript     = rediskit.Writes.Load(files, "load")
 	swapScript     = rediskit.Writes.Load(files, "swap")

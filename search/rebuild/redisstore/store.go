@@ -21,32 +21,32 @@ import (
 )
 
 const (
-	// perScript is how many keys a script works on, and rounds of how many rounds it removes them: the server
-	// does nothing else meanwhile.
+	// perScript bounds the keys of one script, and rounds the rounds it removes them from, because the server does nothing
+	// else meanwhile.
 	perScript      = 1000
 	rounds         = 10
 	replicaTimeout = 5 * time.Second // the default
 	patience       = 10 * time.Second
 )
 
-// Options are the options of New.
+// Options configures New.
 type Options struct {
-	// Name is of what is rebuilt: all stores of one name on a server share a record. Must be given;
-	// the name of the alias is a good one. Letters, digits and -_.: are allowed, up to 128.
+	// Name identifies what is rebuilt: all stores with this name on a server share a record. The name of the alias is a
+	// good choice. Letters, digits and -_.: are allowed, up to 128. Required.
 	Name string
-	// Replicas is how many replicas must have what was written before a call returns nil: Load, Swap, Mark and Marked
-	// wait for them by WAIT. Where fewer answer within five seconds they return an error, and writers send nothing,
-	// so have one more. Defaults to none.
+	// Replicas is how many replicas must have each write before a call returns nil: Load, Swap, Mark and Marked wait for
+	// them by WAIT. If fewer answer within five seconds these calls return an error and writers send nothing, so run one
+	// more replica. Defaults to none.
 	Replicas       int
 	replicaTimeout time.Duration // how long a call waits for replicas, 0 for 5 s; tests change it
-	patience       time.Duration // how long a call is tried again while the server fails over, or a slot moves; 0 for 10 s; tests change it
+	patience       time.Duration // how long a call is retried during a failover or while a slot moves; 0 for 10 s; tests change it
 }
 
-// Store is a rebuild.Store on a Redis server or a Redis Cluster. It is safe for concurrent use, from any
-// number of processes, and closes nothing.
+// Store is a rebuild.Store on a Redis server or a Redis Cluster. It is safe for concurrent use by any number of
+// processes, and does not close the client.
 //
-// Its methods block until the server has answered, ctx ends, or the server could not be reached for ten
-// seconds: meanwhile they try again. Those that wait for replicas end after five seconds.
+// Its methods block until the server has answered or ctx ends. If the server cannot be reached they retry for ten
+// seconds. Waits for replicas end after five seconds.
 type Store struct {
 	client redis.UniversalClient
 	opts   Options
@@ -57,8 +57,8 @@ var _ rebuild.Store = (*Store)(nil)
 
 var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
 
-// New returns a store on the server or cluster of client. It makes no request: see Check. The client must
-// have ContextTimeoutEnabled, since without it calls would outlast their ctx. The error names every problem at once.
+// New returns a store on the server or cluster of client. It sends no request; see Check. The client must have
+// ContextTimeoutEnabled, because calls would outlast their ctx otherwise. The error names every invalid option.
 func New(client redis.UniversalClient, opts Options) (*Store, error) {
 	bounded, err := rediskit.CheckClient(client)
 	errs := []error{err}
@@ -79,18 +79,17 @@ func New(client redis.UniversalClient, opts Options) (*Store, error) {
 	opts.replicaTimeout, opts.patience = cmp.Or(opts.replicaTimeout, replicaTimeout), cmp.Or(opts.patience, patience)
 	s := &Store{client: client, opts: opts}
 	for _, kind := range []string{"record", "marks", "writers"} {
-		// What is in braces is what Redis Cluster hashes, so all are in one slot.
+		// Redis Cluster hashes the text in braces, so all keys are in one slot.
 		s.keys = append(s.keys, "{azrebuild:"+opts.Name+"}:"+kind)
 	}
 	return s, nil
 }
 
-// ordered writes a round so that the order of bytes is that of the numbers. A member of the set of marks begins with
-// it, and then has the key: so there is a mark for each round and key, as many rounds as there are numbers of 64 bits,
-// and those of rounds up to one come first.
+// ordered returns a round as text whose byte order is the numeric order. A member of the set of marks is this text and
+// the key. So each pair of round and key has its own mark, and marks of lower rounds come first.
 func ordered(round int64) string { return fmt.Sprintf("%016x", uint64(round)^1<<63) }
 
-// upTo is the upper bound of the marks of rounds up to last.
+// upTo returns the upper bound of the marks of rounds up to last.
 func upTo(last int64) string {
 	if last == math.MaxInt64 {
 		return "+"
@@ -98,7 +97,7 @@ func upTo(last int64) string {
 	return "(" + ordered(last+1)
 }
 
-// written is for scripts that read, whether they are to write something for WAIT.
+// written returns the argument by which reading scripts also write, for WAIT.
 func (s *Store) written() string {
 	if s.opts.Replicas > 0 {
 		return "1"
@@ -106,7 +105,7 @@ func (s *Store) written() string {
 	return "0"
 }
 
-// Load implements rebuild.Store. A record that was lost is as none: see the package's documentation.
+// Load implements rebuild.Store. A lost record counts as none: see the package documentation.
 func (s *Store) Load(ctx context.Context) (rebuild.Record, error) {
 	answer, err := s.run(ctx, loadScript, s.opts.Replicas, s.written())
 	if err != nil {
@@ -128,8 +127,8 @@ func (s *Store) Load(ctx context.Context) (rebuild.Record, error) {
 	return r, nil
 }
 
-// Swap implements rebuild.Store. The first record has the time of the server in microseconds as its version, so that
-// a record that is made after a loss is newer than the one that was lost.
+// Swap implements rebuild.Store. The version of a first record is the server's time in microseconds, so that a record
+// created after a loss is newer than the lost one.
 func (s *Store) Swap(ctx context.Context, next rebuild.Record) (rebuild.Record, error) {
 	body, err := json.Marshal(next)
 	if err != nil {
@@ -154,9 +153,9 @@ func (s *Store) Swap(ctx context.Context, next rebuild.Record) (rebuild.Record, 
 	return next, nil
 }
 
-// Mark implements rebuild.Store. A thousand keys are one script, and atomic with the record. Of more keys each
-// thousand is, and the round returned is the last one of them: whoever waits for it waits for the earlier ones too.
-// What a call that fails half way has marked does no harm, since a mark only has the truth of a key read once more.
+// Mark implements rebuild.Store. Each thousand keys are one script, which is atomic with the record. The round returned
+// is the highest one of all scripts, so a caller that waits for it waits for all. Marks of a call that fails half-way
+// are harmless, because a mark only makes Run read a key again.
 func (s *Store) Mark(ctx context.Context, epoch int64, keys []string) (round int64, err error) {
 	for first, some := range chunks(keys) {
 		args := append(make([]any, 0, len(some)+1), strconv.FormatInt(epoch, 10))
@@ -185,7 +184,7 @@ func (s *Store) Mark(ctx context.Context, epoch int64, keys []string) (round int
 	return round, nil
 }
 
-// Marked implements rebuild.Store. Each request to the server is for a thousand marks at the most.
+// Marked implements rebuild.Store. Each request to the server returns at most a thousand marks.
 func (s *Store) Marked(ctx context.Context, last int64, limit int) (keys []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -221,7 +220,7 @@ func (s *Store) Marked(ctx context.Context, last int64, limit int) (keys []strin
 	return keys, nil
 }
 
-// Unmark implements rebuild.Store. It does not wait for replicas: a mark that comes back does no harm.
+// Unmark implements rebuild.Store. It does not wait for replicas, because a mark that comes back is harmless.
 func (s *Store) Unmark(ctx context.Context, last int64, keys []string) error {
 	if len(keys) == 0 {
 		return ctx.Err()
@@ -244,7 +243,8 @@ func (s *Store) Unmark(ctx context.Context, last int64, keys []string) error {
 	return nil
 }
 
-// chunks yields keys in parts for a script, one part for no keys, with whether it is the first.
+// chunks yields keys in slices for one script each, and whether a slice is the first. Without keys it yields one empty
+// slice.
 func chunks(keys []string) func(yield func(bool, []string) bool) {
 	return func(yield func(bool, []string) bool) {
 		if len(keys) == 0 {
@@ -258,8 +258,7 @@ func chunks(keys []string) func(yield func(bool, []string) bool) {
 	}
 }
 
-// Register implements rebuild.Store. It does not wait for replicas: a Run refuses to begin without a writer that it
-// expects.
+// Register implements rebuild.Store. It does not wait for replicas: without an expected writer Run refuses to begin.
 func (s *Store) Register(ctx context.Context, writer string, seen time.Time) error {
 	if _, err := s.run(ctx, registerScript, 0, writer, seen.UnixMilli()); err != nil {
 		return fmt.Errorf("redisstore: registering the writer %q: %w", writer, err)
@@ -288,6 +287,6 @@ func (s *Store) Writers(ctx context.Context) (all []rebuild.Writer, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b rebuild.Writer) int { return strings.Compare(a.Name, b.Name) })
-	// A scan may come by one twice, while the server enlarges its table.
+	// HSCAN may return an entry twice while the server rehashes.
 	return slices.CompactFunc(all, func(a, b rebuild.Writer) bool { return a.Name == b.Name }), nil
 }

@@ -1,4 +1,4 @@
-// Package storetest has the tests of what rebuild.Store promises, for the tests of each store.
+// Package storetest tests the contract of rebuild.Store, for the tests of each store.
 package storetest
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/go-azsearch/azsearch/search/rebuild"
 )
 
-// Place is where stores are. It has nothing in it.
+// Place is a new, empty location for stores.
 type Place struct {
-	// Again opens the same store once more, as another process would.
+	// Again opens the same store again, as another process would.
 	Again func() rebuild.Store
-	// Other opens one of another name in the same place.
+	// Other opens a store of another name in the same place.
 	Other func() rebuild.Store
 }
 
-// Run puts a store through one subtest for each promise. open returns a new place.
+// Run tests each promise of a store in a subtest. open returns a new place.
 func Run(t *testing.T, open func(t *testing.T) Place) {
 	for name, test := range map[string]func(t *testing.T, p Place){
 		"a record changes only over the version that was read":             recordChangesOverItsVersion,
@@ -41,7 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 	}
 }
 
-// marking returns a record in which keys are marked.
+// marking stores a record of PhaseMarking.
 func marking(t *testing.T, s rebuild.Store, round int64) rebuild.Record {
 	t.Helper()
 	x, err := s.Swap(t.Context(), rebuild.Record{Phase: rebuild.PhaseMarking, Route: "x", Epoch: 1, Round: round})
@@ -123,7 +123,7 @@ func keysAreMarkedInTheRound(t *testing.T, p Place) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, round)
 	assert.Empty(t, marked(t, s, 0))
-	assert.Equal(t, []string{`"'ß`, "a", "b"}, marked(t, s, 1), "a was marked in both: who waits for round 1 waits for it")
+	assert.Equal(t, []string{`"'ß`, "a", "b"}, marked(t, s, 1), "a was marked in both rounds: round 1 ends without it otherwise")
 	assert.Equal(t, []string{`"'ß`, "a", "b", "c"}, marked(t, s, 2))
 	few, err := s.Marked(ctx, 2, 3)
 	require.NoError(t, err)
@@ -265,8 +265,8 @@ func contextHasEnded(t *testing.T, p Place) {
 	assert.Empty(t, marked(t, s, 1))
 }
 
-// NoMarkComesBehindTheSwapThatEndsItsRound is what the argument in DESIGN.md stands on: when the record has gone to the
-// next round, or is closed, the marks of the rounds before are all there, whoever is marking at that moment.
+// NoMarkComesBehindTheSwapThatEndsItsRound tests what the argument in DESIGN.md depends on: once the record has the
+// next round, or is closed, all marks of earlier rounds are in the store, even if processes are marking at that moment.
 func NoMarkComesBehindTheSwapThatEndsItsRound(t *testing.T, open func(t *testing.T) Place) {
 	ctx, p := t.Context(), open(t)
 	s := p.Again()

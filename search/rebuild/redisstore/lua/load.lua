@@ -1,5 +1,5 @@
--- The record. A replica refuses it: its record may be old.
--- ARGV: 1 whether replicas are waited for. Then something is written: WAIT asks nobody about what was confirmed before.
+-- Returns the record. A replica refuses this script, because its record may be old.
+-- ARGV: 1 whether replicas are waited for. If so it writes: WAIT only covers writes of this connection.
 -- Answer: {version, record}, nil if there is none.
 local had = redis.call('HMGET', KEYS[1], 'version', 'record', 'by')
 if not had[1] then return false end

@@ -1,5 +1,5 @@
--- Marks in their order. Like load.lua it is refused by a replica.
--- ARGV: 1 and 2 the bounds, as those of ZRANGEBYLEX, 3 how many, 4 as 1 of load.lua
+-- Returns marks in order. A replica refuses this script, as load.lua.
+-- ARGV: 1 and 2 the bounds of ZRANGEBYLEX, 3 the maximum number, 4 as 1 of load.lua
 local R, M = KEYS[1], KEYS[2]
 local had = redis.call('HMGET', R, 'phase', 'marks', 'by')
 if had[1] and had[1] ~= 'idle' and redis.call('ZCARD', M) ~= tonumber(had[2]) then

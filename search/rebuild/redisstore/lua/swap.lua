@@ -1,7 +1,7 @@
--- Changes the record over the version that was read. It may do so on a server whose memory is full: who cannot
--- end a rebuild cannot make room.
--- ARGV: 1 that version, 0 for none, 2 the one that it gets, 3 the name of this call, 4 record, 5 epoch, 6 round, 7 phase
--- Answer: the version that it has now, nil if it was another.
+-- Changes the record if it has the version that was read. It may do so on a server whose memory is full: a rebuild that
+-- cannot end does not free its marks.
+-- ARGV: 1 that version, 0 for none, 2 the next version, 3 the name of this call, 4 record, 5 epoch, 6 round, 7 phase
+-- Answer: the new version, nil if the record had another version.
 local R, M = KEYS[1], KEYS[2]
 local had = redis.call('HMGET', R, 'version', 'by')
 if (had[1] or '0') ~= ARGV[1] then
@@ -11,11 +11,11 @@ if (had[1] or '0') ~= ARGV[1] then
 end
 local version = ARGV[2]
 if not had[1] then
-  -- Not 1: after a loss of all keys nobody who knows the record of before takes this one for an older one.
+  -- Not 1: after a loss of all keys, readers of the lost record must not take this one for an older one.
   local t = redis.call('TIME')
   version = string.format('%d%06d', t[1], t[2])
 end
 redis.call('HSET', R, 'version', version, 'by', ARGV[3], 'record', ARGV[4], 'epoch', ARGV[5], 'round', ARGV[6], 'phase', ARGV[7])
--- Where nothing is being marked, marks that are left mean nothing: their count begins anew.
+-- While nothing is marked, leftover marks mean nothing: their count starts over.
 if ARGV[7] == 'idle' or not had[1] then redis.call('HSET', R, 'marks', redis.call('ZCARD', M)) end
 return version

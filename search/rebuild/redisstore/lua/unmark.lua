@@ -1,5 +1,5 @@
--- Removes the marks of keys, of some of the rounds between two bounds.
--- ARGV: 1 and 2 the bounds, as those of ZRANGEBYLEX, 3 of how many rounds, then the keys, up to some thousand.
+-- Removes the marks of keys in some of the rounds between two bounds.
+-- ARGV: 1 and 2 the bounds of ZRANGEBYLEX, 3 the maximum number of rounds, then the keys, up to some thousand.
 -- Answer: the lower bound of the rounds that are left, '' if there are none.
 local R, M = KEYS[1], KEYS[2]
 local from, removed = ARGV[1], 0
