@@ -6,13 +6,12 @@ import (
 	"io/fs"
 )
 
-// Discard removes the letters for which give returns true, and returns how many
-// these were. It is for what nobody will ever send again.
+// Discard removes the dead letters for which give returns true, and returns their number. Use it for those that must
+// never be sent again.
 //
-// What was removed before an error or the end of ctx stays removed. A line that
-// is damaged is not a letter and stays: repair or remove it by hand while no
-// File is open. The error is ErrBusy if a Replay or Discard is going on, and
-// ErrClosed if the File is or gets closed.
+// Dead letters removed before an error or the end of ctx stay removed. A damaged line stays: repair or remove it by
+// hand while no File is open. The error is ErrBusy if another Replay or Discard is running, and ErrClosed if the File
+// is closed before or meanwhile.
 func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error) {
 	p, err := f.beginWalk(ctx)
 	if err != nil {
@@ -35,7 +34,7 @@ func (f *File) Discard(ctx context.Context, give func(Letter) bool) (int, error)
 	return discarded - left, errors.Join(append(errs, p.err(), err)...)
 }
 
-// discardEntry is how many letters an entry of a journal names.
+// discardEntry is the number of dead letters in an entry of a journal.
 const discardEntry = 1000
 
 func (p *walk) discard(stem string, give func(Letter) bool) (discarded int, err error) {

@@ -9,49 +9,46 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// File keeps letters in the files of a directory, one JSON object a line. It is
-// a Sink for any number of senders of this process, and may be used by many
-// goroutines at once. Close it after the senders.
+// File keeps dead letters in the files of a directory, one JSON object per line. It is a Sink for any number of senders
+// of this process, and safe for concurrent use. Close it after the senders.
 type File struct {
 	options FileOptions
 	dir     disk.Folder
-	release func() error // gives the directory back
+	release func() error // unlocks the directory
 
 	mu       sync.Mutex
-	current  *segment         // written to; nil: the next Write begins one
-	sizes    map[string]int64 // of all files with letters, by stem
+	current  *segment         // being written; nil: the next Write begins one
+	sizes    map[string]int64 // of all files with dead letters, by stem
 	total    int64            // sum of sizes
-	newest   string           // stem; the next one is greater
-	journals map[string]int   // entries that this File has appended, by stem; 0: they may not be durable
-	written  int64            // letters
-	walk     *walk            // the one that is going on
+	newest   string           // the latest stem; the next one is greater
+	journals map[string]int   // number of entries appended by this File, by stem; 0: earlier entries may not be durable
+	written  int64            // number of dead letters
+	walk     *walk            // the one under way
 	closed   bool
 }
 
 var _ Sink = (*File)(nil)
 
-// segment is a file of letters that is being written.
+// segment is a file of dead letters that is being written.
 type segment struct {
 	stem    string
 	handle  disk.Handle
 	letters int64 // also the number of the last one
 }
 
-// Stats is what a File holds.
+// Stats is a snapshot of the counters of a File.
 type Stats struct {
-	// Files is how many files with letters there are.
+	// Files is the number of files with dead letters.
 	Files int
-	// Bytes is the size of all of them. Letters that a Replay or Discard in
-	// progress has removed may still be in it.
+	// Bytes is their total size. It may include dead letters that a running Replay or Discard has removed.
 	Bytes int64
-	// Written is how many letters this File has been given and has kept. A letter
-	// that Replay has sent and that was refused again is none.
+	// Written is the number of dead letters that this File has accepted. One that was replayed and refused again does not
+	// count again.
 	Written int64
 }
 
-// Open opens a directory for dead letters, which nobody else may use as long as
-// the File is open, and makes it if need be. It mends what a crash has left.
-// The error is ErrLocked if another File has it.
+// Open opens a directory for dead letters, and creates it if it does not exist. It repairs what a crash has left. While
+// the File is open no other one can open the directory; the error is then ErrLocked.
 func Open(dir string, opts *FileOptions) (*File, error) {
 	options := opts.withDefaults()
 	var f *File
@@ -66,7 +63,7 @@ func Open(dir string, opts *FileOptions) (*File, error) {
 	return f, nil
 }
 
-// open is Open for a folder that is locked.
+// open is Open for a locked folder.
 func open(dir disk.Folder, options FileOptions) (*File, error) {
 	f := &File{
 		options: options, dir: dir, release: func() error { return nil },
@@ -101,8 +98,8 @@ func open(dir disk.Folder, options FileOptions) (*File, error) {
 	}
 	orphans = slices.DeleteFunc(orphans, func(stem string) bool { return f.sizes[stem] > 0 })
 	if len(orphans) > 0 {
-		// Only the process may have crashed, behind R6: the file must not come
-		// back without its journal if next the machine does.
+		// If only the process crashed, after R6, the removal may not be durable: a later crash of the machine must not bring
+		// back the file without its journal.
 		if err := dir.SyncNames(); err != nil {
 			return nil, err
 		}
@@ -115,17 +112,15 @@ func open(dir disk.Folder, options FileOptions) (*File, error) {
 	return f, nil
 }
 
-// Stats returns what the File holds.
+// Stats returns a snapshot of the counters.
 func (f *File) Stats() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Stats{Files: len(f.sizes), Bytes: f.total, Written: f.written}
 }
 
-// Close ends a Replay or Discard that is going on, waits until it has returned,
-// and gives the directory back. Writes afterwards return ErrClosed. It may be
-// called more than once, but not by a function that Replay or Discard calls,
-// which would wait for itself.
+// Close stops a running Replay or Discard, waits until it has returned, and unlocks the directory. Later Writes return
+// ErrClosed. Close may be called again, but not from a function that Replay or Discard calls, which would deadlock.
 func (f *File) Close() error {
 	f.mu.Lock()
 	if f.closed {
@@ -143,7 +138,7 @@ func (f *File) Close() error {
 	return errors.Join(err, f.release())
 }
 
-// seal ends the current file, if there is one. The caller has the lock.
+// seal closes the current file, if there is one. The caller has the lock.
 func (f *File) seal() error {
 	if f.current == nil {
 		return nil
@@ -153,8 +148,7 @@ func (f *File) seal() error {
 	return h.Close()
 }
 
-// sealed returns the stems of all files, after sealing the current one. The
-// caller has the lock.
+// sealed seals the current file and returns the stems of all files. The caller has the lock.
 func (f *File) sealed() ([]string, error) {
 	if err := f.seal(); err != nil {
 		return nil, err

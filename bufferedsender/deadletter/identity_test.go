@@ -33,7 +33,7 @@ func TestReplaySendsALetterToNoOtherIndexThanItsOwn(t *testing.T) {
 	d, f := filled(t, nil, at(here, 1), at(there, 2), at("", 3), at("https://HERE.search.windows.net:443/", 4))
 	films := known{&service{}, models.SenderInfo{Endpoint: here, IndexName: "films"}}
 	report, err := Replay(t.Context(), f, testIndex, films, nil)
-	require.ErrorContains(t, err, `letters of index "hotels" through a sender of "films"`)
+	require.ErrorContains(t, err, `dead letters of index "hotels" through a sender of "films"`)
 	require.Zero(t, report)
 	require.Empty(t, films.calls)
 	require.Len(t, readAll(t, d), 4)

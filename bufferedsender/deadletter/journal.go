@@ -12,17 +12,16 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// entry is a line of a journal: what has become of letters of its file.
+// entry is a line of a journal: outcomes of dead letters of its file.
 type entry struct {
 	stamp
-	// Done are the numbers of letters that were delivered or discarded.
+	// Done are the numbers of delivered or discarded dead letters.
 	Done []int64 `json:"done,omitempty"`
-	// Again are letters that were refused again.
+	// Again are dead letters that were refused again.
 	Again []refusal `json:"again,omitempty"`
 }
 
-// refusal is a newer reason for letter N, as it is after it: nothing is added
-// to what was, so that it does no harm to read an entry twice.
+// refusal is a newer reason of dead letter N. It has totals, so that applying an entry twice has no effect.
 type refusal struct {
 	N         int64     `json:"n"`
 	Status    int       `json:"status,omitempty"`
@@ -35,9 +34,8 @@ type refusal struct {
 	Last      time.Time `json:"last"`
 }
 
-// refusalOf says in an entry that letter n, which was old, was given up again
-// with l. If l gives no reason, because the sender was closed or there was no
-// answer, the older one stays.
+// refusalOf returns the entry for dead letter n, old before, that was given up again with l. If l has no reason,
+// because the sender was closed or there was no answer, the older reason stays.
 func refusalOf(n int64, old, l Letter) refusal {
 	attempts, unknown := old.Attempts+l.Attempts, old.Unknown || l.Unknown
 	if l.Unsent || l.Status == 0 && l.Error == "" {
@@ -55,7 +53,7 @@ func (v *refusal) apply(l Letter) Letter {
 	return l
 }
 
-// journal is what has become of the letters of a file.
+// journal has the outcomes of the dead letters of a file.
 type journal struct {
 	done  map[int64]struct{}
 	again map[int64]refusal
@@ -73,15 +71,15 @@ func (j *journal) add(e entry) {
 	}
 }
 
-// entry returns all of it.
+// entry returns the journal as one entry.
 func (j *journal) entry() entry {
 	return entry{Done: slices.Sorted(maps.Keys(j.done)), Again: slices.Collect(maps.Values(j.again))}
 }
 
-// empty reports whether nothing has become of any letter.
+// empty reports whether there are no outcomes.
 func (j *journal) empty() bool { return len(j.done)+len(j.again) == 0 }
 
-// now returns r as it is by now. there is false if it is gone.
+// now returns the current state of r. there is false if r is done.
 func (j *journal) now(r record) (current record, there bool) {
 	if _, gone := j.done[r.N]; gone {
 		return record{}, false
@@ -92,9 +90,8 @@ func (j *journal) now(r record) (current record, there bool) {
 	return r, true
 }
 
-// readJournal reads the journal of a file. There need not be one. An entry that
-// is torn or damaged is left out: its letters are then there once more, which is
-// better than losing those behind it.
+// readJournal reads the journal of a file, if it exists. A torn or damaged entry is left out: its dead letters
+// reappear, which is better than losing later ones.
 func readJournal(dir fs.FS, stem string) (journal, error) {
 	var j journal
 	f, err := dir.Open(stem + journalExt)
@@ -124,8 +121,7 @@ func readJournal(dir fs.FS, stem string) (journal, error) {
 	return j, nil
 }
 
-// appendEntry appends an entry to a journal, which it makes if there is none, and
-// syncs it, but not its name.
+// appendEntry appends an entry to a journal, created if needed, and syncs the file but not its name.
 func appendEntry(dir disk.Folder, stem string, e entry) error {
 	encoded, err := json.Marshal(e)
 	if err != nil {
@@ -137,7 +133,7 @@ func appendEntry(dir disk.Folder, stem string, e entry) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if size > 0 && last != '\n' { // torn: this entry must not become a part of it
+	if size > 0 && last != '\n' { // torn: this entry must not become part of it
 		encoded = append([]byte("\n"), encoded...)
 	}
 	return disk.Append(dir, name, append(encoded, '\n'))

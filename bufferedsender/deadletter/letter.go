@@ -8,67 +8,58 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Letter is one action that a sender has given up, with everything that is known
-// about why.
+// Letter is an action that a sender has given up, with the reason.
 type Letter struct {
-	// Endpoint is the service, and Index the name of the index, that the action was for; ""
-	// if the sender does not know. Replay sends a letter to no other one.
+	// Endpoint is the service, and Index the index, that the action was for; "" if the sender does not know it. Replay
+	// sends to no other one.
 	Endpoint string `json:"endpoint,omitempty"`
 	Index    string `json:"index,omitempty"`
 	// Key is the key of the document.
 	Key string `json:"key"`
-	// Action is what was to be done with the document.
+	// Action is the type of the action.
 	Action models.ActionType `json:"action"`
-	// Version is that of the document, if the sender has Folding.Version.
+	// Version is the version of the document, if the sender has Folding.Version.
 	Version int64 `json:"version,omitempty"`
-	// Document is the JSON of the document as it was sent, without the member
-	// "@search.action": all that a delete holds is the key. It is nil if it was
-	// redacted.
+	// Document is the JSON of the document as it was sent, without the member "@search.action"; for a delete it has only
+	// the key. Nil if it was redacted.
 	Document json.RawMessage `json:"document,omitempty"`
 
-	// Status is the status that the service gave the document, or the whole
-	// request if it refused that; 0 if there was no answer.
+	// Status is the HTTP status that the service gave the document, or the whole request if it refused that; 0 without an
+	// answer.
 	Status int `json:"status,omitempty"`
-	// Message is what the service says about the document, if it does. It may
-	// quote it. What it says about a request that it refused as a whole is in
-	// Error.
+	// Message is the service's text about the document, if any. It may quote the document. Texts about a refused request
+	// are in Error.
 	Message string `json:"message,omitempty"`
-	// RequestID is the service's id of the request that ended the action, for
-	// support cases; empty if there was no answer, or one that the sender was not
-	// given the id of.
+	// RequestID is the service's ID of the request that ended the action, for support cases; empty without an answer, or if
+	// the sender does not know the ID.
 	RequestID string `json:"requestId,omitempty"`
-	// Attempts is how often the action was sent. Replay adds its own.
+	// Attempts is the number of requests that carried the action, including those of Replay.
 	Attempts int `json:"attempts,omitempty"`
-	// Unknown is true if a request that carried the action was cut off, so that
-	// it may have been applied all the same.
+	// Unknown reports that a request with the action was cut off, so that the action may have been applied.
 	Unknown bool `json:"unknown,omitempty"`
-	// Unsent is true if the sender was closed before it could settle the action:
-	// the service has not refused it.
+	// Unsent reports that the sender was closed before it could settle the action. The service has not refused it.
 	Unsent bool `json:"unsent,omitempty"`
-	// Error is the whole reason in words. It contains Message.
+	// Error is the complete reason as text. It contains Message.
 	Error string `json:"error,omitempty"`
 
 	// First is when the sender accepted the action, Last when it gave it up.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 
-	// Tag is the Tag of the action, which no Sink stores. A sender hands it over
-	// so that a File knows the actions that Replay has sent: a letter about one
-	// of these takes the place of the letter that was replayed.
+	// Tag is the Tag of the action. No Sink stores it. A File recognizes by it the actions that Replay has sent, and
+	// updates the replayed dead letter instead of adding another one.
 	Tag any `json:"-"`
 }
 
-// Sink takes the letters of senders. A File is one.
+// Sink stores the dead letters of senders. A File is a Sink.
 //
-// A sender calls Write on the goroutine that sends, once for all the actions
-// that one reply has ended, before it tells the ActionFailed events of the same
-// actions: whoever is notified can rely on the dead letter. Write should return soon, for
-// nothing is sent while it does not, and must not call the sender. When it
-// returns nil, the letters must have survived a crash of the program.
+// A sender calls Write on its sending goroutine, once for all actions that one reply has ended, and before it reports
+// their ActionFailed events. So a handler of these events can rely on the dead letter. Write blocks all sending and
+// should return soon. It must not call the sender. If it returns nil, the dead letters must survive a crash of the
+// program.
 //
-// A sender logs and counts an error, and tells the actions as failed all the
-// same. The slice belongs to the sender, the letters in it do not change any
-// more. Senders that share a sink call it at the same time.
+// If Write returns an error the sender logs and counts it, and reports the actions as failed anyway. The slice belongs
+// to the sender; its elements do not change any more. Senders that share a sink call it concurrently.
 type Sink interface {
 	Write(ctx context.Context, letters []Letter) error
 }

@@ -8,23 +8,21 @@ import (
 	"iter"
 )
 
-// maxLine is how long a line may be, its line feed included. Write refuses
-// larger letters, so that whatever is longer is damage, which must not be read
-// into memory.
+// maxLine bounds a line, with its line feed, in bytes. Write refuses larger dead letters. A longer line is therefore
+// damaged, and is not read into memory.
 const maxLine = 128 << 20
 
-// line is a line of a file. raw, without the line feed, is valid until the next
-// one is read.
+// line is a line of a file. raw has no line feed, and is valid until the next line is read.
 type line struct {
 	raw    []byte
 	number int   // from 1
-	end    int64 // where the next one begins
-	ended  bool  // with a line feed; only the last line of a file may lack it
+	end    int64 // offset of the next line
+	ended  bool  // by a line feed; only the last line of a file may lack it
 	long   bool  // longer than the limit: raw is a part of it
 }
 
-// linesOf returns the lines of r, the empty ones too. An error of r ends them;
-// what was read of the line in which it happened is lost.
+// linesOf returns the lines of r, including empty ones. It stops after an error of r, without the line in which the
+// error occurred.
 func linesOf(r io.Reader, limit int) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A file of letters and what belongs to it share a stem, which is the time of
-// its creation in UTC: names sort by time.
+// A file and what belongs to it share a stem, the time of its creation in UTC, so that names sort by time.
 const (
 	stemPrefix = "letters-"
 	stemTime   = "20060102T150405.000000000Z"
@@ -18,8 +17,7 @@ const (
 	lockName = "lock"
 )
 
-// stemOf splits the name of a file into stem and extension. ok is false for
-// files that are none of ours; they are left alone.
+// stemOf splits a file name into stem and extension. ok is false for other files, which are left alone.
 func stemOf(name string) (stem, ext string, ok bool) {
 	for _, ext := range []string{lettersExt, journalExt, rewriteExt} {
 		if stem, found := strings.CutSuffix(name, ext); found {
@@ -30,12 +28,12 @@ func stemOf(name string) (stem, ext string, ok bool) {
 	return "", "", false
 }
 
-// stemCreated returns the time that a stem stands for.
+// stemCreated returns the time of a stem.
 func stemCreated(stem string) (time.Time, error) {
 	digits := strings.TrimPrefix(stem, stemPrefix)
 	created, err := time.Parse(stemTime, digits)
 	if err == nil && stemAt(created) != stem {
-		// The prefix is missing, or the fraction has another length, which time.Parse takes: it would not sort.
+		// The prefix is missing, or the fraction has another length, which time.Parse accepts: such a name would not sort.
 		err = &time.ParseError{Layout: stemTime, Value: digits, Message: ": not as it is written"}
 	}
 	return created, err
@@ -43,8 +41,8 @@ func stemCreated(stem string) (time.Time, error) {
 
 func stemAt(t time.Time) string { return stemPrefix + t.UTC().Format(stemTime) }
 
-// stemAfter returns the stem of a file created now, greater than newest, which
-// is a stem or "". It is greater even if the clock has gone back.
+// stemAfter returns the stem of a file created now. It is greater than newest, a stem or "", even if the clock has gone
+// back.
 func stemAfter(newest string, now time.Time) string {
 	if stem := stemAt(now); stem > newest {
 		return stem

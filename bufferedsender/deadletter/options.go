@@ -10,19 +10,15 @@ const (
 
 // FileOptions configures a File. nil and the zero value are ready to use.
 type FileOptions struct {
-	// MaxTotalBytes is the size of all letters together, in bytes. Letters above
-	// it are refused with ErrFull, none is ever removed to make room. Defaults to
-	// 1 GiB; negative turns it off.
+	// MaxTotalBytes bounds the size of all dead letters, in bytes. Further ones are refused with ErrFull; none is removed
+	// to make room. Defaults to 1 GiB; negative turns it off.
 	MaxTotalBytes int64
-	// Redact keeps documents out of the files: Document is dropped, and so are
-	// Message and Error, because the service quotes documents in what it says.
-	// Such a letter tells what is missing, not what it was: Replay needs
-	// ReplayOptions.Document for it. Keys stay.
+	// Redact keeps documents out of the files: Document is dropped, and Message and Error too, because the service quotes
+	// documents in its texts. The key stays. Replay of such a dead letter needs ReplayOptions.Document.
 	Redact bool
 
-	// maxFileBytes is the size at which a new file is begun, 16 MiB; tests make it
-	// smaller. A larger dead letter gets a file of its own. Replay and Discard
-	// rewrite a file at most this large at a time.
+	// maxFileBytes is the size at which a new file is begun, 16 MiB; tests lower it. A larger dead letter gets its own
+	// file. Replay and Discard rewrite one file at a time.
 	maxFileBytes int64
 }
 

@@ -7,15 +7,14 @@ import (
 	"slices"
 )
 
-// Read returns the letters in a directory, oldest first, one at a time. It needs
-// no File and locks nothing, so it also reads what another process is writing:
+// Read returns the dead letters in a directory, oldest first, one at a time. It needs no File and takes no lock, so it
+// can read files that another process is writing:
 //
-//	for letter, err := range deadletter.Read(os.DirFS("/var/lib/hotels/dead")) { … }
+//	for l, err := range deadletter.Read(os.DirFS("/var/lib/hotels/dead")) { … }
 //
-// An error comes with no letter, and the next letters follow it: *DamagedError
-// is about one line, any other about the rest of a file. What a crash has torn
-// at the end of a file is left out. A letter that is delivered or discarded
-// meanwhile may still be returned.
+// An error comes without a dead letter, and further dead letters may follow: *DamagedError concerns one line, any other
+// error the rest of a file. A line torn by a crash at the end of a file is left out. Dead letters that are delivered or
+// discarded meanwhile may still be returned.
 func Read(dir fs.FS) iter.Seq2[Letter, error] {
 	return func(yield func(Letter, error) bool) {
 		entries, err := fs.ReadDir(dir, ".")
@@ -31,8 +30,8 @@ func Read(dir fs.FS) iter.Seq2[Letter, error] {
 		}
 		slices.Sort(stems)
 		for _, stem := range stems {
-			// The journal first: a rewrite between the two makes it say what is
-			// so anyway. The other way round letters would come back.
+			// Read the journal first. If the file is rewritten in between, the journal only repeats the outcome; in the other order
+			// delivered dead letters would reappear.
 			j, err := readJournal(dir, stem)
 			if err != nil {
 				if !yield(Letter{}, err) {
@@ -42,7 +41,7 @@ func Read(dir fs.FS) iter.Seq2[Letter, error] {
 			}
 			for r, err := range recordsOf(dir, stem, &j) {
 				if errors.Is(err, fs.ErrNotExist) {
-					break // nothing was left in it
+					break // all its dead letters are done
 				}
 				if !yield(r.Letter, err) {
 					return
@@ -52,7 +51,7 @@ func Read(dir fs.FS) iter.Seq2[Letter, error] {
 	}
 }
 
-// recordsOf returns what is left in a file, as it is by now. See Read.
+// recordsOf returns the remaining records of a file, with their newest reasons. See Read.
 func recordsOf(dir fs.FS, stem string, j *journal) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		for l, err := range linesIn(dir, stem) {
@@ -68,8 +67,7 @@ func recordsOf(dir fs.FS, stem string, j *journal) iter.Seq2[record, error] {
 	}
 }
 
-// record returns what a line holds, if it is still there. The error is a
-// *DamagedError.
+// record returns the record of a line, unless it is done. The error is a *DamagedError.
 func (l *line) record(stem string, j *journal) (r record, there bool, err error) {
 	if len(l.raw) == 0 {
 		return record{}, false, nil
@@ -89,7 +87,7 @@ func (l *line) record(stem string, j *journal) (r record, there bool, err error)
 	return record{}, false, &DamagedError{File: stem + lettersExt, Line: l.number, Err: err}
 }
 
-// linesIn returns the lines of a file of letters.
+// linesIn returns the lines of a file of dead letters.
 func linesIn(dir fs.FS, stem string) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		f, err := dir.Open(stem + lettersExt)

@@ -8,16 +8,15 @@ import (
 	"strconv"
 )
 
-// record is a letter as it lies in a file.
+// record is a dead letter as stored in a file.
 type record struct {
-	// N is the letter's name within its file. It begins at 1, and is kept when
-	// the file is rewritten.
+	// N identifies the dead letter within its file. It begins at 1 and does not change when the file is rewritten.
 	N int64 `json:"n"`
 	stamp
 	Letter
 }
 
-// parseRecord reads a line. An error means that it is not a letter.
+// parseRecord parses a line. An error means that it is not a dead letter.
 func parseRecord(raw []byte) (record, error) {
 	var r record
 	if err := json.Unmarshal(raw, &r); err != nil {
@@ -38,8 +37,7 @@ func parseRecord(raw []byte) (record, error) {
 	return r, nil
 }
 
-// encodeLetter returns the JSON of a letter, with its line feed and without a
-// number: see appendRecord.
+// encodeLetter returns the JSON of a dead letter, with a line feed and without a number: see appendRecord.
 func encodeLetter(l Letter) ([]byte, error) {
 	if !l.Action.Valid() {
 		return nil, fmt.Errorf("there is no action %q", l.Action)
@@ -53,18 +51,18 @@ func encodeLetter(l Letter) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// appendRecord appends the line of an encoded letter. The number is put in front
-// here because it is known only under the lock, and encoding needs none.
+// appendRecord appends the line of an encoded dead letter. It adds the number separately, because the number is only
+// known under the lock, and encoding does not need the lock.
 func appendRecord(dst []byte, n int64, encoded []byte) []byte {
 	return append(stamped(dst, recordHead(n), encoded[1:len(encoded)-1]), '\n')
 }
 
 func recordHead(n int64) string { return `{"n":` + strconv.FormatInt(n, 10) + "," }
 
-// numberBytes is how much longer appendRecord makes a letter at the most.
+// numberBytes bounds the bytes that appendRecord adds.
 const numberBytes = len(`"n":9223372036854775807,"format":9223372036854775807,"crc":"00000000",`)
 
-// redact removes what holds, or may quote, the document.
+// redact removes what contains or may quote the document.
 func redact(l Letter) Letter {
 	l.Document, l.Message, l.Error = nil, "", ""
 	return l

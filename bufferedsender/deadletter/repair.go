@@ -6,9 +6,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// repair brings a file of letters that a crash has left into order, so that it
-// ends with a line feed, and returns its size. A file in which nothing is left
-// is removed; its size is 0.
+// repair completes a file left by a crash, so that it ends with a line feed, and returns its size. A file without a
+// dead letter is removed; its size is 0.
 func repair(dir disk.Folder, name string) (int64, error) {
 	size, last, err := endOf(dir, name)
 	if err != nil || size > 0 && last == '\n' {
@@ -22,9 +21,9 @@ func repair(dir disk.Folder, name string) (int64, error) {
 		return 0, err
 	}
 	switch {
-	case letter: // which only lacks its line feed
+	case letter: // only the line feed is missing
 		err = disk.Append(dir, name, []byte("\n"))
-		if disk.Full(err) { // it is read without
+		if disk.Full(err) { // readers accept it without
 			return size, nil
 		}
 		return size + 1, err
@@ -34,8 +33,7 @@ func repair(dir disk.Folder, name string) (int64, error) {
 	return begin, dir.Cut(name, begin)
 }
 
-// tornEnd returns where the last line of a file begins, which has no line feed,
-// and whether it is a letter all the same.
+// tornEnd returns the start of the last line, which has no line feed, and whether it is a whole dead letter.
 func tornEnd(dir disk.Folder, name string) (begin int64, letter bool, err error) {
 	f, err := dir.Open(name)
 	if err != nil {

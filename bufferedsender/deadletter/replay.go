@@ -13,21 +13,17 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Sender is what Replay needs of a sender: the Raw method of any
-// bufferedsender.BufferedSender returns one.
+// Sender is the part of a sender that Replay needs: the Raw method of any bufferedsender.BufferedSender returns one.
 type Sender interface {
-	// AddAndWait sends actions and returns what became of them, in their order.
-	// Without an error all of them were applied. With one it returns the results of
-	// those that it has accepted, which are the first ones; one with Succeeded was
-	// applied. It sends the documents as they are, and keeps the order of the actions
-	// of a key that are given to it one call after another. models.ErrWithdrawn in the
-	// chain of the error says that it has ended the call early: results without a status
-	// are then of actions that it does not send any more.
+	// AddAndWait sends actions and returns their outcomes in order. Without an error all were applied. With an error it
+	// returns the results of the accepted actions, which are the first ones; those with Succeeded were applied. It sends
+	// documents unchanged, and keeps the order of the actions of a key across calls. If models.ErrWithdrawn is in the chain
+	// of the error, the sender has ended the call early: actions whose result has no status are then not sent any more.
 	AddAndWait(ctx context.Context, actions []models.RawAction) ([]models.IndexingResult, error)
 }
 
-// How many dead letters, and of which size in bytes, are in memory and given to
-// the sender at once. A single larger one is sent anyway.
+// Bounds of the dead letters in memory and in the sender at once, by number and bytes. A single larger one is sent
+// anyway.
 const (
 	replayActions = 1000
 	replayBytes   = 8 << 20
@@ -35,23 +31,18 @@ const (
 
 // ReplayOptions configures Replay. nil and the zero value are ready to use.
 type ReplayOptions struct {
-	// Select says which letters to send. Defaults to all. A letter that is not
-	// selected stays, and holds those behind it of the same key; so select by
-	// index and key rather than by time or status.
+	// Select reports whether to send a dead letter. Defaults to all. One that is not selected stays, and holds later ones
+	// of its key; so select by index and key rather than by time or status.
 	Select func(l Letter) bool
-	// Document returns the JSON of the document to send for a letter: its own,
-	// mended, or what the source of the documents says of the key by now. The
-	// latter is also the way to replay redacted letters. It must have the key of
-	// the letter. Of a delete only the key is sent, whatever the document. After an
-	// error the letter stays. If the document is refused, the letter keeps the one
-	// it had. Defaults to the letter's own, and to ErrRedacted if it was redacted,
-	// unless the letter is about a delete.
+	// Document returns the JSON of the document to send: the dead letter's own, corrected, or the current document of its
+	// key from the source. The latter is also the way to replay redacted ones. It must have the same key. For a delete only
+	// the key is sent. After an error the dead letter stays. If the document is refused, the dead letter keeps its own.
+	// Defaults to its own, or ErrRedacted if that was redacted and the action is not a delete.
 	Document func(ctx context.Context, l Letter) (json.RawMessage, error)
-	// Kept is told of each letter that stays and why: ErrRedacted,
-	// ErrNotSelected, ErrHeld, *RefusedError, the error of Document, or of the
-	// sender if it did not accept it; and of damaged lines, with an empty letter
-	// and a *DamagedError. Not of letters to which Replay did not get, or whose
-	// outcome it did not wait for. Defaults to nobody.
+	// Kept is called for each dead letter that stays, with the reason: ErrRedacted, ErrNotSelected, ErrHeld, *RefusedError,
+	// the error of Document, or the error of a sender that did not accept it. It is called for damaged lines too, with a
+	// zero value and a *DamagedError. It is not called for those that Replay did not reach, or whose outcome it did not
+	// await. Defaults to none.
 	Kept func(l Letter, why error)
 
 	maxActions int // 0 for replayActions and replayBytes; tests lower them
@@ -85,55 +76,44 @@ func ownDocument(_ context.Context, l Letter) (json.RawMessage, error) {
 	return l.Document, nil
 }
 
-// Report says what Replay has done with the letters of its index.
+// Report has the counts of a Replay for its index.
 type Report struct {
-	// Sent is how many the sender has accepted: Delivered, Failed, and those
-	// whose outcome was not known when Replay had to return.
+	// Sent is the number that the sender has accepted: Delivered, Failed, and those without a known outcome when Replay
+	// returned.
 	Sent int
-	// Delivered is how many were applied. They are no letters any more.
+	// Delivered is the number that were applied. They are removed.
 	Delivered int
-	// Failed is how many were refused again. They stay, with the newer reason.
+	// Failed is the number that were refused again. They stay with the newer reason.
 	Failed int
-	// Skipped is how many stay without having been sent, and damaged lines.
+	// Skipped is the number that stay unsent, and of damaged lines.
 	Skipped int
-	// OtherIndexes is how many were passed over because they are of another index, or of
-	// one of that name at another service.
+	// OtherIndexes is the number passed over because they belong to another index or service.
 	OtherIndexes int
-	// Outdated is how many were not sent because the index has a document with a higher
-	// Letter.Version: another letter of the key was delivered, or the sender has applied
-	// it since it wrote a letter of the key. They are no letters any more.
+	// Outdated is the number not sent because the index has a document with a higher version: another dead letter of the
+	// key was delivered, or the sender has applied a newer action of it. They are removed.
 	Outdated int
 }
 
-// Replay sends the letters of an index again, as they are, oldest first, and
-// removes those that are applied. The others stay, in their place. index is
-// Letter.Index, which is the name of the sender's index; the error says so if it is
-// another one. Letters of another service stay: to move them, write them without
-// Endpoint to a File, and then discard them. Of a
-// bufferedsender.BufferedSender, whatever its type, to is what Raw returns.
+// Replay sends the dead letters of an index again, unchanged, oldest first, and removes those that are applied. The
+// others stay in their place. index is the name of the sender's index; another name is an error. Dead letters of
+// another service stay: to move them, write them without Endpoint to a File, and then discard them. to is the Raw of a
+// bufferedsender.BufferedSender of any type.
 //
-// The letters of a key are sent one after the other, each when the one before
-// was applied. If one stays, so do those behind it of the same key: see ErrHeld.
-// Letters that come in meanwhile are left for the next Replay.
+// The dead letters of a key are sent one after another, each when the one before was applied. If one stays, later ones
+// of its key stay too: see ErrHeld. Those written meanwhile are left for the next Replay.
 //
-// A letter that was given up long ago replaces what has since been written
-// with the same key. Where that may be, let ReplayOptions.Document read the
-// document again.
+// An old dead letter overwrites newer documents of its key. If there may be some, read the current document in
+// ReplayOptions.Document.
 //
-// A nil error means that each letter was dealt with as the Report says. When ctx
-// ends or the File is closed, Replay returns the cause without waiting for what
-// is under way; so it does when ten letters in a row are not accepted, and when the
-// sender ends a call early, as it does after three probes while it holds the index to
-// be the cause of refusals: then nothing is mended yet. What was
-// not known to be applied is then still there and is sent again by the next
-// Replay: at least once, never lost. The error is ErrBusy if a Replay or Discard
-// is going on.
+// A nil error means that each dead letter was treated as the Report counts. When ctx ends or the File is closed, Replay
+// returns the cause without waiting for actions under way. It also returns early when the sender does not accept ten
+// dead letters in a row, or withdraws a call, which it does after three probes if it takes the index for the cause of
+// refusals; then the problem is not corrected yet. What was not known to be applied stays, and the next Replay sends it
+// again: at least once, never lost. The error is ErrBusy if another Replay or Discard is running.
 //
-// The sender to may have f as its sink, and be in use by others. It must not have
-// another File as its sink, which would keep the refused letters too. Its
-// handlers are told of the actions as of any other; their document is empty, and
-// their Tag is Replay's, not the one of the action that was given up. The functions
-// in opts are called on the goroutine of the caller.
+// The sender may have f as its sink and other users. It must not have another File as its sink, which would keep the
+// refused dead letters too. Its handlers receive events of these actions with an empty document, and with a Tag of
+// Replay instead of the original one. Functions in opts are called on the calling goroutine.
 func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayOptions) (Report, error) {
 	if nilcheck.IsNil(to) {
 		return Report{}, errors.New("deadletter: sender is nil: use the Raw of a BufferedSender")
@@ -143,7 +123,7 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 		info = known.Info()
 	}
 	if info.IndexName != "" && info.IndexName != index {
-		return Report{}, fmt.Errorf("deadletter: letters of index %q through a sender of %q: got two indexes, want one; use a sender of %[1]q", index, info.IndexName)
+		return Report{}, fmt.Errorf("deadletter: dead letters of index %q through a sender of %q: got two indexes, want one; use a sender of %[1]q", index, info.IndexName)
 	}
 	options := opts.withDefaults()
 	p, err := f.beginWalk(ctx)
@@ -166,10 +146,10 @@ func Replay(ctx context.Context, f *File, index string, to Sender, opts *ReplayO
 			break
 		}
 		if err := p.rewrite(stem); err != nil {
-			errs = append(errs, err) // the letters are all right all the same
+			errs = append(errs, err) // the dead letters are intact anyway
 		}
 		if r.holdOwed(stem); p.unsure == stem && p.owes(stem) {
-			break // which keys it is about is not known
+			break // which keys are owed is not known
 		}
 	}
 	_, err = p.settle()
@@ -182,24 +162,23 @@ type replay struct {
 	options ReplayOptions
 	index   string
 	to      Sender
-	info    models.SenderInfo // of to, empty if it is not known
+	info    models.SenderInfo // of to; empty if unknown
 	report  Report
 
 	seed maphash.Seed
-	held map[uint64]struct{} // hashes of the keys of letters that stay
-	// newest has the version of the newest letter of a key that was delivered, if that has one.
+	held map[uint64]struct{} // hashes of the keys of dead letters that stay
+	// newest has the version of the newest delivered dead letter of a key, if it has a version.
 	newest map[string]int64
 
-	owed []string // keys of letters of a file that were delivered, which is not recorded
+	owed []string // keys of delivered dead letters of a file; used if their outcome is not recorded
 
-	refused   int   // letters that the sender did not accept
-	inARow    int   // of them, without an accepted one in between
-	refusedBy error // why the first was not
+	refused   int   // dead letters that the sender did not accept
+	inARow    int   // consecutive ones
+	refusedBy error // error of the first
 }
 
-// refusedInARow is how many letters the sender may refuse to accept one after
-// the other before it is no longer the letters that are to blame: it is closed,
-// or knows no key field.
+// refusedInARow is how many dead letters the sender may refuse in a row. More suggest that the sender is at fault: it
+// is closed, or does not know the key field.
 const refusedInARow = 10
 
 // file replays one file. An error ends the Replay.
@@ -241,7 +220,7 @@ func (r *replay) file(stem string) error {
 	return r.send(&w)
 }
 
-// take puts a letter into the window, or skips it.
+// take puts a record into the window, or skips it.
 func (r *replay) take(w *window, rec record) bool {
 	if r.isHeld(rec.Key) {
 		r.skip(rec.Letter, ErrHeld)
@@ -262,8 +241,8 @@ func (r *replay) take(w *window, rec record) bool {
 	return true
 }
 
-// holdOwed holds the keys of letters that were delivered, and may be sent again: what is behind
-// them would be undone.
+// holdOwed holds the keys of dead letters whose delivery is not recorded: they may be sent again, and would overwrite
+// later ones.
 func (r *replay) holdOwed(stem string) {
 	if r.walk.owes(stem) {
 		for _, key := range r.owed {
@@ -273,13 +252,13 @@ func (r *replay) holdOwed(stem string) {
 	r.owed = nil
 }
 
-// skip keeps a letter that was not sent.
+// skip counts a dead letter that stays unsent.
 func (r *replay) skip(l Letter, why error) {
 	r.report.Skipped++
 	r.keep(l, why)
 }
 
-// keep notes that a letter stays.
+// keep holds the key of a dead letter that stays, and reports the reason.
 func (r *replay) keep(l Letter, why error) {
 	r.held[r.hash(l.Key)] = struct{}{}
 	r.options.Kept(l, why)
@@ -290,7 +269,7 @@ func (r *replay) isHeld(key string) bool {
 	return held
 }
 
-// outdated reports whether the index has a newer version than that of a letter.
+// outdated reports whether the index has a newer version.
 func (r *replay) outdated(l Letter) bool {
 	newest := r.newest[l.Key]
 	if r.info.Applied != nil {
@@ -301,10 +280,10 @@ func (r *replay) outdated(l Letter) bool {
 
 func (r *replay) hash(key string) uint64 { return maphash.String(r.seed, key) }
 
-// notAccepted says that letters were not accepted by the sender.
+// notAccepted returns an error if the sender did not accept dead letters.
 func (r *replay) notAccepted() error {
 	if r.refused == 0 {
 		return nil
 	}
-	return fmt.Errorf("the sender did not accept %d letters, the first because: %w", r.refused, r.refusedBy)
+	return fmt.Errorf("the sender did not accept %d dead letters, the first because: %w", r.refused, r.refusedBy)
 }

@@ -432,7 +432,7 @@ func TestALetterThatTheSenderDoesNotAcceptDoesNotKeepTheOthersBack(t *testing.T)
 	k := kept{}
 	report, err := Replay(t.Context(), f, testIndex, accepting(service, func(v int) bool { return v == 2 || v == 4 }, tooLarge), &ReplayOptions{Kept: k.note})
 	require.ErrorIs(t, err, tooLarge)
-	require.ErrorContains(t, err, "did not accept 2 letters")
+	require.ErrorContains(t, err, "did not accept 2 dead letters")
 	require.Equal(t, Report{Sent: 3, Delivered: 3, Skipped: 3}, report)
 	require.Equal(t, []int{1, 3, 5}, service.applied)
 	require.Equal(t, []int{2, 4, 6}, versionsOf(readAll(t, d)))
@@ -499,9 +499,9 @@ func TestADamagedLineIsReportedAndKept(t *testing.T) {
 	require.ErrorAs(t, errs[0], &damaged)
 	require.Equal(t, stemA+lettersExt, damaged.File)
 	require.Equal(t, 2, damaged.Line)
-	require.ErrorContains(t, errs[0], stemA+".jsonl:2 is not a letter: ")
-	require.ErrorContains(t, errs[1], ":4 is not a letter: it has no number")
-	require.ErrorContains(t, errs[2], `:5 is not a letter: there is no action "replace"`)
+	require.ErrorContains(t, errs[0], stemA+".jsonl:2 is not a dead letter: ")
+	require.ErrorContains(t, errs[1], ":4 is not a dead letter: it has no number")
+	require.ErrorContains(t, errs[2], `:5 is not a dead letter: there is no action "replace"`)
 
 	f := openDisk(t, d, nil)
 	var reasons []error

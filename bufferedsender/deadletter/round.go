@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// window is a stretch of a file that is in memory.
+// window is a part of a file in memory.
 type window struct {
 	stem    string
 	journal *journal
@@ -17,7 +17,7 @@ type window struct {
 	bytes   int64
 }
 
-// letter is one that is to be sent.
+// `letter` is a dead letter to send.
 type letter struct {
 	Letter
 	place *place
@@ -28,7 +28,7 @@ func (w *window) add(l letter) {
 	w.bytes += int64(len(l.Document) + len(l.Key) + len(l.Message) + len(l.Error))
 }
 
-// round takes the oldest letter of each key out of the window.
+// round removes and returns the oldest dead letter of each key in the window.
 func (w *window) round() []letter {
 	var round, rest []letter
 	keys := make(map[string]struct{}, len(w.letters))
@@ -50,7 +50,7 @@ func (r *replay) send(w *window) error {
 		var round []letter
 		var outdated entry
 		for _, l := range w.round() {
-			if r.isHeld(l.Key) { // since it was put into the window
+			if r.isHeld(l.Key) { // held since it was put into the window
 				r.skip(l.Letter, ErrHeld)
 				continue
 			}
@@ -76,9 +76,8 @@ func (r *replay) send(w *window) error {
 	return nil
 }
 
-// call gives letters of different keys to the sender, and records what became of
-// them. n is how many are dealt with: all, or fewer if the sender did not accept
-// one. An error ends the Replay.
+// call passes dead letters of different keys to the sender and records their outcomes. n is how many are treated: all,
+// or fewer if the sender did not accept one. An error ends the Replay.
 func (r *replay) call(w *window, round []letter) (n int, err error) {
 	if err := r.walk.err(); err != nil {
 		return 0, err
@@ -86,7 +85,7 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 	actions := make([]models.RawAction, len(round))
 	for i, l := range round {
 		actions[i] = models.RawAction{Key: l.Key, Type: l.Action, Document: l.place.sent, Tag: l.place}
-		if bytes.Equal(l.place.sent, l.Document) { // else it is of another time than the letter
+		if bytes.Equal(l.place.sent, l.Document) { // otherwise the document is newer than the version
 			actions[i].Version = l.Version
 		}
 	}
@@ -107,7 +106,7 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 				r.newest[l.Key] = l.Version
 			}
 		case (ended != nil || takenBack) && result.StatusCode == 0 && !r.walk.recorded(l.place):
-			// Still under way, or not sent. If it fails, Write is given it.
+			// Under way, or not sent. If it fails later, Write gets it.
 		default:
 			failed = append(failed, i)
 			r.report.Failed++
@@ -136,8 +135,7 @@ func (r *replay) call(w *window, round []letter) (n int, err error) {
 	return r.accepted(round, len(results), sendErr)
 }
 
-// accepted deals with the letter behind the accepted ones, if there is one. The
-// sender did not accept it, for the reason err.
+// accepted skips the first dead letter that the sender did not accept, if there is one. err is the reason.
 func (r *replay) accepted(round []letter, accepted int, err error) (n int, ends error) {
 	if accepted > 0 {
 		r.inARow = 0
@@ -145,7 +143,7 @@ func (r *replay) accepted(round []letter, accepted int, err error) (n int, ends 
 	if accepted == len(round) {
 		return accepted, nil
 	}
-	if err == nil { // a Sender that does not do as it should
+	if err == nil { // a Sender that breaks its contract
 		err = errNoResult
 	}
 	r.skip(round[accepted].Letter, err)
@@ -162,15 +160,13 @@ func (r *replay) accepted(round []letter, accepted int, err error) (n int, ends 
 	return accepted + 1, nil
 }
 
-// unencodable reports whether a sender did not accept a document because of its
-// content. A key that is missing is not content: the sender may be looking for it in
-// the wrong field.
+// unencodable reports whether a sender did not accept a document because of its content. A missing key does not count,
+// because the sender may look for it in the wrong field.
 func unencodable(err error) bool {
 	return errors.As(err, new(*models.EncodeError)) && !errors.Is(err, models.ErrNoKey)
 }
 
-// reason is what a letter says about a result: nothing if there was no answer,
-// except that it may have been applied.
+// reason returns the reason for a result: without an answer only that the action may have been applied.
 func (r *replay) reason(result models.IndexingResult) Letter {
 	l := Letter{Status: result.StatusCode, Message: result.ErrorMessage, Attempts: 1, Last: time.Now()}
 	if l.Unknown = l.Status == 0; !l.Unknown {

@@ -7,11 +7,10 @@ import (
 	"hash/crc32"
 )
 
-// format is the format of what this version writes. Format 1 has no stamp, and is read.
+// format is the format that this version writes. Format 1 has no stamp and can be read.
 const format = 2
 
-// stamp is what a line says of itself, in front of what is in it: its format, and the checksum
-// of all that is in the line but the checksum.
+// stamp is the format and checksum at the start of a line. The checksum covers the line except itself.
 type stamp struct {
 	Format int    `json:"format,omitempty"`
 	CRC    string `json:"crc,omitempty"`
@@ -21,11 +20,11 @@ const crcDigits = 8
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// stampedHead is the beginning of a line up to its checksum.
+// stampedHead returns the start of a line up to its checksum.
 func stampedHead(head []byte) []byte { return fmt.Appendf(head, `"format":%d,"crc":"`, format) }
 
-// stamped appends a line of which head is the beginning, with the brace, and body the rest, to
-// the brace, with one member at least.
+// stamped appends a line. head is its start, with the opening brace; body is the rest up to the closing brace, with at
+// least one member.
 func stamped(dst []byte, head string, body []byte) []byte {
 	begin := len(dst)
 	dst = stampedHead(append(dst, head...))
@@ -33,8 +32,7 @@ func stamped(dst []byte, head string, body []byte) []byte {
 	return append(fmt.Appendf(dst, `%08x",`, sum), body...)
 }
 
-// check compares the stamp with the line that it was read from, whose beginning is head. A line
-// without one is of format 1.
+// check compares the stamp with the line raw, which starts with head. A line without a stamp has format 1.
 func (s stamp) check(raw []byte, head string) error {
 	switch {
 	case s == stamp{}:
@@ -51,7 +49,7 @@ func (s stamp) check(raw []byte, head string) error {
 	return nil
 }
 
-// formatError says that a line was written by a newer version.
+// formatError means that a newer version wrote a line.
 type formatError struct{ format int }
 
 func (e *formatError) Error() string {

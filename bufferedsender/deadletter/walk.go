@@ -12,20 +12,19 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// walk goes over all files that were there when it began. It alone removes and
-// rewrites files.
+// walk visits all files that existed when it began. Only a walk removes or rewrites files.
 type walk struct {
 	f      *File
-	ctx    context.Context // ended by Close too
+	ctx    context.Context // also ended by Close
 	cancel context.CancelCauseFunc
 	stems  []string
 	ended  chan struct{}
-	// owed are, by stem, the entries for which the disk has no room. Other files may make some.
+	// owed has, by stem, entries that did not fit on a full disk. Removing other files may make room.
 	owed   map[string]entry
-	unsure string // stem of a file of which what is owed was there when the walk began
+	unsure string // stem whose owed entry already existed when the walk began
 }
 
-// beginWalk seals what there is. The caller calls end.
+// beginWalk seals the current file. The caller must call end.
 func (f *File) beginWalk(ctx context.Context) (*walk, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,19 +52,18 @@ func (p *walk) end() {
 	close(p.ended)
 }
 
-// err says why the walk must end early, if it must.
+// err returns the reason to end the walk early, if there is one.
 func (p *walk) err() error { return context.Cause(p.ctx) }
 
-// journal returns what has become of the letters of a file, for certain: what
-// was not written by this File, or was followed by a failure, may be in memory
-// only. If letters were sent because an older one is done, and a crash brought
-// that one back, it would be sent after them.
+// journal returns the journal of a file, made durable. Entries that this File did not write, or that preceded a
+// failure, may only be in memory. If a crash lost an entry, an older dead letter would return after newer ones of its
+// key were sent.
 func (p *walk) journal(stem string) (journal, error) {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
 	j, err := readJournal(p.f.dir, stem)
 	if err == nil && !j.empty() && p.f.journals[stem] == 0 {
-		err = p.f.record(stem, entry{}) // which repeats what is there
+		err = p.f.record(stem, entry{}) // this repeats the existing entries
 		if disk.Full(err) {
 			p.owed[stem], p.unsure, err = j.entry(), stem, nil
 		}
@@ -73,8 +71,8 @@ func (p *walk) journal(stem string) (journal, error) {
 	return j, err
 }
 
-// record makes an entry durable, and adds it to j. If the disk is full the walk owes it, and
-// the file may still be rewritten, or removed.
+// record makes an entry durable and adds it to j. If the disk is full the walk owes the entry, and may still rewrite or
+// remove the file.
 func (p *walk) record(stem string, j *journal, e entry) error {
 	if len(e.Done)+len(e.Again) == 0 {
 		return nil
@@ -85,7 +83,7 @@ func (p *walk) record(stem string, j *journal, e entry) error {
 	return p.pay(stem, e)
 }
 
-// pay records an entry, and what is owed of its file. The caller has the lock.
+// pay records an entry and the owed ones of its file. The caller has the lock.
 func (p *walk) pay(stem string, e entry) error {
 	before := p.owed[stem]
 	e.Done, e.Again = append(before.Done, e.Done...), append(before.Again, e.Again...)
@@ -104,11 +102,11 @@ func (p *walk) pay(stem string, e entry) error {
 	return err
 }
 
-// owes reports whether something of a file is not recorded.
+// owes reports whether entries of a file are not recorded.
 func (p *walk) owes(stem string) bool { _, owes := p.owed[stem]; return owes }
 
-// settle tries again what the full disk had no room for, now that files were removed, and
-// returns how many letters are still there that are done.
+// settle retries the owed entries, now that files were removed, and returns the number of done dead letters that are
+// still in files.
 func (p *walk) settle() (left int, err error) {
 	var errs []error
 	for _, stem := range slices.Sorted(maps.Keys(p.owed)) {
@@ -127,9 +125,8 @@ func (p *walk) settle() (left int, err error) {
 	return left, errors.Join(errs...)
 }
 
-// rewrite leaves in a file only what its journal leaves, and then removes the
-// journal. Whatever happens in between, and if it fails, the letters are the
-// same before and after.
+// rewrite removes the done dead letters from a file, and then its journal. If it fails or a crash interrupts it, the
+// remaining dead letters are the same.
 func (p *walk) rewrite(stem string) error {
 	p.f.mu.Lock()
 	_, there := p.f.sizes[stem]
@@ -179,18 +176,17 @@ func (p *walk) rewrite(stem string) error {
 	}
 	delete(p.owed, stem)
 	if size > 0 && p.f.journals[stem] != entries {
-		return nil // Write has appended meanwhile; the next walk sees to it
+		return nil // Write has appended meanwhile; leave it to the next walk
 	}
 	delete(p.f.journals, stem)
 	return disk.Remove(p.f.dir, stem+journalExt)
 }
 
-// errNotRewritten says that a file holds something that cannot be copied.
+// errNotRewritten means that a file has a line that cannot be copied.
 var errNotRewritten = errors.New("not rewritten")
 
-// copyRest writes what the journal leaves of a file to another one, durably, and
-// returns its size. If that is 0 there is none, and none was written: there may be no
-// room. Damaged lines stay as they are, for somebody to look at.
+// copyRest writes the remaining lines of a file to a new one, durably, and returns its size. If none remain it writes
+// no file, for which there may be no room, and returns 0. Damaged lines are copied, for inspection.
 func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
 	if rest, err := p.anyRest(stem, j); err != nil || !rest {
 		return 0, err
@@ -215,7 +211,7 @@ func (p *walk) copyRest(stem string, j *journal) (size int64, err error) {
 	return size, err
 }
 
-// anyRest reports whether the journal leaves anything of a file.
+// anyRest reports whether lines of a file remain.
 func (p *walk) anyRest(stem string, j *journal) (bool, error) {
 	for l, err := range linesIn(p.f.dir, stem) {
 		if err != nil {
@@ -228,7 +224,7 @@ func (p *walk) anyRest(stem string, j *journal) (bool, error) {
 	return false, nil
 }
 
-// rest returns the line as it is by now, with its line feed, or nothing.
+// rest returns the line with its newest reason and a line feed, or nothing if it is done.
 func (l *line) rest(stem string, j *journal) ([]byte, error) {
 	if l.long {
 		return nil, errNotRewritten
@@ -250,7 +246,7 @@ func (l *line) rest(stem string, j *journal) ([]byte, error) {
 	return appendRecord(nil, r.N, encoded), nil
 }
 
-// forget drops a file that somebody has removed, with the letters in it.
+// Drops the accounts of a file that was removed by hand.
 func (p *walk) forget(stem string) {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()
@@ -258,8 +254,7 @@ func (p *walk) forget(stem string) {
 	delete(p.f.sizes, stem)
 }
 
-// recorded reports whether Write has recorded a newer reason for a letter that
-// was sent.
+// recorded reports whether Write has recorded a newer reason for a replayed dead letter.
 func (p *walk) recorded(of *place) bool {
 	p.f.mu.Lock()
 	defer p.f.mu.Unlock()

@@ -13,18 +13,16 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Write keeps letters. When it returns nil they are on the disk. It waits for
-// nothing but the disk, and not for ctx: a letter is not worth less because
-// somebody has stopped waiting for it.
+// Write keeps dead letters. When it returns nil they are durable. It waits only for the disk and ignores ctx, because a
+// dead letter must be kept even if its caller stops waiting.
 //
-// An error says how many of the letters are not kept for certain, which may be
-// there after all. ErrFull is in its chain if they were too many, ErrClosed after
-// Close.
+// An error counts the dead letters that are not certainly kept; some of them may be. ErrFull is in its chain if
+// MaxTotalBytes was exceeded, ErrClosed after Close.
 //
-// A letter of an action that Replay has sent does not become a second one: it
-// replaces the reason of the first, which keeps its place and its document.
+// A dead letter of an action that Replay has sent does not become a second one: it updates the reason of the first,
+// which keeps its place and its document.
 func (f *File) Write(_ context.Context, letters []Letter) error {
-	// Decided before the lock is taken: encoding a document takes its time.
+	// Encode before taking the lock, because encoding takes time.
 	var news []Letter
 	var again []Letter
 	for _, l := range letters {
@@ -42,9 +40,9 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 	for _, l := range news {
 		e, err := encodeLetter(l)
 		if err == nil && len(e)+numberBytes > maxLine {
-			err = fmt.Errorf("a letter of %d bytes does not fit into a line of %d", len(e), maxLine)
+			err = fmt.Errorf("a dead letter of %d bytes does not fit into a line of %d", len(e), maxLine)
 		}
-		if err != nil { // without the key: senders log it
+		if err != nil { // without the key, because senders log the error
 			errs = append(errs, err)
 			continue
 		}
@@ -64,11 +62,10 @@ func (f *File) Write(_ context.Context, letters []Letter) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d letters are not kept: %w", len(news)-kept, len(letters), errors.Join(errs...))
+	return fmt.Errorf("%d of %d dead letters are not kept: %w", len(news)-kept, len(letters), errors.Join(errs...))
 }
 
-// write appends encoded letters and returns how many are kept. The caller has
-// the lock.
+// write appends encoded dead letters and returns how many are kept. The caller has the lock.
 func (f *File) write(encoded [][]byte) (kept int, err error) {
 	now := time.Now()
 	for len(encoded) > 0 {
@@ -84,15 +81,14 @@ func (f *File) write(encoded [][]byte) (kept int, err error) {
 			return kept, err
 		}
 		if len(encoded) > 0 { // the next one did not fit
-			_ = f.seal() // what is in it is on the disk
+			_ = f.seal() // its content is durable
 		}
 	}
 	return kept, nil
 }
 
-// lines returns what to append to the current file, or to a new one if there is
-// none, for the first n of the encoded letters, which are as many as fit. The
-// error is ErrFull.
+// lines returns the lines of the first n encoded dead letters, as many as fit, for the current file, or for a new one
+// if there is none. The error is ErrFull.
 func (f *File) lines(encoded [][]byte) (lines []byte, n int, err error) {
 	var size, letters int64
 	if f.current != nil {
@@ -113,9 +109,8 @@ func (f *File) lines(encoded [][]byte) (lines []byte, n int, err error) {
 	return lines, n, nil
 }
 
-// append makes lines durable, which hold n letters, in the current file or in a
-// new one. If that fails, the file is never written again: nothing is known about
-// its end.
+// append makes lines with n dead letters durable, in the current file or in a new one. After a failure the file is
+// never written again, because its end is unknown.
 func (f *File) append(lines []byte, n int, now time.Time) error {
 	if f.current == nil {
 		stem := stemAfter(f.newest, now)
@@ -145,28 +140,26 @@ func (f *File) append(lines []byte, n int, now time.Time) error {
 	return nil
 }
 
-// giveUp seals the current file, into which a write has failed, as it was before.
-// If that fails too, its torn end disturbs nobody, and the next Open mends it.
+// giveUp cuts the current file back to its size before a failed write, and seals it. If that fails too, readers ignore
+// the torn end, and the next Open repairs it.
 func (f *File) giveUp() {
 	stem := f.current.stem
 	_ = f.seal() // the caller returns the error of the write
 	if size := f.sizes[stem]; size > 0 {
-		_ = f.dir.Cut(stem+lettersExt, size) // a line that is torn is left out by all who read
+		_ = f.dir.Cut(stem+lettersExt, size) // readers leave out a torn line
 	} else {
-		_ = f.dir.Remove(stem + lettersExt) // the next Open does it, or finds dead letters that are whole
+		_ = f.dir.Remove(stem + lettersExt) // the next Open removes it, or finds whole dead letters
 	}
 }
 
-// again records newer reasons for letters that Replay has sent. The caller has
-// the lock. It cannot fail in a way that matters to Write: the letter is where
-// it was, if only with its older reason, and Replay, which does not find it
-// marked, tries again and reports the failure.
+// again records newer reasons for replayed dead letters. The caller has the lock. Write does not return its errors: the
+// dead letter is kept with the older reason, and Replay, which finds recorded unset, tries again and returns the error.
 func (f *File) again(letters []Letter) {
 	entries := make(map[string]*entry)
 	for _, l := range letters {
 		p := l.Tag.(*place)
 		if _, ok := f.sizes[p.stem]; !ok {
-			continue // it has been delivered or discarded in the meantime
+			continue // delivered or discarded meanwhile
 		}
 		e := entries[p.stem]
 		if e == nil {
@@ -189,9 +182,8 @@ func (f *File) again(letters []Letter) {
 
 // record appends an entry to a journal, durably. The caller has the lock.
 //
-// The first entry of this File, and the first after a failure, repeats what is
-// in the journal already. It can be read, but it may be in memory only: a sync
-// that succeeds says nothing about what one before has failed to write.
+// The first entry of this File, and the first after a failure, repeats all earlier entries. They are readable but may
+// only be in memory: a successful sync does not cover data that an earlier sync failed to write.
 func (f *File) record(stem string, e entry) error {
 	entries := f.journals[stem]
 	f.journals[stem] = 0 // until this one is durable
@@ -214,20 +206,19 @@ func (f *File) record(stem string, e entry) error {
 	return nil
 }
 
-// place says in the tag of an action which letter it was made of.
+// place identifies the dead letter that a replayed action was made from. It is the tag of the action.
 type place struct {
 	file   *File
 	stem   string
 	n      int64
-	letter Letter          // as it was, without its document
-	sent   json.RawMessage // the document that was given to the sender
+	letter Letter          // the original, without its document
+	sent   json.RawMessage // the document given to the sender
 
-	recorded bool // a newer reason is; guarded by File.mu
+	recorded bool // a newer reason is recorded; guarded by File.mu
 }
 
-// isOf reports whether l is about the action that was made of the letter, and not
-// about one that the sender has made of it and another one: a sender that folds
-// hands over the tag of the older. What the other one had to say must be kept.
+// isOf reports whether l is about the replayed action itself. A sender that folds actions may have merged it with
+// another one, and reports the tag of the older; such an outcome must be kept separately.
 func (p *place) isOf(l *Letter) bool {
 	switch {
 	case l.Action != p.letter.Action:
@@ -235,11 +226,11 @@ func (p *place) isOf(l *Letter) bool {
 	case l.Action == models.ActionTypeDelete, l.Document == nil:
 		return true
 	}
-	// A sender may leave out blanks.
+	// A sender may remove white space.
 	return bytes.Equal(compact(l.Document), compact(p.sent))
 }
 
-// compact returns a document without the blanks between its tokens.
+// compact returns a document without white space between its tokens.
 func compact(document json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, document) != nil { // no sender has accepted it

@@ -122,7 +122,7 @@ func TestFullDeadLettersRefuseAndRemoveNothing(t *testing.T) {
 	require.NoError(t, f.Write(t.Context(), lettersOf(1, 2)))
 	err := f.Write(t.Context(), lettersOf(3, 3))
 	require.ErrorIs(t, err, ErrFull)
-	require.ErrorContains(t, err, "2 of 3 letters are not kept")
+	require.ErrorContains(t, err, "2 of 3 dead letters are not kept")
 	require.Equal(t, []int{1, 2, 3}, versionsOf(readAll(t, d)), "as many as fit")
 	before := d.Files()
 	require.ErrorIs(t, f.Write(t.Context(), lettersOf(6, 1)), ErrFull)
@@ -184,7 +184,7 @@ func TestALetterThatCannotBeWrittenDoesNotKeepTheOthersOut(t *testing.T) {
 	noJSON, noAction := letterOf("secret-key", 2), letterOf("k3", 3)
 	noJSON.Document, noAction.Action = json.RawMessage(`{"id":`), "replace"
 	err := f.Write(t.Context(), []Letter{letterOf("k1", 1), noJSON, noAction, letterOf("k4", 4)})
-	require.ErrorContains(t, err, "2 of 4 letters are not kept")
+	require.ErrorContains(t, err, "2 of 4 dead letters are not kept")
 	require.ErrorContains(t, err, `no action "replace"`)
 	require.NotContains(t, err.Error(), "secret-key", "senders log the error, and keys are not for logs")
 	require.Equal(t, []int{1, 4}, versionsOf(readAll(t, d)))

@@ -1,6 +1,5 @@
-// Package hints is for programs that give documents up without the index having them, because there was no room in an
-// outage or because the service refused them, and repair the index later: it keeps the keys of these documents, so that
-// the repair compares them first, and need not compare everything.
+// Package hints keeps the keys of documents that a program gave up although the index lacks them, because the service
+// refused them or an outage left no room. A later repair compares these keys first, and need not compare everything.
 // The package is experimental: its API may change in any release.
 //
 //	set, err := hints.Open("/var/lib/hotels/hints", nil)
@@ -14,28 +13,28 @@
 //		set.Done(batch)
 //	}
 //
-// A fleet adds keys by its Options.Hints, and a repair takes them by its own.
+// A fleet adds keys by its Options.Hints; a repair takes them by its own.
 //
 // # Guarantees
 //
-//   - A [Set] drops no key silently. Where it has no room for more it turns the index with the most keys into one to be
-//     compared whole ([Batch].Everything). Add refuses what cannot be the key of a document, with an error.
-//   - A key is there once, however often it is added. Keys are taken oldest first, and each by one batch at a time.
-//   - A key that is added while it is taken stays when its batch is done: what was compared may be older. The same goes
-//     for everything. What is taken and not done when the process ends is there again in the next one.
-//   - Add never waits for a disk: a goroutine writes and syncs at once what was added. [Set.Sync] returns when that is
-//     durable. The end of the process or of the machine loses what was under way: the last milliseconds, if the disk
-//     works, and never what was added before a Sync that returned nil. It never leaves half of a change. It may lose
-//     that something was done, which is then compared once more.
-//   - A disk that fails or hangs takes nothing from memory. [Stats].Err and Unsynced show it; all is written again when
-//     the disk works, which is tried after a second, and then more and more seldom, at least once a minute.
-//   - Memory and file are bounded by Options.MaxMemory; only the names of indexes may come on top.
-//   - One process has the folder; Open of another one fails and names the first. A file that something other than a
-//     crash has changed is refused, with [ErrDamaged].
+//   - A [Set] drops no key silently. Without room for more keys it replaces those of the index with the most by one
+//     mark: compare the whole index ([Batch].Everything). Add returns an error for a text that cannot be a key.
+//   - A key is in the set once, however often it is added. Keys are taken oldest first, each by one batch at a time.
+//   - A key that is added while it is taken stays when its batch is done, because the comparison may have been earlier.
+//     The same holds for everything. Keys taken and not done when the process ends are in the set of the next process.
+//   - Add never waits for a disk: a goroutine writes and syncs additions at once. [Set.Sync] returns when they are
+//     durable. A crash of the process or the machine loses the writes under way: the last milliseconds if the disk
+//     works, and nothing added before a Sync that returned nil. It never leaves half a change. It may lose that a key
+//     is done; the key is then compared again.
+//   - If the disk fails or hangs, memory keeps everything, and [Stats].Err and Unsynced report it. Writing is retried
+//     after a second, then at growing intervals of up to a minute, and writes everything again.
+//   - Options.MaxMemory bounds memory and file, except for the names of indexes.
+//   - One process has the folder; Open in another one fails and names the first. A file that was changed by anything
+//     but a crash is refused with [ErrDamaged].
 //
 // # Limits
 //
-// An empty folder is an empty set, also where a volume was not mounted. Damage to the very last record looks like a
-// crash, and its keys are lost. Keys are in the file as they are; only its owner can read it. DESIGN.md in this folder
-// has the argument about crashes.
+// An empty folder is an empty set, even if a volume is not mounted. Damage to the last record looks like a crash, and
+// loses its keys. The file has the keys unencrypted; only its owner can read it. DESIGN.md in this folder has the
+// argument about crashes.
 package hints

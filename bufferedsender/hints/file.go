@@ -20,7 +20,7 @@ const (
 	lockName = "lock"
 )
 
-// op is an operation on the set, as it is in the file.
+// op is an operation on the set, as stored in the file.
 type op byte
 
 const (
@@ -33,23 +33,23 @@ const (
 	opSealed     op = 's'
 )
 
-// hasText reports whether a length and bytes follow.
+// hasText reports whether an operation has a length and bytes.
 func (o op) hasText() bool { return o == opName || o == opAdd || o == opDone }
 
-// slack is how much larger than twice the set a file may be, in bytes.
+// slack is how many bytes a file may exceed twice the size of the set.
 const slack = 64 << 10
 
 var format = journal.Format{
 	Magic:      "azhints\x01",
 	Full:       1 << 20,
-	MaxPayload: 1<<20 + maxNameBytes + journal.MaxKey + 16, // a name and a key more
+	MaxPayload: 1<<20 + maxNameBytes + journal.MaxKey + 16, // plus a name and a key
 	WellFormed: func(payload []byte) bool { return each(payload, func(op, string, string) {}) },
 }
 
-// operations are on their way to the file.
+// operations are the changes not yet in the file.
 type operations struct {
 	journal.Frames
-	name string // of the index that the last one in the last frame is about
+	name string // index of the last operation in the last frame
 }
 
 func (f *operations) add(o op, name, key string) {
@@ -57,7 +57,7 @@ func (f *operations) add(o op, name, key string) {
 	if o != opSealed && (len(b) == journal.HeaderSize || f.name != name) {
 		b, f.name = appendOp(b, opName, name), name
 	}
-	_ = f.Put(&format, appendOp(b, o, key)) // write takes full frames and the others alike
+	_ = f.Put(&format, appendOp(b, o, key)) // write takes both full and partial frames
 }
 
 func appendOp(b []byte, o op, text string) []byte {
@@ -69,7 +69,7 @@ func appendOp(b []byte, o op, text string) []byte {
 	return b
 }
 
-// each calls do for each operation of a payload, with the index that it is about. ok is false if one is malformed.
+// each calls do for each operation of a payload, with its index. ok is false if one is malformed.
 func each(payload []byte, do func(o op, name, key string)) (ok bool) {
 	name, named := "", false
 	for len(payload) > 0 {
@@ -97,7 +97,7 @@ func each(payload []byte, do func(o op, name, key string)) (ok bool) {
 	return true
 }
 
-// writer is the goroutine that writes the content of the Set.
+// writer is the goroutine that writes the Set.
 type writer struct {
 	*journal.Loop
 	folder disk.Folder
@@ -105,10 +105,10 @@ type writer struct {
 
 	// The mutex of the Set guards these.
 	log   operations // changes that write has not fetched
-	whole bool       // the log does not have all changes: rewrite
+	whole bool       // the log lacks changes: rewrite
 }
 
-// open reads the folder, which is locked. No goroutine writes yet.
+// open reads a locked folder. The writing goroutine does not run yet.
 func (s *Set) open(folder disk.Folder) error {
 	found, err := s.load(folder)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Set) open(folder disk.Folder) error {
 	w := &writer{folder: folder, whole: true}
 	w.Loop = journal.NewLoop(&s.mu, func(time.Time) (at time.Time, dirty bool) { return at, w.Durable < w.Changes }, s.write)
 	if found {
-		w.Changes++ // it need not be durable, and may be torn: rewrite
+		w.Changes++ // the file need not be durable, and may be torn: rewrite it
 	}
 	s.writer = w
 	return nil
@@ -126,7 +126,7 @@ func (s *Set) open(folder disk.Folder) error {
 // run writes until the Set is closed.
 func (s *Set) run(release func() error) { s.writer.Run(s.writer.Step, s.writer.file.Close, release) }
 
-// record takes note of a change. The caller has the lock.
+// record adds a change to the log. The caller has the lock.
 func (s *Set) record(o op, x *entry, key string) {
 	w := s.writer
 	if w == nil {
@@ -134,7 +134,7 @@ func (s *Set) record(o op, x *entry, key string) {
 	}
 	w.Changes++
 	w.log.add(o, x.name, key)
-	if w.whole || w.log.Size > max(int64(format.Full), s.bytes) { // a rewrite says the same in less
+	if w.whole || w.log.Size > max(int64(format.Full), s.bytes) { // a rewrite is smaller
 		w.log, w.whole = operations{}, true
 	}
 }
@@ -143,7 +143,7 @@ func (s *Set) record(o op, x *entry, key string) {
 type part struct {
 	name string
 	all  bool
-	keys [2][]string // those that are taken, and the line
+	keys [2][]string // the taken ones, then the line
 }
 
 // write makes all changes durable.
@@ -165,7 +165,7 @@ func (s *Set) write() error {
 		err = w.file.Replace(w.folder, tmpName, fileName, format, func(put func(frame []byte)) { writeSnapshot(put, parts) })
 	}
 	for i := 0; i < len(pending.Sealed) && !whole && err == nil; i++ {
-		err = w.file.Append(pending.Sealed[i]) // one frame a sync, so that a crash tears only the last one
+		err = w.file.Append(pending.Sealed[i]) // one frame per sync, so that a crash tears only the last one
 	}
 
 	s.mu.Lock()
@@ -178,7 +178,8 @@ func (s *Set) write() error {
 	return nil
 }
 
-// snapshot returns the content. It takes no longer for more keys in line: Add waits for it. The caller has the lock.
+// snapshot returns the content. Its time does not depend on the number of waiting keys, because Add waits for it. The
+// caller has the lock.
 func (s *Set) snapshot() []part {
 	parts := make([]part, 0, len(s.indexes))
 	for _, name := range slices.Sorted(maps.Keys(s.indexes)) {
@@ -192,7 +193,7 @@ func (s *Set) snapshot() []part {
 	return parts
 }
 
-// writeSnapshot writes the frames that a file begins with. The last one seals them.
+// writeSnapshot writes the first frames of a file. The last of them marks the end of the snapshot.
 func writeSnapshot(put func(frame []byte), parts []part) {
 	var f operations
 	flush := func() {
@@ -218,7 +219,7 @@ func writeSnapshot(put func(frame []byte), parts []part) {
 	flush()
 }
 
-// load reads the file, if there is one.
+// load reads the file, if it exists.
 func (s *Set) load(folder disk.Folder) (found bool, err error) {
 	sealed := false
 	apply := func(o op, name, key string) {
@@ -228,7 +229,7 @@ func (s *Set) load(folder disk.Folder) (found bool, err error) {
 		case o == opSealed:
 			sealed = true
 		case o == opAdd && !there:
-			s.insert(x, key) // also behind a mark, which may be taken off
+			s.insert(x, key) // also after a mark, which may be removed later
 		case o == opDone && there:
 			s.remove(x, key) // but not from the line
 		case o == opCompared:
@@ -239,7 +240,7 @@ func (s *Set) load(folder disk.Folder) (found bool, err error) {
 		}
 	}
 	err = format.Read(folder, fileName, func(frame []byte, _ uint32) error {
-		_ = each(frame[journal.HeaderSize:], apply) // it is well formed
+		_ = each(frame[journal.HeaderSize:], apply) // the frame is well formed
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -252,10 +253,10 @@ func (s *Set) load(folder disk.Folder) (found bool, err error) {
 		err = fmt.Errorf("%w: %s, %w; remove the file and call AddEverything for each index", ErrDamaged, fileName, err)
 	}
 	for _, x := range s.indexes {
-		if x.all { // no batch has the mark, so it stands for the keys behind it
+		if x.all { // no batch has the mark, so it covers the keys added after it
 			s.everything(x)
 		}
-		last := make(map[string]int, len(x.line)) // of a key that was done and added again the last place counts
+		last := make(map[string]int, len(x.line)) // if a key was done and added again its last place counts
 		for i, key := range x.line {
 			last[key] = i
 		}

@@ -15,14 +15,14 @@ import (
 const (
 	defaultMaxMemory = 128 << 20
 	maxNameBytes     = 1024
-	maxPiece         = 1000   // keys that Add adds, and
-	maxTake          = 10_000 // Take hands out, while others wait for the mutex
+	maxPiece         = 1000   // keys per lock of Add, and
+	maxTake          = 10_000 // of Take, because other callers wait for the mutex
 )
 
 var (
-	// ErrDamaged says that the file of a Set cannot be read, because something other than a crash has changed it, or
-	// another version of the program has written it. Hints are missing, perhaps those of an index whose name cannot be
-	// read: remove the file, which the error names, open the folder again, and call AddEverything for each index.
+	// ErrDamaged means that the file of a Set cannot be read, because something other than a crash changed it, or another
+	// version of the program wrote it. Hints are missing, perhaps those of an index whose name cannot be read. Remove the
+	// file, which the error names, open the folder again, and call AddEverything for each index.
 	ErrDamaged = errors.New("the repair hints are damaged")
 
 	errClosed = errors.New("hints: the Set is closed")
@@ -31,30 +31,30 @@ var (
 
 // Options configures Open. nil and the zero value are ready to use.
 type Options struct {
-	// MaxMemory bounds the keys of all indexes, in bytes: a key counts its own and 64. One key too many, and the index
-	// whose keys count most must be compared whole. The file is at most twice as large and 64 KiB, and half as much
-	// again while it is rewritten. Defaults to 128 MiB: a million keys of 64 bytes; negative is refused.
+	// MaxMemory bounds the keys of all indexes, in bytes; a key counts its length and 64. Beyond it the index whose keys
+	// count most must be compared whole. The file has at most twice as much and 64 KiB, and half as much again while it is
+	// rewritten. Defaults to 128 MiB: a million keys of 64 bytes; negative is refused.
 	MaxMemory int64
 }
 
-// Set is a set of keys by index. It may be used by many goroutines at once. Only Open, Sync and Close wait for a disk.
-// The zero value is ready to use: it has no file, and ends with the process.
+// Set is a set of keys by index. It is safe for concurrent use. Only Open, Sync and Close wait for a disk. The zero
+// value is ready to use, without a file.
 type Set struct {
 	maxMemory int64 // 0: the default
 
 	mu      sync.Mutex
-	indexes map[string]*entry // those that have anything
-	bytes   int64             // what the keys of all indexes count
+	indexes map[string]*entry // those with content
+	bytes   int64             // counted bytes of the keys of all indexes
 	closed  bool
 
-	writer *writer // nil: there is no file
+	writer *writer // nil: no file
 }
 
-// Open opens a folder for hints, which no other Set may use as long as this one is open, and makes it if need be. It
-// has what there was when the last process ended, including what had been taken and not done.
+// Open opens a folder for hints, and creates it if it does not exist. No other Set can open it meanwhile. The Set has
+// the content at the end of the last process, including keys taken and not done.
 //
-// The error is that of the disk, or of another process that has the folder, which it names; ErrDamaged is in its chain
-// if the file cannot be read. Close the Set at the end.
+// The error is that of the disk, or names the process that has the folder; ErrDamaged is in its chain if the file
+// cannot be read. Close the Set when done.
 func Open(folder string, opts *Options) (*Set, error) {
 	s := new(Set)
 	if opts != nil {
@@ -71,11 +71,11 @@ func Open(folder string, opts *Options) (*Set, error) {
 	return s, nil
 }
 
-// Add adds keys of documents that the index may not have as they should be. A key that is there already is not there
-// twice; one that is in a batch stays when that is done. It does not wait for a disk: see Sync.
+// Add adds keys of documents that the index may not have correctly. A key already in the set is not added twice; a key
+// in a batch stays when the batch is done. Add does not wait for a disk: see Sync.
 //
-// The error is that of a Set that is closed, and then nothing was added; or it counts the keys that cannot be those of
-// documents: empty, longer than 1024 bytes, or not UTF-8. The others of the call were added.
+// If the Set is closed nothing is added and the error says so. Otherwise an error counts the texts that cannot be keys:
+// empty, longer than 1024 bytes, or not UTF-8; all others were added.
 func (s *Set) Add(index string, keys ...string) error {
 	var refused []string
 	for piece := range slices.Chunk(keys, maxPiece) {
@@ -97,8 +97,8 @@ func (s *Set) Add(index string, keys ...string) error {
 	return nil
 }
 
-// AddEverything has the whole index compared, because the keys that are concerned are not known. It returns the errors
-// of Add.
+// AddEverything marks the whole index for comparison; use it if the affected keys are unknown. It returns the errors of
+// Add.
 func (s *Set) AddEverything(index string) error {
 	return s.change(index, func(x *entry) {
 		if !x.wholeWaits() {
@@ -107,7 +107,7 @@ func (s *Set) AddEverything(index string) error {
 	})
 }
 
-// change has do give something to what there is of an index.
+// change calls do with the entry of an index.
 func (s *Set) change(index string, do func(x *entry)) error {
 	if len(index) > maxNameBytes {
 		return fmt.Errorf("hints: the name of an index has %d bytes, want at most %d", len(index), maxNameBytes)
@@ -123,21 +123,21 @@ func (s *Set) change(index string, do func(x *entry)) error {
 	return nil
 }
 
-// Batch is what Take hands out: keys of an index, or all of it.
+// Batch is a result of Take: keys of an index, or the whole index.
 type Batch struct {
-	// Keys are to be compared. The slice belongs to the caller: Done and Back go by what is in it, so that a part of a
-	// batch can be done, and the rest be back.
+	// Keys are the keys to compare. The slice belongs to the caller: Done and Back treat the keys that it has when they are
+	// called, so a batch can be split into those done and the rest.
 	Keys []string
-	// Everything says that the whole index is to be compared; there are no Keys.
+	// Everything means: compare the whole index. Keys is then empty.
 	Everything bool
 
 	taking *taking
 }
 
-// Take hands out the oldest keys of an index that no other batch has, at most max of them and 10 000, or everything if
-// the index must be compared whole. The batch has neither if there is nothing. Each key is handed out once until it is
-// Back, or the process ends: what is not Done then is there again. To drop what there is of an index that is gone, take
-// it and have it done.
+// Take returns the oldest keys of an index that no other batch has, at most max and at most 10 000, or Everything if
+// the index must be compared whole. Without hints the batch is empty. A key is taken once until it is Back or the
+// process ends; then it is in the set again. To drop the hints of an index that no longer exists, take them and call
+// Done.
 func (s *Set) Take(index string, max int) Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,16 +161,16 @@ func (s *Set) Take(index string, max int) Batch {
 	x.takings[t] = struct{}{}
 	x.line, x.passed = x.line[n:], x.passed+n
 	if x.passed > len(x.line) {
-		x.line, x.passed = slices.Clone(x.line), 0 // which gives the memory back
+		x.line, x.passed = slices.Clone(x.line), 0 // free the memory of passed keys
 	}
 	return Batch{Keys: keys, taking: t}
 }
 
-// Done removes the keys of a batch, because the index has them as they should be. Keys that were added since Take stay,
-// to be taken again; so does everything else that the batch does not hold any more.
+// Done removes the keys of a batch, because the index has them correctly. Keys added again since Take stay, to be taken
+// again. Keys that the batch no longer holds are ignored.
 func (s *Set) Done(b Batch) { s.settle(b, true) }
 
-// Back returns the keys of a batch, because they could not be repaired. They are taken again after those that wait.
+// Back returns the keys of a batch that could not be repaired. They are taken again after those that wait.
 func (s *Set) Back(b Batch) { s.settle(b, false) }
 
 func (s *Set) settle(b Batch, done bool) {
@@ -190,7 +190,7 @@ func (s *Set) settle(b Batch, done bool) {
 		x.all, x.allBy = false, nil
 		s.record(opCompared, x, "")
 	default:
-		s.everything(x) // with what was added meanwhile
+		s.everything(x) // covers keys added meanwhile
 	}
 	for _, key := range b.Keys {
 		again, has := t.keys[key]
@@ -201,7 +201,7 @@ func (s *Set) settle(b Batch, done bool) {
 		if done && !again {
 			s.remove(x, key)
 		} else {
-			x.wait(strings.Clone(key)) // that of the caller may be a part of a document
+			x.wait(strings.Clone(key)) // the caller's key may be part of a document
 		}
 	}
 	if len(t.keys) == 0 {
@@ -210,19 +210,19 @@ func (s *Set) settle(b Batch, done bool) {
 	s.changed(x)
 }
 
-// Stats is what a Set holds, and the state of its disk.
+// Stats is a snapshot of a Set and of its disk.
 type Stats struct {
-	// Keys is how many keys each index has, taken or not. It has every index of which there is anything, and Everything
-	// those that must be compared whole.
+	// Keys is the number of keys of each index, taken or not. It has all indexes with hints. Everything has those that must
+	// be compared whole.
 	Keys       map[string]int
 	Everything map[string]bool
-	// Unsynced is how many changes are not durable yet.
+	// Unsynced is the number of changes that are not durable yet.
 	Unsynced int64
-	// Err is why the last attempt to write failed; nil if it did not. It is tried again.
+	// Err is the error of the last write, nil if it succeeded. A failed write is retried.
 	Err error
 }
 
-// Stats returns what there is.
+// Stats returns a snapshot.
 func (s *Set) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,9 +239,9 @@ func (s *Set) Stats() Stats {
 	return stats
 }
 
-// Sync waits until all that was added and done before is durable: it is there after a crash of the machine. If the disk
-// fails, Sync has it tried at once, and returns the error; the Set is not concerned, and it is tried again later. ctx
-// bounds the waiting. A Set without a file has nothing to wait for.
+// Sync waits until everything added or done before is durable and survives a crash of the machine. If the disk has
+// failed Sync retries at once and returns the error; the Set stays intact, and later retries follow. ctx bounds the
+// wait. Without a file Sync returns at once.
 func (s *Set) Sync(ctx context.Context) error {
 	if s.writer == nil {
 		return nil
@@ -249,8 +249,8 @@ func (s *Set) Sync(ctx context.Context) error {
 	return s.writer.Sync(ctx, errClosed)
 }
 
-// Close writes what is not written yet, and gives the folder back. ctx bounds the waiting: if the disk does not return,
-// the writing continues. After an error hints that were not durable may be lost. Close may be called more than once.
+// Close writes all changes and unlocks the folder. ctx bounds the wait; if the disk does not answer, writing continues
+// in the background. After an error hints that were not durable may be lost. Close may be called again.
 func (s *Set) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// entry is what must be repaired of one index. The mutex of the Set guards it.
+// entry has the hints of one index. The mutex of the Set guards it.
 type entry struct {
 	name    string
-	keys    map[string]*taking   // the taking that has a key; nil: it waits in line
-	line    []string             // keys that wait, oldest first. It is only written behind its end: snapshots share it
-	passed  int                  // keys in front of the line whose memory it keeps
-	takings map[*taking]struct{} // that have keys
-	bytes   int64                // what the keys count
+	keys    map[string]*taking   // the taking of each key; nil: the key waits in line
+	line    []string             // waiting keys, oldest first; append only, because snapshots share it
+	passed  int                  // keys before line whose memory it still holds
+	takings map[*taking]struct{} // those with keys
+	bytes   int64                // counted bytes of the keys
 
-	all   bool    // everything must be compared
-	allBy *taking // has that; nil: it waits, and there are no keys
+	all   bool    // the whole index must be compared
+	allBy *taking // the batch with that mark; nil: it waits, and there are no keys
 }
 
 // taking is a batch that is neither done nor back.
 type taking struct {
 	set  *Set
 	of   *entry
-	keys map[string]bool // those that it still has; true: added again meanwhile
+	keys map[string]bool // keys it still has; true: added again meanwhile
 }
 
-// cost is what a key counts in memory, and more than it takes in a snapshot.
+// cost returns the counted bytes of a key. It exceeds the key's size in a snapshot.
 func cost(key string) int64 { return int64(len(key)) + 64 }
 
-// wholeWaits reports whether the whole index must be compared, and no batch has that.
+// wholeWaits reports whether the mark for the whole index waits for a batch.
 func (x *entry) wholeWaits() bool { return x.all && x.allBy == nil }
 
 // wait puts a key at the end of the line.
@@ -37,9 +37,9 @@ func (x *entry) wait(key string) {
 	x.line = append(x.line, key)
 }
 
-// What follows has the lock of the Set.
+// The following functions require the lock of the Set.
 
-// entry returns what there is of an index. It is then given something, and passed to changed.
+// entry returns the entry of an index. The caller must add something to it and pass it to changed.
 func (s *Set) entry(name string) *entry {
 	x, ok := s.indexes[name]
 	if !ok {
@@ -53,8 +53,7 @@ func (s *Set) entry(name string) *entry {
 	return x
 }
 
-// changed removes an index that has nothing any more, makes room if there is too much, and has the writer look for
-// changes.
+// changed removes an empty entry, makes room if needed, and wakes the writer.
 func (s *Set) changed(x *entry) {
 	if !x.all && len(x.keys) == 0 && s.indexes[x.name] == x {
 		delete(s.indexes, x.name)
@@ -70,21 +69,21 @@ func (s *Set) add(x *entry, key string) {
 	switch {
 	case x.wholeWaits():
 	case !there:
-		s.insert(x, strings.Clone(key)) // it may be a part of a document
+		s.insert(x, strings.Clone(key)) // the key may be part of a document
 		s.record(opAdd, x, key)
 	case by != nil:
 		by.keys[strings.Clone(key)] = true
 	}
 }
 
-// insert adds a key that is not there.
+// insert adds a key that is not in the set.
 func (s *Set) insert(x *entry, key string) {
 	x.wait(key)
 	x.bytes += cost(key)
 	s.bytes += cost(key)
 }
 
-// remove removes a key that is done, and not in line.
+// remove removes a key that is done and not in line.
 func (s *Set) remove(x *entry, key string) {
 	s.record(opDone, x, key)
 	x.bytes -= cost(key)
@@ -94,7 +93,7 @@ func (s *Set) remove(x *entry, key string) {
 	}
 }
 
-// everything lets one mark stand for all keys of an index, of which batches hold none any more.
+// everything replaces all keys of an index by one mark. Batches hold none of its keys any more.
 func (s *Set) everything(x *entry) {
 	for t := range x.takings {
 		t.keys = nil
@@ -105,14 +104,14 @@ func (s *Set) everything(x *entry) {
 	s.record(opEverything, x, "")
 }
 
-// reset makes room for keys where there are none.
+// reset empties an entry without keys and frees its memory.
 func (x *entry) reset() {
 	x.keys, x.takings = make(map[string]*taking), make(map[*taking]struct{})
 	x.line, x.passed, x.bytes = nil, 0, 0
 }
 
-// bound makes room if there is too much: in the index that has the most, so that one that is failing turns no other
-// into a whole comparison.
+// bound makes room while there is too much, in the entry with the most bytes, so that one failing index does not turn
+// others into whole comparisons.
 func (s *Set) bound() {
 	for s.bytes > cmp.Or(s.maxMemory, defaultMaxMemory) {
 		var worst *entry

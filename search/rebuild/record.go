@@ -130,8 +130,8 @@ type Writer struct {
 	Seen time.Time
 }
 
-// Store holds the state that the writers of an index and its rebuild share: one Record, and marks. A mark is a key with the
-// number of a round. Implementations are Memory, SQL and redisstore. All methods are safe for concurrent use by any
+// Store holds the state that the writers of an index and its rebuild share: one Record, and marks. A mark is a key with
+// the number of a round. Implementations are Memory, SQL and redisstore. All methods are safe for concurrent use by any
 // number of processes, and return soon after ctx ends. A call that returned an error may have taken effect.
 //
 // Each read sees all changes made before it began, so a lagging replica cannot be a store.
