@@ -16,78 +16,62 @@ const (
 	maxAsyncWorkers       = 1024
 )
 
-// ErrInHandler says that Flush or Close of an Async was called from inside one
-// of its handlers, where it would wait for itself.
+// ErrInHandler means that Flush or Close of an Async was called inside one of its handlers, where it would deadlock.
 var ErrInHandler = errors.New("Flush and Close of an Async cannot be called from inside one of its handlers")
 
-// AsyncOptions configures an Async. nil and the zero value work.
+// AsyncOptions configures an Async. nil and the zero value are ready to use.
 type AsyncOptions struct {
-	// QueueSize is how many events may be queued or in the hands of a handler.
-	// Each keeps its document alive, which no limit of the sender counts.
-	// Defaults to 4096; negative is refused.
+	// QueueSize is the maximum number of events that are queued or in a handler. Each event keeps its document in memory,
+	// beyond the limits of the sender. Defaults to 4096; negative is refused.
 	QueueSize int
-	// Workers is how many handlers may run at once; the events of one key never
-	// do. Defaults to 1: then handlers run one at a time and in order, as they
-	// do without an Async. At most 1024; negative is refused.
+	// Workers is how many handlers may run concurrently; events of one key never do. Defaults to 1: handlers run one at a
+	// time and in order, as without an Async. At most 1024; negative is refused.
 	Workers int
-	// Drop names the kinds of events that are dropped, and counted in Stats,
-	// when they meet a full queue. The others wait for room, which holds up the
-	// sender. Defaults to none. With ActionCompleted or ActionFailed among them
-	// not every action is seen to end, and a LowWatermark stands still for ever.
+	// Drop is the set of kinds of events that are dropped, and counted in Stats, when the queue is full. Other events wait
+	// for room and block the sender. Defaults to none. If ActionCompleted or ActionFailed are dropped, some actions have no
+	// outcome event and a LowWatermark stops for ever.
 	Drop Kind
-	// Logger gets an error for each handler that panics and a warning when the
-	// first event is dropped. Never documents or keys. Defaults to
-	// slog.Default().
+	// Logger receives an error for each handler that panics, and a warning at the first dropped event. Lines never have
+	// documents or keys. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Async runs handlers on goroutines of their own, so that a handler that is slow
-// now and then, a log on a network drive or an acknowledgement, does not hold up
-// the sender. Between the two stands a queue of bounded length.
+// Async runs handlers on other goroutines, behind a bounded queue, so that an occasionally slow handler, such as a log
+// on a network drive or an acknowledgement, does not block the sender.
 //
 //	async, err := events.NewAsync(handlers, nil)
 //	if err != nil { … }
 //	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{Handlers: async.Handlers()})
 //
-// # What stays
+// # Guarantees
 //
-//   - Order. With one worker, the default, all events are handled in the order
-//     in which the sender reported them. With several, this holds for the events of
-//     each key, and among those that have no key (BatchCompleted and
-//     HealthChanged, which share one worker), but not between the two, nor
-//     between keys.
-//   - Every event is handled exactly once, unless its kind is one that
-//     [AsyncOptions].Drop names, or Close throws it away.
-//   - Back-pressure. When the queue is full the sender waits, as it does for a
-//     slow handler: an Async evens out peaks, it does not make handlers faster.
-//   - Close of the sender waits until the queue is empty. If its context ends
-//     first it says so with an [UnhandledError], and the queue is worked off
-//     behind its back, unless Close of the Async puts an end to that.
-//   - A handler that panics or ends its goroutine (FailNow of a test does) ends
-//     nothing but its event. That is logged and counted in Stats, here and not
-//     by the sender.
-//   - The context of an event goes with it.
+//   - Order: with one worker, the default, all events are handled in the order in which the sender reported them. With
+//     several workers this holds for the events of each key, and for those without a key (BatchCompleted and
+//     HealthChanged, which share one worker), but neither between these two groups nor between keys.
+//   - Every event is handled exactly once, unless its kind is in [AsyncOptions].Drop or Close drops it.
+//   - Back-pressure: when the queue is full the sender waits, as for a slow handler. An Async evens out peaks; it does
+//     not make handlers faster.
+//   - Close of the sender waits until the queue is empty. If its context ends first it returns an [UnhandledError], and
+//     the queue is processed in the background until Close of the Async stops it.
+//   - If a handler panics or ends its goroutine, like FailNow of a test, only that event fails. The Async, not the
+//     sender, logs and counts it.
+//   - Handlers receive the original context of the event.
 //
-// # What changes
+// # Differences
 //
-//   - Flush of the sender promises that the callbacks have run. Now they are
-//     queued then. Call Flush of the Async afterwards.
-//   - ActionAdded is not queued but runs on the caller's goroutine as ever: the
-//     action waits for its verdict. It is also what makes a [LowWatermark]
-//     right, which has to know of an action before its end comes.
+//   - When Flush of the sender returns, callbacks are queued and may not have run. Call Flush of the Async afterwards.
+//   - ActionAdded is not queued. It runs on the caller's goroutine as without an Async, because the adding call needs
+//     its result, and because a [LowWatermark] must know an action before its outcome.
 //
-// # What can hang
+// # Deadlocks
 //
-// A handler may add documents with the context that it was given: when the
-// buffer is full the sender answers ErrBufferFull instead of waiting, and Flush
-// and Close answer ErrInCallback. A context that is not derived from it does not
-// tell the sender where the call comes from. Then an addition that waits for
-// room, or Flush, waits for the publisher; and if the queue is full the publisher
-// waits for the handler: for ever. Close waits for its own handler until its
-// context ends.
+// A handler may add documents with its own context: when the buffer is full the sender returns ErrBufferFull instead of
+// waiting, and Flush and Close return ErrInCallback. With a context that is not derived from it, the sender cannot
+// recognize the call. An adding call that waits for room, or Flush, then waits for the publisher; and if the queue is
+// full the publisher waits for the handler, for ever. Close waits for its own handler until its context ends.
 //
-// An Async is safe for concurrent use and may serve several senders. It has
-// goroutines only while there are events: one that is thrown away leaks nothing.
+// An Async is safe for concurrent use and may serve several senders. It has goroutines only while there are events, so
+// an abandoned Async leaks nothing.
 type Async[T any] struct {
 	handlers Handlers[T]
 	size     int
@@ -97,19 +81,18 @@ type Async[T any] struct {
 	lanes    []lane // one per worker
 
 	mu sync.Mutex // guards the fields below and the lanes; nothing blocks under it
-	// held counts what is in the lanes or in the hands of a handler.
+	// held counts events in lanes and in handlers.
 	held    int
-	waiting []*arrival // events that wait for room, first come, first served
+	waiting []*arrival // events that wait for room, in order of arrival
 	drains  []*drain   // calls of Flush and Close that wait for events
 	closed  bool
 	counts  [len(kindNames)]AsyncCounts
-	thrown  int // events that Close has thrown away
+	thrown  int // events that Close has dropped
 
-	warned atomic.Bool // that events are dropped
+	warned atomic.Bool // of dropped events
 }
 
-// NewAsync returns an Async for handlers. The error names every problem of the
-// options at once.
+// NewAsync returns an Async for handlers. The error names every invalid option.
 func NewAsync[T any](handlers Handlers[T], opts *AsyncOptions) (*Async[T], error) {
 	var o AsyncOptions
 	if opts != nil {
@@ -143,14 +126,13 @@ func NewAsync[T any](handlers Handlers[T], opts *AsyncOptions) (*Async[T], error
 		lanes:    make([]lane, max(1, o.Workers)),
 	}
 	for i := range a.lanes {
-		a.lanes[i].queue.keep = 4*o.QueueSize/len(a.lanes) + 8 // or a thousand lanes would keep a peak each
+		a.lanes[i].queue.keep = 4*o.QueueSize/len(a.lanes) + 8 // otherwise each of a thousand lanes would keep a peak
 	}
 	return a, nil
 }
 
-// Handlers returns the handlers to give to a sender. A field is set only if the
-// wrapped handlers set it, but for Closed, which waits until the queue is empty
-// and then calls the wrapped one.
+// Handlers returns the handlers for a sender. A field is set only if the wrapped handlers set it, except Closed, which
+// waits until the queue is empty and then calls the wrapped one.
 func (a *Async[T]) Handlers() Handlers[T] {
 	return Handlers[T]{
 		ActionAdded: a.handlers.ActionAdded,
@@ -174,9 +156,8 @@ func (a *Async[T]) Handlers() Handlers[T] {
 	}
 }
 
-// Flush waits until everything that was reported before the call is handled. ctx
-// bounds the waiting; when it ends first the error is an *UnhandledError, and
-// the work goes on. Inside a handler it returns ErrInHandler.
+// Flush waits until every event reported before the call is handled. If ctx ends first the error is an *UnhandledError,
+// and handling continues. Inside a handler it returns ErrInHandler.
 func (a *Async[T]) Flush(ctx context.Context) error {
 	if ctx.Value(insideKey{a}) != nil {
 		return ErrInHandler
@@ -184,15 +165,12 @@ func (a *Async[T]) Flush(ctx context.Context) error {
 	return a.wait(ctx, false)
 }
 
-// Close lets in no more events and waits until all are handled. If ctx ends
-// first, what no handler has begun is thrown away and counted as dropped, and the
-// error is an *UnhandledError: from then on no handler begins. One that is
-// running cannot be stopped. An event that comes after Close is dropped and
-// counted, so close the sender first. Inside a handler Close returns
-// ErrInHandler. It may be called more than once.
+// Close stops accepting events and waits until all are handled. If ctx ends first, events that no handler has begun are
+// dropped and counted, and the error is an *UnhandledError. No handler begins afterwards, but running ones cannot be
+// stopped. Later events are dropped and counted, so close the sender first. Inside a handler Close returns
+// ErrInHandler. It may be called again.
 //
-// A program needs it only if handlers must not run any more after the sender's
-// Close has given up waiting for them.
+// Close is only needed if handlers must not run any more after the sender's Close has stopped waiting for them.
 func (a *Async[T]) Close(ctx context.Context) error {
 	if ctx.Value(insideKey{a}) != nil {
 		return ErrInHandler
@@ -200,16 +178,14 @@ func (a *Async[T]) Close(ctx context.Context) error {
 	return a.wait(ctx, true)
 }
 
-// UnhandledError says that Flush or Close of an Async has not seen every event
-// handled. The numbers are those of the moment, for the whole Async.
+// UnhandledError means that not every event was handled when Flush or Close of an Async returned. The numbers are for
+// the whole Async at that moment.
 type UnhandledError struct {
-	// Queued is how many events have not reached a handler, and Running how many
-	// handlers are at work.
+	// Queued is the number of events without a handler yet. Running is the number of running handlers.
 	Queued, Running int
-	// Discarded is how many events a Close has thrown away so far.
+	// Discarded is the number of events that Close has dropped so far.
 	Discarded int
-	// Err is why the waiting ended, the error of the context; nil if it was only
-	// for what Close has thrown away.
+	// Err is the error of the context, nil if all waiting events are handled and Close had dropped others.
 	Err error
 }
 

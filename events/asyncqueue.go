@@ -14,19 +14,18 @@ import (
 type lane struct {
 	// Guarded by Async.mu.
 	queue   fifo[queuedEvent]
-	working bool   // there is a worker
-	busy    bool   // it has an event in hand
-	taken   uint64 // how many events were put into the lane and not thrown away
+	working bool   // a worker runs
+	busy    bool   // the worker has an event
+	taken   uint64 // events put into the lane and not dropped
 	done    uint64 // how many of these are handled
 
-	// The worker's own. Workers of a lane follow each other, never overlap, and
-	// meet at the mutex.
-	event  queuedEvent     // in hand
-	plain  context.Context // of the event before
-	marked context.Context // what was made of it
+	// Only for the worker. Workers of a lane follow each other without overlap, synchronized by the mutex.
+	event  queuedEvent     // being handled
+	plain  context.Context // context of the previous event
+	marked context.Context // plain with insideKey
 }
 
-// queuedEvent is an event on its way to a handler.
+// queuedEvent is an event for a handler.
 type queuedEvent struct {
 	ctx   context.Context
 	call  func(context.Context, any)
@@ -38,17 +37,17 @@ type queuedEvent struct {
 type arrival struct {
 	lane  int
 	event queuedEvent
-	ended chan struct{} // closed when it is in its lane, or thrown away
+	ended chan struct{} // closed when the event is in its lane, or dropped
 }
 
 // drain is a call of Flush or Close.
 type drain struct {
-	until []uint64 // by lane: what done has to reach
-	left  int      // lanes that have not
+	until []uint64 // by lane: the value that done must reach
+	left  int      // lanes below that
 	ended chan struct{}
 }
 
-// queued returns a handler that queues the event for h, or nil if there is no h.
+// queued returns a handler that queues events for h, or nil if h is nil.
 func queued[T, E any](a *Async[T], kind Kind, h func(context.Context, *E), laneOf func(*E) int) func(context.Context, *E) {
 	if h == nil {
 		return nil
@@ -67,12 +66,12 @@ func (a *Async[T]) laneOf(key string) int {
 	return int(maphash.String(a.seed, key) % uint64(len(a.lanes)))
 }
 
-// put queues an event, waits for room and queues it, or drops it. It does not
-// look at the event's context: the end of that is no reason to lose an event.
+// put queues an event, waits for room and queues it, or drops it. It ignores the event's context, which must not cause
+// a loss.
 func (a *Async[T]) put(lane int, e queuedEvent) {
 	a.mu.Lock()
 	switch {
-	case !a.closed && a.held < a.size: // so nobody waits either, see admit
+	case !a.closed && a.held < a.size: // then no event waits either, see admit
 		a.enqueue(lane, e)
 		a.mu.Unlock()
 	case !a.closed && a.drop&e.kind == 0:
@@ -97,8 +96,7 @@ func (a *Async[T]) put(lane int, e queuedEvent) {
 	}
 }
 
-// enqueue puts an event into its lane. The caller holds the lock and has made
-// sure of room.
+// enqueue puts an event into its lane. The caller has the lock and has checked for room.
 func (a *Async[T]) enqueue(i int, e queuedEvent) {
 	l := &a.lanes[i]
 	l.queue.push(e)
@@ -111,9 +109,8 @@ func (a *Async[T]) enqueue(i int, e queuedEvent) {
 	}
 }
 
-// work is the goroutine of a lane. It ends when the lane is empty; enqueue
-// starts another. A handler may end it too (runtime.Goexit): then another one
-// goes on, for which the event in hand has failed.
+// work is the goroutine of a lane. It ends when the lane is empty; enqueue starts another. If a handler ends it
+// (runtime.Goexit), another goroutine continues, and counts the current event as failed.
 func (a *Async[T]) work(i int, failed bool) {
 	empty := false
 	defer func() {
@@ -128,8 +125,8 @@ func (a *Async[T]) work(i int, failed bool) {
 	empty = true
 }
 
-// next puts down the event in hand, if any, and takes up another. If it returns
-// false there is none, and the caller is the lane's worker no more.
+// next finishes the current event, if any, and takes another. If it returns false the lane is empty, and the caller
+// must end.
 func (a *Async[T]) next(i int, failed bool) bool {
 	l := &a.lanes[i]
 	a.mu.Lock()
@@ -151,8 +148,7 @@ func (a *Async[T]) next(i int, failed bool) bool {
 	return l.busy
 }
 
-// release lets go the calls that waited for what lane i has just done. The
-// caller holds the lock.
+// release ends the Flush and Close calls that waited for lane i. The caller has the lock.
 func (a *Async[T]) release(i int) {
 	a.drains = slices.DeleteFunc(a.drains, func(d *drain) bool {
 		if d.until[i] == a.lanes[i].done {
@@ -166,7 +162,7 @@ func (a *Async[T]) release(i int) {
 	})
 }
 
-// admit gives room to the events that wait for it. The caller holds the lock.
+// admit queues waiting events as far as there is room. The caller has the lock.
 func (a *Async[T]) admit() {
 	for len(a.waiting) > 0 && a.held < a.size {
 		w := a.waiting[0]
@@ -198,15 +194,14 @@ func (a *Async[T]) handle(l *lane) (failed bool) {
 	return false
 }
 
-// insideKey marks the contexts of handlers, so that a call of Flush or Close from
-// inside is recognised.
+// insideKey marks the contexts of handlers, so that Flush and Close detect calls from inside.
 type insideKey struct{ async any }
 
-// contextOf marks the context of the event in hand. A sender gives all its
-// events the same one, so it is marked once.
+// contextOf returns the marked context of the current event. All events of a sender have the same context, so the
+// result is cached.
 func (a *Async[T]) contextOf(l *lane) context.Context {
 	ctx := l.event.ctx
-	if reflect.TypeOf(ctx).Kind() != reflect.Pointer { // may be of a type that cannot be compared
+	if reflect.TypeOf(ctx).Kind() != reflect.Pointer { // its type may not be comparable
 		return context.WithValue(ctx, insideKey{a}, true)
 	}
 	if ctx != l.plain {
@@ -215,14 +210,14 @@ func (a *Async[T]) contextOf(l *lane) context.Context {
 	return l.marked
 }
 
-// log survives a logger that panics: what it was to tell is counted anyway.
+// log calls message and ignores a panic of the logger.
 func (a *Async[T]) log(message func()) {
 	defer func() { _ = recover() }()
 	message()
 }
 
-// wait waits until everything that was reported is handled. A closing call lets in
-// nothing more, and throws away what is left when ctx ends.
+// wait waits until every reported event is handled. If closing is set no event is accepted any more, and the rest is
+// dropped when ctx ends.
 func (a *Async[T]) wait(ctx context.Context, closing bool) error {
 	a.mu.Lock()
 	a.closed = a.closed || closing
@@ -237,7 +232,7 @@ func (a *Async[T]) wait(ctx context.Context, closing bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if d.left == 0 {
-		err = nil // both at once
+		err = nil // both ended at once
 	}
 	if err != nil {
 		a.drains = slices.DeleteFunc(a.drains, func(other *drain) bool { return other == d })
@@ -258,13 +253,13 @@ func (a *Async[T]) wait(ctx context.Context, closing bool) error {
 	return unhandled
 }
 
-// drain registers a call that waits. The caller holds the lock.
+// drain registers a call that waits. The caller has the lock.
 func (a *Async[T]) drain() *drain {
 	d := &drain{until: make([]uint64, len(a.lanes)), ended: make(chan struct{})}
 	for i := range a.lanes {
 		d.until[i] = a.lanes[i].taken
 	}
-	for _, w := range a.waiting { // nothing overtakes them
+	for _, w := range a.waiting { // later events cannot overtake them
 		d.until[w.lane]++
 	}
 	for i := range a.lanes {
@@ -280,8 +275,7 @@ func (a *Async[T]) drain() *drain {
 	return d
 }
 
-// discard throws away what no handler has begun, and lets go everybody who waits.
-// The caller holds the lock.
+// discard drops the events that no handler has begun, and ends all waiting calls. The caller has the lock.
 func (a *Async[T]) discard() {
 	throw := func(e queuedEvent) {
 		a.counts[e.kind.index()].Dropped++
@@ -306,8 +300,7 @@ func (a *Async[T]) discard() {
 	a.waiting, a.drains = nil, nil
 }
 
-// contextError says why ctx ended, and errors.Is finds both the usual error and
-// the cause that the caller gave.
+// contextError returns the error of ctx, with the caller's cause in its chain.
 func contextError(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Kind is a set of kinds of events, named after the fields of Handlers. Combine
-// them with |.
+// Kind is a set of kinds of events, named like the fields of Handlers. Combine them with |.
 type Kind uint8
 
-// The kinds that an Async queues.
+// Kinds of events that an Async queues.
 const (
 	KindActionSent Kind = 1 << iota
 	KindActionCompleted
@@ -26,7 +25,7 @@ var kindNames = [...]string{"ActionSent", "ActionCompleted", "ActionFailed", "Ba
 // String returns the names of the fields of Handlers, with | between them.
 func (k Kind) String() string {
 	if bits.OnesCount8(uint8(k)) == 1 && k&allKinds == k {
-		return kindNames[k.index()] // the sender asks at every event, so without allocating
+		return kindNames[k.index()] // called for every event of a sender, so without allocation
 	}
 	var names []string
 	for i, name := range kindNames {
@@ -40,29 +39,26 @@ func (k Kind) String() string {
 	return strings.Join(names, "|")
 }
 
-// index returns the place of a single kind in kindNames.
+// index returns the index of a single kind in kindNames.
 func (k Kind) index() int { return bits.TrailingZeros8(uint8(k)) }
 
-// AsyncCounts says what became of the events of one kind.
+// AsyncCounts has the counts of one kind of event.
 type AsyncCounts struct {
-	// Queued is how many are queued or in the hands of a handler now.
+	// Queued is the number of events in the queue or in a handler now.
 	Queued int
-	// Handled is how many a handler was called with.
+	// Handled is the number of calls of a handler.
 	Handled uint64
-	// Panicked is how many of these made the handler panic, or end its
-	// goroutine.
+	// Panicked is how many of these panicked or ended their goroutine.
 	Panicked uint64
-	// Dropped is how many met a full queue, came after Close, or were thrown
-	// away by it.
+	// Dropped is the number of events that met a full queue, came after Close, or were dropped by it.
 	Dropped uint64
 }
 
-// AsyncStats is a consistent snapshot. Each event that was reported is in one of
-// Queued, Handled and Dropped of its kind, or is one of those that wait.
+// AsyncStats is a consistent snapshot. Each reported event is in one of Queued, Handled and Dropped of its kind, or in
+// Waiting.
 type AsyncStats struct {
 	ActionSent, ActionCompleted, ActionFailed, BatchCompleted, HealthChanged AsyncCounts
-	// Waiting is how many events wait for room in the queue now, each holding up
-	// a sender.
+	// Waiting is the number of events that wait for room now. Each blocks a sender.
 	Waiting int
 }
 

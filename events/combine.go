@@ -5,16 +5,13 @@ import (
 	"errors"
 )
 
-// Multi returns handlers that call each of the given ones in order. A field is
-// set only if one of them sets it, so that an event nobody wants costs nothing.
+// Multi returns handlers that call each of the given ones in order. A field is set only if one of them sets it, so
+// unused events cost nothing.
 //
-// A panic in one handler does not keep an event from the others: they run, and
-// it goes on to the sender, which recovers it. If several panic, the sender
-// sees the last. [Track] behind it lets the action hold its mark. ActionAdded alone
-// stops at the first error or panic, because
-// that refuses the action: the handlers after it are not called for the action, and
-// those before it have seen one that will not be accepted. Closed runs them all
-// and joins their errors.
+// If a handler panics the others run anyway, and the sender recovers the panic. If several panic, the sender recovers
+// the last one. [Track] behind a handler that panicked lets the action hold its mark. Only ActionAdded stops at the
+// first error or panic, because it refuses the action: later handlers are not called for it, while earlier ones have
+// seen an action that will not be accepted. Closed runs all handlers and joins their errors.
 func Multi[T any](handlers ...Handlers[T]) Handlers[T] {
 	var m Handlers[T]
 	for _, h := range handlers {
@@ -31,8 +28,7 @@ func Multi[T any](handlers ...Handlers[T]) Handlers[T] {
 	return m
 }
 
-// then calls a and b, and b even if a panics: one bad handler must not silence
-// the others.
+// then calls a and b. If a panics, b runs anyway.
 func then[E any](a, b func(context.Context, *E)) func(context.Context, *E) {
 	switch {
 	case a == nil:
@@ -53,10 +49,10 @@ func then[E any](a, b func(context.Context, *E)) func(context.Context, *E) {
 	}
 }
 
-// vetoed is an event of the end of an action, which may hold a mark.
+// vetoed is an outcome event of an action, which may hold a mark.
 type vetoed interface{ veto(err error) }
 
-// errNotReturned is the veto of a handler that has panicked, or ended its goroutine.
+// errNotReturned is the veto of a handler that panicked or ended its goroutine.
 var errNotReturned = errors.New("a handler of the event did not return")
 
 func thenAdded[T any](a, b func(context.Context, *ActionAdded[T]) error) func(context.Context, *ActionAdded[T]) error {

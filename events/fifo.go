@@ -4,13 +4,13 @@ package events
 type fifo[E any] struct {
 	items []E
 	head  int
-	keep  int // so many places are kept for the next time when it is empty
+	keep  int // capacity that is kept when the queue is empty
 }
 
 func (q *fifo[E]) len() int { return len(q.items) - q.head }
 
 func (q *fifo[E]) push(e E) {
-	if q.head > q.len() { // more than half is used up
+	if q.head > q.len() { // more than half is free
 		n := copy(q.items, q.items[q.head:])
 		clear(q.items[n:])
 		q.items, q.head = q.items[:n], 0
@@ -24,7 +24,7 @@ func (q *fifo[E]) pop() (E, bool) {
 		return none, false
 	}
 	e := q.items[q.head]
-	q.items[q.head] = none // it must not live longer for having been queued
+	q.items[q.head] = none // release the event
 	q.head++
 	if q.len() == 0 {
 		q.items, q.head = q.items[:0], 0

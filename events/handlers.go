@@ -9,37 +9,33 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Handlers are the callbacks of a sender. All fields are optional. ActionAdded
-// gets the context of the adding call, the others one that has no deadline and
-// is never cancelled. Both are marked so that the sender recognises calls from
-// inside: pass them on. Handlers of a Multi share the event: only read it, but for Veto.
+// Handlers are the callbacks of a sender. All fields are optional. ActionAdded receives the context of the adding call,
+// the others a context without deadline that is never cancelled. By both the sender recognizes calls from inside a
+// handler, so pass them on. Handlers of a Multi share the event: read it only, except for Veto.
 type Handlers[T any] struct {
-	// ActionAdded runs in the adding call, on its goroutine, after the document
-	// was checked and encoded and before it is accepted; many may run at once.
-	// An error or a panic refuses the action, and the adding call returns it in
-	// an AddError. If the sender cannot take the action after all (the adding
-	// call's context ends while it waits for room, the sender is closed), no
-	// further event follows and the adding call says so. It may run while Close
-	// returns, if an adding call has come that far.
+	// ActionAdded runs in the adding call, on its goroutine, after the document was checked and encoded and before it is
+	// accepted. Several calls may run concurrently. An error or a panic refuses the action, and the adding call returns it
+	// in an AddError. If the sender cannot accept the action afterwards, because the adding call's context ends while it
+	// waits for room or the sender is closed, no further event follows and the adding call returns the error. An adding
+	// call that has come this far may run ActionAdded while Close returns.
 	ActionAdded func(context.Context, *ActionAdded[T]) error
 	// ActionSent runs before each request that carries the action.
 	ActionSent func(context.Context, *ActionSent[T])
-	// ActionCompleted runs when the service has applied the action.
+	// ActionCompleted runs after the service has applied the action.
 	ActionCompleted func(context.Context, *ActionCompleted[T])
-	// ActionFailed runs when the action has failed for good.
+	// ActionFailed runs after the action has failed permanently.
 	ActionFailed func(context.Context, *ActionFailed[T])
 	// BatchCompleted runs after each request, before the events of its actions.
 	BatchCompleted func(context.Context, *Batch)
-	// HealthChanged runs when the condition of the sender has changed, on the
-	// same goroutine as the others and in order with them. What lasts so short a
-	// time that it is over when the sender comes to it is not reported.
+	// HealthChanged runs when the health of the sender has changed, on the same goroutine as other events and in order with
+	// them. States too short for the sender to observe are not reported.
 	HealthChanged func(context.Context, *HealthChange)
-	// Closed runs once, after the last event. Close waits for it and returns its
-	// error in a CloseError. Its context ends a second after that of Close.
+	// Closed runs once, after the last event. Close waits for it and returns its error in a CloseError. Its context ends
+	// one second after that of Close.
 	Closed func(context.Context) error
 }
 
-// ActionAdded says that an action is about to be accepted.
+// ActionAdded is an action that is about to be accepted.
 type ActionAdded[T any] struct {
 	Action models.IndexDocumentsAction[T]
 	// Key is the key of the document.
@@ -48,60 +44,53 @@ type ActionAdded[T any] struct {
 	Bytes int
 }
 
-// ActionSent says that an action is about to travel.
+// ActionSent is an action that is about to be sent.
 type ActionSent[T any] struct {
 	Action models.IndexDocumentsAction[T]
 	Key    string
-	// Attempt is 1 for the first request that carries the action. The halves of
-	// a request that was split repeat the number of their whole.
+	// Attempt is the number of the attempt, from 1. The parts of a divided request have the number of the whole.
 	Attempt int
-	// BatchID is the client request id of the request.
+	// BatchID is the client request ID of the request.
 	BatchID string
 }
 
-// ActionCompleted says that an action was applied.
+// ActionCompleted is an action that the service has applied.
 type ActionCompleted[T any] struct {
 	Action models.IndexDocumentsAction[T]
 	Key    string
 	// Result is the service's answer.
 	Result models.IndexingResult
-	// Attempts is how many attempts it took, from 1. Tries while the circuit
-	// breaker is not closed do not count.
+	// Attempts is the number of attempts, from 1. Attempts while the circuit breaker is not closed do not count.
 	Attempts int
-	// Folded is true if the action travelled together with others of its key, as
-	// one that does what they all do.
+	// Folded reports that the action was sent together with others of its key, as one action with the effect of all.
 	Folded bool
-	// Superseded is true if nothing of it travelled, because a newer version of
-	// the document was on its way. Folded is then true too.
+	// Superseded reports that the action was not sent, because a newer version of the document was on its way. Folded is
+	// then true too.
 	Superseded bool
-	// Veto is for a handler that stands before Track and could not do what must be done
-	// before the mark passes: with an error here the action holds the mark. So does a panic
-	// of that handler.
+	// Veto lets a handler in front of Track hold the mark. Set an error if the handler could not do what must be done
+	// before the mark passes the action. A panic of that handler does the same.
 	Veto error
 }
 
-// ActionFailed says that an action was given up.
+// ActionFailed is an action that was given up.
 type ActionFailed[T any] struct {
 	Action models.IndexDocumentsAction[T]
 	Key    string
-	// Err is a *bufferedsender.ActionError that says why.
+	// Err is a *bufferedsender.ActionError with the reason.
 	Err error
-	// Result is the service's last answer about this action, or nil if there
-	// was none. It is nil, too, where the service rejects the request for the
-	// sake of this document, as it does if a value has the wrong type: ask
-	// Rejected rather than Result.StatusCode.
+	// Result is the service's last answer about this action, nil if there was none. It is also nil if the service rejects a
+	// whole request because of this document, as for a value of the wrong type. So use Rejected instead of
+	// Result.StatusCode.
 	Result *models.IndexingResult
-	// Attempts is how many attempts were made; 0 if it was never sent.
+	// Attempts is the number of attempts; 0 if the action was never sent.
 	Attempts int
-	// Unknown is true if a request that carried the action was cut off, so that
-	// it may have been applied all the same.
+	// Unknown reports that a request with the action was cut off, so that the action may have been applied.
 	Unknown bool
-	// Unsent is true if Close has given the action up: ErrClosed is in the chain
-	// of Err. It says nothing about the document.
+	// Unsent reports that Close gave up the action: ErrClosed is in the chain of Err. It does not concern the document.
 	Unsent bool
-	// DeadLetter is true if the sender's DeadLetters have taken the action.
+	// DeadLetter reports that the sender's DeadLetters have stored the action.
 	DeadLetter bool
-	// Folded and Superseded are as in ActionCompleted, and so is Veto.
+	// Folded, Superseded and Veto are as in ActionCompleted.
 	Folded, Superseded bool
 	Veto               error
 }
@@ -109,42 +98,37 @@ type ActionFailed[T any] struct {
 func (e *ActionCompleted[T]) veto(err error) { e.Veto = cmp.Or(e.Veto, err) }
 func (e *ActionFailed[T]) veto(err error)    { e.Veto = cmp.Or(e.Veto, err) }
 
-// Rejected reports whether the service rejected this document for its own sake: sent
-// again as it is, it would be rejected again. Such a document belongs to the dead
-// letters, or to somebody who mends it. It is false for failures that say nothing
-// about the document (no answer, attempts used up, a quota, a wrong API key, Close),
-// after which the same document may be sent again.
+// Rejected reports whether the service rejected this document for its content: sent again unchanged, it would be
+// rejected again. Store such a document as a dead letter, or correct it. Rejected is false for failures that do not
+// concern the document (no answer, attempts used up, a quota, a wrong API key, Close). The same document may be sent
+// again after these.
 //
-// The answer is that of the first error in the chain of Err that has a method
-// Rejected() bool, and false if none has.
+// The result is that of the first error in the chain of Err with a method Rejected() bool, false without one.
 func (e *ActionFailed[T]) Rejected() bool {
 	var err models.RejectedError
 	return errors.As(e.Err, &err) && err.Rejected()
 }
 
-// HealthState is a condition of a sender.
+// HealthState is a state of a sender's health.
 type HealthState uint8
 
 const (
-	// HealthStateHealthy means that it sends what there is to send.
+	// HealthStateHealthy means that the sender sends without delay.
 	HealthStateHealthy HealthState = iota
-	// HealthStateWaitingForSlot means that a request is ready and the sender shares its
-	// slots with others, which have them all.
+	// HealthStateWaitingForSlot means that a request is ready but senders that share its slots use all of them.
 	HealthStateWaitingForSlot
-	// HealthStateThrottled means that a reply asked for less, or a request failed: nothing is
-	// sent for a moment. It ends by itself.
+	// HealthStateThrottled means that the service asked for fewer requests, or a request failed: sending pauses for a
+	// moment and then resumes.
 	HealthStateThrottled
-	// HealthStateHalfOpen means that the circuit breaker is not closed, and that it is time to
-	// find out whether the service works again: the next action that is sent finds
-	// out. A program that reads from upstream goes on reading.
+	// HealthStateHalfOpen means that the circuit breaker is not closed, and that the next action is sent to probe the
+	// service. Continue reading from upstream.
 	HealthStateHalfOpen
-	// HealthStateCircuitOpen means that nothing is sent but a probe now and then: the circuit
-	// breaker is not closed, because the service does not work, or the index refuses
-	// all that there is to send.
+	// HealthStateCircuitOpen means that only occasional probes are sent: the circuit breaker is not closed, because the
+	// service fails or the index refuses everything.
 	HealthStateCircuitOpen
 	// HealthStatePaused means that nothing is sent until Resume.
 	HealthStatePaused
-	// HealthStateClosing means that Close was called and something is left to send.
+	// HealthStateClosing means that Close was called and actions are left to send.
 	HealthStateClosing
 	// HealthStateClosed means that everything is settled and reported.
 	HealthStateClosed
@@ -159,17 +143,16 @@ func (s HealthState) String() string {
 	return "unknown"
 }
 
-// WantsWork reports whether what is added now is sent soon: a program that stops
-// reading from upstream while its sender cannot send stops until then. Not until
-// HealthStateHealthy: a breaker closes only when something was sent.
+// WantsWork reports whether an action added now is sent soon. A program may stop reading from upstream while it is
+// false. Do not wait for HealthStateHealthy instead: a breaker closes only after an action was sent.
 func (s HealthState) WantsWork() bool { return s <= HealthStateHalfOpen }
 
-// HealthChange says that the condition of a sender has changed.
+// HealthChange is a change of a sender's health.
 type HealthChange struct {
 	From, To HealthState
-	// At is when.
+	// At is the time of the change.
 	At time.Time
-	// Err is why, nil when there is nothing wrong.
+	// Err is the reason, nil when the sender is healthy.
 	Err error
 }
 
@@ -177,21 +160,20 @@ type HealthChange struct {
 type Batch struct {
 	// ID is the client request id (x-ms-client-request-id).
 	ID string
-	// RequestID is the service's own id of the request, if it answered.
+	// RequestID is the service's ID of the request, "" without an answer.
 	RequestID string
-	// Actions and Bytes are the size of the request, envelope included.
+	// Actions and Bytes are the size of the request, including the envelope.
 	Actions int
 	Bytes   int64
 	// Duration is the time from the call to the reply.
 	Duration time.Duration
-	// StatusCode is the HTTP status of the reply, 0 if there was none.
+	// StatusCode is the HTTP status of the reply, 0 without one.
 	StatusCode int
-	// Succeeded, Failed and Retried count what became of the actions. Their sum
-	// is Actions, unless Split is true: then all three are zero.
+	// Succeeded, Failed and Retried count the actions by outcome. Their sum is Actions, or all three are 0 if Split is
+	// true.
 	Succeeded, Failed, Retried int
-	// Split is true if the request was refused as a whole and its parts will be
-	// sent again.
+	// Split reports that the request was refused as a whole and is sent again in parts.
 	Split bool
-	// Err is why the request as a whole failed, or nil.
+	// Err is the error of the request as a whole, or nil.
 	Err error
 }

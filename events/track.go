@@ -5,50 +5,43 @@ import (
 	"fmt"
 )
 
-// TrackOptions configures Track. nil and the zero value work.
+// TrackOptions configures Track. nil and the zero value are ready to use.
 type TrackOptions[T any] struct {
-	// Skip is called for each action that failed: true lets the mark pass it.
-	// Without it the mark passes what the service rejects and the sender's
-	// DeadLetters have taken. With it, this is the place to write a dead letter, and
-	// to return true when that is safe:
+	// Skip is called for each failed action: true lets the mark pass it. By default the mark passes actions that the
+	// service rejects and the sender's DeadLetters have stored. Use Skip to write a dead letter, and return true when that
+	// is durable:
 	//
 	//	Skip: func(ctx context.Context, e *events.ActionFailed[Book]) bool {
 	//		return e.Rejected() && writeDeadLetter(ctx, e) == nil
 	//	}
 	//
-	// If it returns false, panics or does not return, the action holds the mark:
-	// nothing is committed any more until the program starts again and reads it
-	// once more. That is right for a failure that is not the document's own, and
-	// stops the program for good if Skip returns false for a document that the
-	// service rejects: see ActionFailed.Rejected. Skip is not called for actions
-	// that the sender's Close has given up (ActionFailed.Unsent): these hold the
-	// mark always: what nobody has taken care of must come again.
+	// If Skip returns false, panics or does not return, the action holds the mark: nothing is committed until the program
+	// restarts and reads it again. That is right for a failure that does not concern the document. But if Skip returns
+	// false for a document that the service rejects, the program never gets past it: see ActionFailed.Rejected. Skip is not
+	// called for actions that Close of the sender has given up (ActionFailed.Unsent); they always hold the mark, because
+	// they must be read again.
 	Skip func(context.Context, *ActionFailed[T]) bool
-	// Begun says that the program calls Begin or BeginN itself, before it adds
-	// the action; then Track only settles. It is needed where several actions
-	// share a position.
+	// Begun declares that the program calls Begin or BeginN before it adds an action; Track then only settles. It is
+	// required if several actions share a position.
 	Begun bool
 }
 
-// Track returns handlers that move the marks of watermarks: Begin when an action
-// is added, Settle when it is completed, or failed and may be passed, see
-// [TrackOptions].Skip. of finds watermark and position in the tag of an action
-// (models.IndexDocumentsAction.Tag); what it answers false for is not tracked.
-// Tags that hold a pointer to their watermark need no table of partitions, and
-// after a rebalance the ends of old actions go to the old watermark.
+// Track returns handlers that move the marks of watermarks: they call Begin when an action is added, and Settle when it
+// is completed, or has failed and may be passed, see [TrackOptions].Skip. of returns the watermark and position of an
+// action from its tag (models.IndexDocumentsAction.Tag), or false for actions that are not tracked. If tags point to
+// their watermark, no table of partitions is needed, and after a rebalance outcomes of old actions go to the old
+// watermark.
 //
-// Actions of one watermark must be added in the order of their positions, so by
-// one goroutine, and each position by one action; otherwise the action is
-// refused with ErrPositionOrder. If the adding call refuses an action for any
-// other reason, see [LowWatermark.Forget].
+// Actions of one watermark must be added in the order of their positions, so from one goroutine, and each position by
+// one action. Otherwise the action is refused with ErrPositionOrder. If the adding call refuses an action for another
+// reason, see [LowWatermark.Forget].
 //
-// Handlers that must have seen the end of an action before the mark passes it
-// stand before Track in a Multi; and if they are in an Async, so must Track be:
+// Handlers that must finish before the mark passes an action go in front of Track in a Multi. If they are in an Async,
+// Track must be in the same one:
 //
 //	events.NewAsync(events.Multi(audit, events.Track(of, nil)), nil)
 //
-// If one of them panics, or sets [ActionCompleted].Veto, the action holds the mark, and
-// Skip is not called.
+// If one of them panics or sets [ActionCompleted].Veto, the action holds the mark and Skip is not called.
 func Track[T any, P Position](of func(tag any) (*LowWatermark[P], P, bool), opts *TrackOptions[T]) Handlers[T] {
 	var o TrackOptions[T]
 	if opts != nil {

@@ -7,68 +7,59 @@ import (
 	"sync"
 )
 
-// Position is a place in what a program reads: an offset of Kafka, a log
-// sequence number of PostgreSQL, a line, a byte.
+// Position is a position in an input: an offset of Kafka, a log sequence number of PostgreSQL, a line, a byte.
 type Position interface {
 	~int | ~int32 | ~int64 | ~uint | ~uint32 | ~uint64
 }
 
-// ErrPositionOrder says that a position was begun that does not lie above the
-// last one.
+// ErrPositionOrder means that Begin got a position that is not above the last one.
 var ErrPositionOrder = errors.New("positions must be begun in increasing order")
 
-// LowWatermark turns ends that come in any order, because batches overlap and
-// retries take their time, into one position: the mark, up to which all is
-// settled. That is what Kafka, a replication slot or the reader of a file can
-// take up again after a crash without a gap; what lies above it is sent twice.
+// LowWatermark computes a position, the mark, up to which everything is settled, from outcomes that come in any order
+// because batches overlap and retries take time. After a crash Kafka, a replication slot or the reader of a file can
+// resume at the mark without a gap; positions above it are sent again.
 //
-// The program says Begin for each position, in increasing order, before its
-// action can end, and Settle, in any order, when it is dealt with; [Track] does
-// both from the events of a sender. Positions may have gaps: Kafka leaves some
-// out, and the mark passes what was never begun.
+// The program calls Begin for each position, in increasing order, before its action can end, and Settle, in any order,
+// when the action is dealt with. [Track] does both from the events of a sender. Positions may have gaps, as in Kafka:
+// the mark passes positions without Begin.
 //
-// A LowWatermark is for one sequence of positions. A topic of eight partitions
-// wants eight. The zero value is ready. It is safe for concurrent use, as long
-// as the order of the calls of Begin is certain: one goroutine, usually the one
-// that reads. It needs memory for the positions that are begun and not settled,
-// about a hundred bytes each, and for no others, however long one of them holds
-// the mark.
+// A LowWatermark serves one sequence of positions: a topic of eight partitions needs eight. The zero value is ready to
+// use. It is safe for concurrent use, but the calls of Begin must be in order, usually from one goroutine that reads.
+// It needs about a hundred bytes for each position begun and not settled, and nothing for others, however long one
+// position holds the mark.
 type LowWatermark[P Position] struct {
 	mu sync.Mutex // guards the fields below; nothing blocks under it
-	// begun holds the unsettled positions in increasing order and, between them,
-	// settled ones that compact has not yet removed. The one at head is
-	// unsettled.
+	// begun has the unsettled positions in increasing order, and settled ones that compact has not removed yet. The one at
+	// head is unsettled.
 	begun    []begunPosition[P]
 	head     int
-	open     int // how many are unsettled
-	last     P   // the last that was begun
+	open     int // number of unsettled positions
+	last     P   // the last one begun
 	any      bool
 	mark     P
-	marked   bool          // there is a mark
-	advanced chan struct{} // see Advanced; nil until somebody asked
+	marked   bool          // mark is valid
+	advanced chan struct{} // see Advanced; nil until its first call
 }
 
 type begunPosition[P Position] struct {
 	at P
-	// before is the position begun just before, settled or not. When this one
-	// is the lowest that is not settled, that is the mark: so nothing settled
-	// needs to be remembered.
+	// before is the position begun just before, settled or not. It is the mark when this position is the lowest unsettled
+	// one. So settled positions need not be kept.
 	before P
-	first  bool // there is no before
-	left   int  // calls of Settle that are missing
-	// owed says that Forget has taken back some of its actions, and not those that are
-	// left: it is the last one, and is not settled before it was begun again.
+	first  bool // before is not valid
+	left   int  // calls of Settle still expected
+	// owed means that Forget has taken back some actions of this position. It is the last position, and stays unsettled
+	// until it is begun again.
 	owed bool
 }
 
-// Begin says that an action at pos is on its way. The error says that pos is
-// not above the last one that was begun; then nothing has changed.
+// Begin announces an action at pos. If pos is not above the last position begun, it changes nothing and returns an
+// error.
 func (w *LowWatermark[P]) Begin(pos P) error { return w.BeginN(pos, 1) }
 
-// BeginN is Begin for a position that stands for n actions, such as a message
-// with n documents: the position is settled by the n-th Settle. n may be 0, for
-// a message that was filtered out. Of a position of which Forget has taken back
-// some actions n more are on their way.
+// BeginN is Begin for a position with n actions, such as a message with n documents: the n-th Settle settles the
+// position. n may be 0, for a message that was filtered out. If Forget has taken back actions of this position, n more
+// are announced.
 func (w *LowWatermark[P]) BeginN(pos P, n int) error {
 	if n < 0 {
 		return fmt.Errorf("position %v cannot stand for %d actions", pos, n)
@@ -76,7 +67,7 @@ func (w *LowWatermark[P]) BeginN(pos P, n int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if last := w.lastBegun(); last != nil && last.owed {
-		last.owed = false // begun again, or left out
+		last.owed = false // begun again, or passed over
 		if pos == last.at {
 			last.left += n
 			return nil
@@ -94,9 +85,8 @@ func (w *LowWatermark[P]) BeginN(pos P, n int) error {
 	return nil
 }
 
-// Settle says that one action at pos is dealt with: it is applied, or it failed
-// and that has been seen to. It reports false, and changes nothing, if pos is
-// not on its way: settled before, forgotten, or never begun.
+// Settle reports one action at pos as dealt with: it was applied, or its failure was handled. It returns false and
+// changes nothing if pos is not open: settled before, taken back, or never begun.
 func (w *LowWatermark[P]) Settle(pos P) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,21 +110,18 @@ func (w *LowWatermark[P]) Settle(pos P) bool {
 	return true
 }
 
-// Forget takes back the Begin of refused actions at the position from, and of all
-// at positions above it, and returns of how many positions something was taken back.
-// They may be begun again, and must be before anything above them, or the mark would
-// pass them as a gap.
+// Forget takes back the Begin of refused actions at the position from, and of all actions at positions above it. It
+// returns the number of affected positions. They may be begun again, and must be before any position above them, or the
+// mark would pass them as a gap.
 //
-// It is for actions that were refused by the adding call after the position was
-// begun (the context ended while it waited for room, the buffer was full): no
-// event follows, so that they would hold the mark for ever. An AddError of the
-// sender says that all from Accepted on are refused; forget the position of that
-// one, with how many of its actions are refused: 1 unless several share it. Begin
-// those again, with BeginN, and add them again. The others of the position are
-// on their way, and settle what was begun for them.
+// Use it for actions that the adding call refused after their Begin (the context ended while it waited for room, the
+// buffer was full): no event follows, so they would hold the mark for ever. An AddError of the sender means that all
+// documents from Accepted on are refused. Pass the position of that one, and how many of its actions are refused: 1
+// unless several share it. Begin those again with BeginN and add them again. Other actions of the position are on their
+// way and settle as begun.
 //
-// Without Forget the mark stays below them, which is right if the program gives up.
-// To pass an action on purpose, call Settle.
+// Without this call the mark stays below them, which is right if the program gives up. To pass an action deliberately,
+// call Settle.
 func (w *LowWatermark[P]) Forget(from P, refused int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,7 +153,7 @@ func (w *LowWatermark[P]) Forget(from P, refused int) int {
 	return forgotten
 }
 
-// cut removes the positions from i on, as if they had not been begun.
+// cut removes the positions from index i on, as if they had not been begun.
 func (w *LowWatermark[P]) cut(i int) {
 	w.last, w.any = w.begun[i].before, !w.begun[i].first
 	w.begun = w.begun[:i]
@@ -180,17 +167,15 @@ func (w *LowWatermark[P]) lastBegun() *begunPosition[P] {
 	return &w.begun[len(w.begun)-1]
 }
 
-// Mark returns the highest position of which it is true that it and all below
-// that were begun are settled; false until there is one. It never goes back.
-// Consumers of Kafka commit the next offset to be read, which is one more.
+// Mark returns the highest position up to which all begun positions are settled; false if there is none yet. It never
+// decreases. Consumers of Kafka commit the next offset to read, which is one more.
 func (w *LowWatermark[P]) Mark() (P, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.mark, w.marked
 }
 
-// Oldest returns the lowest position that is not settled, the one that holds the
-// mark; false if there is none.
+// Oldest returns the lowest unsettled position, which holds the mark; false if there is none.
 func (w *LowWatermark[P]) Oldest() (P, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,22 +186,21 @@ func (w *LowWatermark[P]) Oldest() (P, bool) {
 	return w.begun[w.head].at, true
 }
 
-// Outstanding returns how many positions are begun and not settled.
+// Outstanding returns the number of unsettled positions.
 func (w *LowWatermark[P]) Outstanding() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open
 }
 
-// Advanced returns a channel for one receiver, always the same, that is sent to
-// after the mark has moved: many moves make one message, and it may come when
-// Mark has returned the news already. It is never closed. Settle never waits for the
-// receiver.
+// Advanced returns a channel for one receiver, always the same one, with a message after the mark has moved. Several
+// moves may cause one message, and Mark may already have returned the new value. The channel is never closed. Settle
+// never waits for the receiver.
 func (w *LowWatermark[P]) Advanced() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.advanced == nil {
-		w.advanced = make(chan struct{}, 1) // one message is as good as many
+		w.advanced = make(chan struct{}, 1) // one message is enough
 		if w.marked {
 			w.advanced <- struct{}{}
 		}
@@ -224,8 +208,7 @@ func (w *LowWatermark[P]) Advanced() <-chan struct{} {
 	return w.advanced
 }
 
-// find returns the place of pos among the positions from head on, or where it
-// would be.
+// find returns the index of pos among the positions from head on, or where it would be inserted.
 func (w *LowWatermark[P]) find(pos P) (int, bool) {
 	i, found := slices.BinarySearchFunc(w.begun[w.head:], pos, func(b begunPosition[P], pos P) int {
 		switch {
@@ -239,7 +222,7 @@ func (w *LowWatermark[P]) find(pos P) (int, bool) {
 	return w.head + i, found
 }
 
-// advance moves the mark to where it belongs.
+// advance updates the mark.
 func (w *LowWatermark[P]) advance() {
 	to, ok := w.last, w.any
 	if w.open > 0 {
@@ -251,14 +234,13 @@ func (w *LowWatermark[P]) advance() {
 	w.mark, w.marked = to, true
 	select {
 	case w.advanced <- struct{}{}:
-	default: // there is a message already, or nobody has asked for the channel
+	default: // a message is waiting, or Advanced was not called
 	}
 }
 
-// compact removes what is settled when it is more than half, so that a position
-// is moved about twice in its life.
+// compact removes settled positions when they are more than half, so that a position is moved about twice in its life.
 func (w *LowWatermark[P]) compact() {
-	const few, spare = 32, 1024 // not worth a move; not worth giving back
+	const few, spare = 32, 1024 // too few to move; too few to shrink
 	if w.open > 0 && len(w.begun) <= 2*w.open+few {
 		return
 	}
