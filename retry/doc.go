@@ -1,8 +1,7 @@
-// Package retry is for code that must decide whether to send something to
-// Azure AI Search again, and when. It holds the one table of verdicts that the
-// buffered sender obeys, the jittered back-off, and the parser of the four
-// headers with which the service asks for patience.
+// Package retry decides whether to send a request to Azure AI Search again, and when. It has the table of verdicts that
+// the buffered sender uses, the back-off with jitter, and the parser of the headers with which the service asks for a
+// delay.
 // The package is stable.
 //
-// Nothing in it keeps state or waits; everything is safe for concurrent use.
+// The package keeps no state and never blocks; everything is safe for concurrent use.
 package retry

@@ -9,23 +9,17 @@ import (
 	"time"
 )
 
-// RetryAfter returns how long the service asks to wait, from the headers
-// retry-after-ms and x-ms-retry-after-ms (milliseconds) and Retry-After
-// (seconds, or an HTTP date of RFC 9110, counted from the Date of the same reply,
-// whose clock it is of, or from now if there is none), in that order: the precise
-// forms first, as the Azure SDKs read them. A header that cannot be
-// understood is passed over; ok is false, and wait zero, if there is no other.
-// Numbers may have a fraction, but neither sign nor exponent. wait is never
-// negative: a date in the past is zero, and what is too large for a Duration
-// is the longest one.
+// RetryAfter returns how long the service asks to wait, from the first valid one of the headers retry-after-ms and
+// x-ms-retry-after-ms (milliseconds) and Retry-After (seconds, or an HTTP date of RFC 9110). A date is relative to the
+// Date of the same reply, because both have the same clock, or to now without one. Invalid headers are ignored; without
+// a valid one ok is false and wait is 0. Numbers may have a fraction, but no sign or exponent. wait is never negative:
+// a date in the past gives 0, and a value too large for a Duration gives the longest one.
 //
-// Take it for a floor, never for a ceiling: wait as long as you would without
-// it, or longer if it says so, as the buffered sender and its breaker do. A
-// service in trouble that answers "Retry-After: 0", or with a date that is past
-// when it is sent, would otherwise be asked again without a pause,
-// by everybody.
+// Use the result as a lower bound only: wait as long as without it, or longer if it is longer, as the buffered sender
+// and its breaker do. Otherwise all clients of a failing service that replies "Retry-After: 0", or with a date in the
+// past, would retry without a delay.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
-	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} { // a canonical name is looked up faster
+	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} { // lookup is faster with a canonical name
 		if wait, ok := number(h.Get(name), time.Millisecond); ok {
 			return wait, true
 		}
@@ -46,8 +40,7 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	return 0, false
 }
 
-// number reads a decimal count of units. ParseFloat alone would take "inf" and
-// stop a sender for ever.
+// number parses a decimal count of units. ParseFloat alone would accept "inf" and stop a sender for ever.
 func number(s string, unit time.Duration) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.Trim(s, "0123456789.") != "" {
@@ -57,8 +50,7 @@ func number(s string, unit time.Duration) (time.Duration, bool) {
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}
-	// Compared before the conversion, whose result differs from machine to
-	// machine, and is negative on some, for 2^63 and above.
+	// Compare before the conversion: for 2^63 and above its result depends on the machine, and may be negative.
 	wait := math.Round(n * float64(unit))
 	if wait >= math.MaxInt64 {
 		return math.MaxInt64, true
@@ -66,8 +58,7 @@ func number(s string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(wait), true
 }
 
-// RetryAfterError is implemented by an error that knows how long the service asked to
-// wait. *search.Error is one.
+// RetryAfterError is an error with the delay that the service asked for. *search.Error is one.
 type RetryAfterError interface {
 	RetryAfter() (time.Duration, bool)
 }

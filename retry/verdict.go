@@ -11,19 +11,18 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
-// Verdict is what to do next about an action or a whole request.
+// Verdict is the next action for an action or a whole request.
 type Verdict uint8
 
 const (
-	// Fail gives up: sending the same thing again would fail again. It is the
-	// zero value, so that whatever nobody thought of is reported, not repeated.
+	// Fail means to give up: sending the same again would fail again. As the zero value it covers all cases that are not in
+	// the table, so that they are reported and not repeated.
 	Fail Verdict = iota
 	// Done means that the service has applied the action.
 	Done
-	// Retry means that the same thing may succeed later.
+	// Retry means that the same may succeed later.
 	Retry
-	// Split means that the request was refused as a whole for what is in it:
-	// its halves may be accepted.
+	// Split means that the service refused the request as a whole for its content, and that its halves may be accepted.
 	Split
 )
 
@@ -42,41 +41,35 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
-// Decision is a verdict and what else follows from a status.
+// Decision is a verdict and the other consequences of a status.
 type Decision struct {
 	Verdict Verdict
-	// Pause means that the service, not the document, is in trouble: hold
-	// everything, not only this action.
+	// Pause means that the service fails, not the document: pause all sending, not only this action.
 	Pause bool
-	// Unknown means that the request may have been applied although no answer
-	// says so.
+	// Unknown means that the request may have been applied, although no answer confirms it.
 	Unknown bool
-	// NoAnswer means that no answer came from the service itself: the connection broke
-	// or timed out after the request may have left, or a proxy answered in its
-	// place. The service may still be at work on the request, so that what is sent
-	// next can be overtaken by it. NoAnswer implies Unknown; a 500 or 503 is
-	// Unknown without NoAnswer, because whoever gave it has finished.
+	// NoAnswer means that the service itself did not answer: the connection broke or timed out after the request may have
+	// been sent, or a proxy answered instead. The service may still execute the request, and may do so after later
+	// requests. NoAnswer implies Unknown. A 500 or 503 is Unknown without NoAnswer, because its sender has finished.
 	NoAnswer bool
-	// Permanent means that no other request to this index will succeed either
-	// until somebody changes something: wrong key, missing role, missing index,
-	// wrong address.
+	// Permanent means that no other request to this index will succeed until an operator changes something: wrong key,
+	// missing role, missing index, wrong address.
 	Permanent bool
-	// TooLarge means that the size of the request is what was refused, so that the
-	// next ones should be smaller.
+	// TooLarge means that the request was refused for its size, so later ones should be smaller.
 	TooLarge bool
 }
 
-// meanings is what one status means, by where it stands.
+// meanings are the decisions for one status, by where it occurs.
 type meanings struct {
-	// document is for the status of one document inside a reply.
+	// document is for the status of one document in a reply.
 	document Decision
 	// request is for the status of a whole batch.
 	request Decision
-	// call means that a call of the client that is no batch is tried again.
+	// call reports whether a client call other than a batch is retried.
 	call bool
 }
 
-// The decisions that are in the table more than once.
+// Decisions that occur in the table more than once.
 var (
 	hold           = Decision{Verdict: Retry, Pause: true}
 	holdUnsure     = Decision{Verdict: Retry, Pause: true, Unknown: true}
@@ -85,20 +78,17 @@ var (
 	permanent      = Decision{Verdict: Fail, Permanent: true}
 )
 
-// table is the one place where it is written which status is retried. A status
-// that is not in it means what its class does: see meaning. The statuses of
-// documents are those of the service's documentation of its "Documents - Index"
-// operation; a 409, 422, 400, 404 or 429 there says that the document was not
-// applied.
+// table is the only place that decides which status is retried. For other statuses see meaning. Statuses of documents
+// are those in the service's documentation of the operation "Documents - Index"; a 409, 422, 400, 404 or 429 there
+// means that the document was not applied.
 var table = map[int]meanings{
 	http.StatusOK:          {document: Decision{Verdict: Done}, request: Decision{Verdict: Done}},
 	http.StatusCreated:     {document: Decision{Verdict: Done}},
 	http.StatusMultiStatus: {request: Decision{Verdict: Done}},
 	http.StatusBadRequest:  {request: Decision{Verdict: Split}},
 	http.StatusNotFound:    {request: permanent}, // of a document: a merge of a missing one
-	// The service did not get the whole request in time, says the RFC, so it has
-	// applied nothing. But gateways, and other services of Azure, give it when
-	// what is behind them took too long, and nobody can tell the two apart.
+	// By the RFC the service did not receive the whole request in time, so it has applied nothing. But gateways, and other
+	// services of Azure, reply 408 when their backend took too long, and the two cases look the same.
 	http.StatusRequestTimeout:        {request: holdUnanswered, call: true},
 	http.StatusConflict:              {document: Decision{Verdict: Retry}, request: hold},
 	http.StatusRequestEntityTooLarge: {request: Decision{Verdict: Split, TooLarge: true}},
@@ -110,7 +100,7 @@ var table = map[int]meanings{
 	http.StatusGatewayTimeout:        {document: unsure, request: holdUnanswered, call: true},
 }
 
-// meaning returns the row of a status, or what holds for its class.
+// meaning returns the decisions for a status, or those for its class.
 func meaning(status int) meanings {
 	if m, ok := table[status]; ok {
 		return m
@@ -127,7 +117,7 @@ func meaning(status int) meanings {
 	return meanings{} // Fail
 }
 
-// ForDocument returns what the status of one document inside a reply means:
+// ForDocument returns the decision for the status of one document in a reply:
 //
 //	200, 201             Done
 //	409, 422             Retry
@@ -136,8 +126,8 @@ func meaning(status int) meanings {
 //	400, 404, 429        Fail
 //	every other          Fail
 //
-// 409 is a version conflict, 422 an index that is offline for an update. 404 is
-// a merge of a missing document, 429 the document quota, which is no throttling.
+// 409 is a version conflict, 422 an index that is offline for an update, 404 a merge of a missing document. 429 is the
+// document quota and not throttling.
 func ForDocument(status int) Decision { return meaning(status).document }
 
 // ForRequest returns what the status of a whole reply means:
@@ -153,20 +143,17 @@ func ForDocument(status int) Decision { return meaning(status).document }
 //	other 1xx, 3xx, 4xx  Fail, Permanent
 //	no status of HTTP    Fail
 //
-// All of this is about replies of the service; for others see ForeignError.
+// All this is for replies of the service; for others see ForeignError.
 //
-// What is Permanent is about the key (401, 403), the index (404) or the address
-// (a redirect, 405, 421, anything that the service does not give), and not about
-// the documents: the next ones would fail too. 520 to 530 are those of proxies
-// that could not get an answer out of the service (Cloudflare's, for example).
+// Permanent statuses concern the key (401, 403), the index (404) or the address (a redirect, 405, 421, any status that
+// the service does not use), and not the documents: later requests would fail too. Proxies such as Cloudflare reply 520
+// to 530 if they get no answer from the service.
 func ForRequest(status int) Decision { return meaning(status).request }
 
-// CallStatuses returns the statuses of a reply at which a single call that is no
-// batch, a query or a change of a definition, is tried again while somebody waits
-// for it: 408, 429, 500, 502, 503 and 504. They are those that Azure's clients
-// retry by default. 409 and 422 are not among them, because there they mean that
-// a name is taken or that a change is not allowed; nor are other 5xx, which
-// nothing that a caller would wait for ends.
+// CallStatuses returns the statuses at which a single call other than a batch (a query, or a change of a definition) is
+// retried while its caller waits: 408, 429, 500, 502, 503 and 504, as Azure's clients do by default. It lacks 409 and
+// 422, which mean for such calls that a name is taken or a change is not allowed. It lacks other 5xx, which last longer
+// than a caller would wait.
 func CallStatuses() []int {
 	var statuses []int
 	for status, m := range table {
@@ -178,59 +165,56 @@ func CallStatuses() []int {
 	return statuses
 }
 
-// Throttles reports whether the status of a whole reply says that the service
-// wants fewer requests: 429 and 503. It says nothing about the status of one
-// document, whose 429 is a quota.
+// Throttles reports whether the status of a whole reply asks for fewer requests: 429 and 503. Do not use it for the
+// status of one document, where 429 is a quota.
 func Throttles(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// StatusError is implemented by an error that stands for a reply of the
-// service. *search.Error is one; an Indexer of your own should return one too,
-// because an error without a status counts as a broken connection.
+// StatusError is an error that represents a reply of the service. *search.Error is one. Your own Indexer should return
+// one too, because an error without a status counts as a broken connection.
 type StatusError interface {
 	error
 	// HTTPStatus returns the status of the reply, for example 503.
 	HTTPStatus() int
 }
 
-// ForeignError is implemented by a StatusError that can tell the replies of the service from those of something in
-// front of it: a gateway, a firewall, a proxy, another server at the address. *search.Error is one.
+// ForeignError is a StatusError that distinguishes replies of the service from those of a gateway, a firewall, a proxy
+// or another server at the address. *search.Error is one.
 type ForeignError interface {
 	StatusError
-	// Foreign reports whether the reply is not the service's own. Then its status says nothing about what was sent.
+	// Foreign reports whether the reply is not the service's own. Its status then means nothing for the documents sent.
 	Foreign() bool
 }
 
-// IsForeign reports whether an error stands for a reply that is not the service's own.
+// IsForeign reports whether an error represents a reply that is not the service's own.
 func IsForeign(err error) bool {
 	var reply ForeignError
 	return errors.As(err, &reply) && reply.Foreign()
 }
 
-// HasStatus reports whether an error stands for a reply with this status.
+// HasStatus reports whether an error represents a reply with this status.
 func HasStatus(err error, status int) bool {
 	var reply StatusError
 	return errors.As(err, &reply) && reply.HTTPStatus() == status
 }
 
-// UnsentError is implemented by an error that came before the request could be
-// sent at all: there was no token to send it with. *search.CredentialError is
-// one.
+// UnsentError is an error that occurred before the request could be sent, for example because there was no token.
+// *search.CredentialError is one.
 type UnsentError interface {
 	error
-	// Permanent reports whether no other request will succeed either until
-	// somebody changes something.
+	// Permanent reports whether no other request will succeed until an operator changes something.
 	Permanent() bool
 }
 
-// ForError returns what an error of a whole request means, and the status it carries, 0 for one that is not a reply:
-// a connection that was refused, reset or timed out. Those are retried, and unless the request certainly never left
-// this machine its outcome is unknown and it counts as cut off. The outcome of an error with a status of success, any
-// 2xx, is unknown too: it says that the reply could not be used, and is retried, never Done. A ForeignError is
-// retried whatever its status, and never split but for a 413, because it says nothing about what was sent. An error
-// wrapped by backoff.Permanent is never retried and never split, whatever its status; nor is an UnsentError that is
-// permanent. nil is Done with status 0: look at the documents.
+// ForError returns the decision for an error of a whole request, and the error's status, 0 for an error without a
+// reply: a connection that was refused, reset or timed out.
+//
+// Errors without a reply are retried. Their outcome is unknown, and they count as cut off, unless the request certainly
+// never left this machine. The outcome of an error with a status of success, any 2xx, is unknown too: the reply could
+// not be used. It is retried, never Done. A ForeignError is retried whatever its status, and split only for 413,
+// because it means nothing for the documents sent. An error wrapped by backoff.Permanent is never retried and never
+// split, nor is a permanent UnsentError. nil is Done with status 0: check the documents.
 func ForError(err error) (decision Decision, status int) {
 	if err == nil {
 		return Decision{Verdict: Done}, 0
@@ -255,15 +239,14 @@ func ForError(err error) (decision Decision, status int) {
 		}
 	}
 	if permanent := (*backoff.PermanentError)(nil); errors.As(err, &permanent) {
-		// Giving up says nothing about what has become of the request.
+		// Giving up does not change whether the request may have been applied.
 		decision = Decision{Verdict: Fail, Unknown: decision.Unknown, NoAnswer: decision.NoAnswer, Permanent: decision.Permanent}
 	}
 	return decision, status
 }
 
-// neverSent reports whether err says that no byte of the request reached the
-// service, because there was no connection to send it on. What it does not know
-// may have been sent.
+// neverSent reports whether err proves that no byte of the request reached the service, because there was no
+// connection. Any other error counts as sent.
 func neverSent(err error) bool {
 	var (
 		dns         *net.DNSError
@@ -277,13 +260,12 @@ func neverSent(err error) bool {
 	switch {
 	case errors.As(err, &dns),
 		errors.As(err, &certificate),
-		// These come bare from a tls.Config that verifies by itself.
+		// A tls.Config with its own verification returns these unwrapped.
 		errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid),
 		errors.Is(err, http.ErrSchemeMismatch):
 		return true
 	case errors.As(err, &record):
-		// Conn is set only when the very first record was no TLS; a broken
-		// record later on comes when the request may have been read.
+		// Conn is set only if the very first record was not TLS; after a later broken record the request may have been read.
 		return record.Conn != nil
 	case errors.As(err, &op):
 		return op.Op == "dial" || op.Op == "proxyconnect"

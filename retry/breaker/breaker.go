@@ -10,52 +10,44 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// Breaker lets requests through, or refuses them when the recent ones have
-// failed. Make one with New. It is safe for concurrent use; no method waits for
-// anything but subscribers that this call has to notify of a change.
+// Breaker allows requests, or refuses them after recent ones have failed. Make one with New. It is safe for concurrent
+// use. Methods block only while they notify subscribers of a change.
 //
-// It starts no goroutine, needs no Close, and has a timer only while it is
-// Open or its probe is under way. One that is forgotten keeps its timer, and so itself, until
-// that fires once.
+// It starts no goroutine, needs no Close, and has a timer only while it is Open or its probe is under way. That timer
+// keeps an abandoned Breaker in memory until it fires once.
 type Breaker struct {
-	random func() float64 // in [0, 1); never written after New, but by tests
+	random func() float64 // in [0, 1); only tests replace it
 
-	// mu is never held while a subscriber runs.
+	// mu is not held while a subscriber runs.
 	mu      sync.Mutex
 	options Options // filled in
-	// circuit is the state machine. It is called with mu held only, so its
-	// callbacks below run with mu held too. It half-opens lazily, one nanosecond
-	// after it opened: this package keeps the time, because gobreaker's is the
-	// same for every opening and one tick late. So it must not be called while
-	// the state is Open, save by wake. nil while Disabled.
+	// circuit is the state machine. It is called only with mu held, so its callbacks below run with mu held too. It becomes
+	// half-open lazily, one nanosecond after it opened: this package keeps the time, because gobreaker's time is the same
+	// for every opening and one tick late. So only wake may call it while the state is Open. nil while Disabled.
 	circuit *gobreaker.TwoStepCircuitBreaker[struct{}]
-	// generation counts the changes of state and the resets. gobreaker has a
-	// number like it, which cannot be asked for and starts anew with the circuits
-	// that Reset and Enable put in place of an old one.
+	// generation counts changes of state and resets. gobreaker has a similar number, but does not expose it, and it starts
+	// over with the circuits that Reset and Enable create.
 	generation uint64
 	status     Status
 	window     window
-	// counted is how many failures have been counted, in all states. A permit keeps
-	// the number of its Allow: if another one has been counted since, the two
-	// requests were in flight together, and fail for the same reason.
+	// counted is the number of failures counted, in all states. A permit has the number at its Allow: if it has grown
+	// since, the two requests were in flight together and fail for the same reason.
 	counted uint64
-	// notBefore is the latest moment that a Retry-After of a failure since the
-	// last success asked to wait for.
+	// notBefore is the latest time that a Retry-After since the last success asked to wait for.
 	notBefore time.Time
-	// refused is set when somebody was refused because of the probe.
+	// refused is set if a request was refused because of the probe.
 	refused bool
 	early   early
-	// judged is the result that gobreaker is being given, for its callbacks.
+	// judged is the result passed to gobreaker, for its callbacks.
 	judged Result
 	timer  *time.Timer // nil unless Open
 
 	subscribers list.List // of *subscriber, in the order of Subscribe
-	queue       []*notice // changes of which not all subscribers are notified yet, in order
-	delivering  bool      // a goroutine is in a subscriber, and goes on with queue afterwards
+	queue       []*notice // changes to notify subscribers of, in order
+	delivering  bool      // a goroutine runs a subscriber and continues with queue afterwards
 }
 
-// New returns a breaker that is closed, or an error that names every problem of
-// the options.
+// New returns a closed breaker. The error names every invalid option.
 func New(opts *Options) (*Breaker, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -68,15 +60,14 @@ func New(opts *Options) (*Breaker, error) {
 	return b, nil
 }
 
-// Allow asks the right to send one request. It never waits. When the breaker is
-// closed, or half-open with no probe under way, it returns a permit, whose Done
-// must be called with what became of the request. Otherwise it returns an
-// *OpenError, in which errors.Is finds ErrOpen.
+// Allow requests permission to send one request. It never waits for other requests. If the breaker is closed, or
+// half-open without a probe under way, it returns a permit, whose Done must be called with the result of the request.
+// Otherwise it returns an *OpenError, which matches ErrOpen.
 func (b *Breaker) Allow() (permit *Permit, err error) {
 	b.mu.Lock()
 	notified := false
 	defer func() {
-		if !notified && permit != nil { // a subscriber has panicked: nobody gets it
+		if !notified && permit != nil { // a subscriber has panicked: the caller does not get the permit
 			permit.Done(Result{Outcome: Neutral})
 		}
 	}()
@@ -103,7 +94,7 @@ func (b *Breaker) Allow() (permit *Permit, err error) {
 	return nil, &OpenError{Status: b.status}
 }
 
-// Status returns what the breaker does now, since when, and why.
+// Status returns the current state, its start and its reason.
 func (b *Breaker) Status() Status {
 	b.mu.Lock()
 	defer b.unlock()
@@ -111,9 +102,8 @@ func (b *Breaker) Status() Status {
 	return b.status
 }
 
-// Disable makes the breaker refuse every request until Enable, whatever else
-// happens in between; Reset does not end it. Results of requests under way are
-// ignored. Disabling twice is the same as once.
+// Disable makes the breaker refuse every request until Enable, even after a Reset. Results of requests under way are
+// ignored. Disabling again has no effect.
 func (b *Breaker) Disable() {
 	b.mu.Lock()
 	defer b.unlock()
@@ -126,9 +116,8 @@ func (b *Breaker) Disable() {
 	b.circuit = nil
 }
 
-// Enable ends Disable: the breaker is closed and has forgotten all failures,
-// also if it was open when it was disabled. It does nothing to a breaker that is
-// not disabled.
+// Enable ends Disable: the breaker is then closed and without failures, even if it was open when it was disabled. It
+// has no effect on a breaker that is not disabled.
 func (b *Breaker) Enable() {
 	b.mu.Lock()
 	defer b.unlock()
@@ -137,8 +126,8 @@ func (b *Breaker) Enable() {
 	}
 }
 
-// Reset closes the breaker and makes it forget all failures, unless it is
-// disabled. Results of requests under way, a probe's too, are ignored.
+// Reset closes the breaker and removes all failures, unless it is disabled. Results of requests under way, including a
+// probe, are ignored.
 func (b *Breaker) Reset() {
 	b.mu.Lock()
 	defer b.unlock()
@@ -148,7 +137,7 @@ func (b *Breaker) Reset() {
 	}
 }
 
-// finish reports to the circuit what became of a request.
+// finish passes the result of a request to the circuit.
 func (b *Breaker) finish(p *Permit, r Result) {
 	b.mu.Lock()
 	defer b.unlock()
@@ -170,8 +159,7 @@ func (b *Breaker) finish(p *Permit, r Result) {
 	switch {
 	case failed:
 		b.status.Counts.Failures++
-		// The trouble that a late failure belongs to is over when the breaker has
-		// been closed since.
+		// If the breaker has closed since, the trouble of a late failure is over.
 		if b.status.Trouble.IsZero() && (!late || b.status.State == Open || b.status.State == HalfOpen) {
 			b.status.Trouble = now
 		}
@@ -179,7 +167,7 @@ func (b *Breaker) finish(p *Permit, r Result) {
 		b.status.Counts.Successes++
 		b.status.Trouble = time.Time{}
 	}
-	// gobreaker would ignore it too, but would half-open an open circuit first.
+	// gobreaker would ignore it too, but would first make an open circuit half-open.
 	if late {
 		b.status.Counts.Ignored++
 		return
@@ -188,7 +176,7 @@ func (b *Breaker) finish(p *Permit, r Result) {
 	case failed:
 		b.postpone(now, r.RetryAfter)
 		if r.Outcome == Failure && p.counted != b.counted {
-			p.done(errNeutral) // it failed together with one that was counted
+			p.done(errNeutral) // it failed together with a counted one
 			return
 		}
 		b.counted++
@@ -207,7 +195,7 @@ func (b *Breaker) finish(p *Permit, r Result) {
 	}
 }
 
-// postpone notes that the service does not want to be asked for some time.
+// postpone records a Retry-After.
 func (b *Breaker) postpone(now time.Time, retryAfter time.Duration) {
 	retryAfter = min(retryAfter, MaxRetryAfter)
 	if at := now.Add(retryAfter); retryAfter > 0 && at.After(b.notBefore) {
@@ -215,8 +203,8 @@ func (b *Breaker) postpone(now time.Time, retryAfter time.Duration) {
 	}
 }
 
-// vacate makes room for another probe when one has said nothing. Those who were
-// refused because of it wait until they are notified of a change, so they are notified.
+// vacate allows another probe after one without a result. Requests that it caused to be refused wait for a
+// notification, so it sends one.
 func (b *Breaker) vacate() {
 	b.status.Probe = time.Time{}
 	if b.refused {
@@ -225,7 +213,7 @@ func (b *Breaker) vacate() {
 	}
 }
 
-// close makes the breaker as if new, its counts and subscribers apart.
+// close makes the breaker like a new one, except for counts and subscribers.
 func (b *Breaker) close() {
 	b.circuit = b.newCircuit()
 	b.generation++
@@ -241,12 +229,11 @@ func (b *Breaker) forget() {
 	b.notBefore = time.Time{}
 }
 
-// wake half-opens a breaker whose time is up. Every method calls it first, so
-// that what they do at that very moment does not depend on whether the timer
-// has run already.
+// wake makes a breaker half-open whose time is over. Every method calls it first, so that results do not depend on
+// whether the timer has already fired.
 func (b *Breaker) wake(now time.Time) {
 	if b.status.State == Open && !now.Before(b.status.Until) {
-		b.circuit.State() // moves by itself, through changed
+		b.circuit.State() // causes the move, through changed
 	}
 }
 
@@ -256,7 +243,7 @@ func (b *Breaker) alarm() {
 	b.wake(time.Now())
 }
 
-// move changes the state and has the subscribers notified.
+// move changes the state and notifies subscribers.
 func (b *Breaker) move(to State, err error) {
 	now := time.Now()
 	from := b.status.State

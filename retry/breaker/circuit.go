@@ -8,14 +8,14 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// gobreaker wants errors for outcomes.
+// Outcomes for gobreaker, which takes errors.
 var (
 	errFailed  = errors.New("failed")
 	errNeutral = errors.New("neutral")
 )
 
-// newCircuit returns a closed circuit. All its callbacks run with mu held, and
-// only for results that started in the present state.
+// newCircuit returns a closed circuit. All its callbacks run with mu held, and only for results of requests that
+// started in the present state.
 func (b *Breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests: 1,
@@ -28,8 +28,7 @@ func (b *Breaker) newCircuit() *gobreaker.TwoStepCircuitBreaker[struct{}] {
 	})
 }
 
-// full reports whether one more failure of a closed circuit is the one that
-// opens it.
+// full reports whether this failure opens a closed circuit.
 func (b *Breaker) full(counts gobreaker.Counts) bool {
 	inWindow := b.window.add(time.Now())
 	n := cmp.Or(b.options.inARow, b.options.Failures)
@@ -48,24 +47,24 @@ func (b *Breaker) changed(to gobreaker.State) {
 	}
 }
 
-// window remembers the last failures, one by one: with buckets the n-th failure
-// could open the breaker too early or too late by the length of one.
+// window records the last failures individually: with buckets the n-th failure could open the breaker too early or too
+// late by the length of one bucket.
 type window struct {
 	length   time.Duration
 	limit    int // negative: the window is never full
 	failures []failure
-	passed   uint64 // results that were no failure
+	passed   uint64 // number of results other than failures
 }
 
 type failure struct {
 	at     time.Time
-	passed uint64 // results before it that were none
+	passed uint64 // passed when it was added
 }
 
-// follow makes the window that of the options. It keeps what it remembers.
+// follow applies options to the window and keeps its failures.
 func (w *window) follow(o Options) { w.length, w.limit = o.Window, o.Failures }
 
-// add notes a failure and reports whether the window holds as many as it may.
+// add records a failure and reports whether the window is full.
 func (w *window) add(now time.Time) bool {
 	if w.limit < 0 {
 		return false

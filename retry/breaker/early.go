@@ -2,27 +2,25 @@ package breaker
 
 import "time"
 
-// Requests that are let through early and fail are a pause apart, which doubles.
+// Bounds of the pause after an early request that failed; it doubles with each failure.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 10 * time.Second
 )
 
-// early is what a breaker knows of those whom it lets through while it is open.
+// early has the state of early requests while the breaker is open.
 type early struct {
-	out     bool      // there is one under way
-	refused bool      // somebody was refused because of it
-	failed  int       // in a row, since the breaker was closed
-	at      time.Time // not before this
+	out     bool      // a request is under way
+	refused bool      // a request was refused because of it
+	failed  int       // consecutive failures since the breaker was closed
+	at      time.Time // no request before this time
 }
 
-// AllowEarly asks, while the breaker is open or its probe is under way, the right to send
-// one request all the same. It is for whoever has seen no failure: of a breaker that many
-// share, somebody whose own requests have not failed. One at a time is let through, beside
-// the probe; after each that has failed not for a while; and not before what a Retry-After
-// has asked to wait for. Success closes the breaker, everything else leaves it as it is.
-// It never waits. ok is false if there is no permit; who was refused because of another
-// one under way is notified when that ends.
+// AllowEarly requests permission to send one request while the breaker is open or its probe is under way. It is for
+// callers that share a breaker with others and whose own requests have not failed. One such request at a time is
+// allowed, in addition to the probe. After each one that does not succeed there is a pause, and none is allowed before
+// the time of a Retry-After. Success closes the breaker, any other result leaves its state. It never waits for other
+// requests. ok is false without a permit; callers refused because of another early request are notified when that ends.
 func (b *Breaker) AllowEarly() (permit *Permit, ok bool) {
 	b.mu.Lock()
 	defer b.unlock()
@@ -42,7 +40,7 @@ func (b *Breaker) AllowEarly() (permit *Permit, ok bool) {
 	return permit, true
 }
 
-// endEarly takes in what became of a request of AllowEarly.
+// endEarly handles the result of an early request.
 func (b *Breaker) endEarly(p *Permit, r Result, now time.Time) {
 	b.early.out = false
 	open := (b.status.State == Open || b.status.State == HalfOpen) && b.status.Trouble.Equal(p.trouble)
@@ -53,7 +51,7 @@ func (b *Breaker) endEarly(p *Permit, r Result, now time.Time) {
 		b.status.Counts.Failures++
 	}
 	switch {
-	case !open: // it says nothing about now
+	case !open: // it says nothing about the present state
 		b.status.Counts.Ignored++
 	case r.Outcome == Success:
 		b.close()

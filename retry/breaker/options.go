@@ -16,56 +16,41 @@ const (
 	defaultMaxOpenFor = 30 * time.Second
 	defaultJitter     = 0.5
 
-	// leastShare is how many of the results since the first of the failures in the window
-	// must be failures too. Where one connection in ten breaks, three failures soon fall
-	// into a window, and the service still works. Successes are counted one by one,
-	// failures that were in flight together once. So of requests that are sent one after
-	// the other up to half may succeed while the breaker opens; with many in flight it
-	// opens only when next to none succeeds, and a service that answers half of them
-	// keeps getting all of them.
+	// leastShare is the minimum share of failures among the results since the first failure in the window. If one
+	// connection in ten breaks, three failures soon fall into a window although the service works. Successes count one by
+	// one, failures that were in flight together once. So if requests are sent one after another, up to half may succeed
+	// while the breaker opens. With many in flight it opens only if almost none succeeds; a service that answers half of
+	// them keeps receiving all.
 	leastShare = 0.5
 
-	// shortestOpenFor keeps the moment of waking apart from the moment of
-	// opening on every clock.
+	// shortestOpenFor keeps the time of waking different from the time of opening on every clock.
 	shortestOpenFor = time.Millisecond
 )
 
-// MaxRetryAfter is the longest Retry-After that a breaker obeys, and a sender that uses
-// it; a longer one is taken for this.
+// MaxRetryAfter bounds every Retry-After in a breaker and in a sender that uses it; a longer one counts as this.
 const MaxRetryAfter = 10 * time.Minute
 
-// Options configures a Breaker. nil and the zero value are ready to use. SetOptions changes
-// them later.
+// Options configures a Breaker. nil and the zero value are ready to use. SetOptions changes them later.
 type Options struct {
-	// Failures opens the breaker: it opens on the n-th failure inside Window unless
-	// most of the results since the first of them are successes, and on the n-th
-	// failure without a success in between, however far apart they are: requests
-	// that time out after 60 s one after the other never share a window of 5 s.
-	// Requests that were in flight together and fail count as one failure; see
-	// the package documentation. Defaults to 3; negative turns it off: then only a
-	// result of Trip opens it, and a probe that fails.
+	// Failures is the number of failures that opens the breaker. It opens on the n-th failure inside Window, unless most
+	// results since the first of them are successes. It also opens on the n-th consecutive failure at any distance:
+	// requests that time out after 60 s one after another never share a window of 5 s. Requests in flight together that
+	// fail count as one failure, see the package documentation. Defaults to 3. If negative, only a Trip or a failed probe
+	// opens it.
 	Failures int
-	// Window is the time that the failures have to fall into. It slides: what
-	// counts is the distance between the first of n failures and the last, which
-	// must be shorter. Defaults to 5 s; negative is refused.
+	// Window is the sliding time window for failures: the time between the first and the last of n failures must be
+	// shorter. Defaults to 5 s; negative is refused.
 	Window time.Duration
-	// OpenFor is the shortest time that the breaker stays open before it lets a
-	// probe through. It stays open as long as the trouble (see Status.Trouble) has
-	// lasted when it opens, if that is longer, up to MaxOpenFor, less a random
-	// share (see Jitter). A Retry-After that is longer wins. Defaults to 1 s, or
-	// MaxOpenFor if that is shorter; less than 1 ms is refused.
+	// OpenFor is the minimum time that the breaker stays open before a probe. If the trouble (see Status.Trouble) has
+	// lasted longer when it opens, it stays open as long as that, up to MaxOpenFor, less a random share (see Jitter). A
+	// longer Retry-After takes precedence. Defaults to 1 s, or MaxOpenFor if that is shorter; less than 1 ms is refused.
 	OpenFor time.Duration
-	// MaxOpenFor is the longest time that the breaker stays open by its own
-	// choice, however long the trouble has lasted. It does not limit a
-	// Retry-After, which counts up to MaxRetryAfter. Defaults to 30 s, or OpenFor if that is
-	// longer; less than OpenFor is refused.
+	// MaxOpenFor is the maximum time that the breaker stays open, however long the trouble has lasted. It does not bound a
+	// Retry-After; MaxRetryAfter does. Defaults to 30 s, or OpenFor if that is longer; less than OpenFor is refused.
 	MaxOpenFor time.Duration
-	// Jitter is the share of the open time that is random, so that many processes
-	// that lost the service at the same moment do not probe it at the same moment:
-	// with 0.5 the time is anywhere between half of it and all of it. It never
-	// takes off so much that less than half of OpenFor is left, and it takes
-	// nothing off a Retry-After. Defaults to 0.5; negative turns jitter off; above
-	// 1 is refused.
+	// Jitter is the random share of the open time, so that many processes that lost the service at the same time do not
+	// probe it at the same time: with 0.5 the time is between half and all of it. At least half of OpenFor always remains,
+	// and a Retry-After is not shortened. Defaults to 0.5; negative turns jitter off; above 1 is refused.
 	Jitter float64
 
 	inARow int // 0 for Failures; tests turn it off
@@ -78,21 +63,18 @@ func (b *Breaker) Options() Options {
 	return b.options
 }
 
-// SetOptions changes options of a breaker that is in use and returns the old ones. A
-// field that is 0 stays as it is, so SetOptions of the old ones undoes it; for a default
-// give its number. If a value cannot be used nothing is changed, and the error names
-// every problem.
+// SetOptions changes options of a breaker in use and returns the previous ones. A field that is 0 keeps its value, so
+// SetOptions with the previous ones restores them; to restore a default set its value. If a value is invalid nothing
+// changes, and the error names every invalid option.
 //
-// What the breaker knows and does stays: its state, a Disable, the failures in the window,
-// the permits, the subscribers, who are not notified. Failures and Window count
-// from the next failure on: fewer of them than have been counted already do not open
-// it, the next one does, and those that were too old or too many to be kept are not
-// remembered again. OpenFor, MaxOpenFor and Jitter count from the next opening on; one
-// that is open stays so until Status.Until, or Reset.
+// The breaker's state, a Disable, the failures in the window, permits and subscribers stay, and subscribers are not
+// notified. Failures and Window apply from the next failure on: a lower Failures does not open the breaker at once, and
+// failures already removed from the window do not return. OpenFor, MaxOpenFor and Jitter apply from the next opening
+// on; an open breaker stays open until Status.Until or Reset.
 func (b *Breaker) SetOptions(o Options) (old Options, err error) {
 	b.mu.Lock()
 	defer b.unlock()
-	b.wake(time.Now()) // by the old ones
+	b.wake(time.Now()) // by the old options
 	old = b.options
 	filled, err := old.with(o)
 	if err != nil {
@@ -103,8 +85,7 @@ func (b *Breaker) SetOptions(o Options) (old Options, err error) {
 	return old, nil
 }
 
-// with returns the options with those of other that are given, which are validated as those
-// of New are.
+// with returns the options with the non-zero fields of other, validated like those of New.
 func (o Options) with(other Options) (Options, error) {
 	o.Failures = cmp.Or(other.Failures, o.Failures)
 	o.Window = cmp.Or(other.Window, o.Window)
@@ -114,8 +95,7 @@ func (o Options) with(other Options) (Options, error) {
 	return o.withDefaults()
 }
 
-// withDefaults returns a copy of o with every default filled in, or an error
-// that names every problem at once.
+// withDefaults returns a copy of o with every default filled in. The error names every invalid option.
 func (o *Options) withDefaults() (Options, error) {
 	var c Options
 	if o != nil {
@@ -161,14 +141,12 @@ func (o *Options) openTimes() error {
 	return nil
 }
 
-// stay returns how long to stay open when the trouble has lasted so long. random
-// is in [0, 1).
+// stay returns the time to stay open after trouble of this length. random is in [0, 1).
 func (o *Options) stay(trouble time.Duration, random float64) time.Duration {
 	longest := min(max(trouble, o.OpenFor), o.MaxOpenFor)
 	if o.Jitter < 0 {
 		return longest
 	}
-	// Rounded, the product of a very long time may exceed it by a little: max
-	// mends that too.
+	// The rounded product of a very long time may slightly exceed it; max corrects that too.
 	return max(longest-time.Duration(random*o.Jitter*float64(longest)), o.OpenFor/2)
 }

@@ -8,20 +8,18 @@ import (
 	"time"
 )
 
-// ErrOpen is what errors.Is finds in every refusal of Allow, also of a breaker
-// that is disabled or whose probe is under way.
+// ErrOpen matches every refusal of Allow by errors.Is, also if the breaker is disabled or its probe is under way.
 var ErrOpen = errors.New("circuit breaker open")
 
-// State is what a breaker does with requests.
+// State is the state of a breaker.
 type State uint8
 
 const (
-	// Closed lets every request through.
+	// Closed allows every request.
 	Closed State = iota
-	// HalfOpen lets one request through, the probe, and refuses the others until
-	// its result is known.
+	// HalfOpen allows one request, the probe, and refuses others until its result is known.
 	HalfOpen
-	// Open refuses every request until its time is up.
+	// Open refuses every request until its time is over.
 	Open
 	// Disabled refuses every request until Enable.
 	Disabled
@@ -42,48 +40,42 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Status is what a breaker says about itself.
+// Status describes a breaker at one moment.
 type Status struct {
 	State State
-	// Since is when it came into this state; for one that never changed, when it
-	// was made.
+	// Since is the time of the last change of state, or of New.
 	Since time.Time
-	// Until is when the probe may go. It is zero unless the state is Open.
+	// Until is when the next probe is allowed. Zero unless the state is Open.
 	Until time.Time
-	// Probe is when the probe that is under way started. It is zero unless the
-	// state is HalfOpen and there is one.
+	// Probe is the start of the probe under way. Zero without one, or unless the state is HalfOpen.
 	Probe time.Time
-	// Trouble is when the first failure since the last success was reported, of
-	// any request and in whatever state; zero if there was none, and after Reset,
-	// Disable and Enable. The longer ago it is when the breaker opens, the longer
-	// it stays open.
+	// Trouble is the time of the first failure since the last success, of any request in any state. It is zero without one,
+	// and after Reset, Disable and Enable. The longer ago it is when the breaker opens, the longer the breaker stays open.
 	Trouble time.Time
-	// Err is the error of the result that opened it. It is nil when the breaker
-	// is closed or disabled, or when that result had none.
+	// Err is the error of the result that opened the breaker. Nil if the breaker is closed or disabled, or the result had
+	// none.
 	Err error
-	// Counts is what has happened since the breaker was made; Reset, Disable and
-	// Enable leave it alone.
+	// Counts has the counts since New; Reset, Disable and Enable do not change them.
 	Counts Counts
 }
 
-// Counts is how often things happened.
+// Counts has the counts of a breaker.
 type Counts struct {
-	Allowed   uint64 // requests let through, probes included
+	Allowed   uint64 // requests allowed, including probes
 	Refused   uint64 // requests refused
-	Successes uint64 // results of Success, the ignored ones too
-	Failures  uint64 // results of Failure or Trip, the ignored ones too
-	Ignored   uint64 // results that came after the state had changed
+	Successes uint64 // results of Success, including ignored ones
+	Failures  uint64 // results of Failure or Trip, including ignored ones
+	Ignored   uint64 // results after a change of state
 	Opened    uint64 // changes to Open
 }
 
 // OpenError is the refusal of a request.
 type OpenError struct {
-	// Status is the breaker's when it refused, the refusal counted.
+	// Status is the breaker's status at the refusal, which it includes.
 	Status Status
 }
 
-// Error says in one line since when the breaker refuses requests, until when,
-// and why. Times are in UTC, with milliseconds.
+// Error returns one line with the start of the refusals, their end, and the reason. Times are in UTC with milliseconds.
 func (e *OpenError) Error() string {
 	var b strings.Builder
 	b.WriteString(ErrOpen.Error())
@@ -112,12 +104,11 @@ func (e *OpenError) Is(target error) bool { return target == ErrOpen }
 // Unwrap returns the error that opened the breaker, or nil.
 func (e *OpenError) Unwrap() error { return e.Status.Err }
 
-// clock is RFC 3339 with milliseconds: a breaker may be open for less than a
-// second.
+// clock formats a time as RFC 3339 with milliseconds, because a breaker may be open for less than a second.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// oneLine returns the text of err with no line twice, and fit for a log: errors
-// that were joined are a line each, and often the same one.
+// oneLine returns the text of err in one line for a log, without repeated lines: joined errors have a line each, often
+// the same one.
 func oneLine(err error) string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {

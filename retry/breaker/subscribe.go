@@ -7,53 +7,45 @@ import (
 
 // Change is a change of state.
 type Change struct {
-	// From and To differ, but when a probe has ended as Neutral, or a request of AllowEarly
-	// has ended, and requests were refused because of it. One of them may now be let
-	// through.
+	// From and To differ, except when a Neutral probe or an early request has ended and requests were refused because of
+	// it. One of these may now be allowed.
 	From, To State
-	// At is when.
+	// At is the time of the change.
 	At time.Time
-	// Err is why the breaker is open, when To is Open or HalfOpen; nil otherwise.
+	// Err is the reason why the breaker is open, if To is Open or HalfOpen; otherwise nil.
 	Err error
 }
 
-// subscriber is one f of Subscribe. The mutex of the breaker guards all but f.
+// subscriber is one call of Subscribe. The mutex of the breaker guards all fields but f.
 type subscriber struct {
 	f     func(Change)
-	place *list.Element // in Breaker.subscribers; nil once it is cancelled
+	place *list.Element // in Breaker.subscribers; nil when cancelled
 }
 
-// notice is a change and who has yet to be notified of it: of those who were
-// subscribed when it happened the ones from next on, but for the cancelled.
+// `notice` is a change with the subscribers at that time. Those from index next on must still be notified, except
+// cancelled ones.
 type notice struct {
 	change Change
 	to     []*subscriber
 	next   int
 }
 
-// Subscribe has f called after each change of state from now on: once for each,
-// in order, never twice at the same time, and with no lock of the breaker held,
-// so f may call every method of the breaker and its own cancel. To miss nothing,
-// subscribe first and look at Status then.
+// Subscribe calls f after each later change of state: once per change, in order, never concurrently, and without a lock
+// of the breaker, so f may call all its methods and cancel. To miss no change, subscribe before you read Status.
 //
-// f runs on the goroutine whose call caused a change, or on that of the
-// breaker's timer. It must not block, because nobody is notified of anything
-// meanwhile: the usual f sends on a channel with room for one, or does nothing.
-// A change that f itself causes, or that another goroutine causes while f runs,
-// is reported after f has returned, and the call that caused it does not wait for
-// that. Subscribers are notified in the order in which they subscribed, of one
-// change after the other.
+// f runs on the goroutine whose call caused a change, or on the goroutine of the breaker's timer. It must not block,
+// because all notifications wait meanwhile: f usually sends on a channel with a buffer of one, or does nothing. A
+// change that f itself causes, or that another goroutine causes while f runs, is reported after f has returned, and its
+// call does not wait for that. Subscribers are notified in the order of their Subscribe calls, one change after
+// another.
 //
-// If f panics, the others are notified all the same and then the panic goes up to
-// whoever caused the change; on the timer's goroutine it ends the program.
+// If f panics, the other subscribers are notified, and then the panic continues in the call that caused the change; on
+// the timer's goroutine it ends the program.
 //
-// After cancel f is not called for any other change. As with the stop function of
-// context.AfterFunc, a call that is under way or about to begin is not waited for:
-// whoever needs to know that f has ended arranges that with f. It may be called more
-// than once.
+// After cancel f is not called for later changes. Like the stop function of context.AfterFunc, cancel does not wait for
+// a call under way or about to begin; if you must know that f has ended, let f signal it. cancel may be called again.
 //
-// A change costs time in proportion to the number of subscribers; Subscribe and
-// cancel take the same short time however many there are.
+// A change takes time in proportion to the number of subscribers; Subscribe and cancel take constant time.
 func (b *Breaker) Subscribe(f func(Change)) (cancel func()) {
 	s := &subscriber{f: f}
 	b.mu.Lock()
@@ -67,12 +59,11 @@ func (b *Breaker) unsubscribe(s *subscriber) {
 	defer b.mu.Unlock()
 	if s.place != nil {
 		b.subscribers.Remove(s.place)
-		s.place = nil // so the notices pass it over
+		s.place = nil // so that queued changes skip it
 	}
 }
 
-// notify notes a change for every subscriber. Whoever holds mu calls it, and
-// then unlock.
+// notify queues a change for every subscriber. The caller has mu, and must call unlock afterwards.
 func (b *Breaker) notify(c Change) {
 	n := &notice{change: c, to: make([]*subscriber, 0, b.subscribers.Len())}
 	for e := b.subscribers.Front(); e != nil; e = e.Next() {
@@ -81,8 +72,8 @@ func (b *Breaker) notify(c Change) {
 	b.queue = append(b.queue, n)
 }
 
-// unlock releases mu and then notifies the subscribers of what is in the queue,
-// unless another goroutine is at it, or this one, further up its stack.
+// unlock releases mu and then delivers the queued changes, unless another goroutine, or a caller of this function on
+// the same stack, is delivering.
 func (b *Breaker) unlock() {
 	due := len(b.queue) > 0 && !b.delivering
 	b.mu.Unlock()
@@ -95,7 +86,7 @@ func (b *Breaker) deliver() {
 	finished := false
 	defer func() {
 		if !finished {
-			b.deliver() // f panicked: the others are notified all the same
+			b.deliver() // f panicked: notify the others
 		}
 	}()
 	for b.deliverOne() {
@@ -103,7 +94,7 @@ func (b *Breaker) deliver() {
 	finished = true
 }
 
-// deliverOne reports whether there was somebody to notify.
+// deliverOne notifies one subscriber. It returns false if there was none.
 func (b *Breaker) deliverOne() bool {
 	b.mu.Lock()
 	if b.delivering {
@@ -126,8 +117,7 @@ func (b *Breaker) deliverOne() bool {
 	return true
 }
 
-// take takes the next subscriber to notify, and of what, out of the queue; nil if
-// there is none.
+// take removes the next notification from the queue and returns its subscriber and change; nil if there is none.
 func (b *Breaker) take() (*subscriber, Change) {
 	for len(b.queue) > 0 {
 		n := b.queue[0]
