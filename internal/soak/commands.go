@@ -16,11 +16,9 @@ import (
 	"sync"
 )
 
-// commands are rounds that are each a run of another program, which has all the
-// cores. What it prints is printed.
+// commands is a soak whose rounds each run another program on all cores. The output of the program is printed.
 type commands struct {
-	// command makes the command of a seed; it is run in a folder of the module, the
-	// root if Dir is empty.
+	// command returns the command for a seed. It runs in the folder Dir of the module, the root if Dir is empty.
 	command func(ctx context.Context, seed uint64) (*exec.Cmd, error)
 }
 
@@ -47,14 +45,14 @@ func (r commands) run(ctx context.Context, name string, p *plan) error {
 	}
 }
 
-// goTest is a run of go test with more of an environment.
+// goTest returns a go test command with additional environment variables.
 func goTest(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	return cmd
 }
 
-// inModule makes the folder of a command one of this module's.
+// inModule makes the folder of a command relative to the root of this module.
 func inModule(cmd *exec.Cmd) *exec.Cmd {
 	root, err := moduleRoot()
 	if err != nil && cmd.Err == nil {
@@ -76,11 +74,11 @@ var moduleRoot = sync.OnceValues(func() (string, error) {
 	return filepath.Dir(file), nil
 })
 
-// test is a test of a package of this module, or a fuzz target.
+// test is a test function or fuzz target of a package of this module.
 type test struct{ pkg, name string }
 
-// listTests returns the tests whose names match. There must be one. It reads their files: the go command would build
-// every test program of the module first.
+// listTests returns the tests whose names match; none is an error. It parses the test files, because the go command
+// would first build every test program of the module.
 func listTests(ctx context.Context, pattern string) ([]test, error) {
 	match, err := regexp.Compile(pattern)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// concurrent runs the tests that promise something about goroutines, which one run
-// may not show.
+// concurrent runs the tests about concurrent use, whose failures one run may miss.
 var concurrent = soak{
 	name:  "concurrent",
 	about: "the tests whose names end in ConcurrentSafe, ten times a round under the race detector",
@@ -19,7 +18,7 @@ var concurrent = soak{
 		if err != nil {
 			return nil, err
 		}
-		// Without the C of SQLite, as in .ci/run.
+		// Without the race detector in the translated C code of SQLite, as in .ci/run.
 		args := append([]string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-vet=off", "-count=10", "-timeout=14m", "-run=" + pattern}, packages...)
 		return goTest(ctx, []string{fmt.Sprint("RAPID_SEED=", seed)}, args...), nil
 	}},
@@ -31,7 +30,7 @@ var listed struct {
 	err      error
 }
 
-// packagesOf returns the packages that have such tests; it reads all tests, once.
+// packagesOf returns the packages with matching tests. It lists all tests once.
 func packagesOf(ctx context.Context, pattern string) ([]string, error) {
 	listed.once.Do(func() {
 		var tests []test

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuefiles"
 )
 
-// files runs programs on the real files of a queue. Only root holds the programs with a full disk.
+// files runs programs on the real files of a queue. Programs with a full disk run only as root.
 var files = soak{
 	name:  "files",
 	about: "random programs on the files of a queue: closed, killed, compacted and on a full disk, compared with a model",

@@ -7,7 +7,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/fleetmodel"
 )
 
-// fleets runs the model of a fleet: a round is a program of adding, outages, pauses, purges, drops and other settings.
+// fleets runs the model of a fleet: a round is a program of additions, outages, pauses, purges, drops and changed
+// settings.
 var fleets = soak{
 	name:  "fleet",
 	about: "random programs against a fleet of senders over indexes that sicken and heal",

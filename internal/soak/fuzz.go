@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// fuzz runs all fuzz targets. Go's fuzzing has no seeds: what fails again is the
-// input that it found.
+// fuzz runs all fuzz targets. Go's fuzzing has no seeds; a failure is reproduced by the input that it found.
 var fuzz = soak{
 	name:   "fuzz",
 	about:  "every fuzz target, for equal parts of -for or a thousand inputs a round; the seed means nothing here",
@@ -23,12 +22,11 @@ var fuzz = soak{
 
 type fuzzing struct{}
 
-// found is where failing inputs are kept: where none is mistaken for a part of the
-// commit. In testdata/fuzz of its package, committed, one fails go test until it is
-// mended.
+// `found` is the folder for failing inputs, outside of the packages so that they are not committed by mistake. An input
+// committed in testdata/fuzz of its package fails go test until the fault is fixed.
 const found = ".ci/artifacts/fuzz"
 
-// leastFuzzing is how long a target is fuzzed at least.
+// leastFuzzing is the minimum time for a target.
 const leastFuzzing = 3 * time.Second
 
 func (fuzzing) run(ctx context.Context, _ string, p *plan) error {
@@ -37,7 +35,7 @@ func (fuzzing) run(ctx context.Context, _ string, p *plan) error {
 		return err
 	}
 	lasts := fmt.Sprint(p.rounds*p.times*1000, "x")
-	if p.rounds == 0 { // the time is for fuzzing; to build the targets takes about as long
+	if p.rounds == 0 { // only fuzzing counts; building the targets takes about as long
 		lasts = max(p.until.Sub(p.began)/time.Duration(len(targets)), leastFuzzing).Round(time.Second).String()
 	}
 	var errs []error
@@ -73,8 +71,8 @@ func last(pattern *regexp.Regexp, out []byte) []byte {
 	return all[len(all)-1]
 }
 
-// ranOutOfTime reports whether the engine has taken its own deadline, reached while
-// the last input ran, for a failure. That is no finding.
+// ranOutOfTime reports whether the engine has reported its own deadline, reached while the last input ran, as a
+// failure.
 func ranOutOfTime(out []byte) bool {
 	return bytes.Contains(out, []byte("context deadline exceeded")) && !failing.Match(out) && !blamed.Match(out)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuekill"
 )
 
-// kills runs the tests that kill processes which use a durable queue, with ten times as many kills as in CI. It needs
+// kills runs the tests that kill processes with a durable queue, with ten times as many kills as in CI. It needs
 // redis-server, see internal/testkit/servers.
 var kills = soak{
 	name:  "kills",

@@ -1,19 +1,16 @@
-// Command soak is for whoever wants to be surer than CI can be in an hour: it runs
-// what is random by nature for as long as it is given.
+// Command soak runs random tests for as long as you want, to find faults that an hour of CI may miss:
 //
-//	go run ./internal/soak                            # what there is
+//	go run ./internal/soak                            # list the soaks
 //	go run ./internal/soak sender -for 1h
 //	go run ./internal/soak sender -seed 1 -rounds 20000
 //
-// Each round has a seed of its own, the next number after that of the round before.
-// The first failure ends it, with exit code 1, the seed of that round, and the
-// command that runs this round again. A count of what the rounds held comes last:
-// what none of them held was not tested.
+// Each round has its own seed, one more than the round before. The first failure ends the soak with exit code 1, and
+// prints the seed of that round and the command that repeats it. At the end soak prints how often the rounds had each
+// feature; a feature with count 0 was not tested.
 //
-// Without -seed it draws one; with -rounds, which is for CI, whether it succeeds
-// does not depend on how fast the machine is.
+// Without -seed the first seed is random. -rounds makes the result independent of the machine's speed, for CI.
 //
-// To add a soak write a file like sender.go, and a line into the table soaks.
+// To add a soak write a file like sender.go, and add it to the table soaks.
 package main
 
 import (
@@ -31,21 +28,20 @@ import (
 	"github.com/go-azsearch/azsearch/internal/queuefiles"
 )
 
-// soak is something random that can go on for ever.
+// soak is a random test that can run for any time.
 type soak struct {
 	name  string
-	about string // in a sentence
+	about string // in one sentence
 	rounds
 }
 
-// rounds runs rounds, in the ways that there are to run one.
+// rounds is a way to run rounds.
 type rounds interface {
-	// run returns when no round is to begin any more, or one has failed. name is that
-	// of the soak.
+	// run returns when no further round must begin, or one has failed. name is the name of the soak.
 	run(ctx context.Context, name string, p *plan) error
 }
 
-// soaks are all there is.
+// soaks are all soaks.
 var soaks = []soak{
 	sender,
 	fleets,
@@ -70,8 +66,7 @@ func main() {
 	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command returns the exit code: 0, 1 if a round has failed, 2 for a mistake in the
-// arguments.
+// command returns the exit code: 0, 1 if a round has failed, 2 for invalid arguments.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		for _, s := range soaks {

@@ -6,9 +6,8 @@ import (
 	"os/exec"
 )
 
-// outbox runs the model of the outbox, and the writers on a real server for longer than go test
-// does: a round is fifteen hundred schedules, ten seconds of writers, and the buckets of a hundred
-// thousand keys. It needs PostgreSQL, see internal/testkit/servers.
+// outbox runs the model of the outbox, and longer than go test the writers on a real server: a round is 1500 schedules,
+// ten seconds of writers, and the buckets of 100 000 keys. It needs PostgreSQL, see internal/testkit/servers.
 var outbox = soak{
 	name:  "outbox",
 	about: "random schedules of writers, relays, crashes and faults on SQLite, and twenty writers on PostgreSQL",

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// plan says which rounds there are to run, and counts those that ran.
+// plan selects the rounds to run, and counts those that ran.
 type plan struct {
 	seed   uint64 // of the first round
-	rounds int    // 0: as many as there is time for
-	times  int    // that each seed is run
+	rounds int    // 0: as many as fit before until
+	times  int    // runs of each seed
 	began  time.Time
-	until  time.Time // zero: no matter how long it takes
+	until  time.Time // zero: no limit
 	out    io.Writer
 
 	mu     sync.Mutex
-	handed int // runs that were begun
-	ended  int // of these
+	handed int // runs begun
+	ended  int // runs ended
 	said   time.Time
 	failed error // the first failure
 }
 
-// failure is a round that failed.
+// failure is a failed round.
 type failure struct {
 	name string // of the soak
 	seed uint64
@@ -34,8 +34,7 @@ func (f *failure) Error() string {
 	return fmt.Sprintf("seed %d failed:\n%s\n\nThe same again: go run ./internal/soak %s -seed %d -rounds 1 -times 100", f.seed, f.why, f.name, f.seed)
 }
 
-// next returns the seed of the round to run, or false if none is to be begun any
-// more.
+// next returns the seed of the next run, or false if no more must begin.
 func (p *plan) next() (seed uint64, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +50,7 @@ func (p *plan) next() (seed uint64, more bool) {
 	return p.seed + uint64((p.handed-1)/p.times), true
 }
 
-// end notes that a round has ended; with an error it was the last one.
+// end counts a run. After an error no more begin.
 func (p *plan) end(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +60,7 @@ func (p *plan) end(err error) {
 	}
 }
 
-// result reports how it went.
+// result prints and returns the result.
 func (p *plan) result() (rounds int, failed error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

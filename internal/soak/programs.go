@@ -14,25 +14,23 @@ import (
 	"time"
 )
 
-// programs are rounds that draw a program from a seed and run it in this process,
-// in a worker on each core. A worker is a process of its own, so that a panic, a
-// deadlock in a bubble of testing/synctest, or a loop without end is a failure with
-// a seed like any other.
+// programs is a soak whose rounds draw a program from a seed and run it in a worker process, one worker per core. So a
+// panic, a deadlock in a bubble of testing/synctest, or an endless loop is a failure with a seed like any other.
 type programs struct {
-	// once runs one program. It returns which of holds it has held.
+	// once runs one program. It returns the features that the program had.
 	once func(t *testing.T, rnd *rand.Rand) (held []string, err error)
-	// holds names all that a program may hold.
+	// holds returns all features that programs may have.
 	holds func() []string
-	// limit is how long a program may take. Defaults to a minute.
+	// limit is the maximum time of a program. Defaults to a minute.
 	limit time.Duration
-	// blindFrom is the number of rounds that must have held everything. Defaults to 10 000.
+	// blindFrom is the number of rounds from which a feature without a count is a failure. Defaults to 10 000.
 	blindFrom int
 }
 
 const blindFrom = 10_000
 
 func (r programs) run(ctx context.Context, name string, p *plan) error {
-	temp, err := os.MkdirTemp("", "soak") // of the workers, one of which may be killed
+	temp, err := os.MkdirTemp("", "soak") // for the workers, which may be killed
 	if err != nil {
 		return err
 	}
@@ -45,7 +43,7 @@ func (r programs) run(ctx context.Context, name string, p *plan) error {
 	workers.Wait()
 	ran, err := p.result()
 	if err == nil {
-		err = ctx.Err() // interrupted, and nothing had failed
+		err = ctx.Err() // interrupted without a failure
 	}
 	var blind []string
 	for _, what := range r.holds() {
@@ -61,7 +59,7 @@ func (r programs) run(ctx context.Context, name string, p *plan) error {
 	return err
 }
 
-// feed gives one worker seeds as long as there are any.
+// feed runs one worker and passes seeds to it until there are no more.
 func (r programs) feed(ctx context.Context, name, temp string, p *plan, count *counts) {
 	var w *worker
 	var err error
@@ -90,11 +88,11 @@ func (r programs) feed(ctx context.Context, name, temp string, p *plan, count *c
 		}
 	}
 	if w != nil {
-		_ = w.stop() // what it says is about a round that was reported, or nothing
+		_ = w.stop() // its output is about a reported round, or empty
 	}
 }
 
-// counts counts what the programs held.
+// counts counts the features of programs.
 type counts struct {
 	mu sync.Mutex
 	of map[string]int
@@ -108,7 +106,7 @@ func (c *counts) add(held []string) {
 	}
 }
 
-// answer is what a worker says about one program.
+// answer is the result of one program from a worker.
 type answer struct {
 	Held   []string `json:"held,omitempty"`
 	Failed string   `json:"failed,omitempty"`

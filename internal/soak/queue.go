@@ -7,8 +7,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// queue runs the model of processes that share a durable queue: a round is a program of
-// adding, killing, stopping, closing and outages.
+// queue runs the model of processes that share a durable queue: a round is a program of additions, kills, stops, closes
+// and outages.
 var queue = soak{
 	name:  "queue",
 	about: "random programs of processes that share a durable queue and are killed, stopped and closed",

@@ -6,9 +6,8 @@ import (
 	"os/exec"
 )
 
-// rebuilds runs writers, rebuilds and what may happen to them in simulated time, and kills of processes: a round is a
-// thousand schedules, which is as many as the test wants to have held everything, such as a Run that was killed at
-// each step: see modelHolds.
+// rebuilds runs writers, rebuilds and faults in simulated time, and kills of processes. A round is a thousand
+// schedules, the number from which the test requires every feature of modelHolds, such as a Run killed at each step.
 var rebuilds = soak{
 	name:  "rebuild",
 	about: "random writers, rebuilds that are killed, stopped and aborted, and a store and a service that fail, and processes that are killed",

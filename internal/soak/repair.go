@@ -6,11 +6,11 @@ import (
 	"os/exec"
 )
 
-// repairs runs writers beside a repair in simulated time, and kills of a process that repairs: a round is two
-// thousand schedules.
+// repairs runs writers during a repair in simulated time, and kills of a repairing process: a round is two thousand
+// schedules.
 var repairs = soak{
 	name:  "repair",
-	about: "random writers and somebody who spoils the index, beside passes of a repair, and a repair whose process is killed",
+	about: "random writers and changes of the index during passes of a repair, and a repair whose process is killed",
 	rounds: commands{func(ctx context.Context, seed uint64) (*exec.Cmd, error) {
 		return goTest(ctx, []string{fmt.Sprintf("AZSEARCH_TEST_SEED=%d", seed*2000)}, "-count=1", "-run=RandomWriters|KilledProcess", "./bufferedsender/repair"), nil
 	}},

@@ -7,8 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// sender runs the model of the buffered sender: a round is a program of callers,
-// options, faults and deadlines.
+// sender runs the model of the buffered sender: a round is a program of callers, options, faults and deadlines.
 var sender = soak{
 	name:  "sender",
 	about: "random programs against the buffered sender, compared with a naive model",

@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// worker is this program again, which runs one program for each seed that it is
-// given on its standard input, and answers with a line of JSON.
+// worker is a process of this program that runs one program for each seed from its standard input, and answers with a
+// line of JSON.
 type worker struct {
 	cmd    *exec.Cmd
 	seeds  io.WriteCloser
 	lines  *bufio.Reader
-	stderr bytes.Buffer // read when the process has ended
+	stderr bytes.Buffer // read after the process has ended
 }
 
-// startWorker starts a worker whose temporary files are in a folder.
+// startWorker starts a worker whose temporary files are in the folder temp.
 func startWorker(ctx context.Context, name, temp string) (*worker, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -45,10 +45,10 @@ func startWorker(ctx context.Context, name, temp string) (*worker, error) {
 	return w, w.cmd.Start()
 }
 
-// try has the program of a seed run. An error is what the worker died of.
+// try runs the program of a seed. An error means that the worker hangs or has ended.
 func (w *worker) try(seed uint64, limit time.Duration) (a answer, err error) {
 	hangs := time.AfterFunc(limit, func() {
-		if w.cmd.Process.Signal(syscall.SIGQUIT) != nil { // which prints the goroutines
+		if w.cmd.Process.Signal(syscall.SIGQUIT) != nil { // prints the goroutines
 			_ = w.cmd.Process.Kill()
 		}
 	})
@@ -69,7 +69,7 @@ func (w *worker) try(seed uint64, limit time.Duration) (a answer, err error) {
 	return a, nil
 }
 
-// stop ends the process, and returns what it has written to standard error.
+// stop ends the process, and returns its standard error if it failed.
 func (w *worker) stop() string {
 	_ = w.seeds.Close()
 	if err := w.cmd.Wait(); err != nil {
@@ -78,11 +78,10 @@ func (w *worker) stop() string {
 	return ""
 }
 
-// work is the other side: it never returns. The programs run in a test, because
-// testing/synctest wants one.
+// work is the main function of a worker. It never returns. Programs run in a test, because testing/synctest needs one.
 func work(name string, seeds io.Reader) {
 	answers := json.NewEncoder(os.Stdout)
-	os.Stdout = os.Stderr // what package testing prints is no answer
+	os.Stdout = os.Stderr // the output of package testing is not an answer
 	s := find(name)
 	run := func(t *testing.T) {
 		scan := bufio.NewScanner(seeds)

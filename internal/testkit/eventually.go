@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// patience is longer than anything takes on a machine that is busy with other things: a test is not about time.
+	// patience is longer than any condition takes on a loaded machine.
 	patience              = 2 * time.Minute
 	lookEvery, lookRarely = 2 * time.Millisecond, 50 * time.Millisecond
 )
 
-// Eventually returns once something holds that others bring about, such as a server or another process. It fails the
-// test with what, a format and its arguments, when that takes minutes. Everything that can happen in simulated time
-// is tested with testing/synctest instead. It looks the more rarely the longer that takes.
+// Eventually polls until holds returns true, for conditions that servers or other processes bring about. After two
+// minutes it fails the test with what, a format and its arguments. The polling interval grows. Use testing/synctest
+// instead for everything that can run in simulated time.
 func Eventually(t testing.TB, holds func() bool, what ...any) {
 	t.Helper()
 	for began := time.Now(); !holds(); time.Sleep(min(max(lookEvery, time.Since(began)/10), lookRarely)) {

@@ -13,13 +13,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// Golden fails the test unless got equals, byte for byte, the file
-// testdata/<name> of the package under test; name may hold slashes. With
+// Golden fails the test unless got equals the file testdata/<name> of the tested package byte for byte; name may have
+// slashes. With
 //
 //	go test ./thepackage -update
 //
-// it writes the file instead, for a person to read before it is committed. A
-// missing file is a failure, not a file to be made.
+// it writes the file instead; read the file before you commit it. Without -update a missing file is a failure.
 func Golden(t testing.TB, name string, got []byte) {
 	t.Helper()
 	if err := golden(filepath.Join("testdata", filepath.FromSlash(name)), got, *update); err != nil {
@@ -44,8 +43,7 @@ func golden(path string, got []byte, update bool) error {
 	return differ(path, want, got)
 }
 
-// differ returns nil if want and got are equal, and otherwise an error that
-// shows the first place where they are not.
+// differ returns nil if want and got are equal, and otherwise an error with the first difference.
 func differ(path string, want, got []byte) error {
 	if bytes.Equal(want, got) {
 		return nil
@@ -59,8 +57,7 @@ func differ(path string, want, got []byte) error {
 		path, bytes.Count(want[:at], []byte("\n"))+1, at, len(want), len(got), excerpt(want, start, at), excerpt(got, start, at))
 }
 
-// excerpt returns the line of b that starts at start, quoted. Of a long line
-// it shows what is around at.
+// excerpt returns the line of b that starts at start, quoted. A long line is shortened to the text around at.
 func excerpt(b []byte, start, at int) string {
 	const around = 120
 	if start >= len(b) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Long skips a test that takes seconds, most often for a process that it starts and stops or a heap that it fills, when
-// tests must be short: while one works, and under the race detector, which is for what shares memory.
+// Long skips a test that takes seconds, usually because it starts and stops a process or fills a heap, if tests must be
+// short: during development, and under the race detector, which is for code that shares memory.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -14,12 +14,12 @@ func Long(t testing.TB) {
 	}
 }
 
-// thorough is a variable of the environment: set, tests of many cases try all of them, as in step thorough of .ci/run
-// long, and for a mutant.
+// thorough is an environment variable. If it is set, tests with many cases try all of them, as in the step thorough of
+// .ci/run long and for a mutant.
 const thorough = "AZSEARCH_TEST_THOROUGH"
 
-// Cases returns how many of its cases a test tries: short with -short, as under the race detector, else usual, and all
-// in step thorough of .ci/run long.
+// Cases returns how many of its cases a test tries: short with -short, as under the race detector; all if the variable
+// thorough is set; otherwise usual.
 func Cases(short, usual, all int) int {
 	switch {
 	case os.Getenv(thorough) != "":

@@ -1,28 +1,26 @@
-// Package wholeindex marks the contexts of work that speaks for an index as a whole, such as
-// a receipt or a repair. Permissions may hide documents from its client. Packages below
-// find the mark whatever lies between.
+// Package wholeindex marks the contexts of work that must see a whole index, such as a receipt or a repair, because
+// permissions may hide documents from its client. Packages that the work calls, directly or indirectly, find the mark.
 package wholeindex
 
 import "context"
 
 type markKey struct{}
 
-// mark is one piece of work, and what was found out for it.
+// mark identifies one piece of work and caches answers for it.
 type mark struct {
-	asking chan struct{} // has room for one: the goroutine that may use known
+	asking chan struct{} // buffer of one: a lock for known
 	known  map[any]any
 }
 
-// Require returns a context whose work needs the whole index.
+// Require returns a context whose work must see the whole index.
 func Require(ctx context.Context) context.Context {
 	return context.WithValue(ctx, markKey{}, &mark{asking: make(chan struct{}, 1), known: map[any]any{}})
 }
 
-// Lasting is an answer that may hold for all of some work: Again keeps it if Lasts is true.
+// Lasting is an answer that may hold for a whole piece of work: Again keeps it if Lasts returns true.
 type Lasting interface{ Lasts() bool }
 
-// Again returns a context for the end of the work of ctx, for which is asked once more what may have
-// changed since.
+// Again returns a context for the end of the work of ctx. Answers that may have changed are asked for again.
 func Again(ctx context.Context) context.Context {
 	again := Require(ctx)
 	m := of(ctx)
@@ -43,7 +41,7 @@ func Again(ctx context.Context) context.Context {
 	return again
 }
 
-// Required reports whether the work of ctx needs the whole index.
+// Required reports whether the work of ctx must see the whole index.
 func Required(ctx context.Context) bool { return of(ctx) != nil }
 
 func of(ctx context.Context) *mark {
@@ -51,8 +49,8 @@ func of(ctx context.Context) *mark {
 	return m
 }
 
-// Once returns what ask has returned for about, and asks once for each call of Require.
-// An error is not kept, and without Require nothing is.
+// Once returns the answer of ask for about. It calls ask once per Require, but again after an error. Without Require it
+// calls ask each time.
 func Once[T any](ctx context.Context, about any, ask func() (T, error)) (T, error) {
 	m := of(ctx)
 	if m == nil {

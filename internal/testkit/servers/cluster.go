@@ -18,8 +18,8 @@ type RedisCluster struct {
 
 var sharedCluster shared[*RedisCluster]
 
-// Cluster returns the Redis Cluster that all tests of this process share. A test that kills
-// its nodes or moves its slots uses NewCluster.
+// Cluster returns the Redis Cluster shared by all tests of this process. A test that kills nodes or moves slots must
+// use NewCluster.
 func Cluster(t testing.TB) *RedisCluster {
 	t.Helper()
 	server, cli := program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis)
@@ -32,8 +32,8 @@ func Cluster(t testing.TB) *RedisCluster {
 	})
 }
 
-// NewCluster starts a Redis Cluster for one test, its nodes with further arguments. It takes
-// between two and three seconds.
+// NewCluster starts a Redis Cluster for one test; args are added to the arguments of its nodes. It takes two to three
+// seconds.
 func NewCluster(t testing.TB, args ...string) *RedisCluster {
 	t.Helper()
 	c, err := startCluster(program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis), args...)
@@ -48,7 +48,7 @@ func NewCluster(t testing.TB, args ...string) *RedisCluster {
 	return c
 }
 
-// StartCluster is NewCluster for a program that is no test, which calls Close.
+// StartCluster is NewCluster for programs other than tests. The caller must call Close.
 func StartCluster(args ...string) (*RedisCluster, error) {
 	server, cli, err := redisPrograms()
 	if err != nil {
@@ -90,8 +90,7 @@ func startCluster(server, cli string, args ...string) (*RedisCluster, error) {
 	}
 }
 
-// ready returns nil if every node that runs says that the cluster works, and each replica
-// has what its master has.
+// ready returns nil if every running node reports a working cluster, and each replica has caught up with its master.
 func (c *RedisCluster) ready() error {
 	for _, n := range c.Nodes {
 		if n.PID() == 0 {
@@ -115,10 +114,10 @@ func (c *RedisCluster) ready() error {
 	return nil
 }
 
-// Ready reports whether every node that runs says that the cluster works, and has caught up.
+// Ready reports whether every running node reports a working cluster and has caught up.
 func (c *RedisCluster) Ready() bool { return c.ready() == nil }
 
-// Close ends all nodes and removes what they have kept. Clusters of tests are closed with them.
+// Close stops all nodes and removes their data. Clusters of tests are closed automatically.
 func (c *RedisCluster) Close() error {
 	var errs []error
 	for _, n := range c.Nodes {
@@ -127,7 +126,7 @@ func (c *RedisCluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// Addrs are the addresses of all nodes.
+// Addrs returns the addresses of all nodes.
 func (c *RedisCluster) Addrs() []string {
 	var addrs []string
 	for _, n := range c.Nodes {
@@ -160,7 +159,7 @@ func (c *RedisCluster) Masters(t testing.TB) []*RedisServer {
 	return nodes
 }
 
-// Replica returns the replica of a master. It waits until the master has heard of it.
+// Replica returns the replica of a master. It waits until the master lists it.
 func (c *RedisCluster) Replica(t testing.TB, master *RedisServer) *RedisServer {
 	t.Helper()
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
@@ -175,7 +174,7 @@ func (c *RedisCluster) Replica(t testing.TB, master *RedisServer) *RedisServer {
 	return nil
 }
 
-// Slot is the hash slot of a key.
+// Slot returns the hash slot of a key.
 func (c *RedisCluster) Slot(t testing.TB, key string) int {
 	t.Helper()
 	slot, err := strconv.Atoi(c.Masters(t)[0].CLI(t, "CLUSTER", "KEYSLOT", key))
@@ -185,9 +184,8 @@ func (c *RedisCluster) Slot(t testing.TB, key string) int {
 	return slot
 }
 
-// MoveSlot moves a hash slot with all of its keys to another master, one key at a time, so that
-// scripts meet keys on both sides. Other clients go on meanwhile. between, if not nil, is called
-// after each key.
+// MoveSlot moves a hash slot with its keys to another master, one key at a time, so that scripts find keys on both
+// sides. Other clients continue meanwhile. between, if not nil, is called after each key.
 func (c *RedisCluster) MoveSlot(t testing.TB, slot int, to *RedisServer, between func()) {
 	t.Helper()
 	from := c.Master(t, slot)
@@ -209,7 +207,7 @@ func (c *RedisCluster) MoveSlot(t testing.TB, slot int, to *RedisServer, between
 			}
 		}
 	}
-	// The new owner first: a slot that nobody has is worse than one that two have.
+	// Start with the new owner: a slot with two owners is better than one without.
 	for _, n := range append([]*RedisServer{to, from}, c.Masters(t)...) {
 		n.CLI(t, "CLUSTER", "SETSLOT", s, "NODE", target)
 	}
@@ -220,7 +218,7 @@ type master struct {
 	slots [][2]int
 }
 
-// masters reads the view of the first node that runs.
+// masters returns the view of the first running node.
 func (c *RedisCluster) masters(t testing.TB) (all []master) {
 	t.Helper()
 	for _, n := range c.Nodes {
@@ -232,7 +230,7 @@ func (c *RedisCluster) masters(t testing.TB) (all []master) {
 	return nil
 }
 
-// parse reads lines as: id host:port@bus flags master ping pong epoch state slot slot-slot [slot->-id]….
+// parse parses lines of the form: id host:port@bus flags master ping pong epoch state slot slot-slot [slot->-id]….
 func (c *RedisCluster) parse(t testing.TB, nodes string) (all []master) {
 	t.Helper()
 	for line := range strings.SplitSeq(nodes, "\n") {
@@ -254,7 +252,7 @@ func (c *RedisCluster) parse(t testing.TB, nodes string) (all []master) {
 			}
 			a, err1 := strconv.Atoi(first)
 			b, err2 := strconv.Atoi(last)
-			if err1 == nil && err2 == nil { // a slot on the move is said in brackets, and once more without
+			if err1 == nil && err2 == nil { // a moving slot is listed in brackets, and again without
 				m.slots = append(m.slots, [2]int{a, b})
 			}
 		}

@@ -7,10 +7,9 @@ import (
 	"strconv"
 )
 
-// freePort returns a port of 127.0.0.1 that nobody listens on, nor on the one 10,000 above it,
-// where a node of a Redis Cluster talks to the others. Both are below the range from which
-// systems take the ports of outgoing connections: a server that is killed and started again finds
-// its port as it left it.
+// freePort returns a free port of 127.0.0.1 whose port plus 10,000, which Redis Cluster nodes use among themselves, is
+// free too. Both are below the range of outgoing connections, so a server that is killed and restarted finds its port
+// free.
 func freePort() (int, error) {
 	for range 100 {
 		port := 11_000 + rand.IntN(10_000)

@@ -21,8 +21,7 @@ import (
 
 const installPostgres = "apt-get install postgresql"
 
-// PostgresServer is a PostgreSQL server: the process of Process is its postmaster, with a child
-// for each connection.
+// PostgresServer is a PostgreSQL server: its Process is the postmaster, which has a child for each connection.
 type PostgresServer struct {
 	Process
 	port   int
@@ -33,14 +32,12 @@ type PostgresServer struct {
 
 var sharedPostgres shared[*PostgresServer]
 
-// testSettings are those of the servers of tests. A server that is killed, the worst that a test does, has left to the
-// kernel what it has written: a committed transaction survives without fsync, and databases are dropped in a third of
-// the time.
+// testSettings are the settings of test servers. Tests only kill servers, and written data is then already in the
+// kernel: a committed transaction survives without fsync, and dropping a database takes a third of the time.
 var testSettings = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
 
-// Postgres returns the PostgreSQL server that all tests of this process share. Its settings are
-// those that PostgreSQL comes with, except testSettings: what it has said is committed survives a
-// kill. Tests keep apart by a Database each.
+// Postgres returns the PostgreSQL server shared by all tests of this process. It has PostgreSQL's default settings and
+// testSettings. Committed transactions survive a kill. Each test uses its own Database.
 func Postgres(t testing.TB) *PostgresServer {
 	t.Helper()
 	bin := postgresOf(t)
@@ -54,8 +51,8 @@ func Postgres(t testing.TB) *PostgresServer {
 	})
 }
 
-// NewPostgres starts a PostgreSQL server for one test, with further arguments that override
-// those of Postgres, such as "-c", "max_connections=10". It ends with the test.
+// NewPostgres starts a PostgreSQL server for one test. args are added and override those of Postgres, for example "-c",
+// "max_connections=10". The server ends with the test.
 func NewPostgres(t testing.TB, args ...string) *PostgresServer {
 	t.Helper()
 	r, err := fromTemplate(postgresOf(t), args...)
@@ -70,7 +67,7 @@ func NewPostgres(t testing.TB, args ...string) *PostgresServer {
 	return r
 }
 
-// StartPostgres is NewPostgres for a program that is no test, which calls Close. Its fsync is on.
+// StartPostgres is NewPostgres for programs other than tests, with fsync. The caller must call Close.
 func StartPostgres(args ...string) (*PostgresServer, error) {
 	bin, err := postgresPrograms()
 	if err != nil {
@@ -79,7 +76,7 @@ func StartPostgres(args ...string) (*PostgresServer, error) {
 	return startPostgres(bin, initdb, args...)
 }
 
-// postgresOf is postgresPrograms for a test, which ends where there are none.
+// postgresOf is postgresPrograms for a test. Without the programs the test is skipped or fails.
 func postgresOf(t testing.TB) (bin string) {
 	t.Helper()
 	bin, err := postgresPrograms()
@@ -90,8 +87,8 @@ func postgresOf(t testing.TB) (bin string) {
 	return bin
 }
 
-// postgresPrograms returns the folder of the programs: those of the newest version where Debian
-// has them, which is not in PATH, or the one in PATH.
+// postgresPrograms returns the folder of PostgreSQL's programs: the newest version in Debian's folder, which is not in
+// PATH, otherwise the one in PATH.
 func postgresPrograms() (bin string, err error) {
 	newest := 0
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -111,8 +108,8 @@ func postgresPrograms() (bin string, err error) {
 	return filepath.Dir(path), nil
 }
 
-// template is the data of a server that was never started, made once for all tests of the
-// process: to copy it takes a tenth of the time.
+// template is the data folder of a server that was never started, made once per process: a copy takes a tenth of the
+// time.
 var template shared[string]
 
 func fromTemplate(bin string, args ...string) (*PostgresServer, error) {
@@ -142,7 +139,7 @@ func initdb(bin, data string) error {
 
 func runAsPostgres(argv ...string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = os.TempDir() // the user postgres may not be allowed into that of the test
+	cmd.Dir = os.TempDir() // the user postgres may lack access to the folder of the test
 	if err := asPostgres(cmd); err != nil {
 		return err
 	}
@@ -152,7 +149,7 @@ func runAsPostgres(argv ...string) error {
 	return nil
 }
 
-// startPostgres tries another port if somebody was faster on the one it has found.
+// startPostgres retries with another port if another process has taken the first one.
 func startPostgres(bin string, fill func(bin, data string) error, args ...string) (*PostgresServer, error) {
 	var errs []error
 	for range 3 {
@@ -181,7 +178,7 @@ func tryPostgres(bin string, fill func(bin, data string) error, args []string) (
 	r.argv = append([]string{
 		r.Program("postgres"), "-D", r.data(), "-p", strconv.Itoa(port), "-k", dir, "-c", "listen_addresses=127.0.0.1",
 		"-c", "max_connections=200", "-c", "max_prepared_transactions=10",
-		// In its data, where a server that is killed leaves nothing behind in /dev/shm.
+		// In the data folder, so that a killed server leaves nothing in /dev/shm.
 		"-c", "dynamic_shared_memory_type=mmap",
 	}, args...)
 	r.prepare, r.ready = prepare, r.ping
@@ -191,16 +188,15 @@ func tryPostgres(bin string, fill func(bin, data string) error, args []string) (
 	return r, nil
 }
 
-// prepare has the server end when the test process does, in the way of CrashImmediate: killed,
-// it would leave children that are busy, and shared memory. One that is stopped at that moment
-// stays as it is.
+// prepare makes the server end with the test process, as CrashImmediate does: a kill would leave busy children and
+// shared memory. A server that is frozen at that moment stays.
 func prepare(cmd *exec.Cmd) error {
 	dieWithParent(cmd, syscall.SIGQUIT)
 	return asPostgres(cmd)
 }
 
-// Standby starts a hot standby of the server, which streams its log, with the arguments of the server. It ends with
-// the test; pg_promote() makes it a server that writes.
+// Standby starts a hot standby of the server by streaming replication, with the same arguments. It ends with the test;
+// pg_promote() makes it writable.
 func (r *PostgresServer) Standby(t testing.TB) *PostgresServer {
 	t.Helper()
 	s, err := startPostgres(r.bin, func(bin, data string) error {
@@ -217,8 +213,8 @@ func (r *PostgresServer) Standby(t testing.TB) *PostgresServer {
 	return s
 }
 
-// ping returns nil if the server lets somebody in. It speaks the protocol as far as pg_isready
-// does, and then some: to start that program each time takes longer than the server does.
+// ping returns nil if the server accepts a connection and a startup message. Starting pg_isready each time takes longer
+// than starting the server.
 func (r *PostgresServer) ping() error {
 	c, err := net.DialTimeout("tcp", r.Addr(), time.Second)
 	if err != nil {
@@ -253,8 +249,8 @@ func (r *PostgresServer) ping() error {
 	}
 }
 
-// CrashImmediate ends the server as pg_ctl -m immediate stop does, without a checkpoint: it
-// recovers from its log when it is started again. It returns when all of its processes are gone.
+// CrashImmediate ends the server like pg_ctl -m immediate stop, without a checkpoint, so it recovers from its log at
+// the next start. It returns when all its processes have ended.
 func (r *PostgresServer) CrashImmediate(t testing.TB) {
 	t.Helper()
 	if err := r.crash(); err != nil {
@@ -268,7 +264,7 @@ func (r *PostgresServer) crash() error {
 	if r.cmd == nil {
 		return nil
 	}
-	// One that was stopped hears nothing before it goes on.
+	// A frozen process receives the signal only when it continues.
 	for _, err := range []error{r.send(syscall.SIGQUIT, false), r.send(sigCont, true)} {
 		if err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return err
@@ -283,38 +279,38 @@ func (r *PostgresServer) crash() error {
 	}
 }
 
-// Close ends the server and removes what it has kept. Servers of tests are closed with them.
+// Close stops the server and removes its data. Servers of tests are closed automatically.
 func (r *PostgresServer) Close() error {
 	err := r.crash()
 	r.removeSharedMemory()
 	return errors.Join(err, os.RemoveAll(r.dir))
 }
 
-// removeSharedMemory removes what a server that was killed has left in the kernel, which has
-// room for a few thousand of them. Its number is in the lock file, which is there only then.
+// removeSharedMemory removes the shared memory of a killed server from the kernel, which has room for a few thousand
+// segments. Its ID is in the lock file, which exists only after a kill.
 func (r *PostgresServer) removeSharedMemory() {
 	lock, _ := os.ReadFile(filepath.Join(r.data(), "postmaster.pid"))
 	if lines := strings.Split(string(lock), "\n"); len(lines) > 6 {
 		if f := strings.Fields(lines[6]); len(f) == 2 {
-			_ = exec.Command("ipcrm", "-m", f[1]).Run() // a little less room, where that is missing
+			_ = exec.Command("ipcrm", "-m", f[1]).Run() // without ipcrm the segment stays
 		}
 	}
 }
 
 func (r *PostgresServer) data() string { return filepath.Join(r.dir, "data") }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (r *PostgresServer) Addr() string { return local(r.port) }
 
-// URL is the address of a database as postgres://…; "postgres" is one that there always is.
+// URL returns the address of a database as postgres://…; the database "postgres" always exists.
 func (r *PostgresServer) URL(database string) string {
 	return "postgres://postgres@" + r.Addr() + "/" + database + "?sslmode=disable"
 }
 
 var databases atomic.Int64
 
-// Database creates an empty database for a test and returns its URL. It is dropped with the
-// test, by force; or, if the server belongs to the test, with that.
+// Database creates an empty database for a test and returns its URL. It is dropped by force with the test, or together
+// with a server that belongs to the test.
 func (r *PostgresServer) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", databases.Add(1))
@@ -329,8 +325,8 @@ func (r *PostgresServer) Database(t testing.TB) string {
 	return r.URL(name)
 }
 
-// SQL runs a query by psql in a database, given by its name or its URL, and returns the output:
-// a line for each row, "|" between columns. An error of the server ends the test.
+// SQL runs a query by psql in a database, given by name or URL, and returns the output: a line for each row, "|"
+// between columns. An error of the server fails the test.
 func (r *PostgresServer) SQL(t testing.TB, database, query string) string {
 	t.Helper()
 	out, err := r.query(database, query)
@@ -353,5 +349,5 @@ func (r *PostgresServer) query(database, query string) (string, error) {
 	return answer, nil
 }
 
-// Program is the path of a program that belongs to the server, such as pg_dump, pg_restore or psql.
+// Program returns the path of a program of the server, such as pg_dump, pg_restore or psql.
 func (r *PostgresServer) Program(name string) string { return filepath.Join(r.bin, name) }

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// postgresUser returns the user that PostgreSQL's programs run as, if that is another: they
-// refuse root.
+// postgresUser returns the user for PostgreSQL's programs if it is another one than the current: they refuse to run as
+// root.
 func postgresUser() (uid, gid int, other bool, err error) {
 	if os.Geteuid() != 0 {
 		return 0, 0, false, nil
@@ -29,7 +29,7 @@ func postgresUser() (uid, gid int, other bool, err error) {
 	return uid, gid, true, nil
 }
 
-// postgresDir makes a temporary directory that belongs to that user.
+// postgresDir creates a temporary directory owned by that user.
 func postgresDir() (string, error) {
 	uid, gid, other, err := postgresUser()
 	if err != nil {
@@ -42,7 +42,7 @@ func postgresDir() (string, error) {
 	return dir, err
 }
 
-// asPostgres has a command run as that user.
+// asPostgres makes a command run as that user.
 func asPostgres(cmd *exec.Cmd) error {
 	uid, gid, other, err := postgresUser()
 	if err != nil || !other {

@@ -13,19 +13,18 @@ import (
 	"time"
 )
 
-// patience is how long a server may take to start. Servers start in milliseconds; this is for
-// a machine that does a lot else.
+// patience is the timeout of a start. Servers start in milliseconds, but slower on a loaded machine.
 const patience = 30 * time.Second
 
-// Process is a server that can be killed and started again.
+// Process is a server process that can be killed and restarted.
 type Process struct {
 	name  string
 	dir   string
 	argv  []string
 	ready func() error // nil when the server answers
 
-	prepare func(*exec.Cmd) error // what is to be set before it is started
-	family  bool                  // it has children, which are killed and stopped with it
+	prepare func(*exec.Cmd) error // called before the start
+	family  bool                  // it has children, which are killed and frozen with it
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -44,8 +43,7 @@ func (p *Process) start() error {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
 	if p.family {
-		// A pipe, which Wait reads until the last child that holds it is gone as well. Nothing
-		// is written there.
+		// With a pipe, Wait also waits for the last child that has it open. Nothing is written there.
 		cmd.Stdout = io.Discard
 	}
 	if err := p.prepare(cmd); err != nil {
@@ -56,7 +54,7 @@ func (p *Process) start() error {
 	}
 	p.cmd, p.ended = cmd, make(chan struct{})
 	go func(ended chan struct{}) {
-		_ = cmd.Wait() // what it ends with is in its log
+		_ = cmd.Wait() // the exit status is in its log
 		close(ended)
 	}(p.ended)
 	for until := time.Now().Add(patience); ; {
@@ -74,7 +72,7 @@ func (p *Process) start() error {
 	}
 }
 
-// end kills the process and waits for its end. p.mu is held.
+// end kills the process and waits for its end. The caller has p.mu.
 func (p *Process) end() error {
 	if p.cmd == nil {
 		return nil
@@ -87,10 +85,10 @@ func (p *Process) end() error {
 	return nil
 }
 
-// send sends a signal to the server, and to its children if they are meant as well. p.mu is held.
+// send sends a signal to the server, and to its children if children is set. The caller has p.mu.
 func (p *Process) send(s syscall.Signal, children bool) error {
 	var family []*os.Process
-	// Stopped, it starts no others meanwhile. When it is gone, its number may be somebody else's.
+	// While frozen it starts no more children. After its end another process may have its number.
 	if p.family && children && p.cmd.Process.Signal(sigStop) == nil {
 		pids, err := childrenOf(p.cmd.Process.Pid)
 		if err != nil {
@@ -102,7 +100,7 @@ func (p *Process) send(s syscall.Signal, children bool) error {
 			}
 		}
 	}
-	// The server first: it would start new ones in place of those that are killed.
+	// The server first, because it would restart killed children.
 	if err := p.cmd.Process.Signal(s); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
@@ -114,8 +112,8 @@ func (p *Process) send(s syscall.Signal, children bool) error {
 	return nil
 }
 
-// Kill ends the server as kill -9 does, with all of its processes if there are several, and
-// returns when they are gone. A server that has ended already is left at that.
+// Kill ends the server and its children like kill -9, and returns when they have ended. It has no effect on a server
+// that has ended.
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	if err := p.kill(); err != nil {
@@ -129,8 +127,8 @@ func (p *Process) kill() error {
 	return p.end()
 }
 
-// Restart starts a server that was killed, with its port and its data, and returns when it
-// answers. One that runs is killed first.
+// Restart starts the server again with its port and data, and returns when it answers. A running server is killed
+// first.
 func (p *Process) Restart(t testing.TB) {
 	t.Helper()
 	if err := errors.Join(p.kill(), p.start()); err != nil {
@@ -138,10 +136,10 @@ func (p *Process) Restart(t testing.TB) {
 	}
 }
 
-// Stop freezes the server until Cont: its connections stay, and nobody answers.
+// Stop freezes the server until Cont: connections stay open, and nothing is answered.
 func (p *Process) Stop(t testing.TB) { t.Helper(); p.signal(t, sigStop) }
 
-// Cont lets the server go on after Stop.
+// Cont continues the server after Stop.
 func (p *Process) Cont(t testing.TB) { t.Helper(); p.signal(t, sigCont) }
 
 func (p *Process) signal(t testing.TB, s syscall.Signal) {
@@ -156,7 +154,7 @@ func (p *Process) signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// PID is the process number of the server that runs, 0 if none does: to read what it has cost.
+// PID returns the process number of the running server, 0 if it does not run.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +166,7 @@ func (p *Process) PID() int {
 
 func (p *Process) logFile() string { return filepath.Join(p.dir, "log") }
 
-// log is the end of what the server has written, for a message.
+// log returns the end of the server's output, for a message.
 func (p *Process) log() string {
 	b, _ := os.ReadFile(p.logFile())
 	return string(b[max(0, len(b)-2000):])

@@ -15,15 +15,15 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
-// dieWithParent has the kernel send the server a signal when the test process ends in a way that
-// runs no deferred call: a time-out of go test, a kill. The kernel looks at the thread that started the
-// server; the threads of a Go program stay, but for those that a goroutine has locked and left.
+// dieWithParent makes the kernel send the server a signal when the test process ends without deferred calls: by a
+// timeout of go test or a kill. The kernel watches the thread that started the server; threads of a Go program stay,
+// except those that a goroutine locked and left.
 func dieWithParent(cmd *exec.Cmd, s syscall.Signal) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: s}
 }
 
-// childrenOf reads the parents of all processes, each the second field after the name in
-// /proc/PID/stat: not every machine has the program ps.
+// childrenOf reads the parents of all processes from /proc/PID/stat, where the parent is the second field after the
+// name: the program ps may be missing.
 func childrenOf(pid int) (children []int, err error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -32,11 +32,11 @@ func childrenOf(pid int) (children []int, err error) {
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		var state byte
 		var parent int
-		name := bytes.LastIndexByte(stat, ')') // which may hold anything
+		name := bytes.LastIndexByte(stat, ')') // the name may have any characters
 		if _, err := fmt.Sscanf(string(stat[name+1:]), " %c %d", &state, &parent); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

@@ -14,7 +14,7 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
-// dieWithParent does nothing: only Linux can do this.
+// dieWithParent does nothing, because only Linux supports it.
 func dieWithParent(*exec.Cmd, syscall.Signal) {}
 
 func childrenOf(pid int) (children []int, err error) {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// Windows can stop no process by a signal; the servers are not installed there either.
+// Windows cannot stop a process by a signal, and the servers are not installed there.
 const (
 	sigStop = syscall.Signal(-1)
 	sigCont = syscall.Signal(-1)

@@ -16,7 +16,7 @@ import (
 
 const installRedis = "apt-get install redis-server"
 
-// RedisServer is a redis-server.
+// RedisServer is a redis-server process.
 type RedisServer struct {
 	Process
 	port int
@@ -25,8 +25,8 @@ type RedisServer struct {
 
 var sharedRedis shared[*RedisServer]
 
-// Redis returns the redis-server that all tests of this process share. It syncs its log each
-// second and evicts nothing. Tests keep apart by the names that they use.
+// Redis returns the redis-server shared by all tests of this process. It syncs its log each second and evicts no keys.
+// Tests must use different key names.
 func Redis(t testing.TB) *RedisServer {
 	t.Helper()
 	server, cli := program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis)
@@ -39,8 +39,8 @@ func Redis(t testing.TB) *RedisServer {
 	})
 }
 
-// NewRedis starts a redis-server for one test, with further arguments that override those of
-// Redis, such as "--appendfsync", "always". It ends with the test.
+// NewRedis starts a redis-server for one test. args are added and override the arguments of Redis, for example
+// "--appendfsync", "always". The server ends with the test.
 func NewRedis(t testing.TB, args ...string) *RedisServer {
 	t.Helper()
 	r, err := startRedis(program(t, "redis-server", installRedis), program(t, "redis-cli", installRedis), args...)
@@ -55,7 +55,7 @@ func NewRedis(t testing.TB, args ...string) *RedisServer {
 	return r
 }
 
-// StartRedis is NewRedis for a program that is no test, which calls Close.
+// StartRedis is NewRedis for programs other than tests. The caller must call Close.
 func StartRedis(args ...string) (*RedisServer, error) {
 	server, cli, err := redisPrograms()
 	if err != nil {
@@ -73,7 +73,7 @@ func redisPrograms() (server, cli string, err error) {
 	return server, cli, nil
 }
 
-// startRedis tries another port if somebody was faster on the one it has found.
+// startRedis retries with another port if another process has taken the first one.
 func startRedis(server, cli string, args ...string) (*RedisServer, error) {
 	var errs []error
 	for range 3 {
@@ -107,7 +107,7 @@ func tryRedis(server, cli string, args []string) (*RedisServer, error) {
 	return r, nil
 }
 
-// ping returns nil if the server answers, and has read its data.
+// ping returns nil if the server answers and has loaded its data.
 func (r *RedisServer) ping() error {
 	c, err := net.DialTimeout("tcp", r.Addr(), time.Second)
 	if err != nil {
@@ -128,17 +128,17 @@ func (r *RedisServer) ping() error {
 	return nil
 }
 
-// Close ends the server and removes what it has kept. Servers of tests are closed with them.
+// Close stops the server and removes its data. Servers of tests are closed automatically.
 func (r *RedisServer) Close() error { return errors.Join(r.kill(), os.RemoveAll(r.dir)) }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (r *RedisServer) Addr() string { return local(r.port) }
 
-// URL is the address as redis://….
+// URL returns the address as redis://….
 func (r *RedisServer) URL() string { return "redis://" + r.Addr() }
 
-// CLI runs one command by redis-cli and returns its output without the last line break. An error of
-// the server ends the test.
+// CLI runs a command by redis-cli and returns its output without the last line break. An error of the server fails the
+// test.
 func (r *RedisServer) CLI(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := r.command(args...)

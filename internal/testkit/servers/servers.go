@@ -11,22 +11,20 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// Required is the variable of the environment that turns a server which is not installed
-// into a failure, if its value is "required".
+// Required is an environment variable. Its value "required" turns a missing server into a failure.
 const Required = "AZSEARCH_TEST_SERVERS"
 
-// Main is testkit.Main for a package whose tests use servers: it ends the shared ones after
-// the last test.
+// Main is testkit.Main for a package whose tests use servers. It stops shared servers after the last test.
 func Main(m *testing.M) {
 	flag.Parse()
-	// Tests that call Parallel here wait for leases and processes, and do not compute: more of them run than there are
-	// cores, unless the command says how many.
+	// Parallel tests of these packages wait for leases and processes instead of computing. So more of them run than there
+	// are cores, unless the command sets the number.
 	const together = "test.parallel"
 	said := false
 	flag.Visit(func(f *flag.Flag) { said = said || f.Name == together })
 	if !said {
 		if err := flag.Set(together, "8"); err != nil {
-			panic(err) // the testing package has no such flag any more
+			panic(err) // the testing package no longer has this flag
 		}
 	}
 	os.Exit(testkit.Run(thenStop{m}))
@@ -43,8 +41,7 @@ func (s thenStop) Run() int {
 	return code
 }
 
-// program returns the path of a program, or ends the test: skipped, or failed if servers
-// are required.
+// program returns the path of a program. Without it the test is skipped, or fails if servers are required.
 func program(t testing.TB, name, install string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -55,7 +52,7 @@ func program(t testing.TB, name, install string) string {
 	return path
 }
 
-// long ends the test where tests must be short, unless servers are required, as they are under the race detector of CI.
+// long skips the test if tests must be short, unless servers are required, as in CI under the race detector.
 func long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(Required) != "required" {
@@ -71,7 +68,7 @@ func missing(t testing.TB, name, install string) {
 	t.Skipf("DID NOT RUN: %s is not installed: %s", name, install)
 }
 
-// shared keeps a server that is started once for all tests of the process.
+// shared is a server that is started once for all tests of the process.
 type shared[S any] struct {
 	once  sync.Once
 	value S
@@ -83,8 +80,8 @@ var atExit struct {
 	stop []func() error
 }
 
-// get starts the server if no test has before. A start that failed is not tried again: each
-// test that asks fails with the reason.
+// get starts the server on the first call. A failed start is not repeated: each test that calls get fails with the same
+// error.
 func (s *shared[S]) get(t testing.TB, start func() (S, func() error, error)) S {
 	t.Helper()
 	value, err := s.try(start)
