@@ -14,8 +14,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
-// CheckStats returns a snapshot of Stats, and checks what must hold in each. It is called at each event, so that
-// assertions which compare by reflection would be a tenth of the time of all tests.
+// CheckStats returns a snapshot of Stats, and checks the invariants of every snapshot. It is called at each event, so
+// it avoids assertions by reflection, which would take a tenth of the time of all tests.
 func (r *RigOf[D]) CheckStats() bufferedsender.Stats {
 	if r.Sender == nil {
 		return bufferedsender.Stats{}
@@ -37,9 +37,8 @@ func (r *RigOf[D]) CheckStats() bufferedsender.Stats {
 	return s
 }
 
-// CheckAccounts checks that every accepted action has one outcome, and that Stats,
-// events, metrics and the index agree. It is for after Close, where a rig does it by
-// itself unless it is Abandoned.
+// CheckAccounts checks that every accepted action has one outcome, and that Stats, events, metrics and the index agree.
+// Call it after Close; a rig that is not Abandoned calls it at the end of the test.
 func (r *RigOf[D]) CheckAccounts() {
 	s := r.CheckStats()
 	assert.Zero(r.T, s.PendingActions, "pending after Close")
@@ -79,7 +78,7 @@ func (r *RigOf[D]) CheckAccounts() {
 	assert.Equal(r.T, s.Requests, sent, "BatchCompleted events")
 	for i := range all {
 		if r.answer != nil {
-			break // it may say what it likes
+			break // an Answer may reply anything
 		}
 		if e := &all[i]; e.Kind == "completed" && len(r.Service.History("hotels", e.Key)) == 0 {
 			assert.Fail(r.T, "said to be completed, and never reached the index", e.Key)
@@ -92,8 +91,8 @@ func (r *RigOf[D]) CheckAccounts() {
 	}
 }
 
-// MetricSums returns what the counters of items of a sender add up to, by their last
-// word, such as "added". It is nil if the reader belongs to no provider.
+// MetricSums returns the sums of a sender's item counters, by the last word of their names, such as "added". It returns
+// nil if the reader belongs to no provider.
 func MetricSums(t *testing.T, reader *sdkmetric.ManualReader) map[string]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics

@@ -14,25 +14,24 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Answer decides about a request in place of the emulator, and may ask it with
-// next. n counts the requests of a rig from 1.
+// Answer replies to a request instead of the emulator, which it may call by next. n counts the requests of a rig from
+// 1.
 type Answer func(n int, x *Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error)
 
-// ErrReset is the error of a connection that breaks.
+// ErrReset is the error of a broken connection.
 var ErrReset = errors.New("connection reset by peer")
 
-// Always answers every request alike. Headers are given as name, value, …
+// Always answers every request in the same way. Headers are name, value pairs.
 func Always(status int, body string, headers ...string) Answer {
 	return func(_ int, _ *Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 		return Reply(req, status, body, headers...), nil
 	}
 }
 
-// Failing is the answer of a service that is out of order.
+// Failing is the answer of a failing service.
 var Failing = Always(http.StatusInternalServerError, ErrorBody("out of order"))
 
-// Unauthorized is the answer of a service that lets nobody in: it certainly has not
-// applied anything.
+// Unauthorized is the answer to a wrong key: the service has certainly not applied anything.
 var Unauthorized = Always(http.StatusUnauthorized, ErrorBody("who are you?"))
 
 // Hang answers no request until its context ends.
@@ -51,8 +50,7 @@ func LackingProperty(property string) Answer {
 	return Always(400, ErrorBody(fmt.Sprintf("The request is invalid. Details: actions : 0: The property '%s' does not exist on type 'search.documentFields'. Make sure to only use property names that are defined by the type.", property)))
 }
 
-// When makes a answer the requests for which is returns true, and the emulator the
-// others.
+// When makes a answer requests for which is returns true, and the emulator all others.
 func When(is func(n int, x *Request) bool, a Answer) Answer {
 	return func(n int, x *Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		if is(n, x) {
@@ -62,7 +60,7 @@ func When(is func(n int, x *Request) bool, a Answer) Answer {
 	}
 }
 
-// First makes a answer the first n requests, and the emulator the others.
+// First makes a answer the first n requests, and the emulator all others.
 func First(n int, a Answer) Answer {
 	return func(i int, x *Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		if i <= n {
@@ -72,20 +70,20 @@ func First(n int, a Answer) Answer {
 	}
 }
 
-// Before is for [When]: requests that arrive before the time.
+// Before returns a condition for [When]: requests that arrive before the time.
 func Before(at time.Duration) func(int, *Request) bool {
 	return func(_ int, x *Request) bool { return x.At < at }
 }
 
-// Carrying is for [When]: requests with one of the keys.
+// Carrying returns a condition for [When]: requests with one of the keys.
 func Carrying(keys ...string) func(int, *Request) bool {
 	return func(_ int, x *Request) bool {
 		return slices.ContainsFunc(x.Keys, func(key string) bool { return slices.Contains(keys, key) })
 	}
 }
 
-// LackingUntil is the answer of an index that lacks the property rooms until it is
-// mended: a request with a key that begins with "new-" is refused as a whole.
+// LackingUntil is the answer of an index that lacks the property rooms until `mended` returns true. Until then a
+// request with a key that begins with "new-" is refused as a whole.
 func LackingUntil(mended func() bool) Answer {
 	return When(func(_ int, x *Request) bool {
 		for _, key := range x.Keys {
@@ -97,8 +95,7 @@ func LackingUntil(mended func() bool) Answer {
 	}, LackingProperty("rooms"))
 }
 
-// Seconds makes each request take as many seconds as f says, before the emulator
-// answers it.
+// Seconds delays each request by f seconds, before the emulator answers it.
 func Seconds(f func(n int, x *Request) float64) Answer {
 	return func(n int, x *Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		time.Sleep(time.Duration(f(n, x) * float64(time.Second)))
@@ -106,7 +103,7 @@ func Seconds(f func(n int, x *Request) float64) Answer {
 	}
 }
 
-// Rewrite lets the emulator answer and changes the body of the reply.
+// Rewrite lets the emulator answer, and changes the body of the reply.
 func Rewrite(change func(body []byte) []byte) Answer {
 	return func(_ int, _ *Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		req.Header.Del("Accept-Encoding")
@@ -128,10 +125,10 @@ func Rewrite(change func(body []byte) []byte) Answer {
 // RewriteTo lets the emulator apply the request, and replaces the body of the reply.
 func RewriteTo(body string) Answer { return Rewrite(func([]byte) []byte { return []byte(body) }) }
 
-// WireResult is the result of a document as it travels.
+// WireResult is the result of a document in a reply.
 type WireResult map[string]any
 
-// Results lets the emulator answer and changes the list of results in the reply.
+// Results lets the emulator answer, and changes the list of results in the reply.
 func Results(change func(rs []WireResult) []WireResult) Answer {
 	return Rewrite(func(raw []byte) []byte {
 		var body struct {
@@ -149,12 +146,12 @@ func Results(change func(rs []WireResult) []WireResult) Answer {
 	})
 }
 
-// RefuseKeys is a fault of the emulator: it refuses the documents whose keys match.
+// RefuseKeys returns a fault of the emulator that refuses documents whose keys match.
 func RefuseKeys(patterns ...string) searchtest.Fault {
 	return searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: patterns, Status: 400, Message: "refused"}}}
 }
 
-// Reply is a response to a request. Headers are given as name, value, …
+// Reply returns a response to a request. Headers are name, value pairs.
 func Reply(req *http.Request, status int, body string, headers ...string) *http.Response {
 	resp := &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Request: req,
 		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
@@ -164,12 +161,12 @@ func Reply(req *http.Request, status int, body string, headers ...string) *http.
 	return resp
 }
 
-// ErrorBody is the body of an error as the service writes it.
+// ErrorBody returns the body of an error in the format of the service.
 func ErrorBody(message string) string {
 	return fmt.Sprintf(`{"error":{"code":"","message":%q}}`, message)
 }
 
-// FaultScripts are kinds of trouble with a service, by what they are; nil is none.
+// FaultScripts are faults of a service, by description; nil is none.
 var FaultScripts = map[string][]searchtest.Fault{
 	"nothing goes wrong":               nil,
 	"single documents meet 503":        {{Documents: []searchtest.DocumentFault{{Ratio: 0.3, Status: 503}}}},

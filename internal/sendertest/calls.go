@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// CloseError returns what the *CloseError points to that err must be.
+// CloseError returns the *CloseError that err must be.
 func CloseError(t *testing.T, err error) bufferedsender.CloseError {
 	t.Helper()
 	var closed *bufferedsender.CloseError
@@ -25,7 +25,7 @@ func CloseError(t *testing.T, err error) bufferedsender.CloseError {
 	return *closed
 }
 
-// FlushFailures returns how many failures the error of a Flush reports.
+// FlushFailures returns the number of failures that the error of a Flush reports.
 func FlushFailures(t *testing.T, err error) int {
 	t.Helper()
 	if err == nil {
@@ -53,29 +53,28 @@ func RequireAccepted(t *testing.T, err error, n int) {
 	require.Equal(t, n, refusal.Accepted, "accepted, of %v", err)
 }
 
-// Within returns a context that ends after d, so that a test which hangs fails.
+// Within returns a context that ends after d, so that a hanging test fails.
 func Within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// RequireCircuitOpen requires the error of a call to say that it ended because the
-// breaker is open.
+// RequireCircuitOpen requires err to be the error of a call that ended because the breaker is open.
 func RequireCircuitOpen(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 	require.ErrorIs(t, err, breaker.ErrOpen)
 }
 
-// Later runs f beside the test and returns where its result will be.
+// Later runs f on another goroutine and returns a channel for its result.
 func Later[R any](f func() R) <-chan R {
 	done := make(chan R, 1)
 	go func() { done <- f() }()
 	return done
 }
 
-// StillRunning checks, when nothing moves any more, that a call has not returned.
+// StillRunning checks that a call has not returned when all goroutines of the bubble are blocked.
 func StillRunning[R any](t *testing.T, done <-chan R, what string) {
 	t.Helper()
 	synctest.Wait()
@@ -86,8 +85,8 @@ func StillRunning[R any](t *testing.T, done <-chan R, what string) {
 	}
 }
 
-// CloseAtEnd closes a sender that has no rig when the test ends, also if it
-// fails: what a bubble leaves running ends all tests.
+// CloseAtEnd closes a sender without a rig at the end of the test, even a failed one, because goroutines left in a
+// bubble end all tests.
 func CloseAtEnd(t *testing.T, s interface{ Close(context.Context) error }) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -96,7 +95,7 @@ func CloseAtEnd(t *testing.T, s interface{ Close(context.Context) error }) {
 	})
 }
 
-// Buffer collects a log that several goroutines write.
+// Buffer collects a log written by several goroutines.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -116,7 +115,7 @@ func (b *Buffer) String() string {
 	return b.b.String()
 }
 
-// AddingCalls are all the ways to add a document.
+// AddingCalls returns all calls that add a document.
 func AddingCalls(r *Rig, doc Hotel) map[string]func(context.Context) error {
 	s := r.Sender
 	return map[string]func(context.Context) error{
@@ -133,10 +132,10 @@ func AddingCalls(r *Rig, doc Hotel) map[string]func(context.Context) error {
 	}
 }
 
-// HeapNow returns the bytes of the heap that are still in use after a collection.
+// HeapNow returns the bytes of the heap in use after a garbage collection.
 func HeapNow() int64 {
 	runtime.GC()
-	runtime.GC() // what has a finalizer, or is in a pool, takes two
+	runtime.GC() // finalizers and pools need two
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

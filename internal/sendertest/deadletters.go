@@ -8,14 +8,11 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 )
 
-// DeadLetters is a deadletter.Sink that keeps what it is given. The zero value
-// fails never.
+// DeadLetters is a deadletter.Sink that keeps its dead letters. Writes of the zero value always succeed.
 type DeadLetters struct {
-	// Ledger notes each Write as "letters" and the keys, in order with what the
-	// sender reports. May be nil.
+	// Ledger records each Write as `letters` and the keys, in order with what the sender reports. May be nil.
 	Ledger *Ledger
-	// Fail returns the error of a Write, which then takes nothing. Defaults to
-	// success. After New it is set with FailWith.
+	// Fail returns the error of a Write, which then keeps nothing. Defaults to success. After New set it by FailWith.
 	Fail func() error
 
 	mu      sync.Mutex
@@ -42,21 +39,21 @@ func (s *DeadLetters) Write(_ context.Context, letters []deadletter.Letter) erro
 	return nil
 }
 
-// FailWith sets what Write returns from now on; nil means success.
+// FailWith sets the result of later Writes; nil means success.
 func (s *DeadLetters) FailWith(f func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Fail = f
 }
 
-// Writes returns how often Write was called.
+// Writes returns the number of Write calls.
 func (s *DeadLetters) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
 }
 
-// All returns the dead letters that were taken, in order.
+// All returns the dead letters kept, in order.
 func (s *DeadLetters) All() []deadletter.Letter {
 	s.mu.Lock()
 	defer s.mu.Unlock()

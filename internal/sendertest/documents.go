@@ -98,8 +98,7 @@ const DocumentIndex = `{"name":"hotels","fields":[
 		{"name":"zip","type":"Edm.String"},
 		{"name":"owner","type":"Edm.ComplexType","fields":[{"name":"first","type":"Edm.String"},{"name":"last","type":"Edm.String"}]}]}]}`
 
-// ParseDocument returns the document of a JSON text as a program would have made
-// it. It panics if there is none.
+// ParseDocument returns the document of a JSON text as a program would create it. It panics on invalid JSON.
 func ParseDocument(text string) models.Document {
 	var doc models.Document
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
@@ -108,7 +107,7 @@ func ParseDocument(text string) models.Document {
 	return doc
 }
 
-// ParseAction is an action of a document that is given as JSON.
+// ParseAction returns an action with a document given as JSON.
 func ParseAction(typ models.ActionType, text string, tag any) DocumentAction {
 	return DocumentAction{Type: typ, Document: ParseDocument(text), Tag: tag}
 }

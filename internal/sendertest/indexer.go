@@ -11,14 +11,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Indexer is a bufferedsender.Indexer for what the emulator cannot do: ignore a
-// context, hang, return what no service returns. The zero value accepts everything at
-// once.
+// Indexer is a bufferedsender.Indexer for what the emulator cannot do: ignore a context, hang, return what no service
+// returns. The zero value accepts everything at once.
 type Indexer struct {
-	// Delay is how long a request takes, unless its context ends before.
+	// Delay is the duration of a request, unless its context ends first.
 	Delay time.Duration
-	// Index answers the requests, after the delay. Defaults to accepting every
-	// document.
+	// Index answers requests after the delay. Defaults to accepting every document.
 	Index func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
 
 	requests atomic.Int64
@@ -40,27 +38,26 @@ func (x *Indexer) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser)
 	return x.Index(ctx, body)
 }
 
-// Requests returns how many requests there were.
+// Requests returns the number of requests.
 func (x *Indexer) Requests() int64 { return x.requests.Load() }
 
-// Catalog is an Indexer that can also be asked for the name of the key field.
+// Catalog is an Indexer that also returns the name of the key field.
 type Catalog struct {
 	Indexer
 	KeyField func(ctx context.Context) (string, error)
 }
 
-// KeyFieldName is the second method that an Indexer may have.
+// KeyFieldName implements the optional method of an Indexer.
 func (c *Catalog) KeyFieldName(ctx context.Context) (string, error) { return c.KeyField(ctx) }
 
-// What the service takes in one request.
+// Limits of the service for one request.
 const (
 	maxActions = 1000
 	maxBytes   = 16 << 20
 )
 
-// AcceptAll is an Index that accepts every document. Their key field is "id". It refuses what the service and its
-// client refuse: a request whose context has ended, one that is too large, or has no action, too many, or one without
-// a key.
+// AcceptAll is an Index that accepts every document; their key field is "id". Like the service and its client it
+// refuses a request whose context has ended, that is too large, has no actions or too many, or an action without a key.
 func AcceptAll(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 	if err := ctx.Err(); err != nil {
 		return models.IndexDocumentsResult{}, err
@@ -91,7 +88,7 @@ func AcceptAll(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumen
 	return result, nil
 }
 
-// StatusError is an error of an Index: the service has answered with a status.
+// StatusError is an error of an Index with the HTTP status of an answer.
 type StatusError int
 
 func (e StatusError) Error() string { return fmt.Sprintf("status %d", int(e)) }

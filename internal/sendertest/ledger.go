@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Ending is a terminal event as a [Ledger] notes it.
+// Ending is a terminal event recorded by a [Ledger].
 type Ending struct {
 	Key, Kind                           string // Kind is "completed" or "failed"
 	Type                                models.ActionType
@@ -20,13 +20,13 @@ type Ending struct {
 	Err                                 error
 }
 
-// Ledger notes what a sender reports, and in which order. The zero value is ready.
+// Ledger records what a sender reports, in order. The zero value is ready to use.
 type Ledger struct {
 	mu     sync.Mutex
 	ends   []Ending
 	health []events.HealthChange
 	purged []string
-	order  []string // "sent k", "completed k", "failed k", "letters k l", "purged k l", "health open", "closed"
+	order  []string // `sent k`, `completed k`, `failed k`, `letters k l`, `purged k l`, `health open`, `closed`
 }
 
 // Note adds a line.
@@ -36,12 +36,11 @@ func (l *Ledger) Note(format string, args ...any) {
 	l.order = append(l.order, fmt.Sprintf(format, args...))
 }
 
-// Handlers returns the handlers of a sender of hotels that write to the ledger.
+// Handlers returns handlers for a sender of hotels that write to the ledger.
 func (l *Ledger) Handlers() Handlers { return LedgerHandlers[Hotel](l) }
 
-// LedgerHandlers returns the handlers of a sender of any documents that write to a
-// ledger: "sent", "completed" or "failed" and the key, "health" and the new state,
-// "closed".
+// LedgerHandlers returns handlers for a sender of any documents that write to a ledger: "sent", "completed" or "failed"
+// with the key, "health" with the new state, "closed".
 func LedgerHandlers[T any](l *Ledger) events.Handlers[T] {
 	end := func(e Ending) {
 		l.Note("%s %s", e.Kind, e.Key)
@@ -77,7 +76,7 @@ func LedgerHandlers[T any](l *Ledger) events.Handlers[T] {
 	}
 }
 
-// OnPurged is for the option of that name. It notes "purged" and the keys.
+// OnPurged is for the option of that name. It records "purged" with the keys.
 func (l *Ledger) OnPurged(_ context.Context, keys []string) {
 	l.Note("purged %s", strings.Join(keys, " "))
 	l.mu.Lock()
@@ -85,7 +84,7 @@ func (l *Ledger) OnPurged(_ context.Context, keys []string) {
 	l.purged = append(l.purged, keys...)
 }
 
-// Endings returns the terminal events so far, those of one key if it is not "".
+// Endings returns the terminal events so far, only those of key if that is not "".
 func (l *Ledger) Endings(key string) (found []Ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,8 +96,7 @@ func (l *Ledger) Endings(key string) (found []Ending) {
 	return found
 }
 
-// Notes returns the lines so far, in order: those that begin with one of the words,
-// all without any.
+// Notes returns the lines so far that begin with one of the words, or all lines without words, in order.
 func (l *Ledger) Notes(words ...string) (found []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +113,7 @@ func (l *Ledger) Notes(words ...string) (found []string) {
 	return found
 }
 
-// HealthStates returns the new states of the changes of health so far.
+// HealthStates returns the new states of all changes of health so far.
 func (l *Ledger) HealthStates() (states []events.HealthState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +130,7 @@ func (l *Ledger) HealthChanges() []events.HealthChange {
 	return append([]events.HealthChange(nil), l.health...)
 }
 
-// Purged returns the keys that OnPurged was given so far.
+// Purged returns all keys passed to OnPurged so far.
 func (l *Ledger) Purged() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,8 +145,7 @@ func Tags(ends []Ending) (all []any) {
 	return all
 }
 
-// Describe says of each ending its tag, its kind, and whether it was folded or
-// superseded.
+// Describe returns a text for each ending: tag, kind, and whether it was folded or superseded.
 func Describe(ends []Ending) (all []string) {
 	for _, e := range ends {
 		text := fmt.Sprint(e.Tag, " ", e.Kind)

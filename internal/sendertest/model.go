@@ -18,8 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// CheckModel runs the model with programs that rapid draws, as many as its flag
-// -rapid.checks says.
+// CheckModel runs the model with programs drawn by rapid, as many as its flag -rapid.checks.
 func CheckModel(t *testing.T) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -30,22 +29,25 @@ func CheckModel(t *testing.T) {
 	})
 }
 
-// RunModel runs one random program (callers, keys, actions, options, faults of
-// the service, deadlines) against the emulator and compares with a naive model:
-// accepted = completed + failed + unsent, one terminal event for each action,
-// actions of a key in order, no request over the limits of its time, one action of
-// a key in flight, each failure reported to every Flush that waited for it, or else
-// once, and with one dead letter, one call of OnOutcome for each action, nothing
-// sent that was withdrawn, events
-// that agree with each other, a breaker that is not stuck, and a final state of
-// the index that the outcomes allow, although hooks panic, end their goroutine,
-// and call the sender. It returns which of [ModelHolds] the program has held, and
-// what was not so, with the program. synctest ends the process if a goroutine is
-// left, or if everything hangs.
+// RunModel runs one random program (callers, keys, actions, options, faults of the service, deadlines) against the
+// emulator and compares it with a naive model. It checks that
 //
-// The program is what intn draws, a number from 0 to n-1 each time: who draws the
-// same numbers gets the same program. (Which goroutine of it is first, at one and
-// the same moment, is the scheduler's choice all the same.)
+//   - accepted = completed + failed + unsent
+//   - each action has one terminal event and one call of OnOutcome
+//   - actions of a key are in order, one at a time in flight
+//   - no request exceeds the limits of its time
+//   - each failure is reported to every Flush that waited for it, or else once, and has one dead letter
+//   - no withdrawn action is sent
+//   - events agree with each other
+//   - the breaker is not stuck
+//   - the outcomes allow the final state of the index
+//
+// although hooks panic, end their goroutine, and call the sender. It returns the features of [ModelHolds] that the
+// program had, and an error with all violations and the program. synctest ends the process if goroutines are left or
+// all are blocked.
+//
+// intn draws the program: it returns a number from 0 to n-1. The same numbers give the same program. (If goroutines run
+// at the same moment, the scheduler still chooses their order.)
 func RunModel(t *testing.T, intn func(n int) int, opts *ModelOptions) (held []string, err error) {
 	t.Helper()
 	s := newSchedule(intn) // rapid's draws may end its goroutine, so not in the bubble
@@ -64,14 +66,13 @@ func RunModel(t *testing.T, intn func(n int) int, opts *ModelOptions) (held []st
 	return held, nil
 }
 
-// ModelOptions are options of [RunModel].
+// ModelOptions configures [RunModel].
 type ModelOptions struct {
-	// Wrap, if not nil, is put around the client of the senders: one that makes a
-	// mistake proves that the model notices.
+	// Wrap, if not nil, wraps the client of the senders, for example with faults that the model must detect.
 	Wrap func(*search.Client) bufferedsender.Indexer
 }
 
-// modelDoc is sent by every schedule. Merges leave out a field.
+// modelDoc is the document of all programs. Merges leave out a field.
 type modelDoc struct {
 	ID string  `json:"id" search:"key"`
 	A  *string `json:"a,omitempty"`
@@ -83,7 +84,7 @@ const modelIndex = `{"name":"model","fields":[
 	{"name":"a","type":"Edm.String"},
 	{"name":"b","type":"Edm.Int64"}]}`
 
-// step is one thing that a caller does.
+// step is one step of a caller.
 type step struct {
 	kind    string // add, try, seq, wait, deleteKeys, flush, sleep, pause, limits, breaker, reset, withdraw, hold, control
 	limits  bufferedsender.Limits
@@ -93,7 +94,7 @@ type step struct {
 	wait    time.Duration // of sleep; deadline of the others, 0: none
 }
 
-// record is all that is known of one action.
+// record is everything known about one action.
 type record struct {
 	id        int
 	caller    int
@@ -108,26 +109,26 @@ type record struct {
 	folded    bool
 	dropped   bool // superseded
 	waited    bool // by IndexDocumentsAndWait
-	givenUp   bool // its waiter was given that it is withdrawn, …
-	certain   bool // … and certainly not applied
+	givenUp   bool // its waiter got ErrWithdrawn …
+	certain   bool // … and a certain answer that it is not applied
 	called    int  // calls of OnOutcome
-	takenBack bool // it ended so
+	takenBack bool // it ended as withdrawn
 	behind    bool // it was behind a hold
-	withdrawn bool // by Withdraw, when it had been sent so often:
+	withdrawn bool // by Withdraw, when sent was banned:
 	banned    int
 }
 
 // byKey reports whether the action was added by DeleteDocumentsByKey.
 func (r *record) byKey() bool { return r.added == 2 }
 
-// schedule is one random program, and what is known of its run.
+// schedule is one random program and the record of its run.
 //
 //archtest:long owed: what is drawn and what is counted are two parts
 type schedule struct {
 	failSoon    bool
-	policy      string          // of policies, that it begins with
+	policy      string          // initial policy
 	control     modelControl    // in force; guarded by mu
-	rejects     bool            // was in force; guarded by mu
+	rejects     bool            // rejects was in force at some time; guarded by mu
 	intn        func(n int) int // draws while the schedule is made
 	rnd         *rand.Rand      // draws while it runs; guarded by mu
 	options     bufferedsender.Options[modelDoc]
@@ -135,7 +136,7 @@ type schedule struct {
 	wrap        func(*search.Client) bufferedsender.Indexer
 	server      *searchtest.Server
 	sender      *bufferedsender.BufferedSender[modelDoc]
-	other       *bufferedsender.BufferedSender[modelDoc] // shares the breaker; mostly nil
+	other       *bufferedsender.BufferedSender[modelDoc] // shares the breaker; usually nil
 	callers     [][]step
 	closeAt     time.Duration
 	closeIn     time.Duration // Close's deadline, 0: none
@@ -146,14 +147,14 @@ type schedule struct {
 	mu          sync.Mutex
 	records     []*record
 	settleOrder map[string][]*record  // by key, in the order settled
-	inFlight    map[string]int        // keys in requests, to find two at once
-	largest     bufferedsender.Limits // that were ever in force
-	rules       []rules               // one after the other, the last is in force
-	faults      []string              // of the requests to come
+	inFlight    map[string]int        // keys in requests, to detect two at once
+	largest     bufferedsender.Limits // maxima of all limits in force so far
+	rules       []rules               // in order; the last is in force
+	faults      []string              // of the coming requests
 	lacksFrom   int                   // from this request on the index lacks a property,
 	lacksTo     int                   // until this one
 	requests    int
-	reported    int // failures that Flush and Close reported, or waiters were given
+	reported    int // failures reported by Flush and Close, or to waiters
 	unsentSeen  int // of these, unsent ones in FlushErrors
 	closeErr    error
 	closing     bool // Close was called

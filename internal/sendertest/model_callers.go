@@ -50,8 +50,7 @@ func (s *schedule) run() {
 	s.server.Close()
 }
 
-// useOther does with the other sender what is needed to have the breaker opened,
-// probed and closed by both.
+// useOther uses the other sender, so that both open, probe and close the shared breaker.
 func (s *schedule) useOther() {
 	for i := range 12 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -63,7 +62,7 @@ func (s *schedule) useOther() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_ = s.other.Close(ctx) // whether it must fail the numbers say
+	_ = s.other.Close(ctx) // the check of Stats decides whether it may fail
 	st := s.other.Stats()
 	if st.Accepted != st.Completed+st.Failed+st.Unsent || st.PendingActions != 0 || st.PendingBytes != 0 || st.InFlight != 0 {
 		s.fail("the other sender: %+v", st)
@@ -117,7 +116,7 @@ func (s *schedule) do(st step) {
 	s.add(ctx, st)
 }
 
-// add does the steps that add actions.
+// add executes the steps that add actions.
 func (s *schedule) add(ctx context.Context, st step) {
 	s.mu.Lock()
 	mine := make([]*record, len(st.actions))
@@ -179,7 +178,7 @@ func (s *schedule) add(ctx context.Context, st step) {
 	}
 }
 
-// addAndWait returns nil or the error of adding, and checks the rest.
+// addAndWait checks the results, and returns nil or the error of adding.
 func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumentsAction[modelDoc], mine []*record) error {
 	results, err := s.sender.IndexDocumentsAndWait(ctx, actions, nil)
 	var incomplete *bufferedsender.WaitError
@@ -190,7 +189,7 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var failed, withdrawn int
-	given := map[int]*bufferedsender.ActionError{} // by position, of those that were not completed
+	given := map[int]*bufferedsender.ActionError{} // by position, for actions that were not completed
 	if incomplete != nil {
 		at := 0
 		for _, e := range incomplete.Errors {
@@ -226,7 +225,7 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 		}
 		return nil
 	}
-	// What Withdraw has taken back counts as failed.
+	// Actions taken back by Withdraw count as failed.
 	if incomplete.Failed < failed || incomplete.Failed+incomplete.Withdrawn+incomplete.Unknown != failed+withdrawn || failed+withdrawn != len(incomplete.Errors) {
 		s.errorf("%+v; %d failed and %d were withdrawn", incomplete, failed, withdrawn)
 	}
@@ -243,8 +242,8 @@ func (s *schedule) addAndWait(ctx context.Context, actions []models.IndexDocumen
 	return nil
 }
 
-// hold holds the keys of some actions and adds these, after others: those of its keys
-// have to wait.
+// hold holds the keys of the first half of the actions, adds the second half, and then adds the first half in the hold.
+// Actions of held keys in the second half must wait.
 func (s *schedule) hold(ctx context.Context, st step) {
 	held, since := st.actions[:(len(st.actions)+1)/2], st.actions[(len(st.actions)+1)/2:]
 	raw := make([]models.RawAction, len(held))
@@ -268,7 +267,7 @@ func (s *schedule) hold(ctx context.Context, st step) {
 			}
 		}
 		s.mu.Unlock()
-		s.add(ctx, step{kind: "try", actions: since}) // what waited for room would wait for this
+		s.add(ctx, step{kind: "try", actions: since}) // a wait for room would wait for this hold
 		s.behind(since)
 		time.Sleep(10 * time.Millisecond)
 		err := add(raw...)
@@ -290,7 +289,7 @@ func (s *schedule) hold(ctx context.Context, st step) {
 	}
 }
 
-// behind notes that actions are behind a hold: taken back they end when it is released.
+// behind records that actions are behind a hold: if withdrawn they end when it is released.
 func (s *schedule) behind(actions []models.IndexDocumentsAction[modelDoc]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,11 +298,10 @@ func (s *schedule) behind(actions []models.IndexDocumentsAction[modelDoc]) {
 	}
 }
 
-// takesBack reports whether withdraw takes back what has the key.
+// takesBack reports whether withdraw takes back actions of the key.
 func takesBack(key string) bool { return len(key) > 0 && key[len(key)-1]%2 == 0 }
 
-// withdraw takes back every second key, and checks that nothing of them is sent
-// afterwards.
+// withdraw takes back the actions of every second key, and records them to check that they are not sent later.
 func (s *schedule) withdraw() {
 	s.mu.Lock()
 	before := map[*record]bool{}
@@ -317,7 +315,7 @@ func (s *schedule) withdraw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := range before {
-		// A Close that gives up may come first, and a hook that ends its goroutine.
+		// A Close that gives up, or a hook that ends its goroutine, may come first.
 		if len(r.ended) == 0 && !r.behind && !s.closing && s.misbehaving == 0 {
 			s.errorf("action %d of key %s was withdrawn and has not ended", r.id, r.key)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// check compares what is known at the end of a run.
+// check compares all records at the end of a run.
 func (s *schedule) check() {
 	stats := s.sender.Stats()
 	var accepted, completed, failed, unsent int
@@ -39,10 +39,10 @@ func (s *schedule) check() {
 			s.errorf("action %d of key %s was sent after it was withdrawn", r.id, r.key)
 		}
 		if r.givenUp && r.certain && (r.ended[0] == "completed" || r.unknown) {
-			s.errorf("action %d of key %s: its waiter was given that it is not applied; %v, unknown %t", r.id, r.key, r.ended, r.unknown)
+			s.errorf("action %d of key %s: its waiter got that it is not applied; %v, unknown %t", r.id, r.key, r.ended, r.unknown)
 		}
 		if r.takenBack && !r.givenUp && r.action.Tag != nil && !takesBack(r.key) {
-			s.errorf("action %d of key %s was withdrawn, and nobody has done that", r.id, r.key)
+			s.errorf("action %d of key %s was withdrawn without a call of Withdraw", r.id, r.key)
 		}
 		switch r.ended[0] {
 		case "completed":
@@ -50,7 +50,7 @@ func (s *schedule) check() {
 		case "failed":
 			failed++
 			if r.waited || r.takenBack {
-				s.reported++ // its waiter was given it, or who took it back
+				s.reported++ // reported to its waiter, or to the caller of Withdraw
 			}
 		case "unsent":
 			unsent++
@@ -94,7 +94,7 @@ func idsOf(rs []*record) (ids []int) {
 	return ids
 }
 
-// checkObserved compares what the hooks were called with with each other and with Stats.
+// checkObserved compares the calls of the hooks with each other and with Stats.
 func (s *schedule) checkObserved(stats *bufferedsender.Stats) {
 	t := &s.observed
 	if t.health != events.HealthStateClosed || !t.closed {
@@ -126,8 +126,7 @@ func (s *schedule) checkObserved(stats *bufferedsender.Stats) {
 	}
 }
 
-// checkBreaker reports whether the breaker lets somebody through when its time
-// is up and nobody uses it any more.
+// checkBreaker checks that the unused breaker allows a request after its open time.
 func (s *schedule) checkBreaker() {
 	b := s.sender.Breaker()
 	if b == nil {
@@ -142,15 +141,14 @@ func (s *schedule) checkBreaker() {
 	pass.Done(breaker.Result{})
 }
 
-// docState is what the index may hold for a key: nil for nothing.
+// docState is the possible content of the index for a key.
 type docState struct {
 	exists bool
-	a      string // "null" if it is
+	a      string // "null" if it is null
 	b      string
 }
 
-// checkState computes the states that the outcomes allow and finds the actual
-// one among them.
+// checkState computes the states that the outcomes allow, and checks that the actual one is among them.
 func (s *schedule) checkState(byKey map[string][]*record) {
 	actual := s.server.Documents("model")
 	for key, rs := range byKey {
@@ -166,7 +164,7 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 				switch ignored := s.options.OnMergeMissing == bufferedsender.MergeMissingIgnore; {
 				case r.ended[0] != "completed", r.unknown, r.dropped:
 					next[st] = true
-				case !possible && (ignored || r.folded), // folded with what replaces it
+				case !possible && (ignored || r.folded), // folded with the action that replaces it
 					ignored && action.Type == models.ActionTypeMerge: // answered with a 404 of the fault script
 					next[st] = true
 				}
@@ -195,7 +193,7 @@ func (s *schedule) checkState(byKey map[string][]*record) {
 			continue
 		}
 		if !slices.ContainsFunc(s.records, func(r *record) bool { return r.key == key && r.accepted }) {
-			s.errorf("the index has %s, which nobody added", key)
+			s.errorf("the index has %s, which was never added", key)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// The policies of a buffer that is full while sending is held.
+// Policies of a full buffer while sending is suspended.
 const (
 	waits          = ""
 	rejects        = "reject"
@@ -35,17 +35,17 @@ func whenFull(policy string, onPurged func(context.Context, []string)) buffereds
 	return bufferedsender.WhenFull{}
 }
 
-// modelControl is what is changed at run time beside the limits.
+// modelControl are the run-time settings other than limits.
 type modelControl struct {
-	interval time.Duration // 0: as it is
+	interval time.Duration // 0: unchanged
 	policy   string
 	breaker  breaker.Options
 }
 
 const asItIs = "as it is" // a policy that changes nothing
 
-// setControl changes the interval, the policy and the breaker. What does not apply to the
-// sender must be refused, and nothing be changed then.
+// setControl changes the interval, the policy and the breaker. If a setting does not apply to the sender, the call must
+// fail and change nothing.
 func (s *schedule) setControl(c modelControl) {
 	if b := s.sender.Breaker(); b != nil {
 		if _, err := b.SetOptions(c.breaker); err != nil {
@@ -65,7 +65,7 @@ func (s *schedule) setControl(c modelControl) {
 	said := func(c bufferedsender.Control) modelControl {
 		now := modelControl{interval: c.AutoFlushInterval, policy: s.control.policy}
 		if !timer {
-			now.interval = s.control.interval // which reads as 0
+			now.interval = s.control.interval // Control returns 0
 		}
 		if policy {
 			now.policy = map[string]string{"wait": waits, "reject": rejects, "purge oldest": purgesTheFirst, "purge all": purgesAll}[c.WhenFull.String()]
@@ -88,7 +88,7 @@ func (s *schedule) setControl(c modelControl) {
 	}
 }
 
-// mayReject reports whether a call may have been refused by the policy.
+// mayReject reports whether the policy may have refused a call.
 func (s *schedule) mayReject() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

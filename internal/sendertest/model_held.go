@@ -7,8 +7,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
-// ModelHolds are the names of what a program of the model may hold. Whoever runs
-// many programs counts them: one that is never held is not tested.
+// ModelHolds returns the names of the features that a program of the model may have. Count them over many programs: a
+// feature without a program is not tested.
 func ModelHolds() []string {
 	var names []string
 	for _, h := range holds {
@@ -17,7 +17,7 @@ func ModelHolds() []string {
 	return names
 }
 
-// holds says how each is recognized when the program has ended.
+// holds has for each feature a function that detects it at the end of a program.
 var holds = []struct {
 	name string
 	in   func(s *schedule, stats *bufferedsender.Stats) bool
@@ -50,7 +50,7 @@ var holds = []struct {
 	{"panic of a hook", func(_ *schedule, stats *bufferedsender.Stats) bool { return stats.CallbackPanics > 0 }},
 }
 
-// held names what the program has held.
+// held returns the features that the program had.
 func (s *schedule) held() (names []string) {
 	stats := s.sender.Stats()
 	for _, h := range holds {
@@ -61,7 +61,7 @@ func (s *schedule) held() (names []string) {
 	return names
 }
 
-// opened is how often the breaker has opened.
+// opened returns how often the breaker has opened.
 func (s *schedule) opened() uint64 {
 	b := s.sender.Breaker()
 	if b == nil {
@@ -70,7 +70,7 @@ func (s *schedule) opened() uint64 {
 	return b.Status().Counts.Opened
 }
 
-// closeError is what Close has returned.
+// closeError returns the CloseError of Close, a zero one without it.
 func (s *schedule) closeError() bufferedsender.CloseError {
 	var closed *bufferedsender.CloseError
 	if !errors.As(s.closeErr, &closed) {

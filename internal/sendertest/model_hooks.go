@@ -14,22 +14,22 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// observed is what the hooks of a schedule were called with, guarded by its mu.
+// observed has the calls of the hooks of a schedule, guarded by its mu.
 type observed struct {
 	inside     bool // a hook runs
 	cuts       map[string]*cut
 	cutOf      map[string]*cut // the last one that begins with a key
 	batches    int             // BatchCompleted events,
-	notSent    int             // of these, of requests that were held back
+	notSent    int             // of these, of requests that were not sent
 	health     events.HealthState
-	letters    map[string][]deadletter.Letter // by key, those that no event has followed yet
+	letters    map[string][]deadletter.Letter // by key, those without an event yet
 	largest    int                            // batch, in actions,
-	atOnce     int                            // and the most of them under way at once
-	apart      bool                           // something was held apart while a request arrived
+	atOnce     int                            // and the maximum number under way at once
+	apart      bool                           // actions were set apart while a request arrived
 	purged     map[string]int                 // ErrPurged events, by key
-	purgedKeys map[string]int                 // what OnPurged got
-	holds      int                            // holds that came to have their keys,
-	// and what they may have added beyond the high-water mark
+	purgedKeys map[string]int                 // keys passed to OnPurged
+	holds      int                            // holds that got their keys,
+	// and the actions and bytes they may have added beyond the high-water mark
 	heldActions, heldBytes int
 	unknown                int // unsent actions that may have been applied
 	closed                 bool
@@ -75,7 +75,7 @@ func (s *schedule) handlers() events.Handlers[modelDoc] {
 	}
 }
 
-// hook notes what a hook was called with, and may then misbehave.
+// hook records the call of a hook, which may then misbehave.
 func (s *schedule) hook(ctx context.Context, note func()) {
 	s.enterHook(note)
 	defer s.leaveHook()
@@ -86,7 +86,7 @@ func (s *schedule) enterHook(note func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.observed.inside || s.observed.closed {
-		s.errorf("a hook runs beside another one (%t) or after Closed (%t)", s.observed.inside, s.observed.closed)
+		s.errorf("a hook runs during another one (%t) or after Closed (%t)", s.observed.inside, s.observed.closed)
 	}
 	s.observed.inside = true
 	note()
@@ -131,8 +131,7 @@ func (s *schedule) batch(e *events.Batch) {
 	}
 }
 
-// find returns the record of an action. Deletes by key carry no tag; they are
-// found by key, oldest first.
+// find returns the record of an action. Deletes by key have no tag and are found by key, oldest first.
 func (s *schedule) find(a models.IndexDocumentsAction[modelDoc], key string) *record {
 	if r, ok := a.Tag.(*record); ok {
 		return r
@@ -147,7 +146,7 @@ func (s *schedule) find(a models.IndexDocumentsAction[modelDoc], key string) *re
 
 func (s *schedule) end(r *record, key, how string, unknown, folded, superseded bool) {
 	if r == nil {
-		s.errorf("%s of an action of key %q that nobody added", how, key)
+		s.errorf("%s of an action of key %q that was never added", how, key)
 		return
 	}
 	r.ended = append(r.ended, how)
@@ -179,13 +178,11 @@ func (s *schedule) failed(e *events.ActionFailed[modelDoc]) {
 	s.end(r, e.Key, how, e.Unknown, e.Folded, e.Superseded)
 }
 
-// deadLetterIsKnown reports whether it can be said which action a dead letter is about.
-// Deletes by key, without a tag, look alike, and not all of those that were folded
-// have a dead letter.
+// deadLetterIsKnown reports whether the action of a dead letter can be identified. Deletes by key have no tag and look
+// alike, and only one of several folded ones has a dead letter.
 func (s *schedule) deadLetterIsKnown(tag any) bool { return tag != nil || s.options.Folding == nil }
 
-// checkDeadLetter looks for the dead letter of an action. Of those that were folded
-// into one only the first has one.
+// checkDeadLetter checks the dead letter of an action. Of folded actions only the first has one.
 func (s *schedule) checkDeadLetter(r *record, e *events.ActionFailed[modelDoc]) {
 	if e.Unsent && e.Superseded { // the newer one has the dead letter, or was applied
 		return
@@ -211,7 +208,7 @@ func (s *schedule) checkDeadLetter(r *record, e *events.ActionFailed[modelDoc]) 
 		s.errorf("the dead letter %+v is about %+v", l, e)
 	}
 	if e.Folded {
-		return // the dead letter has what they make together
+		return // the dead letter has the folded action
 	}
 	want, err := json.Marshal(r.action.Document)
 	if r.action.Type == models.ActionTypeDelete {
@@ -268,7 +265,7 @@ func (m modelSink) Write(_ context.Context, letters []deadletter.Letter) error {
 	return s.fall(what)
 }
 
-// draw returns "", or if a hook is to misbehave how. It is called with mu held.
+// draw returns "", or a way in which a hook must misbehave. The caller has mu.
 func (s *schedule) draw(ways ...string) string {
 	if s.misbehaving == 0 || s.rnd.IntN(1000) >= s.misbehaving {
 		return ""
@@ -280,7 +277,7 @@ func (s *schedule) draw(ways ...string) string {
 	return what
 }
 
-// fall ends a hook.
+// fall ends a hook in the given way.
 func (s *schedule) fall(what string) error {
 	switch what {
 	case "panic":
@@ -293,13 +290,13 @@ func (s *schedule) fall(what string) error {
 	return nil
 }
 
-// misbehave does what a hook should rather not do, and may.
+// misbehave does what a hook should avoid but may do.
 func (s *schedule) misbehave(ctx context.Context) {
 	s.mu.Lock()
 	what := s.draw("panic", "panic", "exit", "exit", "pause", "reset", "limits", "add", "try", "wait")
 	limits := bufferedsender.Limits{MaxBatchActions: 1 + s.rnd.IntN(3), MaxInFlight: s.rnd.IntN(3), MaxBufferedActions: s.rnd.IntN(4)}
 	if s.rnd.IntN(2) == 0 {
-		ctx = context.Background() // then the sender has to know its goroutine
+		ctx = context.Background() // then the sender must recognize its goroutine
 	}
 	s.mu.Unlock()
 	switch what {
@@ -327,7 +324,7 @@ func (s *schedule) misbehave(ctx context.Context) {
 }
 
 func (s *schedule) addInHook(ctx context.Context, how string) {
-	const most = 30 // or it might go on for ever
+	const most = 30 // otherwise it could continue for ever
 	s.mu.Lock()
 	r := &record{id: len(s.records), caller: -1, key: fmt.Sprintf("h-%d", s.rnd.IntN(3)), added: 1}
 	a, b := "hook", int64(r.id)

@@ -7,23 +7,23 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
-// rules are what a request has to keep to.
+// rules are the limits that a request must keep.
 type rules struct {
 	bufferedsender.Limits
 	paused   bool
 	disabled bool // the breaker
 	since    time.Time
-	hook     bool // changed by a hook, so that they hold at once
+	hook     bool // changed by a hook, so in force at once
 }
 
-// cut is a request from the moment that its actions were chosen.
+// cut is a request whose actions have been chosen.
 type cut struct {
-	rules          []rules // one of these it has to keep to
-	actions, bytes int     // when it has come to the service
+	rules          []rules // it must keep one of these
+	actions, bytes int     // set when it reaches the service
 }
 
-// change changes the rules of requests to come. how runs with mu held, so that
-// the changes are known in the order in which they were made.
+// change changes the rules of later requests. how runs with mu held, so that changes are recorded in the order in which
+// they were made.
 func (s *schedule) change(hook bool, how func(*rules)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,9 +81,8 @@ func (s *schedule) setLimits(hook bool, l bufferedsender.Limits) {
 	})
 }
 
-// cutNow notes a request that the sender has made just now. It may follow the
-// rules of the last moment, and those that somebody else has set at this very
-// moment, but not what was replaced before. It is called with mu held.
+// cutNow records a request that the sender has just made. It may follow the previous rules and those set by other
+// callers at this very moment, but no older ones. The caller has mu.
 func (s *schedule) cutNow(id, key string) {
 	from := len(s.rules) - 1
 	for from > 0 && !s.rules[from].hook && !s.rules[from].since.Before(time.Now()) {
@@ -92,8 +91,7 @@ func (s *schedule) cutNow(id, key string) {
 	c := &cut{}
 	out := len(s.observed.cuts) - s.observed.batches + 1
 	s.observed.atOnce = max(s.observed.atOnce, out)
-	// The sender asks whether it is paused and whether the breaker is disabled one after
-	// the other, and again before the request really leaves.
+	// The sender checks pause and breaker one after the other, and again before the request leaves.
 	going, enabled := false, false
 	for _, r := range s.rules[from:] {
 		going, enabled = going || !r.paused, enabled || !r.disabled
@@ -109,7 +107,7 @@ func (s *schedule) cutNow(id, key string) {
 	s.observed.cuts[id], s.observed.cutOf[key] = c, c
 }
 
-// arrives checks the size of a request. It is called with mu held.
+// arrives checks the size of a request. The caller has mu.
 func (s *schedule) arrives(key string, actions, bytes int) {
 	c := s.observed.cutOf[key]
 	if c == nil {
@@ -118,7 +116,7 @@ func (s *schedule) arrives(key string, actions, bytes int) {
 	}
 	c.actions, c.bytes = actions, bytes
 	for _, r := range c.rules {
-		// What was accepted under wider limits is sent alone.
+		// An action accepted under wider limits is sent alone.
 		if actions <= r.MaxBatchActions && (bytes <= r.MaxBatchBytes || actions == 1) {
 			return
 		}

@@ -27,7 +27,7 @@ func newSchedule(intn func(int) int) *schedule {
 	pick := func(from ...int) int { return from[intn(len(from))] }
 	s.hidden = 16_000_000
 	if intn(4) == 0 {
-		s.hidden = int64(pick(60, 100, 150, 300)) // a limit the sender does not know of
+		s.hidden = int64(pick(60, 100, 150, 300)) // a limit unknown to the sender
 	}
 	o := &s.options
 	o.Logger = slog.New(slog.DiscardHandler)
@@ -79,18 +79,18 @@ func newSchedule(intn func(int) int) *schedule {
 	s.control, s.rejects = modelControl{interval: o.AutoFlushInterval, policy: s.policy}, s.policy == rejects
 	o.Handlers = s.handlers()
 
-	severity := pick(0, 1, 1, 3, 10) // how many of ten requests are troubled
+	severity := pick(0, 1, 1, 3, 10) // how many of ten requests fail
 	for range 60 {
 		kind := ""
 		if intn(10) < severity {
 			kind = faultKinds[intn(len(faultKinds))]
 		}
 		if o.RequestTimeout < 0 && kind == "hang" {
-			kind = "" // would hang for ever, as asked for
+			kind = "" // would hang for ever, as configured
 		}
 		s.faults = append(s.faults, kind)
 	}
-	if intn(6) == 0 { // for so long, and with so many keys, that actions are held apart
+	if intn(6) == 0 { // long enough, and with enough keys, that actions are set apart
 		s.lacksFrom = intn(10)
 		s.lacksTo = s.lacksFrom + pick(10, 50, 200)
 	}
@@ -105,7 +105,7 @@ func newSchedule(intn func(int) int) *schedule {
 	return s
 }
 
-// start makes the service and the senders.
+// start creates the service and the senders.
 func (s *schedule) start() {
 	s.server = searchtest.NewServer(&searchtest.Options{MaxBatchBytes: s.hidden})
 	orPanic(s.server.CreateIndex(json.RawMessage(modelIndex)))
@@ -174,8 +174,7 @@ func (s *schedule) newCaller(caller int, pick func(...int) int) (steps []step) {
 	return steps
 }
 
-// newAction makes an action of a key that only its caller uses, so that the
-// order in which it was accepted is known.
+// newAction creates an action of a key that only its caller uses, so that the order of acceptance is known.
 func (s *schedule) newAction(caller int, kind string, pick func(...int) int) models.IndexDocumentsAction[modelDoc] {
 	keys := pick(1, 3, 30)
 	if s.lacksTo > 0 {
@@ -206,7 +205,7 @@ func (s *schedule) newAction(caller int, kind string, pick func(...int) int) mod
 	return r.action
 }
 
-// erratic is a tuning policy without sense.
+// erratic is a tuning policy that chooses at random.
 type erratic int
 
 func (e erratic) New(tuning.Bounds) tuning.Controller {

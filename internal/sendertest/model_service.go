@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// faultKinds are the troubles that intercept knows to make.
+// faultKinds are the faults that intercept can produce.
 var faultKinds = []string{
 	"408", "413", "429", "429 wait", "500", "502", "503", "504", "400", "400 named", "400 property", "401", "403", "404", "409",
 	"302", "405", "520", "429 past",
@@ -28,7 +28,7 @@ type result struct {
 	StatusCode   int     `json:"statusCode"`
 }
 
-// intercept plays the service in trouble, and checks each request.
+// intercept simulates a failing service, and checks each request.
 //
 //archtest:long owed: the answers of a service by chance
 func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -182,7 +182,7 @@ func (s *schedule) intercept(req *http.Request, next func(*http.Request) (*http.
 // otherPrefix begins the keys of the other sender, which has no hooks.
 const otherPrefix = "o-"
 
-// enter checks a request and notes its keys.
+// enter checks a request and records its keys.
 func (s *schedule) enter(raw []byte, value []map[string]json.RawMessage) (keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

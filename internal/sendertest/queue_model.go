@@ -23,12 +23,11 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// RunQueueModel runs one random program of processes that share a durable queue: they add,
-// send, are killed, stopped and woken, closed and replaced, while the service fails. At the
-// end everything is sent, and the index must hold the last change of each key; on the way
-// no key may go back to an older change, no callback may be called twice, each process's
-// accounts must balance, and what Flush has promised must be there. It returns which of
-// [QueueModelHolds] the program has held, and what was not so. intn is as in [RunModel].
+// RunQueueModel runs one random program of processes that share a durable queue. They add, send, are killed, frozen and
+// continued, closed and replaced, while the service fails. At the end everything must be sent, and the index must have
+// the last change of each key. During the program no callback may be called twice, the accounts of each process must
+// balance, and the index must have what Flush has promised. It returns the features of [QueueModelHolds] that the
+// program had, and an error with all violations. intn is as in [RunModel].
 func RunQueueModel(t *testing.T, intn func(n int) int) (held []string, err error) {
 	t.Helper()
 	steps := make([]queueStep, 30+intn(60))
@@ -46,14 +45,14 @@ func RunQueueModel(t *testing.T, intn func(n int) int) (held []string, err error
 	return held, nil
 }
 
-// QueueModelHolds names what programs of RunQueueModel may hold.
+// QueueModelHolds returns the features that programs of RunQueueModel may have.
 func QueueModelHolds() []string {
 	return []string{"kill", "zombie", "close in the middle", "lease that ran out", "stale end", "outage", "fold", "elsewhere", "superseded", "kept by Close", "waiting call"}
 }
 
 type queueStep struct{ what, process, key, n int }
 
-// The kinds of steps; adding is most of them.
+// Kinds of steps; most steps add.
 const (
 	stepKill = iota
 	stepStop
@@ -65,7 +64,7 @@ const (
 	queueSteps = stepAdd + 8
 )
 
-// change is one that was appended.
+// change is an appended change.
 type change struct {
 	version int
 	deletes bool
@@ -84,7 +83,7 @@ type queueModel struct {
 	errors   []string
 	holds    map[string]bool
 	version  int
-	appended map[string][]change // by key, in the order of the appends
+	appended map[string][]change // by key, in append order
 }
 
 // modelProcess is one process of a program.
@@ -130,7 +129,7 @@ func (m *queueModel) run(steps []queueStep) {
 	m.finish()
 }
 
-// process starts one.
+// process starts a process.
 func (m *queueModel) process() *modelProcess {
 	p := &modelProcess{QueueProcess: &QueueProcess{Queue: m.queue}, outcomes: map[int]int{}}
 	client, err := search.NewClientWithKey(m.service.URL(), "hotels", azcore.NewKeyCredential(searchtest.AdminKey),
@@ -181,7 +180,7 @@ func (m *queueModel) step(s queueStep) {
 	}
 }
 
-// bury closes the sender of a process that is to be replaced, and looks at its accounts.
+// bury closes the sender of a process that will be replaced, and checks its accounts.
 func (m *queueModel) bury(p *modelProcess, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -209,7 +208,7 @@ func (m *queueModel) accounts(p *modelProcess) {
 	}
 }
 
-// add appends a change by a process. Nobody else appends meanwhile, so the order is known.
+// add appends a change by a process. No other process appends meanwhile, so the order is known.
 func (m *queueModel) add(p *modelProcess, s queueStep) {
 	key := fmt.Sprint("k-", s.key)
 	m.version++
@@ -246,7 +245,7 @@ func (m *queueModel) add(p *modelProcess, s queueStep) {
 	m.mu.Unlock()
 }
 
-// index adds an action, and with wait leaves a call behind that waits for its end.
+// index adds an action. If wait is set it leaves a call behind that waits for the outcome.
 func (m *queueModel) index(p *modelProcess, wait bool, action models.IndexDocumentsAction[Hotel]) error {
 	if !wait {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -262,12 +261,11 @@ func (m *queueModel) index(p *modelProcess, wait bool, action models.IndexDocume
 			m.wrong("a waiting call: %v", err)
 		}
 	}()
-	synctest.Wait() // it is appended
+	synctest.Wait() // the action is appended
 	return nil
 }
 
-// flush has a process flush while others go on, and compares the index with what it has
-// promised.
+// flush flushes one process while others continue, and checks the index against the promise of Flush.
 func (m *queueModel) flush(p *modelProcess) {
 	m.mu.Lock()
 	until := map[string]change{}
@@ -316,10 +314,10 @@ func (m *queueModel) indexed(key string) (version int, there bool) {
 	return h.Rooms, true
 }
 
-// finish lets everything be sent, and compares the index with what was appended.
+// finish lets everything be sent, and compares the index with the appended changes.
 func (m *queueModel) finish() {
 	for range 1000 {
-		// Three of those that were killed or stopped may have had the same key: that is for people then.
+		// A key whose holder died several times is parked for an operator; unpark it.
 		parked, _ := m.queue.Inspect(context.Background(), queue.Inspection{States: queue.Parked})
 		for i := range parked {
 			if parked[i].Deaths >= queue.MaxDeaths {
@@ -332,7 +330,7 @@ func (m *queueModel) finish() {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	time.Sleep(time.Minute) // for those who ask now and then what became of theirs
+	time.Sleep(time.Minute) // for processes that poll for the outcomes of their actions
 	s, _ := m.queue.Stats(context.Background())
 	if s.Waiting+s.Leased+s.Parked > 0 {
 		entries, _ := m.queue.Inspect(context.Background(), queue.Inspection{})

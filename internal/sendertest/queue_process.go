@@ -12,25 +12,25 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// QueueProcess stands between a sender and what outlives its process: a queue and the
-// service. It can be killed, and stopped for a while.
+// QueueProcess stands between a sender and what outlives its process: a queue and the service. It can be killed, or
+// frozen for a while.
 type QueueProcess struct {
 	queue.Queue
 	dead atomic.Bool
 
 	mu      sync.Mutex
-	stopped chan struct{} // closed when it goes on; nil: it runs
+	stopped chan struct{} // closed when it continues; nil: it runs
 }
 
 var errKilled = errors.New("the process was killed")
 
-// Kill ends it: nothing that it does reaches anybody any more.
+// Kill ends the process: its calls and requests have no further effect.
 func (p *QueueProcess) Kill() {
 	p.dead.Store(true)
 	p.Continue()
 }
 
-// Stop holds everything that it does, until Continue.
+// Stop freezes the process until Continue.
 func (p *QueueProcess) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,8 +49,7 @@ func (p *QueueProcess) Continue() {
 	}
 }
 
-// alive waits while the process is stopped. A stopped process knows nothing of contexts
-// that end.
+// alive waits while the process is frozen, even after contexts have ended.
 func (p *QueueProcess) alive() error {
 	for {
 		p.mu.Lock()
@@ -66,7 +65,7 @@ func (p *QueueProcess) alive() error {
 	}
 }
 
-// Append is that of the queue, and so on.
+// Append calls the queue, like the methods below.
 func (p *QueueProcess) Append(ctx context.Context, call queue.Call) (queue.Receipt, error) {
 	if err := p.alive(); err != nil {
 		return queue.Receipt{}, err
@@ -74,7 +73,7 @@ func (p *QueueProcess) Append(ctx context.Context, call queue.Call) (queue.Recei
 	return p.Queue.Append(ctx, call)
 }
 
-// Reserve is that of the queue.
+// Reserve calls the queue.
 func (p *QueueProcess) Reserve(ctx context.Context, want queue.Want) ([]queue.Lease, error) {
 	if err := p.alive(); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (p *QueueProcess) Reserve(ctx context.Context, want queue.Want) ([]queue.Le
 	return p.Queue.Reserve(ctx, want)
 }
 
-// Settle is that of the queue.
+// Settle calls the queue.
 func (p *QueueProcess) Settle(ctx context.Context, ends ...queue.End) (stale, failed []queue.Lease, err error) {
 	if err := p.alive(); err != nil {
 		return nil, nil, err
@@ -90,7 +89,7 @@ func (p *QueueProcess) Settle(ctx context.Context, ends ...queue.End) (stale, fa
 	return p.Queue.Settle(ctx, ends...)
 }
 
-// Extend is that of the queue.
+// Extend calls the queue.
 func (p *QueueProcess) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) ([]queue.Lease, error) {
 	if err := p.alive(); err != nil {
 		return nil, err
@@ -98,7 +97,7 @@ func (p *QueueProcess) Extend(ctx context.Context, d time.Duration, leases ...qu
 	return p.Queue.Extend(ctx, d, leases...)
 }
 
-// Settled is that of the queue.
+// Settled calls the queue.
 func (p *QueueProcess) Settled(ctx context.Context, at queue.Position) (bool, error) {
 	if err := p.alive(); err != nil {
 		return false, err
@@ -106,7 +105,7 @@ func (p *QueueProcess) Settled(ctx context.Context, at queue.Position) (bool, er
 	return p.Queue.Settled(ctx, at)
 }
 
-// Stats is that of the queue.
+// Stats calls the queue.
 func (p *QueueProcess) Stats(ctx context.Context) (queue.Stats, error) {
 	if err := p.alive(); err != nil {
 		return queue.Stats{}, err
@@ -114,7 +113,7 @@ func (p *QueueProcess) Stats(ctx context.Context) (queue.Stats, error) {
 	return p.Queue.Stats(ctx)
 }
 
-// Watch is that of the queue. A process that is dead or stopped is not woken.
+// Watch calls the queue. A dead process is not woken.
 func (p *QueueProcess) Watch(wake func()) (stop func()) {
 	return p.Queue.Watch(func() {
 		if !p.dead.Load() {
@@ -123,14 +122,13 @@ func (p *QueueProcess) Watch(wake func()) (stop func()) {
 	})
 }
 
-// processTransport is the way of a process to the service.
+// processTransport carries the requests of a process to the service.
 type processTransport struct {
 	process *QueueProcess
 	service *searchtest.Server
 }
 
-// Do lets a request through, unless its process is dead, or was stopped for longer than
-// the request may take.
+// Do executes a request, unless its process is dead, or was frozen for longer than the request may take.
 func (t *processTransport) Do(req *http.Request) (*http.Response, error) {
 	if err := t.process.alive(); err != nil {
 		return nil, err
@@ -140,7 +138,7 @@ func (t *processTransport) Do(req *http.Request) (*http.Response, error) {
 	}
 	reply, err := t.service.Do(req)
 	if err := t.process.alive(); err != nil {
-		return nil, err // nobody hears it
+		return nil, err // the process does not receive the reply
 	}
 	return reply, err
 }

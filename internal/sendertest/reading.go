@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
-// Requests returns the requests so far, in the order in which they arrived.
+// Requests returns the requests so far, in order of arrival.
 func (r *RigOf[D]) Requests() []*Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,14 +71,14 @@ func (r *RigOf[D]) Events(kinds ...string) []Event[D] {
 	return r.selected(func(e *Event[D]) bool { return slices.Contains(kinds, e.Kind) })
 }
 
-// noted returns all events without copying them, for which there are too many: more are appended, and none is changed.
+// noted returns all events without a copy, because there are many. Later events are appended, and none is changed.
 func (r *RigOf[D]) noted() []Event[D] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clip(r.events)
 }
 
-// selected returns the events that a test wants.
+// selected returns the events for which wanted returns true.
 func (r *RigOf[D]) selected(wanted func(e *Event[D]) bool) (found []Event[D]) {
 	all := r.noted()
 	for i := range all {
@@ -89,7 +89,7 @@ func (r *RigOf[D]) selected(wanted func(e *Event[D]) bool) (found []Event[D]) {
 	return found
 }
 
-// Outcome returns the terminal event of a key that must have exactly one.
+// Outcome returns the terminal event of a key, which must have exactly one.
 func (r *RigOf[D]) Outcome(key string) Event[D] {
 	r.T.Helper()
 	ends := r.selected(func(e *Event[D]) bool { return e.Key == key && (e.Kind == "completed" || e.Kind == "failed") })
@@ -97,7 +97,7 @@ func (r *RigOf[D]) Outcome(key string) Event[D] {
 	return ends[0]
 }
 
-// Failure returns the *ActionError of a key that must have failed.
+// Failure returns the *ActionError of a key, which must have failed.
 func (r *RigOf[D]) Failure(key string) *bufferedsender.ActionError {
 	r.T.Helper()
 	e := r.Outcome(key)
@@ -107,13 +107,12 @@ func (r *RigOf[D]) Failure(key string) *bufferedsender.ActionError {
 	return failure
 }
 
-// UnknownOutcome reports whether an action of the key failed and may have been
-// applied all the same.
+// UnknownOutcome reports whether an action of the key failed but may have been applied.
 func (r *RigOf[D]) UnknownOutcome(key string) bool {
 	return r.selected(func(e *Event[D]) bool { return e.Kind == "failed" && e.Key == key && e.Unknown }) != nil
 }
 
-// AllCompleted checks that all was completed, n actions.
+// AllCompleted checks that n actions were completed and none failed.
 func (r *RigOf[D]) AllCompleted(n int) {
 	r.T.Helper()
 	s := r.Sender.Stats()
@@ -122,7 +121,7 @@ func (r *RigOf[D]) AllCompleted(n int) {
 	assert.Zero(r.T, s.Unsent)
 }
 
-// OnlyFailed checks that one action failed, and returns why.
+// OnlyFailed checks that just the action of key failed, and returns its error.
 func (r *RigOf[D]) OnlyFailed(key string, completed int) *bufferedsender.ActionError {
 	r.T.Helper()
 	s := r.Sender.Stats()
@@ -131,7 +130,7 @@ func (r *RigOf[D]) OnlyFailed(key string, completed int) *bufferedsender.ActionE
 	return r.Failure(key)
 }
 
-// Health waits until nothing moves and returns how the sender is.
+// Health returns the health of the sender when all goroutines of the bubble are blocked.
 func (r *RigOf[D]) Health() bufferedsender.Health {
 	synctest.Wait()
 	return r.Sender.Health()
@@ -155,7 +154,7 @@ func KeysOf(xs []*Request) (keys [][]string) {
 	return keys
 }
 
-// Times returns when each request arrived.
+// Times returns the times at which requests arrived.
 func Times(xs []*Request) []time.Duration {
 	at := []time.Duration{}
 	for _, x := range xs {

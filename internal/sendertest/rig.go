@@ -20,24 +20,22 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Rig is the rig of most tests, with documents of one struct type.
+// Rig is the rig of most tests, for documents of type Hotel.
 type Rig = RigOf[Hotel]
 
-// RigOf is an emulated service with an index, a sender to it, and all that happens
-// between the two. While it lives, each request and each snapshot of Stats is
-// checked against the options; when the test ends it closes the sender and checks
-// the accounts, which must balance whatever the test was about.
+// RigOf is an emulated service with an index, a sender to it, and a record of all events and requests. Each request and
+// each snapshot of Stats is checked against the options. At the end of the test the rig closes the sender and checks
+// that the accounts balance.
 type RigOf[D any] struct {
 	T       *testing.T
 	Service *searchtest.Server
 	Client  *search.Client
 	Sender  *bufferedsender.BufferedSender[D]
-	Metrics *sdkmetric.ManualReader // of the sender, unless the options bring a MeterProvider
-	Logs    *Buffer                 // from debug level on, unless the options bring a Logger
-	Ledger  *Ledger                 // what the sender has reported, but for the end of Close
+	Metrics *sdkmetric.ManualReader // of the sender, unless the options have a MeterProvider
+	Logs    *Buffer                 // from debug level on, unless the options have a Logger
+	Ledger  *Ledger                 // all reports of the sender, except the end of Close
 
-	// Abandoned says that the test leaves something behind on purpose: the rig
-	// neither closes the sender nor checks the accounts.
+	// Abandoned declares that the test leaves something behind: the rig neither closes the sender nor checks the accounts.
 	Abandoned bool
 
 	began time.Time
@@ -51,8 +49,7 @@ type RigOf[D any] struct {
 	answer   Answer
 }
 
-// New makes a rig of hotels. The sender has no breaker unless opts bring one;
-// [WithBreaker] does.
+// New creates a rig of hotels. Its sender has no breaker unless opts have one, as those of [WithBreaker].
 func New(t *testing.T, opts *Options) *Rig {
 	t.Helper()
 	return NewOnService(t, nil, opts)
@@ -64,7 +61,7 @@ func NewOnService(t *testing.T, service *searchtest.Options, opts *Options) *Rig
 	return NewOf(t, service, HotelIndex, opts)
 }
 
-// NewDocuments makes a rig of documents of any form. Their key field is "id".
+// NewDocuments creates a rig of documents of any form. Their key field is "id".
 func NewDocuments(t *testing.T, opts *DocumentOptions) *DocumentRig {
 	t.Helper()
 	o := *opts
@@ -72,8 +69,8 @@ func NewDocuments(t *testing.T, opts *DocumentOptions) *DocumentRig {
 	return NewOf(t, nil, DocumentIndex, &o)
 }
 
-// NewOf makes a rig of documents of another type, with the definition of their
-// index, which must have the name hotels and the key field id.
+// NewOf creates a rig of documents of type D with the definition of their index, which must have the name hotels and
+// the key field id.
 func NewOf[D any](t *testing.T, service *searchtest.Options, index string, opts *bufferedsender.Options[D]) *RigOf[D] {
 	t.Helper()
 	r := &RigOf[D]{
@@ -87,7 +84,7 @@ func NewOf[D any](t *testing.T, service *searchtest.Options, index string, opts 
 	r.Service.Intercept(r.intercept)
 	r.Client = NewClient(t, r.Service)
 	reports := LedgerHandlers[D](r.Ledger)
-	reports.Closed = nil // a second handler changes the error of Close
+	reports.Closed = nil // a second handler would change the error of Close
 	r.opts.Handlers = events.Multi(r.recorder(), reports, r.opts.Handlers)
 	if r.opts.Logger == nil {
 		r.opts.Logger = slog.New(slog.NewTextHandler(r.Logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -97,7 +94,7 @@ func NewOf[D any](t *testing.T, service *searchtest.Options, index string, opts 
 		r.opts.MeterProvider = meters
 	}
 	if r.opts.Outage == nil {
-		r.opts.Outage = bufferedsender.FailSoon{} // the tests of the breaker bring their own
+		r.opts.Outage = bufferedsender.FailSoon{} // tests of the breaker set their own
 	}
 	var err error
 	r.Sender, err = bufferedsender.New(r.Client, &r.opts)
@@ -114,7 +111,7 @@ func NewOf[D any](t *testing.T, service *searchtest.Options, index string, opts 
 	return r
 }
 
-// Now is the time since the rig began.
+// Now returns the time since the rig was created.
 func (r *RigOf[D]) Now() time.Duration { return time.Since(r.began) }
 
 // Upload adds documents that must be accepted.
@@ -135,20 +132,20 @@ func (r *RigOf[D]) Add(actions ...models.IndexDocumentsAction[D]) {
 	require.NoError(r.T, r.Sender.IndexDocuments(Within(r.T, time.Hour), actions...))
 }
 
-// Flush is the sender's, for a day at the most.
+// Flush flushes the sender, with a timeout of a day.
 func (r *RigOf[D]) Flush() error { return r.Sender.Flush(Within(r.T, 24*time.Hour), nil) }
 
-// Close is the sender's, for a day at the most.
+// Close closes the sender, with a timeout of a day.
 func (r *RigOf[D]) Close() error { return r.Sender.Close(Within(r.T, 24*time.Hour)) }
 
-// Respond makes a answer from now on; nil gives the requests to the emulator.
+// Respond makes a answer later requests; nil makes the emulator answer them.
 func (r *RigOf[D]) Respond(a Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = a
 }
 
-// Faults puts rules in force, in order; each is for indexing requests.
+// Faults sets the fault rules of the emulator, in order, for indexing requests.
 func (r *RigOf[D]) Faults(rules ...searchtest.Fault) {
 	for i := range rules {
 		rules[i].Operation = searchtest.OpIndexDocuments
@@ -156,28 +153,27 @@ func (r *RigOf[D]) Faults(rules ...searchtest.Fault) {
 	r.Service.SetFaults(&searchtest.Faults{Seed: 1, Rules: rules})
 }
 
-// Down makes the service answer every request with a status, those of Ping too.
+// Down makes the service answer every request with a status, including Ping.
 func (r *RigOf[D]) Down(status int) {
 	r.Service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Status: status}}})
 }
 
-// AllowInFlight sets how many requests there may be at once without the rig
-// complaining: for a test that changes the limit, or has a second sender.
+// AllowInFlight sets the number of concurrent requests that the rig accepts, for a test that changes the limit or has a
+// second sender.
 func (r *RigOf[D]) AllowInFlight(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.opts.Limits.MaxInFlight = n
 }
 
-// OpenBreaker makes the service fail, adds the documents, which must fill a batch or
-// be flushed by somebody, and returns when the breaker is open and nothing moves.
+// OpenBreaker makes the service fail and adds the documents, which must fill a batch or be flushed. It returns when the
+// breaker is open and all goroutines are blocked.
 func (r *RigOf[D]) OpenBreaker(docs ...D) {
 	r.T.Helper()
 	r.OpenBreakerWith(Failing, docs...)
 }
 
-// OpenBreakerWith is OpenBreaker with an answer that must be a failure for the
-// breaker.
+// OpenBreakerWith is OpenBreaker with another answer, which must be a failure for the breaker.
 func (r *RigOf[D]) OpenBreakerWith(a Answer, docs ...D) {
 	r.T.Helper()
 	r.Respond(a)

@@ -24,7 +24,7 @@ func NewClient(t testing.TB, srv *searchtest.Server) *search.Client {
 	return client
 }
 
-// NewBreaker is breaker.New with options that must be valid.
+// NewBreaker returns a breaker with the options, which must be valid.
 func NewBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
 	t.Helper()
 	b, err := breaker.New(opts)
@@ -32,9 +32,8 @@ func NewBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
 	return b
 }
 
-// SteadyBreaker returns a breaker that stays open for exactly 30 s, or as long as
-// opts say, however long the trouble has lasted: most tests are not about when
-// the next probe is due, and can name the second.
+// SteadyBreaker returns a breaker that stays open for exactly 30 s, or as set in opts, however long the trouble has
+// lasted. Use it for tests that need a known time of the next probe.
 func SteadyBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
 	t.Helper()
 	var o breaker.Options
@@ -51,15 +50,13 @@ func SteadyBreaker(t *testing.T, opts *breaker.Options) *breaker.Breaker {
 	return NewBreaker(t, &o)
 }
 
-// NoLog discards what senders without a rig log.
+// NoLog discards the log of senders without a rig.
 var NoLog = slog.New(slog.DiscardHandler)
 
-// RetryAtOnce makes retries follow without any delay, so that the times of a test
-// are those of the breaker alone.
+// RetryAtOnce makes retries follow without a delay, so that only the breaker determines the times of a test.
 var RetryAtOnce = retry.Options{Delay: -1}
 
-// WithBreaker returns options with a breaker, as senders have it by default: rigs
-// have none otherwise.
+// WithBreaker returns options with a breaker, which senders have by default and rigs do not.
 func WithBreaker(t *testing.T) *Options {
 	t.Helper()
 	return &Options{Outage: bufferedsender.Hold{Breaker: NewBreaker(t, nil)}}

@@ -2,7 +2,7 @@ package sendertest
 
 import "context"
 
-// Tap is a models.Tap made of functions. A nil *Tap is none.
+// Tap is a models.Tap made of functions. A nil *Tap counts as none.
 type Tap struct {
 	BeforeKeys  func(keys []string) error
 	ConfirmKeys func(keys []string) (bool, error)

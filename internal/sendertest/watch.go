@@ -17,21 +17,21 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Event is one callback as a test saw it.
+// Event is one callback as seen by a test.
 type Event[D any] struct {
 	At      time.Duration // since the rig began
 	Kind    string        // "added", "sent", "completed", "failed" or "batch"
 	Key     string
 	Action  models.IndexDocumentsAction[D]
-	Attempt int          // of a terminal event how many there were
+	Attempt int          // of a terminal event: the number of attempts
 	Err     error        // of "failed"
 	Unknown bool         // of "failed"
 	Batch   events.Batch // of "batch"
 }
 
-// Request is one request to index documents as the service saw it.
+// Request is one indexing request as seen by the service.
 type Request struct {
-	At, End time.Duration // since the rig began; End is 0 while it lasts
+	At, End time.Duration // since the rig began; End is 0 while it is under way
 	Keys    []string      // of its actions, in order
 	Actions []string      // their types, such as "upload"
 	Body    []byte
@@ -40,7 +40,7 @@ type Request struct {
 	Context context.Context
 }
 
-// recorder returns handlers that note the events, and check Stats at each.
+// recorder returns handlers that record events, and check Stats at each.
 func (r *RigOf[D]) recorder() events.Handlers[D] {
 	note := func(e Event[D]) {
 		e.At = r.Now()
@@ -69,8 +69,7 @@ func (r *RigOf[D]) recorder() events.Handlers[D] {
 	}
 }
 
-// intercept watches every request: one action of a key in flight, no request
-// over its limits.
+// intercept checks every request: one action of a key in flight, and no request over its limits.
 func (r *RigOf[D]) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if !strings.HasSuffix(req.URL.Path, "/docs/search.index") {
 		return next(req)
@@ -83,7 +82,7 @@ func (r *RigOf[D]) intercept(req *http.Request, next func(*http.Request) (*http.
 	var body struct {
 		Value []struct {
 			Action string `json:"@search.action"`
-			ID     any    `json:"id"` // whatever a test has in place of a key
+			ID     any    `json:"id"` // any type, because tests try other types of keys
 		}
 	}
 	if !assert.NoError(r.T, json.Unmarshal(raw, &body), "a request is not JSON: %q", raw) {
