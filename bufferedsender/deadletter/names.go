@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A file and what belongs to it share a stem, the time of its creation in UTC, so that names sort by time.
+// A file, its journal and its rewrite share a stem, the time of creation in UTC, so that names sort by time.
 const (
 	stemPrefix = "letters-"
 	stemTime   = "20060102T150405.000000000Z"

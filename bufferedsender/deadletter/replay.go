@@ -96,8 +96,8 @@ type Report struct {
 
 // Replay sends the dead letters of an index again, unchanged, oldest first, and removes those that are applied. The
 // others stay in their place. index is the name of the sender's index; another name is an error. Dead letters of
-// another service stay: to move them, write them without Endpoint to a File, and then discard them. to is the Raw of a
-// bufferedsender.BufferedSender of any type.
+// another service stay; to move them, write copies without Endpoint to a File and discard the originals. to is the Raw
+// of a bufferedsender.BufferedSender of any type.
 //
 // The dead letters of a key are sent one after another, each when the one before was applied. If one stays, later ones
 // of its key stay too: see ErrHeld. Those written meanwhile are left for the next Replay.

@@ -76,8 +76,8 @@ func (r *replay) send(w *window) error {
 	return nil
 }
 
-// call passes dead letters of different keys to the sender and records their outcomes. n is how many are treated: all,
-// or fewer if the sender did not accept one. An error ends the Replay.
+// call passes dead letters of different keys to the sender and records their outcomes. n is the number handled: all, or
+// fewer if the sender did not accept one. An error ends the Replay.
 func (r *replay) call(w *window, round []letter) (n int, err error) {
 	if err := r.walk.err(); err != nil {
 		return 0, err

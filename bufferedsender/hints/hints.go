@@ -31,9 +31,10 @@ var (
 
 // Options configures Open. nil and the zero value are ready to use.
 type Options struct {
-	// MaxMemory bounds the keys of all indexes, in bytes; a key counts its length and 64. Beyond it the index whose keys
-	// count most must be compared whole. The file has at most twice as much and 64 KiB, and half as much again while it is
-	// rewritten. Defaults to 128 MiB: a million keys of 64 bytes; negative is refused.
+	// MaxMemory bounds the keys of all indexes, in bytes; a key counts its length and 64. Above it the keys of the index
+	// with the most bytes are replaced by a comparison of that whole index. The file has at most twice as many bytes and 64
+	// KiB, and half as many again while it is rewritten. Defaults to 128 MiB: a million keys of 64 bytes; negative is
+	// refused.
 	MaxMemory int64
 }
 

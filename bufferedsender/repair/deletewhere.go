@@ -142,8 +142,8 @@ type Receipt struct {
 // the end it scans again. A nil error means that this scan found no match, so that Receipt.NoneLeftAt is set, and that
 // no delete failed.
 //
-// A key is held until everything that this sender accepted for it before is confirmed, and for Pause, so that the index
-// shows it. The delete therefore overwrites nothing that is pending. What the sender accepts for a held key waits and
+// Each key is held: first until all earlier writes of this sender to it are confirmed, then for Pause, until the index
+// shows them. So the delete overwrites nothing that is pending. What the sender accepts for a held key waits and
 // goes after the delete. Writes of other senders and processes are only seen in the index. A document is deleted
 // although such a write has made it stop matching, if the index does not show that write at the lookup, or if it comes
 // between lookup and delete. If that matters, stop these writers or let them write again.

@@ -222,7 +222,7 @@ func (r *runner) missing(ctx context.Context) bool {
 	return errors.Is(err, search.ErrIndexNotFound)
 }
 
-// ours returns an error if an existing index cannot be ours. Ours has no documents yet.
+// ours returns an error unless the existing index can be from this rebuild, which has written no documents yet.
 func (r *runner) ours(ctx context.Context) error {
 	if err := r.sameDefinition(ctx); err != nil {
 		return err

@@ -61,5 +61,5 @@
 // # Without aliases
 //
 // Aliases need api-version 2026-04-01. Without Options.Alias writers switch when the new index has everything, and
-// Report.Index is the name that readers must switch to. Until they do, they do not find later writes.
+// Report.Index is the name that readers must switch to. Until then they do not find later writes.
 package rebuild

@@ -105,8 +105,8 @@ func (r *runner) patientlyFor(ctx context.Context, total, limit time.Duration, f
 	}
 }
 
-// insisting returns a context for work that writers wait for and that should complete even if ctx has ended: it lasts
-// for more beyond ctx.
+// insisting returns a context for work that writers wait for, and that should complete even if ctx ends: it ends after
+// bearable, or when `more` has passed since the end of ctx.
 func insisting(ctx context.Context, more time.Duration) (context.Context, func()) {
 	insisting, cancel := context.WithTimeout(context.WithoutCancel(ctx), bearable)
 	stop := context.AfterFunc(ctx, func() {

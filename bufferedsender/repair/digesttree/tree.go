@@ -78,7 +78,7 @@ func (t *Tree) record(key string, version int64, deleted bool) {
 	t.put(appendKey(t.told.Room(&format), key, version, deleted))
 }
 
-// put takes the slice of `told.Room` with one record more. The caller has the lock.
+// put stores the slice of `told.Room`, which now has one more record. The caller has the lock.
 func (t *Tree) put(b []byte) {
 	if t.loop.Changes == t.loop.Durable {
 		t.since = time.Now()
