@@ -90,8 +90,8 @@ func (t *Tree) put(b []byte) {
 	}
 }
 
-// `forget` makes a segment unknown. The caller has the lock. It adds no record for a segment that is unknown already, so
-// repeated calls take no memory.
+// `forget` makes a segment unknown. The caller has the lock. It adds no record for a segment that is unknown already,
+// so repeated calls take no memory.
 func (t *Tree) forget(segment int) {
 	if t.rebuild != nil {
 		t.rebuild.dropped[segment] = true
