@@ -59,12 +59,12 @@ type Options struct {
 	// that each range has some hundred thousand documents. Defaults to none: one range.
 	Splits   []string
 	parallel int // ranges that a process compares at once: 0 for four; tests lower it
-	// Store, a FileStore or an SQLStore, keeps the progress of each range, so that an interrupted pass resumes, and the
-	// rejected documents. It also locks each range for one process. Defaults to none: each pass starts over, and retries
-	// rejected documents.
+	// Store, a FileStore or an SQLStore, keeps the rejected documents, and the progress of each range, so that an
+	// interrupted pass resumes. It also locks each range for one process. Defaults to none: each pass starts over, and
+	// retries rejected documents.
 	Store Store
-	// Name distinguishes comparisons that share a Store. The String of the Index, if it has one, is added. Defaults to
-	// "repair".
+	// Name distinguishes comparisons that share a Store. If the Index has a method String, its result is appended. Defaults
+	// to "repair".
 	Name string
 
 	// Hints are keys known to differ, recorded there for the index HintsOf. A pass repairs them first and calls Done for

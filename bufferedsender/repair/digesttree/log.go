@@ -57,7 +57,7 @@ func tidy(folder disk.Folder, base uint64) error {
 	return err
 }
 
-// logs writes the logs, from one goroutine. O1 to X1 are lines of DESIGN.md.
+// logs appends to the log files, from one goroutine. O1 to X1 are lines of DESIGN.md.
 type logs struct {
 	folder disk.Folder
 	bits   int
