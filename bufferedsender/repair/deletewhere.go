@@ -30,8 +30,8 @@ type DeleteOptions struct {
 	// is called once, before the first delete.
 	Total func(ctx context.Context) (int64, error)
 	// MaxShare is the share of Total that may be deleted in 24 hours, by all calls of this process for the index and its
-	// passes without a Store. It must be more than 0 and at most 1. Defaults to 0.05, at least one document and at most 10
-	// 000; see GUARDS.md.
+	// passes without a Store. It must be more than 0 and at most 1. Defaults to 0.05, at least one document and at most
+	// 10 000; see GUARDS.md.
 	MaxShare float64
 	// AllowDeletes lifts that bound. It must be the exact number of matching documents, as a dry run reports it in
 	// Receipt.Matched. If another number matches, nothing is deleted; if none matches, there is no error. Documents that
@@ -59,8 +59,8 @@ type DeleteOptions struct {
 	// parallel is how many batches are looked up or in the sender at once. They fill at most a quarter of its buffer,
 	// unless one batch needs more. 0 for 8; tests lower it.
 	parallel int
-	// heldKeys is how many keys are held or wait for their turn, at least one batch. With a Pause of 2 s the pace is at
-	// most half of it per second. A key takes some 500 bytes. 0 for 50 000; tests lower it.
+	// heldKeys is how many keys are held or wait for their turn, at least one batch. With a Pause of 2 s it limits the pace
+	// to half as many keys per second. A key takes some 500 bytes. 0 for 50 000; tests lower it.
 	heldKeys int
 	// spoolBytes is the memory for the keys of a scan: 16 bytes and its length for each key. Further keys are counted, and
 	// scanned again to be deleted. 0 for 64 MiB, about a million keys; tests lower it.

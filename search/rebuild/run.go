@@ -20,10 +20,11 @@ import (
 var errStopped = errors.New("rebuild: stopped by a test")
 
 // Run replaces the index that the writers use by a new one: it creates and fills next, points the alias at it, and lets
-// the writers switch. Writers continue meanwhile. If search.DiffIndex needs no new index, Run does nothing. If a
-// rebuild to the same name is under way, because Run was killed or returned an error, Run resumes it. First it watches
-// the record for a minute to make sure that no other Run is at work. It does not wait if the previous Run returned an
-// error and left nothing in its sender; a Run cut off while filling almost always leaves something.
+// the writers switch. Writers continue meanwhile. If search.DiffIndex finds no change that needs a new index, Run does
+// nothing, unless Options.Always is set. If a rebuild to the same name is under way, because Run was killed or returned
+// an error, Run resumes it. First it watches the record for a minute to make sure that no other Run is at work. It does
+// not wait if the previous Run returned an error and left nothing in its sender; a Run cut off while filling almost
+// always leaves something.
 //
 // Run blocks until the writers use the new index: TapOptions.IdleValid, a minute by default, then the time to fill,
 // then Settle. If DropOld or Abort has deleted an index with the name of next in the last ten minutes, Run first waits
