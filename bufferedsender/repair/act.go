@@ -237,7 +237,7 @@ func (p *pass) ready(ctx context.Context, n int) error {
 			continue
 		}
 		if err := sleep.For(ctx, time.Second); err != nil {
-			return fmt.Errorf("%w while the sender sent nothing: %w", err, info.Held)
+			return fmt.Errorf("%w while sending was suspended or paused: %w", err, info.Held)
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (p *pass) take(ctx context.Context, t *task, part []difference, deletes boo
 		actions, err := p.truth(reading, t, part, deletes)
 		cancel()
 		if err != nil && reading.Err() == context.DeadlineExceeded && ctx.Err() == nil {
-			err = fmt.Errorf("while others waited for %d keys, for %v: %w", len(keys), heldAtMost, err)
+			err = fmt.Errorf("reading %d held keys took longer than %v: %w", len(keys), heldAtMost, err)
 		}
 		if err != nil || len(actions) == 0 {
 			return err
@@ -374,10 +374,10 @@ func (p *pass) truth(ctx context.Context, t *task, part []difference, deletes bo
 	}
 	for _, a := range documents {
 		if !slices.Contains(read, a.Key) {
-			return nil, fmt.Errorf("the source was asked for %d keys, and Read has returned one more, %q", len(read), a.Key)
+			return nil, fmt.Errorf("Read of the source got %d keys and returned another one, %q", len(read), a.Key)
 		}
 		if a.Type == models.ActionTypeDelete {
-			return nil, fmt.Errorf("the Read of the source has returned a delete, of %q: leave out what does not exist, or set Hidden in its row; then the guard counts it", a.Key)
+			return nil, fmt.Errorf("Read of the source returned a delete of %q: leave out documents that do not exist, or set Hidden in their rows, so that the guard counts them", a.Key)
 		}
 	}
 	for _, d := range gone {
@@ -459,7 +459,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 			if key, never := t.neverRead(again); never {
 				return fmt.Errorf("%w: Lookup of the source finds %d keys, %q for example, but its Read, or Load, returns no document for them", ErrNothingSettles, first, key)
 			}
-			return fmt.Errorf("%w: %d documents were written %d times. Both sides must have versions, digests and a filter alike, and Pause be longer than the index takes to show a write", ErrNothingSettles, first, verifyTimes)
+			return fmt.Errorf("%w: %d documents were written %d times. Both sides must have the same versions, digests and filter, and Pause must be longer than the index takes to show a write", ErrNothingSettles, first, verifyTimes)
 		}
 		if try == verifyTimes {
 			if key, never := t.neverRead(again); never {

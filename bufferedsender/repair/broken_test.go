@@ -133,7 +133,7 @@ func TestAnIndexThatDoesNotShowDeletesIsNotTakenForASourceThatReadsNothing(t *te
 		w.lag = time.Hour
 		_, err := w.repair(nil)
 		require.ErrorIs(t, err, ErrNothingSettles)
-		require.ErrorContains(t, err, "Pause be longer")
+		require.ErrorContains(t, err, "Pause must be longer")
 		require.NotContains(t, err.Error(), "Read or Load lacks")
 	})
 }

@@ -230,7 +230,7 @@ func (s *side) head() (*models.Row, error) {
 	case row.Key <= before:
 		return nil, &OrderError{Side: s.name, After: before, Key: row.Key}
 	case s.through != "" && row.Key > s.through:
-		return nil, fmt.Errorf("the scan of the %s was to end with %q, and has the key %q: compare keys by their bytes in its conditions too", s.name, s.through, row.Key)
+		return nil, fmt.Errorf("the scan of the %s should end with %q, but returned the key %q: its conditions must compare keys by bytes too", s.name, s.through, row.Key)
 	}
 	return row, nil
 }

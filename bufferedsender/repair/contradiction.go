@@ -56,7 +56,7 @@ func (p *pass) contradiction(ctx context.Context, keys []string) error {
 	still := slices.IndexFunc(after, func(key string) bool { return slices.Contains(before, key) })
 	switch {
 	case !any && !more:
-		return fmt.Errorf("%w: Scan has no row, and Lookup finds %q. %s", ErrContradiction, asked[known], notText)
+		return fmt.Errorf("%w: Scan returns no rows, but Lookup finds %q. %s", ErrContradiction, asked[known], notText)
 	case any && still >= 0:
 		if err := sleep.For(ctx, p.pause()); err != nil { // rows may come and go
 			return err
@@ -68,7 +68,7 @@ func (p *pass) contradiction(ctx context.Context, keys []string) error {
 			p.agreed.Store(true)
 			return nil
 		}
-		return fmt.Errorf("%w: Scan has %q, and Lookup does not find it, nor %d other keys. %s", ErrContradiction, after[still], len(before)-1, notText)
+		return fmt.Errorf("%w: Scan returns %q, but Lookup finds neither it nor %d other keys. %s", ErrContradiction, after[still], len(before)-1, notText)
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func TestKeysThatOnlyAScanFindsEndAPass(t *testing.T) {
 	w, s := lostOf(t, "BLOB PRIMARY KEY")
 	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), o).Run(t.Context())
 	require.ErrorIs(t, err, ErrContradiction)
-	require.ErrorContains(t, err, `Scan and Lookup of the source contradict each other: Scan has "0", and Lookup does not find it, nor 59 other keys.`)
+	require.ErrorContains(t, err, `Scan and Lookup of the source contradict each other: Scan returns "0", but Lookup finds neither it nor 59 other keys.`)
 	assert.False(t, report.Agrees())
 	_, err = repairer(s, half{w.world, "index"}, w.sender.Raw(), o).RunTree(t.Context(), w.tree)
 	require.ErrorIs(t, err, ErrContradiction)

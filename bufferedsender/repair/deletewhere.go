@@ -200,16 +200,16 @@ func (d *deletion) check() error {
 	problem(nilcheck.IsNil(d.index), "there is no index")
 	if !o.DryRun {
 		problem(d.to == nil, "there is no sender")
-		problem(o.Total == nil && o.AllowDeletes == 0, "neither Total nor AllowDeletes says how many documents may be deleted: "+
-			"give Total, or do a dry run and give AllowDeletes the number that it has matched")
+		problem(o.Total == nil && o.AllowDeletes == 0, "neither Total nor AllowDeletes is set: "+
+			"set Total, or make a dry run and set AllowDeletes to its number of matches")
 	}
 	problem(o.AllowDeletes < 0, "AllowDeletes is %d", o.AllowDeletes)
 	problem(math.IsNaN(o.MaxShare) || o.MaxShare < 0 || o.MaxShare > 1, "MaxShare is %v, not a share from 0 to 1", o.MaxShare)
 	problem(o.UntilStable < 0, "UntilStable is %d", o.UntilStable)
 	if d.to != nil && !o.DryRun {
 		info := d.to.Info()
-		problem(info.Queued, "the sender has a Queue, whose keys other processes may send, so it cannot hold them: use a sender of the same index without one, "+
-			"or delete the rows where they come from, and append their keys with IndexKeys")
+		problem(info.Queued, "the sender has a Queue, so it cannot hold keys, which other processes may send: use a sender of the same index without one, "+
+			"or delete the rows at their source and append their keys with IndexKeys")
 		problem(info.Closed, "the sender is closed")
 		d.fit(info.MaxBufferedActions)
 	}
@@ -263,7 +263,7 @@ func (d *deletion) guard() (err error) {
 		case o.AllowDeletes > 0:
 			d.allowed += matched
 			if matched != o.AllowDeletes {
-				err = fmt.Errorf("AllowDeletes is %d, and must be exactly what matches: %w", o.AllowDeletes, d.refusal(matched))
+				err = fmt.Errorf("AllowDeletes is %d, but must be the exact number of matching documents: %w", o.AllowDeletes, d.refusal(matched))
 			}
 		case matched > d.allowed:
 			err = d.refusal(matched)

@@ -43,7 +43,7 @@ func newDeleteBatch(keys []string) *deleteBatch {
 }
 
 // errHeldBack means that sending was suspended or paused while the keys were held.
-var errHeldBack = errors.New("the sender is held back")
+var errHeldBack = errors.New("sending is suspended or paused")
 
 // deleteGrace is how long requests under way are awaited after ctx has ended.
 const deleteGrace = 5 * time.Second
@@ -102,7 +102,7 @@ func (b *deleteBatch) mayBegin(ctx context.Context, to Sender, turns chan struct
 			return true, ctx.Err()
 		}
 		if err := sleep.For(ctx, wait); err != nil {
-			return false, fmt.Errorf("%w, while the sender was held back: %w", err, info.Held)
+			return false, fmt.Errorf("%w while sending was suspended or paused: %w", err, info.Held)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (b *deleteBatch) takeTurn(ctx context.Context, to Sender, turns chan struct
 func (b *deleteBatch) handOver(ctx, run context.Context, index Index, add func(actions ...models.RawAction) error) error {
 	rows, err := index.Lookup(run, b.keys)
 	if err != nil {
-		return fmt.Errorf("the lookup just before a delete: %w", err)
+		return fmt.Errorf("look up keys before a delete: %w", err)
 	}
 	matches := make([]bool, len(b.keys))
 	for i := range rows {

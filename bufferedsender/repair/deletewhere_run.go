@@ -96,12 +96,12 @@ func (d *deletion) last(ctx context.Context, s *deleteSpool, hopeless bool) erro
 	pause := d.options.Pause
 	for range checksAtMost {
 		if err := sleep.For(ctx, pause); err != nil {
-			return fmt.Errorf("whether any is left is not known: %w", err)
+			return fmt.Errorf("unknown whether matching documents are left: %w", err)
 		}
 		began := time.Now()
 		*s = deleteSpool{}
 		if err := d.find(ctx, s, nil); err != nil {
-			return fmt.Errorf("whether any is left is not known: %w", err)
+			return fmt.Errorf("unknown whether matching documents are left: %w", err)
 		}
 		r.Left = s.count
 		if s.count == 0 {
@@ -179,7 +179,7 @@ func (d *deletion) round(ctx context.Context, s *deleteSpool) error {
 	room := d.allowed - d.receipt.Deleted - d.receipt.Unknown
 	if s.count > room {
 		d.receipt.Unsent += s.count
-		return fmt.Errorf("%d more have begun to match: %w", s.count, d.refusal(d.receipt.Deleted+d.receipt.Unknown+s.count))
+		return fmt.Errorf("%d more documents match now: %w", s.count, d.refusal(d.receipt.Deleted+d.receipt.Unknown+s.count))
 	}
 	go func() {
 		defer close(batches)
@@ -234,7 +234,7 @@ func (d *deletion) eachBatch(ctx context.Context, s *deleteSpool, room int64, ta
 	var keys []string
 	add := func(key string) error {
 		if room--; room < 0 {
-			return fmt.Errorf("more have begun to match: %w", d.refusal(d.allowed+1))
+			return fmt.Errorf("more documents match now: %w", d.refusal(d.allowed+1))
 		}
 		if keys = append(keys, key); len(keys) < most {
 			return nil

@@ -351,7 +351,7 @@ func TestEveryProblemOfADeletionIsNamedBeforeAnythingIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDeleteRig(t, nil, nil)
 		_, err = repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), nil)
-		require.ErrorContains(t, err, "neither Total nor AllowDeletes says how many documents may be deleted")
+		require.ErrorContains(t, err, "neither Total nor AllowDeletes is set")
 		require.NoError(t, r.sender.Close(t.Context()))
 		_, err = repair.DeleteWhere(t.Context(), r.of("ann"), r.sender.Raw(), r.all())
 		require.ErrorContains(t, err, "the sender is closed")

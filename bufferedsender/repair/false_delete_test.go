@@ -55,7 +55,7 @@ func TestKeysOfWhichSomeAreBlobsAreRefused(t *testing.T) {
 	_, err := s.DB.(*sql.DB).ExecContext(t.Context(), "INSERT INTO lost VALUES (?, 2)", []byte("k"))
 	require.NoError(t, err)
 	report, err := repairer(s, half{w.world, "index"}, w.sender.Raw(), &Options{Pause: time.Millisecond, Logger: quiet}).Run(t.Context())
-	require.ErrorContains(t, err, "some are text and some are bytes")
+	require.ErrorContains(t, err, "some are text, some bytes")
 	assert.False(t, report.Agrees())
 	s.Key = "CAST(id AS TEXT)"
 	s.keys.bytes.Store(false)

@@ -59,7 +59,7 @@ func OpenJSONL(path string, opts *JSONLOptions) (_ *JSONL, err error) {
 		return nil, errors.New("repair: OpenJSONL: JSONLOptions.Key is empty: name the field with the key")
 	}
 	if j.options.Digest != "" && len(j.options.DigestOf) > 0 {
-		return nil, errors.New("repair: OpenJSONL: Digest is a field that has a digest, and DigestOf are fields to make one of: use one of them")
+		return nil, errors.New("repair: OpenJSONL: Digest and DigestOf are both set: use one of them")
 	}
 	if j.file, err = os.Open(path); err != nil {
 		return nil, fmt.Errorf("repair: OpenJSONL: %w", err)

@@ -54,8 +54,8 @@ func TestASenderThatNamesAnotherIndexIsRefused(t *testing.T) {
 		endpoint, index, says string
 	}{
 		"the same":          {here, "hotels", ""},
-		"another index":     {here, "rooms", `the sender writes to "rooms"`},
-		"another service":   {there, "hotels", "the sender writes to " + there},
+		"another index":     {here, "rooms", `Sender writes to "rooms"`},
+		"another service":   {there, "hotels", "Sender writes to " + there},
 		"it does not say":   {"", "", ""},
 		"it says a part":    {"", "hotels", ""},
 		"another spelling":  {"https://Hotels.search.windows.net:443/", "hotels", ""},

@@ -139,7 +139,7 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Name = "repair"
 	}
 	if c.Hints != nil && c.HintsOf == "" {
-		errs = append(errs, errors.New("the Hints need HintsOf, the name of the index there"))
+		errs = append(errs, errors.New("Hints need HintsOf, the name of their index"))
 	}
 	if c.treeEvery == 0 {
 		c.treeEvery = defaultTreeEvery

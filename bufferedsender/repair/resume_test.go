@@ -145,7 +145,7 @@ func TestASideThatIsNotInOrderEndsThePass(t *testing.T) {
 		}
 		beyond := scanned{half{w, "source"}, func(yield func(models.Row, error) bool) { yield(models.Row{Key: "z"}, nil) }}
 		_, err := repairer(beyond, half{w, "index"}, to, &Options{Splits: []string{"m"}, Logger: quiet}).Run(t.Context())
-		require.ErrorContains(t, err, `was to end with "m", and has the key "z"`)
+		require.ErrorContains(t, err, `should end with "m", but returned the key "z"`)
 		assert.Empty(t, w.deleted)
 		assert.Len(t, w.index, 3)
 	})

@@ -107,8 +107,8 @@ func (r *Repairer) newPass() (*pass, error) {
 	case to == nil:
 		errs = append(errs, errors.New("the Sender is nil: use the Raw of a BufferedSender, or set DryRun or Mark"))
 	case to.Info().Queued:
-		errs = append(errs, errors.New("the sender has a Queue, where others may send what it appends, so it cannot take keys: set Mark to its IndexKeys, "+
-			"whose Loader reads what is true, or use a sender without a Queue"))
+		errs = append(errs, errors.New("the sender has a Queue, so it cannot hold keys, which other processes may send: set Mark to its IndexKeys, "+
+			"whose Loader reads the truth, or use a sender without a Queue"))
 	}
 	if err := otherIndex(index, to, o.SameIndex); err != nil {
 		if o.DryRun {
@@ -153,9 +153,9 @@ func otherIndex(index Index, to Sender, same bool) error {
 	info := to.Info()
 	switch {
 	case !info.At(at.Endpoint()):
-		return fmt.Errorf("the service that is read is %s, and the sender writes to %s: make both with one client", at.Endpoint(), info.Endpoint)
+		return fmt.Errorf("Index reads the service %s, but Sender writes to %s: make both with one client", at.Endpoint(), info.Endpoint)
 	case !same && info.IndexName != "" && named.IndexName() != "" && info.IndexName != named.IndexName():
-		return fmt.Errorf("the index that is read is %q, and the sender writes to %q: make both with one client, or set SameIndex if one is an alias of the other", named.IndexName(), info.IndexName)
+		return fmt.Errorf("Index reads %q, but Sender writes to %q: make both with one client, or set SameIndex if one is an alias of the other", named.IndexName(), info.IndexName)
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func TestADeleteOfTheSourceIsRefused(t *testing.T) {
 			return []models.RawAction{{Key: key(1), Type: models.ActionTypeDelete}}, nil
 		}}
 		_, err := repairer(source, half{w, "index"}, w.sender(nil).Raw(), &Options{Logger: quiet}).Run(t.Context())
-		require.ErrorContains(t, err, "leave out what does not exist")
+		require.ErrorContains(t, err, "leave out documents that do not exist")
 		assert.Empty(t, w.deleted)
 	})
 }

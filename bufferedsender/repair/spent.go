@@ -116,14 +116,14 @@ func (p *pass) withSpent(ctx context.Context, change func(*spent) bool) (err err
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("count what is deleted: %w", err)
+			return fmt.Errorf("count deletes and overwrites: %w", err)
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
 	s := &spent{Format: 1}
 	text, err := p.Store.Load(ctx, name)
 	if err != nil {
-		return fmt.Errorf("count what is deleted: %w", err)
+		return fmt.Errorf("count deletes and overwrites: %w", err)
 	}
 	if text != nil {
 		if err := json.Unmarshal(text, s); err != nil || s.Format != 1 {

@@ -88,7 +88,7 @@ func (s *SQLSource) check() error {
 		errs = append(errs, errors.New("DB is nil"))
 	}
 	if s.Table == "" || s.Key == "" {
-		errs = append(errs, errors.New("a Table and a Key are needed"))
+		errs = append(errs, errors.New("Table and Key are required"))
 	}
 	if s.Load == nil {
 		errs = append(errs, errors.New("Load is nil: use Uploads with a function that loads documents"))
@@ -263,7 +263,7 @@ func (s *SQLSource) keyOf(value any) (string, error) {
 	bytes, isBytes := value.([]byte)
 	switch {
 	case (isText || isBytes) && s.keys.mixed(isBytes):
-		return "", fmt.Errorf("the key %q is of another type than others of the column %s: some are text and some are bytes, which no query for text finds. Use Key: \"CAST(%s AS TEXT)\"", value, s.Key, s.Key)
+		return "", fmt.Errorf("the key %q has another type than others of the column %s: some are text, some bytes, which queries for text do not find. Use Key: \"CAST(%s AS TEXT)\"", value, s.Key, s.Key)
 	case isText:
 		return text, nil
 	case isBytes:

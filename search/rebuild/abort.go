@@ -244,7 +244,7 @@ func DropOld(ctx context.Context, store Store, client *search.IndexClient, opts 
 		return ErrNothing
 	}
 	if now := time.Now(); (opts == nil || !opts.Now) && now.Before(x.KeepUntil) {
-		return fmt.Errorf("rebuild: the index %q is kept until %v, for another %v: come again then, or use DropOptions.Now", x.Old, x.KeepUntil, x.KeepUntil.Sub(now).Round(time.Second))
+		return fmt.Errorf("rebuild: the index %q is kept until %v, for another %v: call DropOld again then, or set DropOptions.Now", x.Old, x.KeepUntil, x.KeepUntil.Sub(now).Round(time.Second))
 	}
 	if x.Alias != "" {
 		alias, err := client.GetAlias(ctx, x.Alias, nil)

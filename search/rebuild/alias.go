@@ -27,7 +27,7 @@ func (r *runner) aliasAt(ctx context.Context, name string, indexes ...string) (m
 // noAlias explains why an alias cannot be read.
 func noAlias(name string, err error) error {
 	if errors.Is(err, search.ErrAliasNotFound) {
-		return fmt.Errorf("rebuild: there is no alias %q: make it with IndexClient.CreateAlias, at the index that is written to, and let readers use it; or leave Options.Alias out: %w", name, err)
+		return fmt.Errorf("rebuild: the alias %q does not exist: create it with IndexClient.CreateAlias at the index that writers use, and let readers use it; or leave Options.Alias out: %w", name, err)
 	}
 	return fmt.Errorf("rebuild: reading the alias: %w", err)
 }

@@ -22,7 +22,7 @@ func (r *runner) start(ctx context.Context) (Record, error) {
 	}
 	if found.Version == 0 {
 		if !r.opts.Alone || r.opts.Alias == "" {
-			return found, errors.New("rebuild: no writer has made a Tap on this store, so the index that they write to is not known: begin with the writers, see NewTap")
+			return found, errors.New("rebuild: no writer has made a Tap on this store, so the index of the writers is unknown: start the writers first, see NewTap")
 		}
 		alias, err := r.client.GetAlias(ctx, r.opts.Alias, nil)
 		if err != nil {
@@ -55,7 +55,7 @@ func (r *runner) goesOn(ctx context.Context, found Record) error {
 		return errors.New("rebuild: an Abort was begun and has not ended: call Abort again")
 	}
 	if found.New != r.next.Name || found.Alias != r.opts.Alias {
-		return fmt.Errorf("rebuild: one from %q to %q with the alias %q is under way (%s): finish it with the same options, or call Abort", found.Old, found.New, found.Alias, found.Step)
+		return fmt.Errorf("rebuild: another one from %q to %q with the alias %q is under way (%s): finish it with the same options, or call Abort", found.Old, found.New, found.Alias, found.Step)
 	}
 	if found.Step != stepCreating {
 		if err := r.sameDefinition(ctx); err != nil {
@@ -87,10 +87,10 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	old := found.Route
 	r.report.Old = old
 	if found.Step == StepMoved && r.next.Name == found.Old {
-		return fmt.Errorf("rebuild: the index %q is kept until %v from the rebuild before: give the new one another name", found.Old, found.KeepUntil)
+		return fmt.Errorf("rebuild: the index %q of the previous rebuild is kept until %v: choose another name for the new one", found.Old, found.KeepUntil)
 	}
 	if r.opts.Alias != "" && old == r.opts.Alias {
-		return fmt.Errorf("rebuild: the writers write to the alias %q, which cannot be replaced behind it: TapOptions.Index must be an index; have all writers make their taps on a store of another name with it", old)
+		return fmt.Errorf("rebuild: the writers use the alias %q as their index: set TapOptions.Index to an index, and make all taps on a store of another name", old)
 	}
 	before, err := r.client.GetIndex(ctx, old, nil)
 	if err != nil {
@@ -108,10 +108,10 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	r.report.Index, r.report.Needed = r.next.Name, true
 	var errs []error
 	if found.Step == StepMoved {
-		errs = append(errs, fmt.Errorf("rebuild: the index %q of the rebuild before is still kept: delete it with DropOld first", found.Old))
+		errs = append(errs, fmt.Errorf("rebuild: the index %q of the previous rebuild is still kept: delete it with DropOld first", found.Old))
 	}
 	if _, err := r.client.GetIndex(ctx, r.next.Name, nil); err == nil {
-		errs = append(errs, fmt.Errorf("rebuild: there is an index %q: give the new one a name that no index has", r.next.Name))
+		errs = append(errs, fmt.Errorf("rebuild: the index %q exists already: choose a name that no index has", r.next.Name))
 	} else if !errors.Is(err, search.ErrIndexNotFound) {
 		errs = append(errs, fmt.Errorf("rebuild: looking for an index of the new name: %w", err))
 	}
@@ -126,7 +126,7 @@ func (r *runner) begins(ctx context.Context, found Record) error {
 	}
 	for _, w := range r.opts.Writers {
 		if !slices.Contains(registered, w) {
-			errs = append(errs, fmt.Errorf("rebuild: the writer %q has made no Tap on this store: what it writes would be missing. Registered are %q", w, registered))
+			errs = append(errs, fmt.Errorf("rebuild: the writer %q has made no Tap on this store, so its writes would be missing; registered are %q", w, registered))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -171,13 +171,13 @@ func (r *runner) checkSender() error {
 		errs = append(errs, fmt.Errorf("it writes to the service %s, and the indexes are at %s: make it with the Client of the IndexClient that Run has", info.Endpoint, here))
 	}
 	if info.IndexName != "" && info.IndexName != r.next.Name {
-		errs = append(errs, fmt.Errorf("it writes to %q: make it with a client of %q, which is what the function is given, and without a Tap", info.IndexName, r.next.Name))
+		errs = append(errs, fmt.Errorf("it writes to %q: make it with a client of %q, the index passed to the function, and without a Tap", info.IndexName, r.next.Name))
 	}
 	if info.Queued {
-		errs = append(errs, errors.New("it has a Queue, so that others may write what it is given, at any time: make one without"))
+		errs = append(errs, errors.New("it has a Queue, so other processes may write its actions at any time: make one without"))
 	}
 	if info.UnknownWait <= 0 {
-		errs = append(errs, errors.New("its UnknownWait is turned off: a request without an answer could put an older document over what writers write later. Leave it out"))
+		errs = append(errs, errors.New("its UnknownWait is turned off, so a request without an answer could overwrite newer documents: leave UnknownWait out"))
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("rebuild: the sender of Options.Sender cannot be used: %w", errors.Join(errs...))

@@ -269,7 +269,7 @@ func TestRunRefusesWithoutSendingAnything(t *testing.T) {
 		w.opened(w.store) // it is called a
 		m = w.runner(Options{Writers: []string{"a"}})
 		m.r.next.Name = oldIndex
-		require.ErrorContains(t, m.run(t.Context()), "there is an index")
+		require.ErrorContains(t, m.run(t.Context()), "exists already")
 		assert.Equal(t, StepNone, w.record().Step)
 	})
 }

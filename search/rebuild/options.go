@@ -198,7 +198,7 @@ func (o *Options) check(store Store, client *search.IndexClient, next models.Sea
 	missing(fill.Keys == nil, "Fill.Keys is nil: return the documents of keys")
 	missing(o.Sender == nil, "Sender is nil: return the Raw of a bufferedsender for an index")
 	missing(len(o.Writers) == 0 && !o.Alone, "Writers is empty: name the programs that write, by their TapOptions.Writer, or set Alone if no program writes meanwhile")
-	missing(len(o.Writers) > 0 && o.Alone, "Writers are named, and Alone says that there are none: leave out one of the two")
+	missing(len(o.Writers) > 0 && o.Alone, "Writers and Alone are both set: leave one out")
 	missing(o.Alias != "" && o.Alias == next.Name, "the new index has the name of the alias: give it another one")
 	missing(o.MinShare > 1 || o.MinShare != o.MinShare, "MinShare is a share of the documents of the old index: use at most 1")
 	if o.Settle == 0 {

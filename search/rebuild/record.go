@@ -160,7 +160,7 @@ var (
 	// ErrChanged means that another process has changed the record.
 	ErrChanged = errors.New("rebuild: another process changed the record")
 	// ErrStale means that keys are no longer marked, or not in this epoch.
-	ErrStale = errors.New("rebuild: the record is not the one that the mark is for")
+	ErrStale = errors.New("rebuild: the mark is for an earlier record")
 	// ErrRunning means that another Run is at work on the same rebuild.
 	ErrRunning = errors.New("rebuild: another Run is at work")
 	// ErrTakenOver means that another Run or Abort has taken over the rebuild. This one has stopped.

@@ -36,7 +36,7 @@ func (t *Tap) Unwired() error {
 	if t.wired {
 		return nil
 	}
-	return errors.New("the sender would not send by its Tap, which could not know where its requests go: make it with Tap.Indexer() in the place of a client")
+	return errors.New("the sender has a Tap but does not send by it: make it with Tap.Indexer() instead of a client")
 }
 
 // client returns the client of the index that is written to now.

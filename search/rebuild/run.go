@@ -52,7 +52,7 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	if r.sender, err = r.opts.Sender(r.next.Name); err != nil || nilcheck.IsNil(r.sender) {
-		return errors.Join(errors.New("rebuild: Sender returned none"), err)
+		return errors.Join(errors.New("rebuild: Options.Sender returned no sender"), err)
 	}
 	if err := r.checkSender(); err != nil {
 		return err

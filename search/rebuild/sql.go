@@ -65,7 +65,7 @@ func NewSQL(db *sql.DB, opts SQLOptions) (*SQL, error) {
 		errs = append(errs, errors.New("db is nil: open one with sql.Open"))
 	}
 	if opts.Name == "" {
-		errs = append(errs, errors.New("SQLOptions.Name is empty: give what is rebuilt a name, that of the alias for example"))
+		errs = append(errs, errors.New("SQLOptions.Name is empty: set it, for example to the name of the alias"))
 	}
 	if opts.Prefix == "" {
 		opts.Prefix = "azsearch_rebuild"

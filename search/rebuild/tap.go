@@ -192,7 +192,7 @@ func (t *Tap) drained(ctx context.Context, epoch, round int64) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w for what they have written to be in the new index too: call Run again, or Abort", ErrClosed)
+	return fmt.Errorf("%w until the new index has their writes: call Run again, or Abort", ErrClosed)
 }
 
 // until calls act with a valid record until act is done. It waits while the record is closed, and retries with a new

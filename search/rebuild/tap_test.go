@@ -367,6 +367,6 @@ func TestAnAliasThatWritersWriteToIsNotReplaced(t *testing.T) {
 		w := newWorld(t, 0)
 		w.opened(w.store)
 		w.set(func(r *Record) { r.Route = aliasName })
-		require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "TapOptions.Index must be an index")
+		require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "set TapOptions.Index to an index")
 	})
 }

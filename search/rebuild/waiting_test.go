@@ -409,7 +409,7 @@ func TestAnIndexThatRunHasNotMadeIsLeftAlone(t *testing.T) {
 			full = false
 			somebodyElse(t, w)
 			require.ErrorIs(t, Abort(t.Context(), w.store, w.client, nil), ErrNothing)
-			require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "there is an index")
+			require.ErrorContains(t, w.runner(Options{}).run(t.Context()), "exists already")
 			assert.Contains(t, w.srv.IndexNames(), newIndex)
 		})
 	})

@@ -50,7 +50,7 @@ func (s *Store) Check(ctx context.Context) error {
 func (s *Store) judge(server *rediskit.Server) error {
 	errs := []error{server.Old(), server.Loses()}
 	if server.AOF == "0" {
-		errs = append(errs, errors.New("appendonly is no: a server that restarts has lost marks; use appendonly yes"))
+		errs = append(errs, errors.New("appendonly is no, so a restart loses marks; set appendonly yes"))
 	}
 	if n, err := strconv.Atoi(server.Replicas); err == nil && n < s.opts.Replicas {
 		errs = append(errs, fmt.Errorf("%d replicas are connected, and Options.Replicas is %d", n, s.opts.Replicas))

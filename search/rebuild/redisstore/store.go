@@ -66,7 +66,7 @@ func New(client redis.UniversalClient, opts Options) (*Store, error) {
 		errs = append(errs, errors.New("the client has no ContextTimeoutEnabled: set it, or calls outlast their ctx"))
 	}
 	if opts.Name == "" {
-		errs = append(errs, errors.New("Options.Name is empty: give what is rebuilt a name, that of the alias for example"))
+		errs = append(errs, errors.New("Options.Name is empty: set it, for example to the name of the alias"))
 	} else if !names.MatchString(opts.Name) {
 		errs = append(errs, fmt.Errorf("Options.Name is %q: use letters, digits and -_.: only, up to 128", opts.Name))
 	}
