@@ -74,7 +74,7 @@ func (w *LowWatermark[P]) BeginN(pos P, n int) error {
 		}
 	}
 	if w.any && pos <= w.last {
-		return fmt.Errorf("%w: %v came after %v (add from one goroutine; call Forget before adding again what was refused)", ErrPositionOrder, pos, w.last)
+		return fmt.Errorf("%w: %v came after %v (add from one goroutine; call Forget before adding refused actions again)", ErrPositionOrder, pos, w.last)
 	}
 	if n > 0 {
 		w.begun = append(w.begun, begunPosition[P]{at: pos, before: w.last, first: !w.any, left: n})

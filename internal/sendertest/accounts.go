@@ -81,7 +81,7 @@ func (r *RigOf[D]) CheckAccounts() {
 			break // an Answer may reply anything
 		}
 		if e := &all[i]; e.Kind == "completed" && len(r.Service.History("hotels", e.Key)) == 0 {
-			assert.Fail(r.T, "said to be completed, and never reached the index", e.Key)
+			assert.Fail(r.T, "reported as completed, but never written to the index", e.Key)
 			break
 		}
 	}

@@ -39,7 +39,7 @@ func (s *schedule) check() {
 			s.errorf("action %d of key %s was sent after it was withdrawn", r.id, r.key)
 		}
 		if r.givenUp && r.certain && (r.ended[0] == "completed" || r.unknown) {
-			s.errorf("action %d of key %s: its waiter got that it is not applied; %v, unknown %t", r.id, r.key, r.ended, r.unknown)
+			s.errorf("action %d of key %s: reported to its waiter as not applied; %v, unknown %t", r.id, r.key, r.ended, r.unknown)
 		}
 		if r.takenBack && !r.givenUp && r.action.Tag != nil && !takesBack(r.key) {
 			s.errorf("action %d of key %s was withdrawn without a call of Withdraw", r.id, r.key)

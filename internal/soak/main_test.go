@@ -125,7 +125,7 @@ func TestAMistakeIsFoundAndItsSeedFindsItAgain(t *testing.T) {
 }
 
 func TestWhateverEndsAProcessIsAFailureWithASeed(t *testing.T) {
-	for name, says := range map[string]string{"crashing": "panic: planted", "hanging": "it takes longer than 1s"} {
+	for name, says := range map[string]string{"crashing": "panic: planted", "hanging": "the worker takes longer than 1s"} {
 		t.Run(name, func(t *testing.T) {
 			out, code := run(t, name, "-seed", "3", "-rounds", "10")
 			assert.Equal(t, 1, code)

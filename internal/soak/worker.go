@@ -58,13 +58,13 @@ func (w *worker) try(seed uint64, limit time.Duration) (a answer, err error) {
 		line, err = w.lines.ReadBytes('\n')
 	}
 	if !hangs.Stop() {
-		return a, fmt.Errorf("it takes longer than %v; its goroutines:\n%s", limit, w.stop())
+		return a, fmt.Errorf("the worker takes longer than %v; its goroutines:\n%s", limit, w.stop())
 	}
 	if err == nil {
 		err = json.Unmarshal(line, &a)
 	}
 	if err != nil {
-		return a, fmt.Errorf("its process has ended (%w):\n%s", err, w.stop())
+		return a, fmt.Errorf("the worker has ended (%w):\n%s", err, w.stop())
 	}
 	return a, nil
 }
