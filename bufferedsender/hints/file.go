@@ -101,7 +101,7 @@ func each(payload []byte, do func(o op, name, key string)) (ok bool) {
 type writer struct {
 	*journal.Loop
 	folder disk.Folder
-	file   journal.File // of the goroutine
+	file   journal.File // used by the goroutine only
 
 	// The mutex of the Set guards these.
 	log   operations // changes that write has not fetched

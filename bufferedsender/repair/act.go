@@ -429,7 +429,7 @@ func (p *pass) verify(ctx context.Context, t *task, deletes bool) error {
 		if len(wrote) == 0 || p.Mark != nil {
 			return nil
 		}
-		if err := sleep.For(ctx, time.Until(t.at.Add(p.pause()))); err != nil { // the wait for other takes counts too
+		if err := sleep.For(ctx, time.Until(t.at.Add(p.pause()))); err != nil { // the time since the last repair counts
 			return err
 		}
 		var again []difference

@@ -78,7 +78,7 @@ type DeleteFailure struct {
 	// Unknown reports that the document may be deleted anyway.
 	Unknown bool   `json:"unknown,omitempty"`
 	Message string `json:"message"`
-	Err     error  `json:"-"` // that of models.Outcome
+	Err     error  `json:"-"` // models.Outcome.Err
 }
 
 // Bounds of a receipt.

@@ -164,7 +164,7 @@ func otherIndex(index Index, to Sender, same bool) error {
 // since.
 func (p *pass) section(ctx context.Context, after, through string, since time.Time) (_ *section, err error) {
 	s := &section{pass: p, after: after, through: through, name: p.nameOf(after, through)}
-	if p.DryRun { // its own state, but with the rejections that real passes have recorded
+	if p.DryRun { // a dry run has its own state, but reads the rejections of real passes
 		known, err := load(ctx, p.Store, s.name, p.of)
 		if err != nil {
 			return nil, &rangeError{s.name, err}

@@ -88,7 +88,7 @@ type treeRun struct {
 	whole   bool            // all differences were checked
 	rows    int64           // of the source
 	surplus []string
-	looks   []*treeLook // with something to write
+	looks   []*treeLook // looks with something to write
 }
 
 // treeLook is a set of checked keys. The tree is updated when they need no more writes.
@@ -124,7 +124,7 @@ func (r *treeRun) run(ctx context.Context, build bool) error {
 	if err != nil || r.DryRun {
 		return err
 	}
-	defer r.refund(ctx, charged) // another run compares everything again
+	defer r.refund(ctx, charged) // the next run counts its own changes
 	return r.write(ctx, charged)
 }
 

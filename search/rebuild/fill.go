@@ -65,7 +65,7 @@ func (f *filling) add(a models.RawAction) func(models.Outcome) {
 	f.keys, f.applied = append(f.keys, a.Key), append(f.applied, false)
 	f.open++
 	f.under.Add(1)
-	told := a.OnOutcome // not a itself: the sender must be able to free the document early
+	told := a.OnOutcome // do not capture a: the sender must be able to free the document early
 	return func(o models.Outcome) {
 		if told != nil {
 			told(o)

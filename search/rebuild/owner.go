@@ -253,7 +253,7 @@ func (r *runner) take(ctx context.Context, found Record, change func(*Record)) e
 	next := found
 	next.Owner = r.id
 	change(&next)
-	begun := both() // of the first attempt, which may have taken effect
+	begun := both() // the first attempt may be the one that took effect
 	var got Record
 	if err := r.patiently(ctx, tryLimit, func(ctx context.Context) (again bool, err error) {
 		if got, err = r.store.Swap(ctx, next); !errors.Is(err, ErrChanged) {

@@ -169,7 +169,7 @@ func (r *runner) lacks(ctx context.Context) error {
 	x := r.now()
 	ctx = wholeindex.Require(ctx)
 	before, err := r.count(ctx, x.Old)
-	if errors.Is(err, search.ErrIndexNotFound) { // readers lose nothing
+	if errors.Is(err, search.ErrIndexNotFound) { // without an old index readers lose nothing
 		return nil
 	}
 	if err != nil {
