@@ -15,8 +15,8 @@ import (
 type Verdict uint8
 
 const (
-	// Fail means to give up: sending the same again would fail again. As the zero value it covers all cases that are not in
-	// the table, so that they are reported and not repeated.
+	// Fail means to give up: sending the same again would fail again. It is the zero value, so unforeseen cases are
+	// reported and not repeated.
 	Fail Verdict = iota
 	// Done means that the service has applied the action.
 	Done

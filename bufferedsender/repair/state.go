@@ -111,8 +111,7 @@ func (s *state) fresh() {
 	*s = state{Format: 1, Of: s.Of, Rejected: s.Rejected}
 }
 
-// load reads the state of a range. The state of another source or index is refused, because its progress would leave
-// out keys.
+// load reads the state of a range. The state of another source or index is refused, because keys would be left out.
 func load(ctx context.Context, store Store, name string, of sides) (*state, error) {
 	s := &state{Format: 1}
 	text, err := store.Load(ctx, name)

@@ -44,8 +44,8 @@ type TreeReport struct {
 // once, to check that Scan and Lookup agree. A round takes about three times Options.Pause, six seconds by default, so
 // Run is faster for thousands of differences.
 //
-// Due segments of the tree are first built by one scan of the index, also in a dry run. Segments are due in a new tree,
-// unless its Options declare the index empty, after a week, and after a crash. Between builds the tree does not show
+// Due segments of the tree are first built by one scan of the index, also in a dry run. Segments are due after a week,
+// after a crash, and in a new tree whose Options do not declare the index empty. Between builds the tree does not show
 // what other writers do to the index: use Run for that.
 //
 // Before the first write the guard is asked, as by Run; the size of the index is estimated from the rows of the source.
