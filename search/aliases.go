@@ -33,11 +33,10 @@ func validateAliasName(name string) error {
 // yet.
 type CreateAliasOptions struct{}
 
-// CreateAlias creates an alias and returns it as the service has it, with its
-// ETag. Aliases take api-version 2026-04-01, and a client that asks for an older
-// one sends nothing. An alias of that name that exists is an *Error with status
-// 409; a retry after a lost answer gets it as well, for the alias that it has
-// created itself.
+// CreateAlias creates an alias and returns the stored definition with its ETag. Aliases need api-version 2026-04-01;
+// a client with an older one sends nothing and returns an error. If the alias exists, the error is an *Error with
+// status
+// 409. A retry after a lost reply can get it too, because the first attempt created the alias.
 func (c *IndexClient) CreateAlias(ctx context.Context, alias models.Alias, _ *CreateAliasOptions) (models.Alias, error) {
 	return aliasKind.create(ctx, c.manager, "CreateAlias", alias)
 }
@@ -52,10 +51,9 @@ type CreateOrUpdateAliasOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateAlias creates an alias or points the one that exists to another
-// index, and returns it as the service has it. A condition that does not hold is
-// ErrPreconditionFailed. An alias that was read from a service has an ETag and
-// is written only over the version it was read from; see CreateOrUpdateIndex.
+// CreateOrUpdateAlias creates an alias or points an existing one to another index, and returns the stored definition.
+// If a condition does not hold, the error is ErrPreconditionFailed. An alias that was read from a service carries an
+// ETag and is written only over that version; see CreateOrUpdateIndex.
 func (c *IndexClient) CreateOrUpdateAlias(ctx context.Context, alias models.Alias, opts *CreateOrUpdateAliasOptions) (models.Alias, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateAliasOptions{}
@@ -66,8 +64,7 @@ func (c *IndexClient) CreateOrUpdateAlias(ctx context.Context, alias models.Alia
 // GetAliasOptions are the options of IndexClient.GetAlias. There are none yet.
 type GetAliasOptions struct{}
 
-// GetAlias returns an alias. If there is none of that name the error is
-// ErrAliasNotFound.
+// GetAlias returns an alias. If it does not exist, the error is ErrAliasNotFound.
 func (c *IndexClient) GetAlias(ctx context.Context, name string, _ *GetAliasOptions) (models.Alias, error) {
 	return aliasKind.get(ctx, c.manager, "GetAlias", name)
 }
@@ -76,9 +73,8 @@ func (c *IndexClient) GetAlias(ctx context.Context, name string, _ *GetAliasOpti
 // and the zero value are ready to use.
 type ListAliasesOptions ListIndexesOptions
 
-// ListAliases returns all aliases of the service. The request is made when the
-// iteration starts, and again for every iteration. An error is the last thing
-// that is yielded, with a zero alias.
+// ListAliases returns all aliases of the service. Each iteration makes the request again when it starts. An error
+// ends the iteration and is yielded with a zero alias.
 func (c *IndexClient) ListAliases(ctx context.Context, opts *ListAliasesOptions) iter.Seq2[models.Alias, error] {
 	return listDefinitions(ctx, c.manager, aliasKind, "ListAliases", listed((*ListIndexesOptions)(opts)), aliasKind.name)
 }
@@ -91,9 +87,8 @@ type DeleteAliasOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteAlias deletes an alias, not the index it stands for. If there is none of
-// that name the error is ErrAliasNotFound; a retry after a lost answer gets it
-// as well.
+// DeleteAlias deletes an alias, but not its index. If the alias does not exist, the error is ErrAliasNotFound; a
+// retry after a lost reply can get it too.
 func (c *IndexClient) DeleteAlias(ctx context.Context, name string, opts *DeleteAliasOptions) error {
 	if opts == nil {
 		opts = &DeleteAliasOptions{}

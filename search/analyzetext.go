@@ -17,11 +17,9 @@ import (
 // yet.
 type AnalyzeTextOptions struct{}
 
-// AnalyzeText breaks a text into tokens as the index would with the given
-// analyzer, tokenizer or normalizer, of which the request names exactly one.
-// Names may be those of the index or of the service. If there is no such index
-// the error is ErrIndexNotFound; a component that does not exist is an *Error
-// with status 400.
+// AnalyzeText breaks a text into tokens as the index would. The request names exactly one analyzer, tokenizer or
+// normalizer, either of the index or built into the service. If the index does not exist, the error is
+// ErrIndexNotFound; if the component does not, it is an *Error with status 400.
 func (c *IndexClient) AnalyzeText(ctx context.Context, indexName string, request models.AnalyzeTextRequest, _ *AnalyzeTextOptions) (_ models.AnalyzeTextResult, err error) {
 	const operation = "AnalyzeText"
 	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
@@ -59,7 +57,7 @@ func (c *IndexClient) AnalyzeText(ctx context.Context, indexName string, request
 	return result, nil
 }
 
-// checkAnalysis reports everything that is wrong with a request.
+// checkAnalysis reports all problems of a request.
 func (c *IndexClient) checkAnalysis(request models.AnalyzeTextRequest) error {
 	var errs []error
 	var with []string

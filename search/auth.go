@@ -17,21 +17,19 @@ import (
 // keyHeader is the header that carries an API key.
 const keyHeader = "api-key"
 
-// secretHeaders are the headers of a request that hold a credential.
+// secretHeaders are the request headers that hold a credential.
 var secretHeaders = []string{keyHeader, "Authorization", userTokenHeader}
 
-// authentication is how a client proves who it is: with key or, unless withKey,
-// with token.
+// authentication is the credential of a client: key if withKey, otherwise token.
 type authentication struct {
 	withKey bool
 	key     *azcore.KeyCredential
 	token   azcore.TokenCredential
-	scope   string // of the tokens, for errors too
+	scope   string // of the tokens; errors name it too
 }
 
-// check reports a credential that cannot be one: a missing one, also a nil
-// inside an interface, which azcore would take for "no authentication wanted",
-// and an API key that no service has given out.
+// check returns an error for an unusable credential: a missing one, a nil inside an interface, which azcore would
+// take for "no authentication wanted", and a malformed API key.
 func (a authentication) check() error {
 	if !a.withKey {
 		if nilcheck.IsNil(a.token) {
@@ -49,10 +47,9 @@ func (a authentication) check() error {
 	return keyProblem(key)
 }
 
-// keyIn returns the key in a credential. azcore has no function for that, but a
-// policy that writes the key into a request: here into one that is never sent,
-// because it has no pipeline behind that policy. It is false for a credential
-// that was not made by azcore.NewKeyCredential, at which azcore panics.
+// keyIn returns the key in a credential. azcore has no function for that, only a policy that writes the key into a
+// request. keyIn runs that policy on a request that cannot be sent, because no transport follows in its pipeline. ok
+// is false for a credential that azcore.NewKeyCredential did not make: the policy panics for such a credential.
 func keyIn(credential *azcore.KeyCredential) (key string, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -83,10 +80,9 @@ func (a authentication) policies(allowHTTP bool) []policy.Policy {
 	}
 }
 
-// keyShape stops requests whose key cannot be one. The key was checked when the
-// client was made, but Update may have replaced it since. Without this a key that
-// was read from a file with its line end fails deep inside net/http with a
-// message about header values.
+// keyShape stops requests with a malformed key. The key was checked when the client was made, but Update may have
+// replaced it since. Without this check, a key with the line end of its file fails inside net/http with a message
+// about header values.
 type keyShape struct{}
 
 func (keyShape) Do(req *policy.Request) (*http.Response, error) {
@@ -96,7 +92,7 @@ func (keyShape) Do(req *policy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
-// keyProblem says why key cannot be an API key, without quoting it.
+// keyProblem returns why key cannot be an API key, without quoting it. nil is a usable key.
 func keyProblem(key string) error {
 	trimmed := strings.TrimSpace(key)
 	switch {
@@ -116,12 +112,13 @@ func keyProblem(key string) error {
 	return nil
 }
 
-// tokens marks the errors of a token credential as what they are: they come
-// before the request is sent, and must not pass for a broken connection.
+// tokens wraps the errors of a token credential in *CredentialError. They occur before the request is sent, so they
+// must not be classified as a broken connection.
 type tokens struct{ azcore.TokenCredential }
 
-// tokenWanted notes, before and behind the policy that asks for a token, whether a request waits for one: if its
-// context ends meanwhile azcore reports just that, which would pass for a service that does not answer.
+// tokenWanted records, before and after the policy that gets a token, whether a request waits for one. If the context
+// ends during that wait, azcore returns only the context's error, which would look like a service that does not
+// reply.
 type tokenWanted bool
 
 func (wanted tokenWanted) Do(req *policy.Request) (*http.Response, error) {
@@ -132,7 +129,7 @@ func (wanted tokenWanted) Do(req *policy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
-// nonRetriable is how azcore and azidentity mark an error that another try would not end.
+// nonRetriable is the marker of azcore and azidentity for an error that a retry cannot cure.
 type nonRetriable interface{ NonRetriable() }
 
 func (t tokens) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
@@ -144,9 +141,8 @@ func (t tokens) GetToken(ctx context.Context, options policy.TokenRequestOptions
 	return token, nil
 }
 
-// CredentialError says that a request could not be sent because there was
-// nothing to prove with who sends it: no token could be had, or the API key
-// cannot be one.
+// CredentialError is the error of a request that was not sent for lack of a credential: no token could be obtained,
+// or the API key is malformed.
 type CredentialError struct {
 	// Err is the error of the credential.
 	Err       error
@@ -160,9 +156,9 @@ func (e *CredentialError) Error() string { return "no credential to send: " + e.
 // Unwrap returns Err.
 func (e *CredentialError) Unwrap() error { return e.Err }
 
-// Permanent reports whether trying again is no use.
+// Permanent reports whether a retry cannot succeed.
 func (e *CredentialError) Permanent() bool { return e.permanent }
 
-// NonRetriable tells azcore's retry policy not to repeat a request for which
-// the credential has done its own retries already.
+// NonRetriable keeps azcore's retry policy from repeating the request: the credential has already done its own
+// retries.
 func (e *CredentialError) NonRetriable() {}

@@ -12,33 +12,29 @@ import (
 // AutocompleteOptions are the options of Client.Autocomplete. nil and the zero
 // value are ready to use.
 type AutocompleteOptions struct {
-	// Mode says what is completed. Defaults to models.AutocompleteModeOneTerm.
+	// Mode selects what is completed. Defaults to models.AutocompleteModeOneTerm.
 	Mode models.AutocompleteMode
-	// Filter is the condition that documents must meet whose terms are used. It
-	// cannot hold IsMatch. Defaults to no condition.
+	// Filter selects the documents whose terms are used. It cannot contain IsMatch. Defaults to all documents.
 	Filter Filter
-	// Fuzzy completes text with one wrong or missing character as well, which takes
-	// the service longer. Defaults to false.
+	// Fuzzy also completes text with one wrong or missing character, which takes the service longer. Defaults to false.
 	Fuzzy bool
-	// HighlightPreTag and HighlightPostTag go around what completes the text in
-	// QueryPlusText. Set both or neither. Defaults to none, and it is not marked.
+	// HighlightPreTag and HighlightPostTag enclose the completion in QueryPlusText. Set both or neither. Defaults to no
+	// tags.
 	HighlightPreTag, HighlightPostTag string
-	// MinimumCoverage is the percentage of the index that must be searched, 0 to
-	// 100, for the request to succeed; where it cannot be, the service answers 503.
-	// Defaults to 80.
+	// MinimumCoverage is the percentage of the index, 0 to 100, that must be searched for the request to succeed. If the
+	// service can search less, it replies 503. Defaults to 80.
 	MinimumCoverage *float64
 	// SearchFields names the fields of the suggester to take terms from. Defaults to
 	// all of them.
 	SearchFields []string
-	// Top is how many completions there should be at most, 1 to 100. Defaults to 5.
+	// Top is the largest number of completions, 1 to 100. Defaults to 5.
 	Top int
 	// AdditionalProperties is that of SearchOptions.
 	AdditionalProperties map[string]json.RawMessage
 }
 
-// Autocomplete returns what the last word of text can become, by the terms in
-// the fields of the suggester. text is plain, without operators, 1 to 100
-// characters long.
+// Autocomplete returns completions of the last word of text, from the terms in the fields of the suggester. text is
+// plain, without operators, 1 to 100 characters long.
 //
 // Errors are those of Search. ctx bounds the whole call.
 func (c *Client) Autocomplete(ctx context.Context, text, suggester string, opts *AutocompleteOptions) (_ models.AutocompleteResult, err error) {

@@ -6,8 +6,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
-// missing returns the error for an api-version that lacks a capability, nil for
-// one that has it.
+// missing returns an error if the api-version lacks a capability, otherwise nil.
 func missing(version apiversion.Version, c apiversion.Capability) error {
 	if version.Has(c) {
 		return nil

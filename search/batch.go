@@ -10,28 +10,25 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// The limits of one request, from the service's documentation of its limits:
-// 1000 actions (newer services accept more) and 16 MB, in the smaller reading
-// of that.
+// The limits of one request in the service's documentation: 1000 actions (newer services accept more) and 16 MB,
+// taken as 16 million bytes, the smaller reading.
 const (
 	DefaultMaxBatchActions = 1000
 	DefaultMaxBatchBytes   = 16_000_000
 )
 
-// ErrBatchTooLarge is in the chain of an error that says that a batch is over
-// the limits of one request. Nothing was sent.
+// ErrBatchTooLarge is in the error chain if a batch exceeds the limits of one request. Nothing was sent.
 var ErrBatchTooLarge = errors.New("batch too large for one request")
 
-// InvalidBatchError says which documents of a batch cannot be sent. None of the
-// batch was sent.
+// InvalidBatchError lists the documents of a batch that cannot be sent. Nothing of the batch was sent.
 type InvalidBatchError struct {
-	// Problems holds every document that is wrong, in the order of the batch.
+	// Problems holds every invalid document, in the order of the batch.
 	Problems []*InvalidDocumentError
 	// Actions is the number of actions in the batch.
 	Actions int
 }
 
-// Error names the first few documents.
+// Error names the first five documents.
 func (e *InvalidBatchError) Error() string {
 	return fmt.Sprintf("nothing was sent, because %d of %d actions cannot be: %s", len(e.Problems), e.Actions, firstFew(e.Problems, (*InvalidDocumentError).Error))
 }
@@ -45,13 +42,12 @@ func (e *InvalidBatchError) Unwrap() []error {
 	return errs
 }
 
-// InvalidDocumentError is what is wrong with one document of a batch: an illegal key
-// (*keys.InvalidKeyError), a value that cannot be encoded
-// (*models.EncodeError), an action that does not exist.
+// InvalidDocumentError is the problem of one document of a batch: an illegal key (*keys.InvalidKeyError), a value
+// that cannot be encoded (*models.EncodeError), or an unknown action.
 type InvalidDocumentError struct {
 	// Position is the place in the batch, from 0.
 	Position int
-	// Key is the key of the document, "" if it is not known.
+	// Key is the key of the document, "" if it is unknown.
 	Key string
 	// Err is the problem.
 	Err error
@@ -64,10 +60,10 @@ func (e *InvalidDocumentError) Error() string {
 // Unwrap returns Err.
 func (e *InvalidDocumentError) Unwrap() error { return e.Err }
 
-// few is how many entries of a long list an error text names.
+// few is the number of entries of a long list that an error text names.
 const few = 5
 
-// firstFew joins the texts of the first few of a list and counts the others.
+// firstFew joins the texts of the first entries of a list and counts the rest.
 func firstFew[E any](list []E, text func(E) string) string {
 	var b strings.Builder
 	for i, e := range list {
@@ -83,7 +79,7 @@ func firstFew[E any](list []E, text func(E) string) string {
 	return b.String()
 }
 
-// limits bound one batch; zero is the default and negative no limit.
+// limits bound one batch. Zero means the default, a negative value no limit.
 type limits struct {
 	actions int
 	bytes   int
@@ -100,9 +96,8 @@ func (l limits) check(n int) error {
 	return nil
 }
 
-// encodeBatch returns the body for the actions and their keys (nil if key is
-// the zero KeyField). It looks at every action before it reports what is wrong
-// with any.
+// encodeBatch returns the body for the actions, and their keys (nil if key is the zero KeyField). It encodes every
+// action before it returns, so that the error lists all problems.
 func encodeBatch[T any](actions []models.IndexDocumentsAction[T], key models.KeyField[T], limits limits) (body []byte, names []string, err error) {
 	if err := limits.check(len(actions)); err != nil {
 		return nil, nil, err
@@ -127,7 +122,7 @@ func encodeBatch[T any](actions []models.IndexDocumentsAction[T], key models.Key
 		if names != nil {
 			names = append(names, name)
 		}
-		if i == 0 { // documents of a batch are about as long as each other
+		if i == 0 { // grow for all actions, assuming the length of the first
 			body = slices.Grow(body, min(len(body)*len(actions)*9/8, DefaultMaxBatchBytes))
 		}
 		if maxBytes > 0 && len(body)+len("]}") > maxBytes {
@@ -141,8 +136,7 @@ func encodeBatch[T any](actions []models.IndexDocumentsAction[T], key models.Key
 	return append(body, "]}"...), names, nil
 }
 
-// appendAction appends one action, and returns the key of its document if it
-// can be known.
+// appendAction appends one action, and returns the key of its document, "" if it is unknown.
 func appendAction[T any](dst []byte, action models.IndexDocumentsAction[T], key models.KeyField[T]) ([]byte, string, error) {
 	if key.Name == "" {
 		dst, err := models.AppendAction(dst, action.Type, action.Document)
@@ -156,7 +150,7 @@ func appendAction[T any](dst []byte, action models.IndexDocumentsAction[T], key 
 		return dst, name, err
 	}
 	if action.Type == models.ActionTypeDelete {
-		// The service ignores all other fields: they need not travel.
+		// The service ignores all other fields, so they are not sent.
 		return models.AppendDelete(dst, key.Name, name), name, nil
 	}
 	dst, err = models.AppendAction(dst, action.Type, action.Document)

@@ -13,14 +13,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// decodeResults reads the body of a reply to a batch. The results do not refer
-// to body. Every error has models.ErrMalformedReply in its chain.
+// decodeResults reads the body of a reply to a batch. The results do not refer to body. Every error has
+// models.ErrMalformedReply in its chain.
 //
-// The service writes its replies in one shape, so that is tried first by a
-// scanner that allocates the list, one string for all keys, and messages.
-// Whatever it does not expect (escapes apart) it leaves to encoding/json, which
-// has the last word on what is well formed: a fuzz test holds the two to the
-// same answers.
+// The service writes its replies in one shape. A scanner reads that shape with few allocations: the list, one string
+// for all keys, and the messages. Any other body goes to encoding/json, which decides whether it is well formed. A
+// fuzz test checks that both return the same results.
 func decodeResults(body []byte) ([]models.IndexingResult, error) {
 	body = trimBOM(body)
 	if results, ok := scanResults(body); ok {
@@ -38,8 +36,7 @@ func decodeResults(body []byte) ([]models.IndexingResult, error) {
 	return *reply.Value, nil
 }
 
-// scanResults reads the shape that the service writes, and says no to any
-// other.
+// scanResults reads the shape that the service writes. ok is false for any other.
 func scanResults(body []byte) ([]models.IndexingResult, bool) {
 	s := scanners.Get().(*scanner)
 	defer s.release()
@@ -98,22 +95,22 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 	return results, true
 }
 
-// scanner reads JSON of a known shape. Each method skips white space first and
-// returns false, having read anything or nothing, if the shape is another.
+// scanner reads JSON of a known shape. Each method skips white space first. It returns false if the input has another
+// shape, and may have consumed part of it.
 type scanner struct {
 	data []byte
 	at   int
 
-	keys    []byte // of the results so far, without anything between them
+	keys    []byte // of the results so far, without separators
 	ends    []int  // of the keys in keys
-	message string // the latest: failures come in swarms with the same message
+	message string // the latest one, reused because many failures in a row have the same message
 }
 
-// scanners are used again, for the memory of keys and ends.
+// scanners are pooled to reuse the memory of keys and ends.
 var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
-// maxPooledKeys is how long keys may be in a scanner that is kept: those of the
-// largest request are a tenth of it, unless they are as long as they may be.
+// maxPooledKeys is the largest capacity of keys, in bytes, that is kept in the pool. The keys of the largest request
+// take a tenth of it, unless they are of the maximum length.
 const maxPooledKeys = 4 << 20
 
 func (s *scanner) release() {
@@ -125,7 +122,7 @@ func (s *scanner) release() {
 
 func (s *scanner) space() { s.at = wire.Space(s.data, s.at) }
 
-// next reads c. If something else is next, it reads nothing.
+// next consumes c and returns true, or consumes only white space.
 func (s *scanner) next(c byte) bool {
 	s.space()
 	if s.at < len(s.data) && s.data[s.at] == c {
@@ -135,7 +132,7 @@ func (s *scanner) next(c byte) bool {
 	return false
 }
 
-// word reads w.
+// word consumes w and returns true, or consumes only white space.
 func (s *scanner) word(w string) bool {
 	s.space()
 	if len(s.data)-s.at >= len(w) && string(s.data[s.at:s.at+len(w)]) == w {
@@ -145,14 +142,13 @@ func (s *scanner) word(w string) bool {
 	return false
 }
 
-// plain reads a string of plain ASCII and returns what is between its quotes.
+// plain reads a string of plain ASCII and returns its content.
 func (s *scanner) plain() ([]byte, bool) {
 	text, escapes, ok := s.quoted()
 	return text, ok && !escapes
 }
 
-// quoted reads a string and returns what is between its quotes, and whether
-// encoding/json must make sense of it.
+// quoted reads a string and returns its content. escapes reports whether encoding/json must decode it.
 func (s *scanner) quoted() (text []byte, escapes, ok bool) {
 	if !s.next('"') {
 		return nil, false, false
@@ -171,7 +167,7 @@ func (s *scanner) quoted() (text []byte, escapes, ok bool) {
 	return text, false, true
 }
 
-// colonText reads a colon and a string and returns what the string stands for.
+// colonText reads a colon and a string and returns the decoded string.
 func (s *scanner) colonText() ([]byte, bool) {
 	if !s.next(':') {
 		return nil, false
@@ -236,16 +232,16 @@ func (s *scanner) result(r *models.IndexingResult) bool {
 	}
 }
 
-// mostResults is as many as a request can have actions.
+// mostResults is the largest number of actions of a request, and so of results.
 const mostResults = 32000
 
-// What the service writes about a document that it has taken.
+// The text around the key in the service's result for a document that it has applied.
 const (
 	successHead = `{"key":"`
 	successTail = `","status":true,"errorMessage":null,"statusCode":20`
 )
 
-// success reads a result of the one shape that nearly all have, or nothing.
+// success reads the shape that nearly all results have. If the input has another, it consumes nothing.
 func (s *scanner) success(r *models.IndexingResult) bool {
 	rest := s.data[s.at:]
 	if len(rest) < len(successHead) || string(rest[:len(successHead)]) != successHead {
@@ -270,7 +266,7 @@ func (s *scanner) success(r *models.IndexingResult) bool {
 	return true
 }
 
-// plainInKey are the bytes that stand for themselves in a JSON string.
+// plainInKey are the bytes that need no decoding in a JSON string.
 var plainInKey = func() (plain [256]bool) {
 	for c := ' '; c < 0x80; c++ {
 		plain[c] = c != '"' && c != '\\'
@@ -302,7 +298,7 @@ func (s *scanner) errorMessage() (string, bool) {
 	return s.message, ok
 }
 
-// number reads a colon and a small whole number, as JSON writes one.
+// number reads a colon and a whole number of at most nine digits.
 func (s *scanner) number() (int, bool) {
 	if !s.next(':') {
 		return 0, false
@@ -320,15 +316,15 @@ func (s *scanner) number() (int, bool) {
 	return n, true // a fraction or an exponent fails at the next comma
 }
 
-// replyBuffers holds the memory that replies to batches are read into.
+// replyBuffers pools the memory into which replies to batches are read.
 var replyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxPooledReply keeps one enormous reply from staying in memory for good. The
-// reply to 32000 actions, the most there can be, is about 3 MB.
+// maxPooledReply is the largest buffer, in bytes, that is kept, so that one huge reply does not stay in memory. The
+// reply to 32 000 actions, the maximum, is about 3 MB.
 const maxPooledReply = 4 << 20
 
-// decodeReply reads the reply to a batch to its end and closes it. If keep is set its body can be
-// read again, from a copy: by policy.WithCaptureResponse the caller may have it.
+// decodeReply reads the reply to a batch to its end and closes it. If keep is set, a copy of the body stays readable
+// for a caller that uses policy.WithCaptureResponse.
 func decodeReply(resp *http.Response, keep bool) ([]models.IndexingResult, error) {
 	buf := replyBuffers.Get().(*bytes.Buffer)
 	defer func() {

@@ -2,23 +2,23 @@ package search
 
 import "fmt"
 
-// call says what a request is for, for errors and their hints.
+// call describes the purpose of a request, for errors and their hints.
 type call struct {
 	operation string // the exported name, "CreateIndex"
-	index     string // "" if it is about the service
+	index     string // "" if the call is about the service
 	other     definitionName
 	needs     right
 	reader    reader       // of a query or lookup
-	measured  *measurement // nil if nobody wants to know, or it is not measured
+	measured  *measurement // nil if the call is not measured
 }
 
-// definitionName is what a call is about that is not about an index.
+// definitionName is the definition that a call is about, if that is not an index. noun is for example "synonym map".
 type definitionName struct {
 	noun, name string // "synonym map" and which
 	notFound   error
 }
 
-// String returns for example `GetIndex of index "hotels"`.
+// String returns, for example, `GetIndex of index "hotels"`.
 func (c call) String() string {
 	switch {
 	case c.other.name != "":
@@ -29,23 +29,22 @@ func (c call) String() string {
 	return fmt.Sprintf("%s of index %q", c.operation, c.index)
 }
 
-// wrap says what was attempted when err happened.
+// wrap adds the name of the operation to err.
 func (c call) wrap(err error) error {
 	return fmt.Errorf("search: %s: %w", c, err)
 }
 
-// right is what an operation asks of whoever calls it.
+// right is the permission that an operation needs.
 type right int
 
 const (
 	readDocuments right = iota
 	writeDocuments
 	manageIndexes
-	readKeyField // a right to definitions that only KeyFieldName needs
+	readKeyField // the right to read definitions, needed only by KeyFieldName
 )
 
-// role returns the Entra ID role that gives the right, as the service's
-// documentation of role-based access names it.
+// role returns the Entra ID role that grants the right, by its name in the service's documentation.
 func (r right) role() string {
 	switch r {
 	case readDocuments:
@@ -56,7 +55,7 @@ func (r right) role() string {
 	return "Search Service Contributor"
 }
 
-// key returns the kind of API key that gives the right.
+// key returns the kind of API key that grants the right.
 func (r right) key() string {
 	if r == readDocuments {
 		return "a query key or an admin key"

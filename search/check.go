@@ -11,10 +11,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// CheckUse is what a program does with the documents of an index.
+// CheckUse is the way in which a program uses the documents of an index.
 type CheckUse int
 
-// What Check can check for.
+// The uses that Check knows.
 const (
 	CheckForReading CheckUse = iota // documents are queried and looked up
 	CheckForWriting                 // documents are uploaded, merged, deleted
@@ -26,61 +26,59 @@ func (u CheckUse) writes() bool { return u != CheckForReading }
 
 // CheckOptions are the options of Check. nil and the zero value are ready to use.
 type CheckOptions struct {
-	// Use is what the program does with documents, and so which rights it needs
-	// and in which direction the types of fields must fit. Defaults to
-	// CheckForReading.
+	// Use is what the program does with documents. It determines the rights that are checked, and whether the types of
+	// fields must fit for reading, for writing or for both. Defaults to CheckForReading.
 	Use CheckUse
 	// KeyField is the name of the key field in JSON, as in IndexDocumentsOptions.
 	// Defaults to the field with the struct tag `search:"key"`.
 	KeyField string
 }
 
-// CheckKind is what a problem, or what could not be checked, is about.
+// CheckKind classifies a problem, or a part of the check that was skipped.
 type CheckKind string
 
-// The kinds, in the order in which they are checked.
+// The kinds of problems, in the order in which Check looks for them.
 const (
 	CheckHost         CheckKind = "host"          // DNS does not know the endpoint
-	CheckConnection   CheckKind = "connection"    // nothing listens, or the connection breaks, or no answer comes in time
-	CheckTLS          CheckKind = "TLS"           // no TLS, or a certificate that is not trusted
-	CheckEndpoint     CheckKind = "endpoint"      // something answers that is not a search service: another server, a wrong path
-	CheckService      CheckKind = "service"       // the service answers with an error: overloaded, another api-version
+	CheckConnection   CheckKind = "connection"    // the connection is refused or breaks, or no reply comes in time
+	CheckTLS          CheckKind = "TLS"           // the server does not speak TLS, or its certificate is not trusted
+	CheckEndpoint     CheckKind = "endpoint"      // the replies are not those of a search service: another server, a wrong path
+	CheckService      CheckKind = "service"       // the service replies with an error: overloaded, another api-version
 	CheckCredential   CheckKind = "credential"    // there is no token, or the key or token is refused
-	CheckRole         CheckKind = "role"          // the credential is taken and has not the role, or is not the kind of key
-	CheckIndex        CheckKind = "index"         // there is no such index
-	CheckSchema       CheckKind = "schema"        // the fields and the key, all together: only in CheckReport.Skipped
-	CheckKeyField     CheckKind = "key field"     // the key of the type is not that of the index
-	CheckMissingField CheckKind = "missing field" // the index does not have the field
-	CheckFieldType    CheckKind = "field type"    // it has it with another type
-	CheckHiddenField  CheckKind = "hidden field"  // it never returns it
-	CheckAttribute    CheckKind = "attribute"     // it cannot be used as the tag of the field, or a projection, says
+	CheckRole         CheckKind = "role"          // the credential is valid but lacks the role, or is the wrong kind of key
+	CheckIndex        CheckKind = "index"         // the index does not exist
+	CheckSchema       CheckKind = "schema"        // the fields and the key together; only in CheckReport.Skipped
+	CheckKeyField     CheckKind = "key field"     // the type has another key field than the index
+	CheckMissingField CheckKind = "missing field" // the index lacks the field
+	CheckFieldType    CheckKind = "field type"    // the index has the field with another type
+	CheckHiddenField  CheckKind = "hidden field"  // the index never returns the field
+	CheckAttribute    CheckKind = "attribute"     // the index lacks an attribute that the tag of the field, or a projection, needs
 
-	// Of CheckDefinition alone.
-	CheckValue     CheckKind = "value"     // a member has none, or one that it may not have
-	CheckReference CheckKind = "reference" // a name of nothing, or a path that no skill writes
-	CheckDuplicate CheckKind = "duplicate" // two have one name, or one target
-	CheckCycle     CheckKind = "cycle"     // skills wait for each other
+	// For CheckDefinition only.
+	CheckValue     CheckKind = "value"     // a member has no value, or one that is not allowed
+	CheckReference CheckKind = "reference" // the named definition does not exist, or no skill writes the path
+	CheckDuplicate CheckKind = "duplicate" // two entries have the same name or target
+	CheckCycle     CheckKind = "cycle"     // skills depend on each other in a cycle
 )
 
-// CheckProblem is one thing that is wrong.
+// CheckProblem is one problem.
 type CheckProblem struct {
-	// Kind is what is wrong, for a program.
+	// Kind classifies the problem.
 	Kind CheckKind
-	// Field is the field that it is about, in JSON names with a slash between a
-	// complex field and those in it: "address/city". "" if it is about none.
+	// Field is the path of the affected field in JSON names, with a slash after each complex field: "address/city". It is
+	// "" if the problem concerns no single field.
 	Field string
-	// Want is what there must be: a type ("Edm.Int64"), an attribute
-	// ("filterable"), the name of a key field, a role ("Search Index Data
-	// Reader"), a kind of key ("an admin key"). Empty where it is obvious.
+	// Want is the required value: a type ("Edm.Int64"), an attribute ("filterable"), the name of a key field, a role
+	// ("Search Index Data Reader"), a kind of key ("an admin key"). Empty if it is obvious.
 	Want string
-	// Have is what there is instead. Empty if that is nothing, or not known.
+	// Have is the actual value. Empty if there is none or it is unknown.
 	Have string
-	// Problem says it in words.
+	// Problem describes the problem in words.
 	Problem string
-	// Hint says what is likely to help. It may be empty.
+	// Hint is the likely fix. May be empty.
 	Hint string
-	// Err is the error that it was found by: an *Error, a *CredentialError, what
-	// net/http says, a *models.FieldError. nil for what a definition says.
+	// Err is the error that revealed the problem: an *Error, a *CredentialError, an error of net/http, a
+	// *models.FieldError. nil for a problem of a definition.
 	Err error
 }
 
@@ -99,17 +97,17 @@ func (p *CheckProblem) Error() string {
 // Unwrap returns Err.
 func (p *CheckProblem) Unwrap() error { return p.Err }
 
-// CheckError is everything that Check or CheckDefinition has found wrong.
+// CheckError holds all problems that Check or CheckDefinition found.
 type CheckError struct {
-	// Endpoint and IndexName are what Check was asked about.
+	// Endpoint and IndexName identify the index that Check was called for.
 	Endpoint, IndexName string
-	// Definition is what CheckDefinition was asked about: skillset "reports".
+	// Definition is the definition that CheckDefinition was called for, for example: skillset "reports".
 	Definition string
-	// Problems holds at least one.
+	// Problems has at least one entry.
 	Problems []*CheckProblem
 }
 
-// Error returns one line, or a line for each problem if there are several.
+// Error returns one line, or a heading and a line for each problem if there are several.
 func (e *CheckError) Error() string {
 	head := fmt.Sprintf("search: the check of index %q at %s", e.IndexName, e.Endpoint)
 	if e.Definition != "" {
@@ -135,19 +133,18 @@ func (e *CheckError) Unwrap() []error {
 	return errs
 }
 
-// CheckSkipped is something that could not be checked, which is not to say that it
-// is wrong.
+// CheckSkipped is a part of the check that could not be done. It may be right or wrong.
 type CheckSkipped struct {
-	// Kind is what was not checked, and Field of which field, if of one.
+	// Kind is the skipped part, and Field the affected field, if it concerns one.
 	Kind  CheckKind
 	Field string
-	// Reason says why, and what would make it possible.
+	// Reason is why the part was skipped and what would make it possible.
 	Reason string
-	// Err is the error that it is because of, or nil.
+	// Err is the cause, or nil.
 	Err error
 }
 
-// String returns the gap in one line.
+// String returns the skipped part and the reason in one line.
 func (g CheckSkipped) String() string {
 	what := string(g.Kind)
 	if g.Field != "" {
@@ -156,18 +153,17 @@ func (g CheckSkipped) String() string {
 	return what + " not checked: " + g.Reason
 }
 
-// CheckReport says how far Check has come.
+// CheckReport is the result of Check, apart from problems.
 type CheckReport struct {
 	// Index is the definition of the index, nil if it could not be read.
 	Index *models.SearchIndex
-	// Skipped is what could not be checked. It is empty if everything was.
+	// Skipped lists the parts that could not be checked. Empty if all were.
 	Skipped []CheckSkipped
 }
 
-// Check asks the service whether a program can work: whether it is there, takes
-// the credential, has the index, grants the rights, and whether documents of type
-// T fit into the index. It is for the start of a program, and for pipelines that
-// deploy one:
+// Check asks the service whether a program can work with an index: whether the service is reachable and accepts the
+// credential, the index exists, the rights suffice, and documents of type T fit into the index. Use it at the start
+// of a program, and in deployment pipelines:
 //
 //	report, err := search.Check[Hotel](ctx, client, &search.CheckOptions{Use: search.CheckForWriting})
 //	if err != nil {
@@ -177,41 +173,33 @@ type CheckReport struct {
 //		log.Print(skipped) // "schema not checked: …"
 //	}
 //
-// The error is a *CheckError with a *CheckProblem for each problem, all at once.
-// What cannot be checked because something before it is wrong, or because the
-// credential has not the right, is no problem: it is in CheckReport.Skipped,
-// and the error is nil if there is nothing else. Reading the definition of an
-// index takes an admin key or the role "Search Service Contributor". So with a
-// query key, or with nothing but a role for index data, the schema is not checked;
-// a pipeline that insists on it requires that CheckReport.Index is not nil.
+// The error is a *CheckError that lists all problems, each as a *CheckProblem. A part may be impossible to check,
+// because an earlier part failed or the credential lacks the right. Such a part is listed in CheckReport.Skipped and
+// does not cause an error. Reading the definition of an index takes an admin key or the role "Search Service
+// Contributor". Therefore the schema is not checked with a query key, or with only a role for index data. A pipeline
+// that must have the schema checked requires that CheckReport.Index is not nil.
 //
-// T is a struct or a pointer to one. Of a map only the key field that
-// CheckOptions.KeyField names is compared.
+// T is a struct or a pointer to one. For a map, only the key field named by CheckOptions.KeyField is compared.
 //
 // # Fields
 //
-// Every field that T has in JSON must be in the index, with a type that fits.
-// For reading, T must hold whatever the index may return: an Edm.Double does not
-// fit into an int, nor an Edm.Int64 into an int32. For writing, the index must
-// take what T writes: no float64 for an Edm.Int32. (An int is taken for an
-// Edm.Int32; a document with one that is too large fails by itself.) A string may
-// be an Edm.DateTimeOffset.
+// Every field that T has in JSON must be in the index, with a type that fits. For reading, T must hold every value
+// that the index may return: an Edm.Double does not fit into an int, nor an Edm.Int64 into an int32. For writing, the
+// index must accept every value of T: no float64 for an Edm.Int32. An int is accepted for an Edm.Int32, although the
+// service rejects a document whose number is too large. A string may be an Edm.DateTimeOffset.
 //
-// For reading, a field must be retrievable, unless its tag says hidden. What a tag
-// says that a field is for must be so in the index: searchable, filterable,
-// sortable, facetable, dimensions. Fields that only the index has are no problem,
-// nor are other analyzers: DiffIndex compares definitions in full. A field whose
-// Go type does not say what it is in JSON (any, a MarshalJSON) is in Skipped.
+// For reading, a field must be retrievable, unless its tag has hidden. Attributes in a tag must be set in the index:
+// searchable, filterable, sortable, facetable, dimensions. Extra fields and other analyzers in the index are ignored:
+// DiffIndex compares definitions in full. A field whose Go type does not determine its JSON type (any, a MarshalJSON)
+// is listed in Skipped.
 //
 // # Requests
 //
-// Check asks for the definition of the index, which is all with an admin key. With
-// any other credential it then asks for the count of the documents, for reading,
-// and sends a batch without documents, for writing: the service checks the
-// credential before it refuses such a batch as empty, so that nothing can be
-// changed. Each request is tried again as ClientOptions.Retry says, by default twice
-// within a second: a service that is not there is found so at once. ctx bounds them
-// all; give it a deadline.
+// Check reads the definition of the index. With an admin key that is the only request. With any other credential it
+// also counts the documents, for reading, and sends a batch without documents, for writing. The service checks the
+// credential before it refuses such a batch as empty, so the request changes nothing. ClientOptions.Retry applies to
+// each request; by default there are two retries within a second, so that an unreachable service is reported soon.
+// ctx bounds all requests; give it a deadline.
 //
 // Check writes nothing and logs nothing. It is safe for concurrent use.
 func Check[T any](ctx context.Context, c *Client, opts *CheckOptions) (_ CheckReport, err error) {

@@ -25,14 +25,14 @@ func (k *checker) found(p *CheckProblem) { k.problems = append(k.problems, p) }
 
 func (k *checker) call(needs right) call { return k.client.call("Check", needs) }
 
-// unchecked notes what was not checked for one reason.
+// unchecked records parts that were skipped for the same reason.
 func (k *checker) unchecked(reason string, err error, kinds ...CheckKind) {
 	for _, kind := range kinds {
 		k.report.Skipped = append(k.report.Skipped, CheckSkipped{Kind: kind, Reason: reason, Err: err})
 	}
 }
 
-// run checks everything up to the index, and reads its definition if it can.
+// run checks everything but the schema, and reads the definition of the index if the credential allows it.
 func (k *checker) run(ctx context.Context) {
 	definition := k.definition(ctx)
 	missing := errors.Is(definition, ErrIndexNotFound)
@@ -47,10 +47,10 @@ func (k *checker) run(ctx context.Context) {
 	}
 	withKey := k.client.conn.auth.withKey
 	if withKey && !denied(definition) {
-		return // an admin key, which may do everything
+		return // an admin key, which grants all rights
 	}
 	reading, writing := k.access(ctx, withKey)
-	// The others say more than a refusal, and one of each is enough.
+	// Any other error explains more than a refusal. Report one of each kind.
 	for _, err := range []error{reading, writing} {
 		switch {
 		case err == nil, denied(err):
@@ -81,21 +81,21 @@ func (k *checker) definition(ctx context.Context) error {
 	return err
 }
 
-// access tries to count the documents, and to write none. nil is for a success
-// and for what is not asked for.
+// access counts the documents and writes an empty batch, as the use requires. A nil error means success, or not
+// requested.
 func (k *checker) access(ctx context.Context, withKey bool) (reading, writing error) {
 	if k.use.writes() {
 		writing = k.writeNothing(ctx)
 	}
-	// A key that may not write may be a query key, or none of this service.
+	// A key that may not write may be a query key, or not a key of this service.
 	if k.use.reads() || withKey && denied(writing) {
 		_, reading = k.client.count(ctx, k.call(readDocuments))
 	}
 	return reading, writing
 }
 
-// writeNothing sends a batch without documents. The service checks who asks
-// before it refuses the batch, with a 400, so that this is a success.
+// writeNothing sends a batch without documents. The service checks the credential before it refuses the batch with a
+// 400, so a 400 is a success.
 func (k *checker) writeNothing(ctx context.Context) error {
 	_, err := k.client.postBatch(ctx, streaming.NopCloser(bytes.NewReader([]byte(`{"value":[]}`))), k.call(writeDocuments), true)
 	var e *Error
@@ -105,8 +105,8 @@ func (k *checker) writeNothing(ctx context.Context) error {
 	return err
 }
 
-// rights reports what a refused credential lacks. It is false if the credential
-// is refused for everything.
+// rights reports the rights that a refused credential lacks. It returns false if the credential is refused for
+// everything.
 func (k *checker) rights(definition, reading, writing error, withKey bool) bool {
 	if withKey {
 		switch {
@@ -148,12 +148,12 @@ func (k *checker) rights(definition, reading, writing error, withKey bool) bool 
 	return true
 }
 
-// grants reports whether something that was asked for is allowed.
+// grants reports whether the credential has at least one of the requested rights.
 func (k *checker) grants(reading, writing error) bool {
 	return k.use.reads() && !denied(reading) || k.use.writes() && !denied(writing)
 }
 
-// needed returns the right that a use takes.
+// needed returns the right that the use requires.
 func (k *checker) needed() right {
 	if k.use.writes() {
 		return writeDocuments
@@ -161,7 +161,7 @@ func (k *checker) needed() right {
 	return readDocuments
 }
 
-// schemaOf notes that the definition could not be read, if so.
+// schemaOf records that the schema was skipped, if the definition could not be read.
 func (k *checker) schemaOf(definition error) {
 	if !denied(definition) {
 		return
@@ -173,7 +173,7 @@ func (k *checker) schemaOf(definition error) {
 	k.unchecked("the credential may not read the definition of the index, which takes "+what, definition, CheckSchema)
 }
 
-// stopped notes a problem that leaves nothing else to be checked.
+// stopped records a problem that makes all further checks impossible.
 func (k *checker) stopped(err error) {
 	kind := kindOf(err)
 	if k.elsewhere(err) {
@@ -186,7 +186,7 @@ func (k *checker) stopped(err error) {
 	k.unchecked("the service did not answer as it should", err, CheckRole, CheckIndex, CheckSchema)
 }
 
-// problem returns the problem of a failed request.
+// problem converts the error of a request.
 func (k *checker) problem(kind CheckKind, err error) *CheckProblem {
 	p := &CheckProblem{Kind: kind, Err: err}
 	var (
@@ -207,15 +207,15 @@ func (k *checker) problem(kind CheckKind, err error) *CheckProblem {
 	return p
 }
 
-// elsewhere reports whether a 404 comes from a path of an endpoint that leads to
-// no service: it says nothing of an index.
+// elsewhere reports whether a 404 comes from a wrong path in the endpoint. Such a 404 does not mean that the index is
+// missing.
 func (k *checker) elsewhere(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.StatusCode == http.StatusNotFound &&
 		k.client.conn.endpoint.Path != "" && !strings.Contains(strings.ToLower(e.Message), "index")
 }
 
-// kindOf returns what a request failed for, other than a right or an index.
+// kindOf classifies an error that is neither about a right nor about an index.
 func kindOf(err error) CheckKind {
 	var (
 		answer *Error
@@ -245,7 +245,7 @@ func kindOf(err error) CheckKind {
 	}
 }
 
-// denied reports whether the service refuses a credential, or what it asks for.
+// denied reports whether the service refuses the credential, or lacks a right for the request.
 func denied(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.StatusCode == http.StatusUnauthorized || e.StatusCode == http.StatusForbidden)

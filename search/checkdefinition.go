@@ -10,27 +10,27 @@ import (
 	"github.com/go-azsearch/azsearch/models/skills"
 )
 
-// Definitions are definitions that others refer to, for CheckDefinition.
+// Definitions are definitions that others refer to. CheckDefinition takes them.
 type Definitions struct {
 	Indexes     []models.SearchIndex
 	DataSources []indexers.DataSource
 	Skillsets   []skills.Skillset
 }
 
-// CheckDefinition says what the service would refuse in a data source, a skillset or an indexer,
-// or what would make each run of the indexer fail. Nothing is sent:
+// CheckDefinition returns the problems for which the service would refuse a data source, a skillset or an indexer, or
+// for which each run of the indexer would fail. Nothing is sent:
 //
 //	err := search.CheckDefinition(indexer, search.Definitions{
 //		Indexes: []models.SearchIndex{index}, Skillsets: []skills.Skillset{skillset},
 //	})
 //
-// The error is a *CheckError with a *CheckProblem for each problem, all at once; Field is a path as
-// in IndexChange: "skills/split.inputs/text". It is about names and values, inputs and outputs of
-// skills, cycles among them, and with the definitions that this one refers to about mappings
-// and projections: that the index has the fields, with types that can take what they get. A reference
-// to something that is not in others is not followed, and not a problem.
+// The error is a *CheckError that lists all problems, each as a *CheckProblem; Field is a path as in IndexChange:
+// "skills/split.inputs/text". Checked are names, values, and the inputs and outputs of skills, including cycles. If
+// others holds the definitions that this one refers to, mappings and projections are checked too: the index must have
+// the fields, with types that accept the values. A reference to a definition that others lacks is skipped without a
+// problem.
 //
-// Paths of the enriched document that no skill writes are taken as fields of the source.
+// A path of the enriched document that no skill writes is taken for a field of the source.
 func CheckDefinition[T indexers.DataSource | indexers.Indexer | skills.Skillset](definition T, others Definitions) error {
 	b, err := json.Marshal(definition)
 	if err != nil {
@@ -58,7 +58,7 @@ func CheckDefinition[T indexers.DataSource | indexers.Indexer | skills.Skillset]
 	return e
 }
 
-// find returns a definition as JSON, nil if it is not there.
+// find returns a definition as JSON, nil if others lacks it.
 func (d Definitions) find(collection, name string) json.RawMessage {
 	switch collection {
 	case "indexes":
@@ -72,7 +72,7 @@ func (d Definitions) find(collection, name string) json.RawMessage {
 func findDefinition[T any](all []T, kind *definitionKind[T], name string) json.RawMessage {
 	for i := range all {
 		if kind.name(&all[i]) == name {
-			b, _ := json.Marshal(all[i]) // nil if it cannot be written, which the service says better
+			b, _ := json.Marshal(all[i]) // nil if it cannot be encoded; the service explains that better
 			return b
 		}
 	}

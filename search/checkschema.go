@@ -7,13 +7,13 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// documentShape is what Check knows of a type of documents.
+// documentShape describes a type of documents for Check.
 type documentShape struct {
 	name     string
 	fields   []models.SearchField
 	unknown  error  // why there are no fields
-	keyField string // its name in JSON, "" if the type names none
-	badKey   bool   // reported already
+	keyField string // in JSON, "" if the type names none
+	badKey   bool   // the problem was reported already
 }
 
 // schema compares the type of documents with the definition of the index.
@@ -47,8 +47,8 @@ func (k *checker) key(shape documentShape) {
 	}
 }
 
-// fields compares the fields of a struct with those of the index, or of a complex
-// field. in is the path of that, with a slash behind it.
+// fields compares the fields of a struct with those of the index or of a complex field. in is the path of the complex
+// field, with a slash at its end.
 func (k *checker) fields(name, in string, ours, theirs []models.SearchField) {
 	for _, want := range ours {
 		path := in + want.Name
@@ -96,7 +96,7 @@ func (k *checker) missing(name, path string, want models.SearchField, theirs []m
 	k.found(p)
 }
 
-// attributes compares what a field is for.
+// attributes compares attributes and dimensions of a field.
 func (k *checker) attributes(name, path string, want, have models.SearchField) {
 	if want.Fields == nil && k.use.reads() && !isFalse(want.Retrievable) && isFalse(have.Retrievable) {
 		k.found(&CheckProblem{
@@ -106,7 +106,7 @@ func (k *checker) attributes(name, path string, want, have models.SearchField) {
 		})
 	}
 	if want.Type.IsVector() {
-		want.Searchable = nil // every vector is, no tag says it
+		want.Searchable = nil // a vector field is always searchable, and no tag sets it
 	}
 	for _, a := range []struct {
 		name       string
@@ -134,8 +134,7 @@ func (k *checker) attributes(name, path string, want, have models.SearchField) {
 	}
 }
 
-// misfit says why a field of type ours does not fit one of type theirs, "" if it
-// does.
+// misfit returns why a field of type ours does not fit one of type theirs, "" if it does.
 func misfit(ours, theirs models.DataType, use CheckUse) string {
 	our, isList := ours.Element()
 	their, areLists := theirs.Element()
@@ -159,8 +158,8 @@ func misfit(ours, theirs models.DataType, use CheckUse) string {
 	return ""
 }
 
-// whole are the types of whole numbers with their size, a bit more for what has
-// no sign.
+// whole maps the types of whole numbers to their size in bits. Unsigned types get one bit more, because only a larger
+// signed type holds them.
 var whole = map[models.DataType]int{
 	models.DataTypeSByte: 8, models.DataTypeByte: 9, models.DataTypeInt16: 16, models.DataTypeInt32: 32, models.DataTypeInt64: 64,
 }
@@ -169,8 +168,7 @@ func fraction(t models.DataType) bool {
 	return t == models.DataTypeDouble || t == models.DataTypeSingle || t == models.DataTypeHalf
 }
 
-// holds reports whether Go values of our type can hold what the index returns of
-// their type.
+// holds reports whether Go values of our type can hold the values that the index returns of their type.
 func holds(ours, theirs models.DataType) bool {
 	switch {
 	case ours == theirs:
@@ -185,7 +183,7 @@ func holds(ours, theirs models.DataType) bool {
 	return whole[ours] > 0 && whole[theirs] > 0 && whole[ours] >= whole[theirs]
 }
 
-// takes reports whether the index takes what is written of our type.
+// takes reports whether the index accepts values of our type for a field of their type.
 func takes(theirs, ours models.DataType) bool {
 	switch {
 	case ours == theirs, fraction(theirs) && (fraction(ours) || whole[ours] > 0), whole[theirs] > 0 && whole[ours] > 0:
@@ -196,7 +194,7 @@ func takes(theirs, ours models.DataType) bool {
 	return theirs == models.DataTypeDateTimeOffset && ours == models.DataTypeString
 }
 
-// named returns the field of a name, or nil.
+// named returns the field with this name, or nil.
 func named(fields []models.SearchField, name string) *models.SearchField {
 	for i := range fields {
 		if fields[i].Name == name {
@@ -206,5 +204,5 @@ func named(fields []models.SearchField, name string) *models.SearchField {
 	return nil
 }
 
-// isFalse reports whether an attribute is off. One that is not stated is not.
+// isFalse reports whether an attribute is off. A missing one is not.
 func isFalse(attribute *bool) bool { return attribute != nil && !*attribute }

@@ -9,40 +9,35 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// Client reads and writes the documents of one index. It is safe for
-// concurrent use, holds nothing that must be closed, and satisfies what
-// bufferedsender.New asks for.
+// Client reads and writes the documents of one index. It is safe for concurrent use and needs no closing. It
+// implements the interface that bufferedsender.New takes.
 type Client struct {
 	conn      *connection
 	indexName string
 	docs      string // the path of the documents, "/indexes('x')/docs"
-	batchURL  string // where batches go; they are the hot path
+	batchURL  string // batches are the hot path, so their URL is made once
 
 	telemetry *telemetry
 
 	keyField atomic.Pointer[string] // written once KeyFieldName has succeeded
-	warned   sync.Once              // that permissions may hide documents
+	warned   sync.Once              // set when the log has warned that permissions may hide documents
 }
 
-// NewClient returns a client for the documents of one index. The client
-// authenticates with Entra ID, for example with
-// azidentity.NewDefaultAzureCredential. The identity needs the role "Search Index Data Contributor" to write documents
-// and "Search Index Data Reader" to read them.
+// NewClient returns a client for the documents of one index that authenticates with Entra ID, for example with
+// azidentity.NewDefaultAzureCredential. The identity needs the role "Search Index Data Contributor" to write
+// documents and "Search Index Data Reader" to read them.
 //
-// endpoint is the address of the service, "https://NAME.search.windows.net";
-// http is accepted for loopback addresses only. indexName may be the name of an
-// alias. NewClient sends nothing, and reports every problem with its arguments
-// at once, joined with errors.Join. Check asks the service whether they are right.
+// endpoint is the address of the service, "https://NAME.search.windows.net". The scheme http is accepted for loopback
+// addresses only. indexName may be the name of an alias. NewClient sends nothing, and joins all problems with its
+// arguments in one error. Check asks the service whether the arguments are right.
 func NewClient(endpoint, indexName string, cred azcore.TokenCredential, opts *ClientOptions) (*Client, error) {
 	return newClient(endpoint, indexName, authentication{token: cred}, opts)
 }
 
-// NewClientWithKey is NewClient with an API key: an admin key to write
-// documents, a query key is enough to read them. The key can be rotated while
-// the client is in use, with the Update method of the credential; a key that
-// cannot be one, for example because it has the line end of the file it was read
-// from, is an error of NewClientWithKey, and after Update a *CredentialError of
-// each request.
+// NewClientWithKey is NewClient with an API key: an admin key to write documents, or a query key to read them only.
+// The key can be rotated while the client is in use, with the Update method of the credential. A malformed key, for
+// example one with the line end of its file, is an error of NewClientWithKey; after Update it is a *CredentialError
+// of each request.
 func NewClientWithKey(endpoint, indexName string, cred *azcore.KeyCredential, opts *ClientOptions) (*Client, error) {
 	return newClient(endpoint, indexName, authentication{withKey: true, key: cred}, opts)
 }
@@ -55,7 +50,7 @@ func newClient(endpoint, indexName string, auth authentication, opts *ClientOpti
 	return conn.client(indexName), nil
 }
 
-// client returns a client for an index whose name has been checked.
+// client returns a client for an index. The caller has validated the name.
 func (c *connection) client(indexName string) *Client {
 	docs := "/indexes" + quoted(indexName) + "/docs"
 	return &Client{

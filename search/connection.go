@@ -18,19 +18,17 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// The two metadata levels that the official SDKs ask for: documents without
-// annotations, definitions with those that name their context.
+// The two metadata levels that the official SDKs request: none for documents, minimal for definitions.
 const (
 	acceptNone    = "application/json;odata.metadata=none"
 	acceptMinimal = "application/json;odata.metadata=minimal"
 )
 
-// clientRequestIDHeader carries the caller's id of a request. It is in canonical
-// form, which saves making that for each.
+// clientRequestIDHeader carries the caller's id of a request. It is written in canonical form, so that net/http need
+// not convert it for each request.
 const clientRequestIDHeader = "X-Ms-Client-Request-Id"
 
-// connection is what all clients of one service share: an address, a pipeline
-// and a tracer. It does not change after newConnection.
+// connection is the part that all clients of one service share. It does not change after newConnection.
 type connection struct {
 	azcore      *azcore.Client
 	endpoint    *url.URL
@@ -43,8 +41,7 @@ type connection struct {
 	assumeWhole bool // ClientOptions.AssumeWholeView
 }
 
-// newConnection checks everything it is given, reports all that is wrong at
-// once, and sends nothing.
+// newConnection checks all arguments, joins the problems in one error, and sends nothing.
 func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*connection, error) {
 	if opts == nil {
 		opts = &ClientOptions{}
@@ -78,7 +75,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	}
 
 	options := opts.ClientOptions
-	options.APIVersion = "" // already part of our URLs
+	options.APIVersion = "" // the URLs have it already
 	if options.Transport == nil {
 		options.Transport = defaultHTTPClient
 	}
@@ -87,7 +84,7 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	if options.Retry.StatusCodes == nil {
 		options.Retry.StatusCodes = retry.CallStatuses()
 	}
-	allowHTTP := address.Scheme == "http" // parseEndpoint has agreed to it
+	allowHTTP := address.Scheme == "http" // parseEndpoint has allowed it
 	client, err := azcore.NewClient(moduleName, moduleVersion, runtime.PipelineOptions{
 		AllowedHeaders:         []string{"elapsed-time", "client-request-id", "Prefer", "Preference-Applied", "OData-Version"},
 		AllowedQueryParameters: []string{"$select", "allowIndexDowntime"},
@@ -115,14 +112,14 @@ func newConnection(endpoint string, auth authentication, opts *ClientOptions) (*
 	}, nil
 }
 
-// secret reports whether a header holds a credential, which no log may have. Previews have further ones
-// that end like authorization.
+// secret reports whether a header holds a credential and must not be logged. Headers of previews with a credential
+// end in "authorization".
 func secret(header string) bool {
 	return strings.EqualFold(header, keyHeader) || strings.HasSuffix(strings.ToLower(header), "authorization")
 }
 
-// soon returns what the caller has configured, or fewer retries than the default:
-// somebody waits for the answer.
+// soon returns the configured options. Where they are not set, it retries less often and sooner than the default,
+// because a caller waits for the result of a check.
 func soon(configured policy.RetryOptions) policy.RetryOptions {
 	if configured.MaxRetries == 0 {
 		configured.MaxRetries = 2
@@ -133,8 +130,8 @@ func soon(configured policy.RetryOptions) policy.RetryOptions {
 	return configured
 }
 
-// url returns the address of path, which starts with a slash and is escaped
-// already, with the api-version and the given name and value pairs as query.
+// url returns the address of path with the api-version and the given name and value pairs as query. path starts with
+// a slash and is already escaped.
 func (c *connection) url(path string, query ...string) string {
 	var b strings.Builder
 	b.WriteString(c.root)
@@ -150,14 +147,14 @@ func (c *connection) url(path string, query ...string) string {
 	return b.String()
 }
 
-// quoted returns s as the OData function form wants it in a path: in quotes
-// and parentheses, its own quotes doubled, all else that is special escaped.
+// quoted returns s in the form of an OData key in a path: in quotes and parentheses, with its own quotes doubled and
+// all other special characters escaped.
 func quoted(s string) string {
 	s = url.QueryEscape(strings.ReplaceAll(s, "'", "''"))
 	return "('" + strings.ReplaceAll(s, "+", "%20") + "')"
 }
 
-// newRequest returns a request that carries what every request carries.
+// newRequest returns a request with the headers and values that all requests have.
 func (c *connection) newRequest(ctx context.Context, method, url, accept string) (*policy.Request, error) {
 	req, err := runtime.NewRequest(ctx, method, url)
 	if err != nil {
@@ -171,8 +168,7 @@ func (c *connection) newRequest(ctx context.Context, method, url, accept string)
 	return req, nil
 }
 
-// send sends req and returns the reply if its status is one of those expected,
-// and an *Error for any other.
+// send sends req. It returns the reply if its status is an expected one, otherwise an *Error.
 func (c *connection) send(req *policy.Request, call call, expected ...int) (*http.Response, error) {
 	var made *attempts
 	if call.measured != nil && req.OperationValue(&made) {
@@ -180,20 +176,20 @@ func (c *connection) send(req *policy.Request, call call, expected ...int) (*htt
 	}
 	resp, err := complete(c.azcore.Pipeline().Do(req))
 	if err != nil {
-		call.measured.attempted(nil, err) // which is more than the last attempt if the context has ended since
+		call.measured.attempted(nil, err) // if the context has ended since, err differs from that of the last attempt
 		return nil, c.unanswered(err, req, call)
 	}
 	if !runtime.HasStatusCode(resp, expected...) {
 		return nil, newError(resp, req, call, c)
 	}
-	if call.needs != writeDocuments && page(resp) { // postBatch looks at its own
+	if call.needs != writeDocuments && page(resp) { // postBatch checks its own replies
 		_ = resp.Body.Close()
 		return nil, c.foreign(resp, call)
 	}
 	return resp, nil
 }
 
-// getURL gets something about definitions or statistics.
+// getURL reads a definition or statistics.
 func (c *connection) getURL(ctx context.Context, url string, call call) ([]byte, *http.Response, error) {
 	req, err := c.newRequest(ctx, http.MethodGet, url, acceptMinimal)
 	if err != nil {
@@ -210,8 +206,8 @@ func (c *connection) getURL(ctx context.Context, url string, call call) ([]byte,
 	return trimBOM(body), resp, nil
 }
 
-// span starts the span of one exported operation, a child of the one in ctx.
-// Operations that call one another make one span only: azcore sees to that.
+// span starts the span of an exported operation as a child of the span in ctx. If operations call one another, azcore
+// makes only the outermost span.
 func (c *connection) span(ctx context.Context, name string) (context.Context, func(error)) {
 	return runtime.StartSpan(ctx, name, c.azcore.Tracer(), nil)
 }

@@ -27,10 +27,9 @@ var dataSourceKind = &definitionKind[indexers.DataSource]{
 // none yet.
 type CreateDataSourceOptions struct{}
 
-// CreateDataSource creates a data source and returns it as the service has it, with
-// its ETag. The service does not try the connection. One of that name that exists is
-// an *Error with status 409; a retry after a lost answer gets it as well, for the one
-// that it has created itself.
+// CreateDataSource creates a data source and returns the stored definition with its ETag. The service does not try
+// the connection. If the data source exists, the error is an *Error with status 409. A retry after a lost reply can
+// get it too, because the first attempt created the data source.
 func (c *IndexerClient) CreateDataSource(ctx context.Context, dataSource indexers.DataSource, _ *CreateDataSourceOptions) (indexers.DataSource, error) {
 	return dataSourceKind.create(ctx, c.manager, "CreateDataSource", dataSource)
 }
@@ -44,11 +43,10 @@ type CreateOrUpdateDataSourceOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateDataSource creates a data source or replaces the one that exists, and
-// returns it as the service has it. Without a connection string, as it
-// was read, the stored one stays. A condition that does not hold is
-// ErrPreconditionFailed. A definition that was read from a service has an ETag and is
-// written only over the version it was read from; see CreateOrUpdateIndex.
+// CreateOrUpdateDataSource creates a data source or replaces an existing one, and returns the stored definition. If
+// the connection string is empty, as after reading, the stored one stays. If a condition does not hold, the error is
+// ErrPreconditionFailed. A definition that was read from a service carries an ETag and is written only over that
+// version; see CreateOrUpdateIndex.
 func (c *IndexerClient) CreateOrUpdateDataSource(ctx context.Context, dataSource indexers.DataSource, opts *CreateOrUpdateDataSourceOptions) (indexers.DataSource, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateDataSourceOptions{}
@@ -60,8 +58,8 @@ func (c *IndexerClient) CreateOrUpdateDataSource(ctx context.Context, dataSource
 // yet.
 type GetDataSourceOptions struct{}
 
-// GetDataSource returns a data source. If there is none of that name the error is
-// ErrDataSourceNotFound. The service does not return its connection string.
+// GetDataSource returns a data source, without its connection string, which the service keeps secret. If the data
+// source does not exist, the error is ErrDataSourceNotFound.
 func (c *IndexerClient) GetDataSource(ctx context.Context, name string, _ *GetDataSourceOptions) (indexers.DataSource, error) {
 	return dataSourceKind.get(ctx, c.manager, "GetDataSource", name)
 }
@@ -70,9 +68,8 @@ func (c *IndexerClient) GetDataSource(ctx context.Context, name string, _ *GetDa
 // zero value are ready to use.
 type ListDataSourcesOptions ListIndexesOptions
 
-// ListDataSources returns all data sources of the service. The request is made when the
-// iteration starts, and again for every iteration. An error is the last thing that is
-// yielded, with a zero data source.
+// ListDataSources returns all data sources of the service. Each iteration makes the request again when it starts. An
+// error ends the iteration and is yielded with a zero data source.
 func (c *IndexerClient) ListDataSources(ctx context.Context, opts *ListDataSourcesOptions) iter.Seq2[indexers.DataSource, error] {
 	return listDefinitions(ctx, c.manager, dataSourceKind, "ListDataSources", listed((*ListIndexesOptions)(opts)), dataSourceKind.name)
 }
@@ -81,8 +78,7 @@ func (c *IndexerClient) ListDataSources(ctx context.Context, opts *ListDataSourc
 // the zero value are ready to use.
 type ListDataSourceNamesOptions ListIndexesOptions
 
-// ListDataSourceNames is ListDataSources without all but the names, which is much less for
-// the service to send.
+// ListDataSourceNames is ListDataSources for the names only, which makes the replies much smaller.
 func (c *IndexerClient) ListDataSourceNames(ctx context.Context, opts *ListDataSourceNamesOptions) iter.Seq2[string, error] {
 	return listNames(ctx, c.manager, dataSourceKind, "ListDataSourceNames", listed((*ListIndexesOptions)(opts)))
 }
@@ -95,9 +91,8 @@ type DeleteDataSourceOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteDataSource deletes a data source. Indexers that name it fail from then on. If
-// there is none of that name the error is ErrDataSourceNotFound; a retry after a lost
-// answer gets it as well.
+// DeleteDataSource deletes a data source. Indexers that use it fail from then on. If the data source does not exist,
+// the error is ErrDataSourceNotFound; a retry after a lost reply can get it too.
 func (c *IndexerClient) DeleteDataSource(ctx context.Context, name string, opts *DeleteDataSourceOptions) error {
 	if opts == nil {
 		opts = &DeleteDataSourceOptions{}

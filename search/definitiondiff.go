@@ -12,18 +12,17 @@ import (
 	"github.com/go-azsearch/azsearch/models/skills"
 )
 
-// Definition is a definition that DiffDefinition compares.
+// Definition lists the types that DiffDefinition compares.
 type Definition interface {
 	models.SynonymMap | models.Alias | indexers.DataSource | indexers.Indexer | skills.Skillset | knowledge.Source | knowledge.Base
 }
 
-// DiffDefinition is DiffIndex for all other definitions: it says what changes the definition before
-// into after, and what each change costs. Nothing is sent. A member that after leaves out is no change
-// if before has the value that the service fills in. A change of the kind
-// ChangeNeedsReset is made in place, and documents that were indexed before show it only when an
-// indexer has read them again, after IndexerClient.ResetIndexer (or ResetSkills). Where the
-// documentation of the service is silent, a change needs a rebuild: the definition must be deleted
-// and created. Members that this library does not know are in place.
+// DiffDefinition is DiffIndex for all other definitions: it lists the changes from before to after, and the cost of
+// each. Nothing is sent. If after lacks a member, and before has the value that the service fills in, that is not a
+// change. A change of kind ChangeNeedsReset is made in place, but documents that are already indexed show it only
+// after an indexer has read them again, following IndexerClient.ResetIndexer or ResetSkills. If the documentation of
+// the service does not say that a member can be changed, the change counts as a rebuild: the definition must be
+// deleted and created. Changes of members that this library does not know count as in place.
 func DiffDefinition[T Definition](before, after T) (IndexChanges, error) {
 	d := indexDiff{}
 	for _, x := range []struct {
@@ -51,14 +50,14 @@ func DiffDefinition[T Definition](before, after T) (IndexChanges, error) {
 	return d.changes, nil
 }
 
-// filledIn reports whether a change is one between nothing and what the service fills in.
+// filledIn reports whether a change only removes a value that the service fills in.
 func filledIn(c IndexChange) bool {
 	old := string(c.Old)
 	return strings.Contains(c.Path, ".createdResources") ||
 		c.New == nil && (old == "false" || old == "{}" || old == `"/document"` && strings.HasSuffix(c.Path, ".context"))
 }
 
-// cost is what changes of the members below a path cost. "*" stands for any beginning of a name.
+// cost is the cost of changes at or below a path. "*" stands for any prefix of a name.
 type cost struct {
 	path   string
 	kind   ChangeKind
@@ -70,7 +69,7 @@ const (
 	unsure    = "the documentation does not say that it can be changed"
 )
 
-// costs are those of each kind of definition; the last row that fits counts.
+// costs are the rules per kind of definition. The last matching row applies.
 var costs = map[string][]cost{
 	"indexers.DataSource": {
 		{"name", ChangeNeedsRebuild, "a data source cannot be renamed"},
@@ -128,7 +127,7 @@ func costOf(rules []cost, path string) (ChangeKind, string) {
 	return kind, reason
 }
 
-// begins reports whether path is rule or below it. A rule may end within a name, "failOn".
+// begins reports whether path is rule or lies below it. A rule may end within a name, such as "failOn".
 func begins(path, rule string) bool {
 	rest, ok := strings.CutPrefix(path, rule)
 	return ok && (rest == "" || rule == "" || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/") || strings.HasSuffix(rule, "failOn"))

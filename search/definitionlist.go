@@ -27,16 +27,16 @@ func listNames[K any](ctx context.Context, c manager, kind *definitionKind[K], o
 	}
 }
 
-// listDefinitions yields the entries of a list of definitions of a kind, as T.
+// listDefinitions yields the definitions of a kind, decoded as T.
 func listDefinitions[T, K any](ctx context.Context, c manager, kind *definitionKind[K], operation string, page listing, name func(*T) string, query ...string) iter.Seq2[T, error] {
 	call := kind.call(operation, "")
 	return listPages(ctx, c, kind.path, call, page, kind.allowed(c.conn), name, query...)
 }
 
-// listing holds the options that every list call takes.
+// listing are the options of every list call.
 type listing ListIndexesOptions
 
-// listed returns the options of a list.
+// listed returns the options, or the defaults for nil.
 func listed(opts *ListIndexesOptions) listing {
 	if opts == nil {
 		return listing{}
@@ -44,7 +44,7 @@ func listed(opts *ListIndexesOptions) listing {
 	return listing(*opts)
 }
 
-// query returns the parameters of a list.
+// query returns the query parameters of a list.
 func (l listing) query(conn *connection) (query []string, err error) {
 	if l == (listing{}) {
 		return nil, nil
@@ -64,12 +64,11 @@ func (l listing) query(conn *connection) (query []string, err error) {
 	return query, err
 }
 
-// maxListPage is the largest page of a list.
+// maxListPage is the largest page size of a list.
 const maxListPage = 3000
 
-// listPages yields the entries of a list, as T. The service of older versions
-// answers in one page. Further pages are followed whether or not they were asked
-// for: the default size of a page is the service's.
+// listPages yields the entries of a list, decoded as T. Older api-versions reply with a single page. Links to further
+// pages are followed even if PageSize is not set, because the service has a default page size.
 func listPages[T any](ctx context.Context, c manager, path string, call call, page listing, invalid error, name func(*T) string, query ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -101,7 +100,7 @@ func listPages[T any](ctx context.Context, c manager, path string, call call, pa
 	}
 }
 
-// listPage gets one page and the address of the next, or "".
+// listPage reads one page and returns the address of the next, or "".
 func listPage[T any](ctx context.Context, c manager, address string, call call, name func(*T) string) (_ []T, next string, err error) {
 	ctx, end := c.span(ctx, call.operation)
 	defer func() { end(err) }()
@@ -125,7 +124,7 @@ func listPage[T any](ctx context.Context, c manager, address string, call call, 
 		return nil, "", call.wrap(malformed(err, resp))
 	}
 	if page.Next != "" {
-		// Credentials go to the service only, whatever a reply says.
+		// Credentials go to the service only, even if a reply links to another host.
 		u, err := url.Parse(page.Next)
 		if err != nil || u.Host != c.conn.endpoint.Host || u.Scheme != c.conn.endpoint.Scheme || page.Next == address {
 			return nil, "", call.wrap(malformed(errors.New("the link to its next page does not lead there"), resp))

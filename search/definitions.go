@@ -29,22 +29,20 @@ func (c manager) span(ctx context.Context, operation string) (context.Context, f
 
 func (c manager) connection() *connection { return c.conn }
 
-// definitionKind is one kind of what a service has definitions of: indexes,
-// indexers, aliases. Its type parameter is the definition.
+// definitionKind describes one kind of definition T: indexes, indexers, aliases and so on.
 type definitionKind[T any] struct {
 	path     string // "/indexes"
 	noun     string // "index"
 	notFound error
-	check    func(name string) error // of names
+	check    func(name string) error // of the name
 	named    func(*T) (name, etag string)
 	needs    apiversion.Capability // 0 if all api-versions have it
-	keep     func(*T)              // keeps in an update what the service does not return; may be nil
+	keep     func(*T)              // fills members that the service does not return, before an update; may be nil
 	diff     func(before, after T) (IndexChanges, error)
 }
 
-// namedAtAll returns the check of names whose rules are left to the service, which
-// documents them less strictly than it keeps them. An empty name would be another
-// address.
+// namedAtAll returns a check that refuses only the empty name, which would change the address. All other rules are
+// left to the service, which documents names less strictly than it enforces them.
 func namedAtAll(noun string) func(string) error {
 	return func(name string) error {
 		if name == "" {
@@ -63,8 +61,7 @@ var indexKind = &definitionKind[models.SearchIndex]{
 	diff:     DiffIndex,
 }
 
-// call returns the call for an operation on one definition, or on all if name
-// is "".
+// call returns the call for an operation on one definition, or on all if name is "".
 func (k *definitionKind[T]) call(operation, name string) call {
 	call := call{operation: operation, needs: manageIndexes}
 	if k.noun == indexKind.noun {
@@ -81,7 +78,7 @@ func (k *definitionKind[T]) name(definition *T) string {
 	return name
 }
 
-// allowed checks the api-version.
+// allowed returns an error if the api-version lacks the kind.
 func (k *definitionKind[T]) allowed(conn *connection) error {
 	if err := missing(conn.apiVersion, k.needs); err != nil {
 		return fmt.Errorf("%s: %w", k.noun, err)
@@ -89,7 +86,7 @@ func (k *definitionKind[T]) allowed(conn *connection) error {
 	return nil
 }
 
-// url returns the address of one definition.
+// url returns the address of a definition.
 func (k *definitionKind[T]) url(conn *connection, name string, query ...string) string {
 	return conn.url(k.path+quoted(name), query...)
 }
@@ -107,8 +104,8 @@ func (k *definitionKind[T]) create(ctx context.Context, c manager, operation str
 	return k.send(ctx, c, call, http.MethodPost, c.conn.url(k.path), definition, nil, http.StatusCreated)
 }
 
-// put creates or changes a definition. If neither condition is given, one that
-// was read is only written over the version that it was read from.
+// put creates or replaces a definition. If neither condition is given, the ETag of a definition that was read becomes
+// If-Match.
 func (k *definitionKind[T]) put(ctx context.Context, c manager, operation string, definition T, ifMatch, ifNoneMatch *azcore.ETag, query ...string) (_ T, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()
@@ -146,7 +143,7 @@ func (k *definitionKind[T]) get(ctx context.Context, c manager, operation, name 
 	return k.read(ctx, c.conn, call, name)
 }
 
-// read asks for a definition.
+// read requests a definition, without a span.
 func (k *definitionKind[T]) read(ctx context.Context, conn *connection, call call, name string) (definition T, err error) {
 	var none T
 	body, resp, err := conn.getURL(ctx, k.url(conn, name), call)
@@ -159,7 +156,7 @@ func (k *definitionKind[T]) read(ctx context.Context, conn *connection, call cal
 	return definition, nil
 }
 
-// decode reads a definition that the service has returned for one of this name.
+// decode reads a reply that should hold the definition with this name.
 func (k *definitionKind[T]) decode(body []byte, name string) (definition T, err error) {
 	if err := decodeInto(&definition, body); err != nil {
 		return definition, err
@@ -190,7 +187,7 @@ func (k *definitionKind[T]) delete(ctx context.Context, c manager, operation, na
 	return err
 }
 
-// send sends a definition and returns the service's.
+// send sends a definition and returns the one in the reply.
 func (k *definitionKind[T]) send(ctx context.Context, c manager, call call, method, url string, definition T, header http.Header, expected ...int) (T, error) {
 	var none, created T
 	body, err := encodeBody(definition)
@@ -221,8 +218,7 @@ func (k *definitionKind[T]) send(ctx context.Context, c manager, call call, meth
 	return created, nil
 }
 
-// encodeBody returns v as JSON, without the escapes that encoding/json has for
-// pages of HTML.
+// encodeBody returns v as JSON, without escaping for HTML.
 func encodeBody(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -245,14 +241,14 @@ func condition(header http.Header, name string, etag *azcore.ETag) error {
 	case etag == nil:
 		return nil
 	case *etag == "":
-		// Sent like this it would be no condition at all.
+		// The service would take an empty header for no condition.
 		return fmt.Errorf("the ETag for %s is empty: take it from a definition that the service has returned", name)
 	}
 	header.Set(name, string(*etag))
 	return nil
 }
 
-// getPart gets something about one definition.
+// getPart reads a resource below a definition.
 func getPart[T, K any](ctx context.Context, c manager, k *definitionKind[K], operation, name, suffix string) (part T, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()

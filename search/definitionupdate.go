@@ -10,15 +10,15 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// defaultUpdateAttempts is how often an update is tried in all.
+// defaultUpdateAttempts is the total number of attempts of an update.
 const defaultUpdateAttempts = 5
 
-// update is a change of a definition that exists.
+// update is a change of an existing definition.
 type update[T any] struct {
 	kind      *definitionKind[T]
 	operation string
 	change    func(*T) error
-	same      func(a, b T) bool // but for the ETag
+	same      func(a, b T) bool // compares all but the ETag
 	attempts  int
 	query     []string
 }
@@ -40,7 +40,7 @@ func (u update[T]) run(ctx context.Context, c manager, name string) (_ T, err er
 			return none, err
 		}
 		if attempt > 1 && u.same(wanted, current) {
-			return current, nil // an attempt before was successful, its answer lost and a retry refused
+			return current, nil // an earlier attempt succeeded: its reply was lost and the retry refused
 		}
 		next, changed, err := u.apply(current, name)
 		if err != nil {
@@ -58,8 +58,7 @@ func (u update[T]) run(ctx context.Context, c manager, name string) (_ T, err er
 	}
 }
 
-// apply returns the definition as it is to be, and whether that is another.
-// current stays as it is.
+// apply returns the changed definition, and whether it differs. It does not modify current.
 func (u update[T]) apply(current T, name string) (next T, changed bool, err error) {
 	before, err := json.Marshal(current)
 	if err != nil {

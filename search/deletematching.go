@@ -12,38 +12,37 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// mostMatching is how many documents a call of DeleteMatching deletes at most: one page of
-// results, and one batch.
+// mostMatching is the largest number of documents that a call of DeleteMatching deletes: one page of results, and one
+// batch.
 const mostMatching = 1000
 
-// The first and the longest pause between two looks at an index that does not show yet what was
-// written.
+// The first and the longest pause before the index is searched again for documents whose deletion it may not show
+// yet.
 const (
 	firstLookPause   = 50 * time.Millisecond
 	longestLookPause = 2 * time.Second
 )
 
-// DeleteMatching deletes the documents that meet the filter, up to 1000, and returns their keys
-// when the index shows none that does. It needs no sortable or filterable key, so it works where
-// Scan and repair.DeleteWhere return ErrNotScannable: it searches, deletes what it has found,
-// waits until the index no longer shows that, and deletes what began to match meanwhile.
+// DeleteMatching deletes up to 1000 documents that match the filter. It returns their keys when a search finds no
+// more matching document. It searches, deletes the results, waits until the index no longer shows them, and deletes
+// documents that began to match meanwhile. It needs no sortable or filterable key, so it works where Scan and
+// repair.DeleteWhere return ErrNotScannable.
 //
-// keyField is the name of the key field; "" asks the service for it, as DeleteDocumentsByKey does.
-// Filter{} is refused, because every document meets it. If more than 1000 documents match nothing
-// is deleted: use repair.DeleteWhere, which deletes any number, bounds their share of the index and
-// gives a receipt. If so many begin to match later, it ends with that error.
+// keyField is the name of the key field; if it is "", the service is asked for it, as by DeleteDocumentsByKey.
+// Filter{} is refused, because it matches every document. If more than 1000 documents match, nothing is deleted: use
+// repair.DeleteWhere, which deletes any number, limits their share of the index and gives a receipt. If more
+// documents begin to match later, so that the total exceeds 1000, DeleteMatching ends with that error.
 //
-// Documents that permissions hide count: on an index with permission filters it reads elevated, or
-// deletes nothing and returns ErrPartialView, as it does where the client may not read the definition.
-// See ClientOptions.AssumeWholeView.
+// Documents that permission filters hide are included: on an index with permission filters the search is an elevated
+// read. If the client may not read elevated, or may not read the definition of the index, nothing is deleted and the
+// error is ErrPartialView. See ClientOptions.AssumeWholeView.
 //
-// A document that is written again after it was found, and no longer matches, is deleted if the
-// index does not show that yet. A deleted document that is written again and matches is not deleted
-// a second time.
+// A document that was found, and then was rewritten so that it no longer matches, is still deleted if the index does
+// not show the new version yet. A deleted document that is written again and matches is not deleted a second time.
 //
-// ctx bounds the work and should have a deadline: the index shows a delete some seconds after the
-// service has confirmed it. The keys are those of confirmed deletes, also beside an error, which is
-// that of ctx, of a search, or of a delete (*IndexingError).
+// ctx bounds the work and should have a deadline, because the index shows a delete only seconds after the service has
+// confirmed it. The returned keys are those of confirmed deletes, also when there is an error. The error is that of
+// ctx, of a search, or of a delete (*IndexingError).
 func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filter) (deleted []string, err error) {
 	call := c.call("DeleteMatching", writeDocuments)
 	if filter.IsZero() {
@@ -75,7 +74,7 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 			if err != nil || !again.elevated {
 				return deleted, err
 			}
-			v = again // permission filters have come since, and hid what matches
+			v = again // permission filters were added since, and hide matching documents
 			continue
 		}
 		var fresh []string
@@ -106,7 +105,7 @@ func DeleteMatching(ctx context.Context, c *Client, keyField string, filter Filt
 	}
 }
 
-// matching returns the keys of the first documents that meet a filter, and how many do.
+// matching returns the keys of the first documents that match the filter, and the total number of matches.
 func (c *Client) matching(ctx context.Context, v *view, keyField string, filter Filter) (found []string, count int64, err error) {
 	key, err := models.KeyFieldByName[json.RawMessage](keyField)
 	if err != nil {

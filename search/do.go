@@ -27,22 +27,20 @@ func (c *Client) connection() *connection { return c.conn }
 
 // DoOptions are the options of Do. nil and the zero value are ready to use.
 type DoOptions struct {
-	// Query are parameters of the address, without the api-version.
+	// Query are parameters of the URL, without the api-version.
 	Query url.Values
-	// Header are further headers. Credentials are those of the client.
+	// Header are additional headers. The credentials are always those of the client.
 	Header http.Header
-	// APIVersion is that of this call. Defaults to that of the client.
+	// APIVersion is the api-version of this call. Defaults to that of the client.
 	APIVersion string
 }
 
-// Do sends a request that this package has no function for, such as an operation of a
-// preview, with the credentials, retries and errors of every other. path begins with a
-// slash and is escaped: PathOf makes one of names. body is written as JSON, nil for
-// none; a json.RawMessage is sent as it is.
+// Do sends a request for which this package has no function, such as an operation of a preview, with the credentials,
+// retries and errors of all other operations. path begins with a slash and is already escaped: PathOf makes one from
+// names. body is encoded as JSON; nil means no body, and a json.RawMessage is sent unchanged.
 //
-// A status other than 2xx is an *Error. The body of the reply is in memory, and need not
-// be closed, unless Header asks for "text/event-stream": then the caller reads it as it
-// comes, and closes it.
+// A status other than 2xx is an *Error. The body of the reply is in memory and needs no closing. If Header asks for
+// "text/event-stream", the body is a stream instead, and the caller reads and closes it.
 func Do(ctx context.Context, client AnyClient, method, path string, body any, opts *DoOptions) (_ *http.Response, err error) {
 	if opts == nil {
 		opts = &DoOptions{}
@@ -96,13 +94,13 @@ func Do(ctx context.Context, client AnyClient, method, path string, body any, op
 	return conn.send(req, call, successes...)
 }
 
-// successes are the statuses of success.
+// successes are the statuses that are not an error.
 var successes = []int{
 	http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusNoContent, http.StatusPartialContent, http.StatusMultiStatus,
 }
 
-// PathOf returns the path of something of that name in a collection, and of what
-// follows: PathOf("indexers", "it's", "search.run") is "/indexers('it%27%27s')/search.run".
+// PathOf returns the path of the named entry of a collection, followed by further segments: PathOf("indexers",
+// "it's", "search.run") is "/indexers('it%27%27s')/search.run".
 func PathOf(collection, name string, further ...string) string {
 	path := "/" + collection + quoted(name)
 	for _, f := range further {

@@ -1,16 +1,13 @@
-// Package search is for programs that talk to Azure AI Search: it manages the
-// indexes of a service and reads and writes the documents in them, one request
-// a call. To get many documents into an index use package bufferedsender, which
-// batches, retries and accounts for every document, on top of a Client of this
-// package. To test without a service use package search/searchtest.
-// The package is stable.
+// Package search is the client of Azure AI Search: it manages the indexes of a service and reads and writes their
+// documents, one request per call. To write many documents use package bufferedsender, which batches, retries and
+// accounts for every document through a Client of this package. To test without a service use package
+// search/searchtest. The package is stable.
 //
-// An IndexClient is for the definitions of a service, an IndexerClient for what fills
-// indexes inside of it, a Client for the documents of one index, a
-// KnowledgeBaseClient for the questions to one knowledge base. All are made with an
-// API key (NewClientWithKey) or with Entra ID (NewClient and any
-// azcore.TokenCredential), and all are safe for concurrent use. Functions that are
-// generic take the Client as an argument: Go has no generic methods.
+// There are four clients: IndexClient manages indexes, aliases and synonym maps, IndexerClient manages data sources,
+// indexers and skillsets, Client reads and writes the documents of one index, and KnowledgeBaseClient asks one
+// knowledge base. Make each with an API key (NewClientWithKey) or with Entra ID (NewClient and any
+// azcore.TokenCredential). All are safe for concurrent use. Generic operations are functions that take the Client as
+// an argument, because a method of Go cannot have type parameters.
 //
 //	client, err := search.NewClientWithKey("https://my-service.search.windows.net", "hotels",
 //		azcore.NewKeyCredential(key), nil)
@@ -23,28 +20,23 @@
 //
 // # Queries
 //
-// Search walks over all pages of a result, NewSearchPager shows them one by one
-// with their facets and counts. Suggest and Autocomplete complete what a user
-// types. Scan walks over a whole index, beyond the 100 000 results at which the
-// service stops, ScanKeys over the keys in it. DeleteMatching deletes what meets a
-// filter, whatever the key field can do. A Filter is built of functions or
-// with Filterf; either way no value can break out of its place, and EscapeText does
-// the same for what is searched for. Options that contradict one another, or that the
-// api-version does not have, are reported before anything is sent, all at once, as
-// an *InvalidQueryError.
+// Search iterates over all pages of a result; NewSearchPager returns single pages with their facets and counts.
+// Suggest and Autocomplete complete what a user types. Scan iterates over a whole index, beyond the 100 000 results
+// at which the service stops paging; ScanKeys iterates over its keys. DeleteMatching deletes the documents that match
+// a filter, whatever attributes the key field has. Build a Filter with functions or with Filterf: both quote every
+// value, so that no value can change the filter. EscapeText does the same for search text. If options contradict each
+// other, or the api-version lacks them, nothing is sent and one *InvalidQueryError lists all problems.
 //
 // # Indexers and knowledge
 //
-// Data sources, indexers and skillsets are created, read, listed and deleted like
-// indexes, with ETags and conditions. A connection string is never returned by the
-// service; a data source that was read and is written back keeps it. WaitForIndexer
-// runs an indexer and returns what failed. Retrieve asks a knowledge base, and
-// RetrieveStream shows the answer as it is made. What holds secrets is printed and
-// logged with *** in their place.
+// Data sources, indexers and skillsets are created, read, listed and deleted like indexes, with ETags and conditions.
+// The service never returns a connection string; a data source that is read and written back keeps its own.
+// WaitForIndexer runs an indexer and returns its failures. Retrieve asks a knowledge base; RetrieveStream returns the
+// parts of the reply as they arrive. Types with secrets print and log *** in their place.
 //
-// Every operation of the stable api-versions since 2025-09-01 has a function, queries as GET excepted,
-// and every property a field: go run ./internal/spec/report, in the repository, counts them per version.
-// Do sends any other operation, of a preview for example.
+// Every operation of the stable api-versions since 2025-09-01 has a function, except queries as GET, and every
+// property has a field: go run ./internal/spec/report, in the repository, counts them per version. Do sends any other
+// operation, for example one of a preview.
 //
 // # Coming from another SDK
 //
@@ -63,7 +55,7 @@
 //	HttpResponseError (Python)                        *Error
 //	onlyIfUnchanged, match_condition                  IfMatch, the default for what was read
 //
-// What the programs of the SDK for Python call, and what stands for it here, each with an example:
+// Calls of the SDK for Python and their counterparts here, each with an example:
 //
 //	Python                                            here
 //	SearchClient(…, AzureKeyCredential)               NewClientWithKey
@@ -105,36 +97,30 @@
 //
 // # Errors
 //
-// An answer that refuses a request is an *Error: the service's own message,
-// code and request id, and a hint about which key, role or index is missing.
-// errors.As finds *azcore.ResponseError in it too, and errors.Is
-// ErrIndexNotFound, ErrDocumentNotFound, ErrPreconditionFailed and their like. A request
-// that was answered but did not index every document is an *IndexingError that
-// names those it did not. Everything that can be checked before a request is
-// made is checked, and all problems are reported at once. No error and no log
-// holds credentials or fields of documents; their keys can appear.
+// A reply that refuses a request is an *Error with the service's message, code and request id, and a hint about the
+// key, role or index that is missing. errors.As also finds *azcore.ResponseError in it; errors.Is finds
+// ErrIndexNotFound, ErrDocumentNotFound, ErrPreconditionFailed and so on. If the service replied but did not index
+// every document, the error is an *IndexingError that lists the failed ones. Arguments are checked before a request
+// is made, and all problems are reported together. Errors and logs contain no credentials and no fields of documents,
+// but may contain their keys.
 //
 // # Before anything is sent
 //
-// The functions that make clients check their arguments, the API key among them,
-// and send nothing. Check asks the service whether a program can work with an
-// index: endpoint, credential, roles, index, and the fields of a document type.
-// Client.Ping asks whether the service answers for an index now.
+// The functions that make clients check their arguments, including the API key, and send nothing. Check asks the
+// service whether a program can work with an index: endpoint, credential, roles, index, and the fields of a document
+// type. Client.Ping asks whether the service replies for an index now.
 //
 // # Options of a single call
 //
-// azcore's ways of saying something about one call work with every method:
-// policy.WithRetryOptions, policy.WithHTTPHeader and policy.WithCaptureResponse
-// from azcore/policy, and models.WithClientRequestID for the id under
-// which the service logs the request. WithUserToken and WithElevatedRead say for whom
-// permission filters trim the results.
+// azcore's options for one call work with every method: policy.WithRetryOptions, policy.WithHTTPHeader and
+// policy.WithCaptureResponse from azcore/policy. models.WithClientRequestID sets the id under which the service logs
+// the request. WithUserToken and WithElevatedRead choose the user for whom permission filters trim the results.
 //
 // # Metrics
 //
-// Queries and other operations on documents are measured for OpenTelemetry, if
-// ClientOptions.MeterProvider or a global provider is set: how many, how long, how
-// many failed and why, how many results. TELEMETRY.md in this folder lists them.
-// For spans set the embedded option TracingProvider.
+// Queries and other operations on documents are measured for OpenTelemetry if ClientOptions.MeterProvider or a global
+// provider is set: count, duration, failures by cause, and number of results. TELEMETRY.md in this folder lists the
+// instruments. For spans set the embedded option TracingProvider.
 //
 // The clients are not affiliated with Microsoft.
 package search

@@ -17,8 +17,7 @@ import (
 // yet.
 type DocumentCountOptions struct{}
 
-// DocumentCount returns the number of documents in the index. The service
-// counts with a delay of some seconds.
+// DocumentCount returns the number of documents in the index. The number lags some seconds behind writes.
 func (c *Client) DocumentCount(ctx context.Context, _ *DocumentCountOptions) (_ int64, err error) {
 	const operation = "DocumentCount"
 	ctx, end := c.conn.span(ctx, "Client."+operation)
@@ -29,7 +28,7 @@ func (c *Client) DocumentCount(ctx context.Context, _ *DocumentCountOptions) (_ 
 		if err != nil {
 			return 0, err
 		}
-		if v.elevated { // $count has no such header
+		if v.elevated { // $count does not take the header of an elevated read
 			return v.count(ctx, c, Filter{}, call)
 		}
 	}
@@ -39,7 +38,7 @@ func (c *Client) DocumentCount(ctx context.Context, _ *DocumentCountOptions) (_ 
 	return n, err
 }
 
-// count is the one place that counts documents.
+// count sends the request of DocumentCount and of Check.
 func (c *Client) count(ctx context.Context, call call) (int64, error) {
 	req, err := c.conn.newRequest(ctx, http.MethodGet, c.conn.url(c.docs+"/$count"), acceptNone)
 	if err != nil {
@@ -60,7 +59,7 @@ func (c *Client) count(ctx context.Context, call call) (int64, error) {
 	return n, nil
 }
 
-// parseCount reads the text of a count: digits behind a byte order mark.
+// parseCount reads the body of a count: digits, possibly after a byte order mark.
 func parseCount(body []byte) (int64, error) {
 	n, err := strconv.ParseUint(string(bytes.TrimSpace(trimBOM(body))), 10, 63)
 	if err != nil {

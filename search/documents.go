@@ -10,44 +10,37 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// IndexDocumentsOptions are the options of IndexDocuments and of the functions
-// that are made of it. nil and the zero value are ready to use.
+// IndexDocumentsOptions are the options of IndexDocuments and of the functions based on it. nil and the zero value
+// are ready to use.
 type IndexDocumentsOptions struct {
-	// KeyField is the name of the key field in JSON. It is needed only to check
-	// keys before they are sent and to name documents that the reply leaves
-	// out. Defaults to the field with the struct tag `search:"key"`; without
-	// either, keys are left to the service to check.
+	// KeyField is the name of the key field in JSON. It is used to check keys before they are sent, and to name documents
+	// that the reply omits. Defaults to the field with the struct tag `search:"key"`; without either, only the service
+	// checks keys.
 	KeyField string
-	// MaxBatchActions is how many actions one request may have. Defaults to
-	// DefaultMaxBatchActions, 1000; negative turns the check off. Newer
-	// services accept 32000.
+	// MaxBatchActions is the largest number of actions in a request. Defaults to DefaultMaxBatchActions, 1000; a negative
+	// value means no limit. Newer services accept 32000.
 	MaxBatchActions int
-	// MaxBatchBytes is how long the body of one request may be. Defaults to
-	// DefaultMaxBatchBytes, 16 MB; negative turns the check off.
+	// MaxBatchBytes is the largest size of a request body, in bytes. Defaults to DefaultMaxBatchBytes, 16 MB; a negative
+	// value means no limit.
 	MaxBatchBytes int
 }
 
-// IndexDocuments sends the actions of a batch in one request and returns what
-// became of each. It is for a few documents at a time; for many, or from many
-// goroutines, use a bufferedsender.
+// IndexDocuments sends the actions of a batch in one request and returns the result of each. Use it for a few
+// documents at a time; for many, or from many goroutines, use a bufferedsender.
 //
-// A document that the service did not accept is never passed over: if there is
-// one, the error is an *IndexingError that names each of them, and the result
-// is returned as well. Before anything is sent, documents that cannot be
-// encoded and keys that are not legal are reported, all at once, as an
-// *InvalidBatchError, and a batch over the limits as ErrBatchTooLarge. A batch
-// without actions is no request and no error.
+// If the service did not apply every action, the error is an *IndexingError that lists the failed documents, and the
+// result is returned as well. Before anything is sent, all documents that cannot be encoded and all illegal keys are
+// reported in one *InvalidBatchError. A batch above the limits is ErrBatchTooLarge. A batch without actions sends
+// nothing and returns no error.
 //
-// The request as a whole is tried again, as ClientOptions.Retry says, when it
-// is answered with one of retry.CallStatuses or the connection breaks. That is
-// safe because actions may be repeated, with one exception: a merge that was
-// applied, whose answer was lost and whose document was deleted by somebody else
-// since, comes back as a 404. A document that was refused inside a reply is not
-// tried again here, whatever retry.ForDocument says of its status: a bufferedsender
-// does that. The service promises no order between the actions of one batch, so
-// a key should appear in it once.
+// If the reply has one of retry.CallStatuses or the connection breaks, the whole request is retried as
+// ClientOptions.Retry says. Retries are safe because actions are idempotent, with one exception: if a merge was
+// applied, its reply was lost, and another writer has deleted the document since, the retry returns a 404. A document
+// that the reply rejects is not retried here, whatever retry.ForDocument says of its status: a bufferedsender does
+// that. The service does not promise an order between the actions of one batch, so a batch should not contain a key
+// twice.
 //
-// ctx bounds the whole call. IndexDocuments may be called by many goroutines.
+// ctx bounds the whole call. IndexDocuments is safe for concurrent use.
 func IndexDocuments[T any](ctx context.Context, c *Client, batch models.IndexDocumentsBatch[T], opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
 	return indexDocuments(ctx, c, "IndexDocuments", batch.Actions, opts)
 }
@@ -58,34 +51,29 @@ func UploadDocuments[T any](ctx context.Context, c *Client, docs []T, opts *Inde
 	return indexDocuments(ctx, c, "UploadDocuments", actionsOf(models.ActionTypeUpload, docs), opts)
 }
 
-// MergeDocuments sets every field that docs have in JSON in existing documents. A
-// struct has all of its fields there, zero values included, unless they have
-// omitempty or omitzero in their json tag: merging Hotel{ID: "1", Rating: 5}
-// erases the name and the tags that the index has. To change some fields and leave
-// the others pass []*models.Patch. A document that does not exist fails with status
-// 404. It is IndexDocuments with merge actions.
+// MergeDocuments sets in existing documents all fields that docs have in JSON. A struct has all of its fields in
+// JSON, including zero values, unless their json tag has omitempty or omitzero: merging Hotel{ID: "1", Rating: 5}
+// erases the name and the tags in the index. To change some fields and leave the others pass []*models.Patch. A
+// document that does not exist fails with status 404. It is IndexDocuments with merge actions.
 func MergeDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
 	return indexDocuments(ctx, c, "MergeDocuments", actionsOf(models.ActionTypeMerge, docs), opts)
 }
 
-// MergeOrUploadDocuments sets every field that docs have in JSON in existing
-// documents, zero values of a struct included as MergeDocuments does, and creates
-// those that do not exist. It is IndexDocuments with mergeOrUpload actions.
+// MergeOrUploadDocuments is MergeDocuments for existing documents, and creates the documents that do not exist. As
+// with MergeDocuments, zero values of a struct are written too. It is IndexDocuments with mergeOrUpload actions.
 func MergeOrUploadDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
 	return indexDocuments(ctx, c, "MergeOrUploadDocuments", actionsOf(models.ActionTypeMergeOrUpload, docs), opts)
 }
 
-// DeleteDocuments deletes the documents with the keys of docs, whose other
-// fields do not matter. Deleting a document that does not exist succeeds. It is
-// IndexDocuments with delete actions.
+// DeleteDocuments deletes the documents with the keys of docs. Their other fields are ignored. Deleting a document
+// that does not exist succeeds. It is IndexDocuments with delete actions.
 func DeleteDocuments[T any](ctx context.Context, c *Client, docs []T, opts *IndexDocumentsOptions) (models.IndexDocumentsResult, error) {
 	return indexDocuments(ctx, c, "DeleteDocuments", actionsOf(models.ActionTypeDelete, docs), opts)
 }
 
-// DeleteDocumentsByKey deletes the documents with the given keys. keyField is
-// the name of the key field; "" asks the service for it, once per Client, which
-// takes the right to read the index definition. Otherwise it is like
-// DeleteDocuments; the KeyField of opts is not used.
+// DeleteDocumentsByKey deletes the documents with the given keys. keyField is the name of the key field; if it is "",
+// the service is asked for it once per Client, which requires the right to read the index definition. Otherwise it is
+// like DeleteDocuments; the KeyField of opts is ignored.
 func DeleteDocumentsByKey(ctx context.Context, c *Client, keyField string, documentKeys []string, opts *IndexDocumentsOptions) (_ models.IndexDocumentsResult, err error) {
 	const operation = "DeleteDocumentsByKey"
 	if opts == nil {
@@ -148,7 +136,7 @@ func indexDocuments[T any](ctx context.Context, c *Client, operation string, act
 	return sendActions(ctx, c, call, actions, key, limits{actions: opts.MaxBatchActions, bytes: opts.MaxBatchBytes})
 }
 
-// keyFieldOf returns the key of T: by name, or else by its struct tag.
+// keyFieldOf returns the key of T by its name, or by its struct tag if name is "".
 func keyFieldOf[T any](name string) (models.KeyField[T], error) {
 	if name != "" {
 		return models.KeyFieldByName[T](name)

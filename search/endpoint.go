@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// parseEndpoint checks the address of a service and returns it without a
-// trailing slash. It reports every problem at once.
+// parseEndpoint checks the address of a service and returns it without a trailing slash. The error joins all
+// problems.
 func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	const example = `, for example "https://my-service.search.windows.net"`
 	if strings.TrimSpace(endpoint) == "" {
@@ -21,7 +21,7 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		// The reason without the URL: it may hold a password.
+		// Omit the URL, which may contain a password.
 		if reason := errors.Unwrap(err); reason != nil {
 			err = reason
 		}
@@ -56,12 +56,10 @@ func parseEndpoint(endpoint string, allowHTTP bool) (*url.URL, error) {
 	return u, nil
 }
 
-// ofTheService matches paths that the clients append themselves. Another path is
-// that of a gateway in front of the service.
+// ofTheService matches paths that the clients append. Any other path belongs to a gateway in front of the service.
 var ofTheService = regexp.MustCompile(`(?i)/(indexes|docs|servicestats|synonymmaps|aliases|indexers|datasources|skillsets)\b`)
 
-// azureHost reports whether host is that of a service itself, in one of the
-// clouds, and not of a gateway.
+// azureHost reports whether host is a search service in one of the clouds, not a gateway.
 func azureHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, domain := range []string{".search.windows.net", ".search.azure.cn", ".search.azure.us"} {
@@ -82,8 +80,7 @@ func loopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// validateIndexName checks name against the service's rules for the names of
-// indexes and aliases.
+// validateIndexName checks name against the service's rules for names of indexes and aliases.
 func validateIndexName(name string) error {
 	if name == "" {
 		return errors.New("the index name is empty")

@@ -8,22 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// errorReply is what could be made of the body of an error.
+// errorReply is the parsed body of an error.
 type errorReply struct {
 	code, message string
 	details       []ErrorDetail
 
-	empty   bool // there was no body
-	foreign bool // the body is not the service's: a proxy, another web server
-	bare    bool // it says something, but not in the form that the service writes: a gateway, another service
+	empty   bool // the reply has no body
+	foreign bool // the body does not have the form of the service: a proxy, another web server
+	bare    bool // the body is an explanation, but in another form than the service's: a gateway, another service
 
-	location string // of a redirect, " (to https://host)"; its path may hold secrets
+	location string // of a redirect, " (to https://host)", without its path, which may hold secrets
 }
 
-// aboutDocument reports whether a 404 to a lookup is about the document, not
-// about the index. The service then leaves the body empty. Other
-// implementations of its API say it in words, because some clients cannot handle
-// an empty body.
+// aboutDocument reports whether a 404 to a lookup is about the document and not about the index. For a missing
+// document the service sends an empty body. Other implementations of its API send a message, because some clients
+// cannot handle an empty body.
 func (r errorReply) aboutDocument() bool {
 	if r.empty {
 		return true
@@ -33,15 +32,13 @@ func (r errorReply) aboutDocument() bool {
 	return document >= 0 && (index < 0 || document < index)
 }
 
-// quotedName is a name in an explanation.
+// quotedName matches a quoted name in a message.
 var quotedName = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 
-// maxForeignMessage is how many bytes of a body that is not the service's are
-// quoted.
+// maxForeignMessage is the number of bytes that are quoted of a foreign reply.
 const maxForeignMessage = 200
 
-// parseErrorBody never fails: a body that is not what the documentation
-// promises (empty, HTML, cut off) still says something.
+// parseErrorBody reads the body of an error. It never fails: an undocumented body (empty, HTML, cut off) is quoted.
 func parseErrorBody(body []byte) errorReply {
 	body = bytes.TrimSpace(trimBOM(body))
 	if len(body) == 0 {
@@ -53,9 +50,8 @@ func parseErrorBody(body []byte) errorReply {
 	return errorReply{foreign: true, message: foreignMessage(body)}
 }
 
-// parseServiceError reads the forms {"error":{…}}, {"odata.error":{…}} and the
-// same without the wrapping, member by member, so that one odd member does not
-// cost the others.
+// parseServiceError reads the forms {"error":{…}}, {"odata.error":{…}} and the same without the wrapping. It decodes
+// each member separately, so that a malformed member does not lose the others.
 func parseServiceError(body []byte) (errorReply, bool) {
 	var outer map[string]json.RawMessage
 	if json.Unmarshal(body, &outer) != nil || outer == nil {
@@ -80,7 +76,7 @@ func parseServiceError(body []byte) (errorReply, bool) {
 	}
 	code := inner["code"]
 	reply := errorReply{code: stringMember(code), message: messageMember(inner["message"])}
-	// A number in its place is the form of other gateways and of JSON-RPC.
+	// A code that is a number is the form of other gateways and of JSON-RPC.
 	reply.bare = !wrapped || len(code) > 0 && code[0] != '"' && string(code) != "null"
 	if reply.message == "" {
 		reply.message = messageMember(inner["Message"]) // API gateways
@@ -110,8 +106,7 @@ func stringMember(raw json.RawMessage) string {
 	return s
 }
 
-// messageMember returns a message, which old OData services wrap together with
-// its language.
+// messageMember returns a message. Old OData services wrap it in an object with its language.
 func messageMember(raw json.RawMessage) string {
 	var wrapped struct{ Value string }
 	if s := stringMember(raw); s != "" {
@@ -123,8 +118,8 @@ func messageMember(raw json.RawMessage) string {
 	return strings.TrimSpace(wrapped.Value)
 }
 
-// foreignMessage quotes the beginning of a body that is not the service's, as
-// text: what a proxy has to say is often the whole explanation.
+// foreignMessage quotes the beginning of a foreign reply as plain text: the message of a proxy often explains the
+// error.
 func foreignMessage(body []byte) string {
 	var b strings.Builder
 	tag := false

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// What errors.Is tells apart about an *Error.
+// The sentinel errors of an *Error, for errors.Is.
 var (
 	// ErrIndexNotFound means that the index does not exist.
 	ErrIndexNotFound = errors.New("search: index not found")
@@ -34,18 +34,17 @@ var (
 	ErrKnowledgeSourceNotFound = errors.New("search: knowledge source not found")
 	// ErrKnowledgeBaseNotFound means that the knowledge base does not exist.
 	ErrKnowledgeBaseNotFound = errors.New("search: knowledge base not found")
-	// ErrDocumentNotFound means that the index exists, the document does not.
+	// ErrDocumentNotFound means that the index exists but the document does not.
 	ErrDocumentNotFound = errors.New("search: document not found")
 	// ErrPreconditionFailed means that an IfMatch or IfNoneMatch condition did
 	// not hold, so nothing was changed.
 	ErrPreconditionFailed = errors.New("search: precondition failed")
 )
 
-// Error is a reply of the service that says no to a whole request. Take it out
-// of an error with errors.As; errors.As finds an *azcore.ResponseError as well.
+// Error is a reply in which the service refuses a whole request. Extract it with errors.As, which also finds an
+// *azcore.ResponseError in it.
 //
-// A connection that could not be made or broke is not an Error but what
-// net/http says about it, wrapped.
+// A connection that cannot be made or breaks is not an Error: it is a wrapped error of net/http.
 type Error struct {
 	// StatusCode is the HTTP status.
 	StatusCode int
@@ -54,15 +53,15 @@ type Error struct {
 	Code string
 	// Message is the service's own explanation. Empty if it gave none.
 	Message string
-	// Details is the finer print of the explanation, if there is any.
+	// Details are further parts of the explanation, if there are any.
 	Details []ErrorDetail
 
 	// Operation is the name of the operation, for example "CreateIndex".
 	Operation string
-	// IndexName is the index it was about, or "".
+	// IndexName is the index that the request concerned, or "".
 	IndexName string
-	// Hint says what is likely to help: which role, key or index is missing. It
-	// is ours, not the service's, and may be empty.
+	// Hint names the likely fix: which role, key or index is missing. It comes from this package, not from the service,
+	// and may be empty.
 	Hint string
 
 	// RequestID is the service's id of the request, for support cases.
@@ -73,10 +72,10 @@ type Error struct {
 	sentinel   error // one of the Err variables, or nil
 	response   *azcore.ResponseError
 	retryAfter time.Duration
-	hinted     bool // retryAfter is what the service asked for
-	foreign    bool // something else than a search service answered
-	unlike     bool // see Foreign
-	signed     bool // see Signed
+	hinted     bool // the reply had a Retry-After, which is retryAfter
+	foreign    bool // the body is not in JSON or has no explanation: not a search service
+	unlike     bool // the result of Foreign
+	signed     bool // the result of Signed
 }
 
 // ErrorDetail is one entry in the details of an Error.
@@ -90,9 +89,8 @@ var (
 	_ models.ServiceError   = (*Error)(nil)
 )
 
-// Error returns the service's message first, then what was attempted, the
-// status, the code and the request id, then the hint. It is one line and holds
-// neither credentials nor anything of the request's body.
+// Error returns the service's message, then the operation, the status, the code and the request id, then the hint. It
+// is one line, and contains neither credentials nor parts of the request's body.
 func (e *Error) Error() string {
 	text := e.text(call{operation: e.Operation, index: e.IndexName}.String() + ": ")
 	if e.Hint != "" {
@@ -101,8 +99,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// text returns what the service said, with what was attempted in front of the
-// status.
+// text returns the service's message and, in parentheses, the operation, the status, the code and the request id.
 func (e *Error) text(attempted string) string {
 	var b strings.Builder
 	if message := shown(e.Message); message != "" {
@@ -111,7 +108,7 @@ func (e *Error) text(attempted string) string {
 		fmt.Fprintf(&b, "the service answered %d %s and did not say why", e.StatusCode, http.StatusText(e.StatusCode))
 	}
 	for i, d := range e.Details {
-		text, _, _ := strings.Cut(oneLine(d.Message), " Parameters: ") // followed by the name of an argument of the service
+		text, _, _ := strings.Cut(oneLine(d.Message), " Parameters: ") // the service appends the name of one of its arguments
 		if i == 3 || text == "" || strings.Contains(oneLine(e.Message), text) {
 			continue
 		}
@@ -130,8 +127,8 @@ func (e *Error) text(attempted string) string {
 	return b.String()
 }
 
-// Unwrap returns the *azcore.ResponseError. The request in its RawResponse has
-// neither its body nor its credentials any more.
+// Unwrap returns the *azcore.ResponseError. Body and credentials have been removed from the request in its
+// RawResponse.
 func (e *Error) Unwrap() error {
 	if e.response == nil {
 		return nil
@@ -139,7 +136,7 @@ func (e *Error) Unwrap() error {
 	return e.response
 }
 
-// Is makes errors.Is work with the Err variables of this package.
+// Is implements errors.Is for the Err variables of this package.
 func (e *Error) Is(target error) bool {
 	return e.sentinel != nil && target == e.sentinel
 }
@@ -147,13 +144,11 @@ func (e *Error) Is(target error) bool {
 // HTTPStatus returns the HTTP status of the reply.
 func (e *Error) HTTPStatus() int { return e.StatusCode }
 
-// RetryAfter returns how long the service asked to wait before the next
-// request, and whether it did ask. A date was turned into a duration when the
-// reply arrived.
+// RetryAfter returns the wait that the service asks for, and whether it asks for one. A date was converted to a
+// duration when the reply arrived.
 func (e *Error) RetryAfter() (time.Duration, bool) { return e.retryAfter, e.hinted }
 
-// newError turns a reply into the error that it stands for. Its body has been
-// read by replyGuard.
+// newError returns the error for a reply. replyGuard has already read its body.
 func newError(resp *http.Response, req *policy.Request, call call, conn *connection) *Error {
 	body, _ := runtime.Payload(resp)
 	reply := parseErrorBody(body)
@@ -177,14 +172,13 @@ func newError(resp *http.Response, req *policy.Request, call call, conn *connect
 	e.retryAfter, e.hinted = retry.RetryAfter(resp.Header, time.Now())
 	e.Hint = hint(e, reply, call, conn)
 	resp.Request = withoutSecrets(req.Raw())
-	// The error of an error: azcore cannot fail here, the body is in memory.
+	// NewResponseError cannot fail here, because the body is in memory.
 	errors.As(runtime.NewResponseError(resp), &e.response)
 	return e
 }
 
-// withoutSecrets returns a copy of a request that can live as long as an error
-// that somebody keeps: without its body (up to 16 MB of documents) and without
-// its credentials, which a dump of the error would otherwise print.
+// withoutSecrets returns a copy of a request for an error that may be kept for long. It drops the body, which may be
+// 16 MB of documents, and the credentials, which a dump of the error would print.
 func withoutSecrets(req *http.Request) *http.Request {
 	req = req.Clone(req.Context())
 	req.Body, req.GetBody = nil, nil
@@ -196,7 +190,7 @@ func withoutSecrets(req *http.Request) *http.Request {
 	return req
 }
 
-// sentinel returns what errors.Is should find in the error of a reply.
+// sentinel returns the error that errors.Is should find for a reply, or nil.
 func sentinel(status int, reply errorReply, call call) error {
 	switch status {
 	case http.StatusPreconditionFailed:
@@ -208,7 +202,7 @@ func sentinel(status int, reply errorReply, call call) error {
 		case call.other.name != "":
 			return call.other.notFound
 		case call.index == "":
-			return nil // about the service
+			return nil // the call is about the service
 		case call.operation == opGetDocument && reply.aboutDocument():
 			return ErrDocumentNotFound
 		}
@@ -217,8 +211,7 @@ func sentinel(status int, reply errorReply, call call) error {
 	return nil
 }
 
-// requestID returns the service's id of the request. Gateways in front of it
-// use the other name.
+// requestID returns the service's id of the request. Gateways in front of the service use X-Ms-Request-Id.
 func requestID(resp *http.Response) string {
 	if id := resp.Header.Get("Request-Id"); id != "" {
 		return id
@@ -226,14 +219,14 @@ func requestID(resp *http.Response) string {
 	return resp.Header.Get("X-Ms-Request-Id")
 }
 
-// oneLine joins the lines of a message: the service ends its own with CRLF.
+// oneLine joins the lines of a message. The service ends its own with CRLF.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// maxMessage is how many bytes of a message an error prints: the service explains each bad document
-// of a batch in one message.
+// maxMessage is the number of bytes of a message that an error prints. A limit is needed because the service explains
+// all bad documents of a batch in one message.
 const maxMessage = 2000
 
-// shown returns a message as errors print it.
+// shown returns a message in the form that errors print: one line, at most maxMessage bytes.
 func shown(message string) string {
 	text := oneLine(message)
 	if len(text) <= maxMessage {
@@ -242,9 +235,8 @@ func shown(message string) string {
 	return strings.ToValidUTF8(text[:maxMessage], "") + fmt.Sprintf("… (%d bytes in all)", len(text))
 }
 
-// ServiceMessage returns the service's own explanation, details included, without
-// what differs from request to request. Buffered senders compare it, to tell one
-// cause from another.
+// ServiceMessage returns the service's own explanation, including details, but not the parts that differ from request
+// to request. A buffered sender compares it to group failures by cause.
 func (e *Error) ServiceMessage() string {
 	texts := []string{e.Message}
 	for _, d := range e.Details {
@@ -253,8 +245,8 @@ func (e *Error) ServiceMessage() string {
 	return strings.Join(texts, " ")
 }
 
-// ActionMessages returns what Details say of single actions of a batch, by their positions in the request, from 0. It
-// is nil if they say nothing of that kind, as in api-versions before 2023-11-01.
+// ActionMessages returns the messages in Details about single actions of a batch, by position in the request, from 0.
+// It is nil if there are none, as in api-versions before 2023-11-01.
 func (e *Error) ActionMessages() map[int]string {
 	var messages map[int]string
 	for _, d := range e.Details {
@@ -272,17 +264,17 @@ func (e *Error) ActionMessages() map[int]string {
 	return messages
 }
 
-// Foreign reports whether the reply does not have the form in which the service explains an error: something in front
-// of it answered (a gateway, a firewall, a proxy), or another server at its address. Such a reply says nothing about
-// the documents of a request, whatever its status. A 400 or 413 without a body counts too, because the service
-// explains each of its own.
+// Foreign reports whether the reply does not have the form in which the service explains an error. Then the sender
+// was a gateway, a firewall or a proxy in front of the service, or another server at its address. Such a reply says
+// nothing about the documents of a request, whatever its status. A 400 or 413 without a body counts too, because the
+// service explains each of its own.
 func (e *Error) Foreign() bool { return e.unlike }
 
-// Signed reports whether the reply has the header elapsed-time, as every reply of the service has. Proxies may remove
-// it.
+// Signed reports whether the reply has the header elapsed-time, which the service adds to every reply. Proxies may
+// remove it.
 func (e *Error) Signed() bool { return e.signed }
 
-// unlike is Foreign.
+// unlike implements Foreign.
 func unlike(status int, reply errorReply) bool {
 	switch {
 	case reply.foreign, reply.bare:
@@ -296,8 +288,8 @@ func unlike(status int, reply errorReply) bool {
 // ServiceRequestID returns RequestID.
 func (e *Error) ServiceRequestID() string { return e.RequestID }
 
-// LogReason returns what of the error may be logged where documents must not be:
-// the service's code and our hint, but not its message, which quotes documents.
+// LogReason returns the part of the error that may be logged where documents must not be: the service's code and the
+// hint, but not its message, which quotes documents.
 func (e *Error) LogReason() string {
 	var parts []string
 	if e.Code != "" && !strings.ContainsFunc(e.Code, func(r rune) bool { return r > 'z' || r < 'A' }) {

@@ -2,14 +2,12 @@ package search
 
 import "strings"
 
-// EscapeText returns a text to search for in which every character stands for
-// itself: quotes, signs and brackets are none of the syntax, and AND is a word. It
-// is for what people typed, and the same for the simple and the full syntax.
+// EscapeText returns text for a query in which every character is literal: quotes, signs and brackets are not
+// operators, and AND is a word. Use it for text that people typed, with the simple or the full syntax.
 //
-// Words stay apart, so each is searched for. Put the result between double quotes
-// to search for a phrase, or "~1" behind an escaped word, in the full syntax, for
-// what is spelled like it. A text without any word finds nothing in the simple syntax
-// and everything if it is empty; ask before.
+// The words stay separate, so each is a term of the search. To search for a phrase, put the result between double
+// quotes. In the full syntax, append "~1" to an escaped word to match similar spellings. Text without any word
+// matches nothing in the simple syntax, and empty text matches everything; handle both before the call.
 func EscapeText(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
@@ -22,8 +20,7 @@ func EscapeText(text string) string {
 	return b.String()
 }
 
-// beginsOperator reports whether the word that begins at i, if one does, is an
-// operator of the full syntax.
+// beginsOperator reports whether a word that is an operator of the full syntax begins at i.
 func beginsOperator(text string, i int) bool {
 	const blank = " \t\n\r\u3000"
 	if strings.IndexByte("AON", text[i]) < 0 {

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// maxEventBytes bounds an event. The last one holds the whole answer.
+// maxEventBytes bounds one event, in bytes. The last event holds the whole answer.
 const maxEventBytes = 64 << 20
 
-// errCutStream is returned when a stream ends before its last event.
+// errCutStream means that a stream ended before its last event.
 var errCutStream = errors.New("the stream ended before its last event")
 
-// eventReader reads server-sent events as the HTML standard defines them: lines end
-// with CR, LF or both, a byte order mark may come first, comments and unknown fields are
-// passed over, and an event that no empty line ends is not there.
+// eventReader reads server-sent events as defined by the HTML standard: lines end with CR, LF or both, a byte order
+// mark may come first, comments and unknown fields are skipped, and an event that is not followed by an empty line is
+// dropped.
 type eventReader struct {
 	lines *bufio.Reader
-	begun bool // something has been read
-	cr    bool // the last line ended with CR, so an LF belongs to it
+	begun bool // the first line has been read
+	cr    bool // the last line ended with CR, so a following LF belongs to it
 }
 
 func newEventReader(body io.Reader) *eventReader { return &eventReader{lines: bufio.NewReader(body)} }
 
-// next returns the next event: its name, "message" if it has none, and its data.
+// next returns the next event: its name ("message" if it has none) and its data.
 func (r *eventReader) next() (name, data string, err error) {
 	var lines []string
 	size := 0
@@ -39,7 +39,7 @@ func (r *eventReader) next() (name, data string, err error) {
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case line == "" && lines == nil:
-			name = "" // an event without data is none
+			name = "" // an event without data is dropped
 		case line == "":
 			if name == "" {
 				name = "message"
@@ -53,7 +53,7 @@ func (r *eventReader) next() (name, data string, err error) {
 	}
 }
 
-// line returns the next line without its end.
+// line returns the next line without its line end, of at most most bytes.
 func (r *eventReader) line(most int) (string, error) {
 	var line strings.Builder
 	for {

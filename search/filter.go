@@ -6,29 +6,24 @@ import (
 	"strings"
 )
 
-// Filter is a condition that documents meet or not, the value of $filter in
-// queries. It is made by the functions of this package (Eq, In, And, Any,
-// GeoDistance, …), which write every value as a literal that nothing in the
-// value can end: what a user typed can be compared with, and never becomes part
-// of the condition. Filterf makes one from a format, RawFilter from text that is
-// a filter already.
+// Filter is a condition on documents, the value of $filter in queries. Make one with the functions of this package
+// (Eq, In, And, Any, GeoDistance and so on). They quote every value completely, so that text typed by a user is
+// compared with and cannot become part of the condition. Filterf makes a Filter from a format, RawFilter from the
+// text of a filter.
 //
-// The zero Filter is no filter: all documents meet it. A Filter does not change
-// and can be used by many goroutines and in many other filters.
+// The zero Filter matches all documents. A Filter is immutable, safe for concurrent use, and may be part of many
+// other filters.
 //
-// What is wrong with an argument is kept in the Filter and in every Filter made
-// with it. The operation that is given such a Filter sends nothing and returns
-// an *InvalidFilterError; Err returns it earlier.
+// Problems with arguments are kept in the Filter and in every Filter made from it. An operation with such a Filter
+// sends nothing and returns an *InvalidFilterError; Err returns that error earlier.
 type Filter struct {
-	expr *expression // nil: no filter
+	expr *expression // nil matches all documents
 }
 
-// RawFilter returns the filter that text says, in the OData syntax of the
-// service. It is for filters that were written by whoever writes the program:
-// what text says, it says, so the values of others do not belong into it. See
-// Filterf for those. It is checked only for quotes and parentheses that have no
-// partner, so that it cannot reach beyond its place in a larger filter. The
-// service checks the rest. Text that is empty or blank is no filter.
+// RawFilter returns a filter from its text in the OData syntax of the service. Use it for filters that are part of
+// the program. Do not insert values from elsewhere into text, because they become part of the condition: use Filterf
+// for them. Only the balance of quotes and parentheses is checked, so that the text cannot reach beyond its place in
+// a larger filter. The service checks the rest. Blank text returns the zero Filter.
 func RawFilter(text string) Filter {
 	if strings.TrimSpace(text) == "" {
 		return Filter{}
@@ -40,15 +35,13 @@ func RawFilter(text string) Filter {
 	return Filter{e}
 }
 
-// And returns the filter that matches where all operands do. Operands that are
-// no filter are left out, so that And() is no filter as well.
+// And returns a filter that matches if all operands match. Zero filters are ignored, so And() is the zero Filter.
 func And(operands ...Filter) Filter {
 	return joined(andExpression, operands)
 }
 
-// Or returns the filter that matches where any of the operands does: nowhere, if
-// there are none. An operand that is no filter is an error, because all
-// documents would meet the result.
+// Or returns a filter that matches if any operand matches. Without operands it matches no document. A zero filter as
+// an operand is an error, because the result would match all documents.
 func Or(operands ...Filter) Filter {
 	for i, f := range operands {
 		if f.expr == nil {
@@ -61,8 +54,8 @@ func Or(operands ...Filter) Filter {
 	return joined(orExpression, operands)
 }
 
-// Not returns the filter that matches where operand does not. Not of no filter is
-// an error, because no document would meet the result.
+// Not returns a filter that matches if operand does not. A zero filter is an error, because the result would match no
+// document.
 func Not(operand Filter) Filter {
 	if operand.expr == nil {
 		return invalid(errors.New("the operand of Not is no filter, so that no document would match"))
@@ -80,11 +73,10 @@ func Not(operand Filter) Filter {
 	}}
 }
 
-// IsZero reports whether f is no filter.
+// IsZero reports whether f is the zero Filter, which matches all documents.
 func (f Filter) IsZero() bool { return f.expr == nil }
 
-// Err returns what is wrong with the arguments that f was made of, all of it, as
-// an *InvalidFilterError, or nil.
+// Err returns all problems with the arguments from which f was made as an *InvalidFilterError, or nil.
 func (f Filter) Err() error {
 	if f.expr == nil || len(f.expr.problems) == 0 {
 		return nil
@@ -92,8 +84,8 @@ func (f Filter) Err() error {
 	return &InvalidFilterError{Problems: f.expr.problems}
 }
 
-// String returns f as the service reads it, "" if it is no filter. If Err is
-// not nil it returns a text about that which is not a filter.
+// String returns f in the syntax of the service, "" for the zero Filter. If Err is not nil, the result is an error
+// text that is not a valid filter.
 func (f Filter) String() string {
 	if err := f.Err(); err != nil {
 		return "!" + err.Error()
@@ -104,15 +96,13 @@ func (f Filter) String() string {
 	return f.expr.print()
 }
 
-// InvalidFilterError says what is wrong with the arguments that a Filter was
-// made of. Nothing was sent.
+// InvalidFilterError lists the problems with the arguments of a Filter. Nothing was sent.
 type InvalidFilterError struct {
-	// Problems holds everything that is wrong, in the order in which the filter
-	// is read.
+	// Problems holds all problems, from left to right in the filter.
 	Problems []error
 }
 
-// Error names the first few problems.
+// Error names the first five problems.
 func (e *InvalidFilterError) Error() string {
 	return "invalid filter: " + firstFew(e.Problems, error.Error)
 }
@@ -120,12 +110,12 @@ func (e *InvalidFilterError) Error() string {
 // Unwrap returns Problems.
 func (e *InvalidFilterError) Unwrap() []error { return e.Problems }
 
-// invalid returns the Filter for arguments that no filter can be made of.
+// invalid returns a Filter that holds only problems.
 func invalid(problems ...error) Filter {
 	return Filter{&expression{kind: primaryExpression, problems: problems}}
 }
 
-// joined returns the operands that are filters, joined by and or by or.
+// joined returns the non-zero operands, joined by and or by or.
 func joined(kind expressionKind, operands []Filter) Filter {
 	e := &expression{kind: kind}
 	neutral, decisive := everywhere, nowhere

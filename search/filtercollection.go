@@ -2,29 +2,26 @@ package search
 
 import "fmt"
 
-// Any returns the filter that matches where an element of the collection meets
-// the condition. variable is the name of the element in the condition, of the
-// form of a field name:
+// Any returns a filter that matches if at least one element of the collection meets the condition. variable names the
+// element within the condition, and has the form of a field name:
 //
 //	search.Any("Tags", "tag", search.Eq("tag", "pool"))
 //	search.Any("Rooms", "room", search.And(search.Lt("room/BaseRate", 200), search.IsTrue("room/View")))
 //
-// The condition sees nothing but the element: the service refuses other fields
-// in it, IsMatch, and for collections of simple values some operators. Without
-// a condition use NotEmpty. A condition that no element meets, such as In of no
-// values, makes a filter that no document meets. For path see Eq.
+// The condition may refer to the element only: the service refuses other fields and IsMatch in it, and for
+// collections of simple values some operators. To match every non-empty collection use NotEmpty. If no element can
+// meet the condition, as with In of no values, the filter matches no document. For path see Eq.
 func Any(path, variable string, condition Filter) Filter {
 	return lambda(path, "any", variable, condition)
 }
 
-// All returns the filter that matches where all elements of the collection meet
-// the condition, which they do if there are none. For its arguments see Any.
+// All returns a filter that matches if all elements of the collection meet the condition. An empty collection
+// matches. For the arguments see Any.
 func All(path, variable string, condition Filter) Filter {
 	return lambda(path, "all", variable, condition)
 }
 
-// NotEmpty returns the filter that matches where the collection has elements. For
-// path see Eq.
+// NotEmpty returns a filter that matches if the collection has elements. For path see Eq.
 func NotEmpty(path string) Filter {
 	if err := checkPath(path); err != nil {
 		return invalid(err)
@@ -48,7 +45,7 @@ func lambda(path, quantifier, variable string, condition Filter) Filter {
 		problems = append(problems, fmt.Errorf("the condition for %s of %s is no filter: to ask for any element at all use NotEmpty", quantifier, clip(path)))
 		return invalid(problems...)
 	}
-	// An element meets a constant whatever it is.
+	// For a constant condition the elements do not matter.
 	switch {
 	case condition.expr != nowhere && condition.expr != everywhere:
 	case len(problems) > 0:
@@ -56,7 +53,7 @@ func lambda(path, quantifier, variable string, condition Filter) Filter {
 	case quantifier == "any" && condition.expr == nowhere, quantifier == "all" && condition.expr == everywhere:
 		return condition
 	case quantifier == "all":
-		return Not(notEmpty(path)) // there is none that could fail to meet it
+		return Not(notEmpty(path)) // if the collection is empty, no element fails the condition
 	default:
 		return notEmpty(path)
 	}

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// expressionKind says how tightly the outermost operator of an expression
-// binds.
+// expressionKind is the precedence of the outermost operator of an expression.
 type expressionKind int
 
-// From the tightest to the loosest, as the service ranks its operators. Nothing
-// is known of raw text.
+// From the tightest to the loosest, in the precedence of the service. Raw text is last, because its operator is
+// unknown.
 const (
 	primaryExpression    expressionKind = iota // a field, a constant, a function, any and all
 	notExpression                              //
@@ -22,26 +21,24 @@ const (
 	rawExpression
 )
 
-// expression is a node of the tree that a Filter is. It does not change. Trees
-// may be as deep as programs make them in loops, therefore nothing here walks
-// them by recursion.
+// expression is an immutable node in the tree of a Filter. Nothing walks the tree recursively, because a program may
+// build a very deep one in a loop.
 type expression struct {
 	kind     expressionKind
-	text     string        // all of it, or what comes before the operand of a lambda
+	text     string        // the whole text, or the part before the operand of a lambda
 	operands []*expression // of and, or, not, and a lambda
 	problems []error       // its own and those of its operands
 }
 
-// nowhere matches no document, and everywhere each. They are constants: conditions such as
-// one that a field is null and is not would depend on a field. The service refuses them in a
-// lambda, so they are folded: they stand in a filter only if they are all of it.
+// nowhere matches no document, and everywhere matches each one. They are constants, because a condition that no
+// document meets would have to name a field. The service refuses constants in a lambda. Therefore they are folded,
+// and appear only as the whole filter.
 var (
 	nowhere    = &expression{kind: primaryExpression, text: "false"}
 	everywhere = &expression{kind: primaryExpression, text: "true"}
 )
 
-// constant returns the expression that is a constant, or a filter that has only the problems
-// of others if there are any.
+// constant returns the constant as a Filter, or a Filter with only the problems if there are any.
 func constant(e *expression, problems []error) Filter {
 	if len(problems) > 0 {
 		return invalid(problems...)
@@ -49,10 +46,8 @@ func constant(e *expression, problems []error) Filter {
 	return Filter{e}
 }
 
-// encloses reports whether operand stands in parentheses in e. The operand of a
-// lambda stands between its parentheses already. not needs them around
-// everything but a primary expression, and has them around another not as well,
-// for the reader.
+// encloses reports whether operand needs parentheses in e. The text of a lambda already has them. For not they
+// enclose everything but a primary expression. A nested not would not need them, but is easier to read with them.
 func (e *expression) encloses(operand *expression) bool {
 	switch e.kind {
 	case notExpression:
@@ -66,7 +61,7 @@ func (e *expression) encloses(operand *expression) bool {
 // print returns the expression in the service's syntax.
 func (e *expression) print() string {
 	var b strings.Builder
-	todo := []any{e} // expressions and texts, the next one last
+	todo := []any{e} // a stack of expressions and texts
 	for len(todo) > 0 {
 		next := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -110,7 +105,7 @@ func (e *expression) unfold(todo []any) []any {
 	return append(todo, e.text)
 }
 
-// balanced returns what is wrong with the quotes and parentheses of text.
+// balanced returns an error for unbalanced quotes or parentheses in text.
 func balanced(text string) error {
 	if err := validText(text); err != nil {
 		return fmt.Errorf("the text of a filter %w", err)
@@ -145,8 +140,7 @@ func balanced(text string) error {
 
 var errNotUTF8 = errors.New("is not valid UTF-8")
 
-// validText returns errNotUTF8 for text that cannot be sent as it is: JSON
-// would replace what is wrong.
+// validText returns errNotUTF8 for text in which JSON encoding would replace characters.
 func validText(s string) error {
 	if !utf8.ValidString(s) {
 		return errNotUTF8

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Filterf returns the filter that format says, in the OData syntax of the
-// service, with the arguments written as literals in the place of its verbs:
+// Filterf returns a filter from a format in the OData syntax of the service. Each verb is replaced with its argument,
+// written as a literal:
 //
 //	search.Filterf("Rating ge %d and HotelName eq %s", 4, name)
 //
-// The verbs are a part of those of package fmt, so that go vet checks calls, and
-// stand for whole literals, with their quotes and whatever else they need:
+// The verbs are a subset of those of package fmt, so that go vet checks calls. Each stands for a whole literal,
+// including its quotes:
 //
 //	%s  a string
 //	%d  an integer
@@ -23,16 +23,14 @@ import (
 //	    (models.GeographyPoint); and a Filter, which is put in parentheses
 //	%%  a percent sign, in a string of the format
 //
-// Types of such a kind are taken as Eq takes them. A verb stands alone, with
-// white space, a comma or a parenthesis on its sides: not in a string of the
-// format, where the argument could end the string, and without flags or a width.
-// All arguments must be used. What is wrong is kept in the Filter, all of it.
+// Types of such a kind are accepted as by Eq. White space, a comma or a parenthesis must surround a verb. It must not
+// be inside a string of the format, which the argument could end, and takes neither flags nor a width. All arguments
+// must be used. The Filter keeps all problems.
 //
-// For a condition on elements use Any and All with In: the service refuses a
-// Filter of no values inside any(…) and all(…) of a format.
+// For a condition on elements use Any and All with In: the service refuses an In without values inside any(…) and
+// all(…) of a format.
 //
-// The format is what RawFilter takes, and like there it must not be made from
-// the values of others.
+// As with RawFilter, never build the format from values.
 func Filterf(format string, args ...any) Filter {
 	if false {
 		_ = fmt.Sprintf(format, args...) // tells go vet what the verbs are
@@ -66,7 +64,7 @@ func (f *formatter) scan() {
 	for i := 0; i < len(f.format); {
 		c := f.format[i]
 		if c != '%' {
-			quoted = quoted != (c == '\'') // a doubled quote ends and begins again
+			quoted = quoted != (c == '\'') // a doubled quote closes and reopens the string
 			f.out.WriteByte(c)
 			i++
 			continue
@@ -77,8 +75,8 @@ func (f *formatter) scan() {
 	}
 }
 
-// verbEnd returns where the verb that starts at i ends: behind its letter, which
-// is what follows flags, width and precision.
+// verbEnd returns the position after the verb that starts at i. The verb ends with the first character that is not a
+// flag, a width or a precision.
 func verbEnd(format string, i int) int {
 	for i++; i < len(format); i++ {
 		if !strings.ContainsRune("+-# 0123456789.*[]", rune(format[i])) {
@@ -123,18 +121,18 @@ func (f *formatter) verb(start, end int, quoted bool) {
 	}
 }
 
-// problem notes what is wrong with a verb.
+// problem records a problem with a verb.
 func (f *formatter) problem(position int, verb, problem string) {
 	f.problems = append(f.problems, fmt.Errorf("%s at position %d of %s: %s", verb, position, clip(f.format), problem))
 }
 
-// alone reports whether what is between start and end is a token of its own.
+// alone reports whether the text between start and end is a separate token.
 func (f *formatter) alone(start, end int) bool {
 	return (start == 0 || strings.IndexByte(" \t\r\n(,", f.format[start-1]) >= 0) &&
 		(end == len(f.format) || strings.IndexByte(" \t\r\n),", f.format[end]) >= 0)
 }
 
-// formatted returns what a verb writes for an argument.
+// formatted returns the text that replaces a verb.
 func formatted(verb byte, arg any) (string, error) {
 	if filter, ok := arg.(Filter); ok && verb == 'v' {
 		switch err := filter.Err(); {
@@ -155,13 +153,13 @@ func formatted(verb byte, arg any) (string, error) {
 	return "", fmt.Errorf("the argument is a %T: use %%%c", arg, verbOf(literal, arg))
 }
 
-// verbOf returns the verb for an argument.
+// verbOf returns the verb that fits an argument.
 func verbOf(l literal, arg any) byte {
 	if arg == nil {
 		return 'v'
 	}
 	switch kind := reflect.TypeOf(arg).Kind(); {
-	case kind == reflect.Pointer: // go vet takes the verbs for what they point to only with %v
+	case kind == reflect.Pointer: // go vet accepts pointers for %v only
 		return 'v'
 	case l.kind == stringLiteral:
 		return 's'
@@ -175,7 +173,7 @@ func verbOf(l literal, arg any) byte {
 	return 'v'
 }
 
-// hintAt adds what to do to the error about an argument.
+// hintAt adds a fix to the error about an argument.
 func hintAt(arg any, err error) error {
 	switch reflect.TypeOf(arg).Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:

@@ -10,15 +10,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Distance is the distance of a point from a field, to be compared with a number
-// of kilometres or to order results by. Where the field is null no comparison matches.
+// Distance is the distance between a field and a point, for a comparison in kilometres or for the order of results.
+// If the field is null, no comparison matches.
 type Distance struct {
 	text     string
 	problems []error
 }
 
-// GeoDistance returns the distance of point from the field, an
-// Edm.GeographyPoint, along the surface of the earth. For path see Eq.
+// GeoDistance returns the distance between point and the field, an Edm.GeographyPoint, along the surface of the
+// earth. For path see Eq.
 //
 //	search.GeoDistance("Location", seattle).Le(10)                      // a Filter
 //	OrderBy: []string{search.GeoDistance("Location", seattle).Asc()}    // the nearest first
@@ -35,9 +35,8 @@ func GeoDistance(path string, point models.GeographyPoint) Distance {
 	return d
 }
 
-// Lt returns the filter that matches where the distance is less than the given
-// number of kilometres, which is finite and not negative. The service compares
-// distances for being equal in no filter.
+// Lt returns a filter that matches if the distance is less than the given kilometres, a finite number that is not
+// negative. There is no Eq, because the service cannot test distances for equality.
 func (d Distance) Lt(kilometres float64) Filter { return d.compare("lt", kilometres) }
 
 // Le is Lt for less than or equal.
@@ -49,13 +48,13 @@ func (d Distance) Gt(kilometres float64) Filter { return d.compare("gt", kilomet
 // Ge is Lt for greater than or equal.
 func (d Distance) Ge(kilometres float64) Filter { return d.compare("ge", kilometres) }
 
-// Asc returns the order of results by the distance, the nearest first, for OrderBy.
+// Asc returns a clause for OrderBy that sorts results by the distance, the nearest first.
 func (d Distance) Asc() string { return d.order("asc") }
 
 // Desc is Asc with the farthest first.
 func (d Distance) Desc() string { return d.order("desc") }
 
-// order returns a clause, or a text with the problems of d, which orderBy refuses.
+// order returns a clause for OrderBy. If d has problems, it returns a text with them that orderBy refuses.
 func (d Distance) order(direction string) string {
 	if problems := d.wrong(); len(problems) > 0 {
 		return "!" + errors.Join(problems...).Error()
@@ -63,7 +62,7 @@ func (d Distance) order(direction string) string {
 	return d.text + " " + direction
 }
 
-// wrong returns what is wrong with the arguments that d was made of.
+// wrong returns the problems with the arguments of d.
 func (d Distance) wrong() []error {
 	if d.text == "" {
 		return []error{errors.New("a distance was not made by GeoDistance")}
@@ -73,7 +72,7 @@ func (d Distance) wrong() []error {
 
 func (d Distance) compare(operator string, kilometres float64) Filter {
 	problems := d.wrong()
-	if !(kilometres >= 0) || math.IsInf(kilometres, 0) { // false for NaN, too
+	if !(kilometres >= 0) || math.IsInf(kilometres, 0) { // the negation also catches NaN
 		problems = append(problems, fmt.Errorf("a distance is %v kilometres", kilometres))
 	}
 	if len(problems) > 0 {
@@ -82,14 +81,11 @@ func (d Distance) compare(operator string, kilometres float64) Filter {
 	return comparison(d.text, operator, formatFloat(kilometres, 64))
 }
 
-// GeoIntersects returns the filter that matches where the field, an
-// Edm.GeographyPoint, is inside of a polygon or on its edge. The polygon is
-// given by its corners, at least three, in the order of a walk around it in any
-// direction; the first need not be repeated at the end. It is what the walk goes
-// around the short way, never the rest of the globe, and must not go around a
-// pole. Edges should not cross each other. The service documents polygons that
-// cross the 180th meridian for rectangles along the grid only: divide others.
-// For path see Eq.
+// GeoIntersects returns a filter that matches if the field, an Edm.GeographyPoint, is inside a polygon or on its
+// edge. The polygon is a list of at least three corners, in order around it, clockwise or not. The first corner need
+// not be repeated at the end. Of the two areas that the edges separate, the polygon is the smaller one. It must not
+// contain a pole, and its edges should not cross. For polygons across the 180th meridian the service documents only
+// rectangles along the grid: divide others. For path see Eq.
 func GeoIntersects(path string, polygon ...models.GeographyPoint) Filter {
 	var problems []error
 	if err := checkPath(path); err != nil {
@@ -114,8 +110,8 @@ func GeoIntersects(path string, polygon ...models.GeographyPoint) Filter {
 	return Filter{&expression{kind: primaryExpression, text: b.String()}}
 }
 
-// ring returns the corners of a polygon as the service wants them: closed and
-// counter-clockwise. Clockwise they would mean all but the polygon.
+// ring returns the corners of a polygon in the form of the service: closed and counter-clockwise. Clockwise, the
+// service would take all but the polygon.
 func ring(polygon []models.GeographyPoint) ([]models.GeographyPoint, error) {
 	for i, p := range polygon {
 		if err := validPoint(p); err != nil {
@@ -129,8 +125,7 @@ func ring(polygon []models.GeographyPoint) ([]models.GeographyPoint, error) {
 	if len(corners) < 3 {
 		return nil, fmt.Errorf("it has %d corners that differ from the next, not three or more", len(corners))
 	}
-	// Twice the area, by the shoelace formula on longitudes that were unrolled:
-	// each edge takes the short way around the globe.
+	// Twice the area, by the shoelace formula, on unrolled longitudes: each edge takes the short way around the globe.
 	area, travelled := 0.0, 0.0
 	for i, p := range corners {
 		next := corners[(i+1)%len(corners)]
@@ -139,12 +134,12 @@ func ring(polygon []models.GeographyPoint) ([]models.GeographyPoint, error) {
 		travelled += east
 	}
 	switch {
-	case math.Abs(travelled) > 180: // a full turn; 0 but for rounding otherwise
+	case math.Abs(travelled) > 180: // a full turn; otherwise 0, except for rounding
 		return nil, errors.New("it goes around a pole")
 	case area == 0:
 		return nil, errors.New("it encloses nothing: edges take the short way around the globe")
 	case area < 0:
-		slices.Reverse(corners[1:]) // begins where it did
+		slices.Reverse(corners[1:]) // keeps the first corner first
 	}
 	return append(corners, corners[0]), nil
 }

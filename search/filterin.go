@@ -6,18 +6,16 @@ import (
 	"strings"
 )
 
-// In returns the filter that matches where the field equals one of the values: by
-// no document if there are none. Strings are written as search.in, which the
-// service evaluates fast for thousands of values; what that cannot express, and
-// values that are not strings, are compared one by one, and of comparisons the
-// service accepts some hundreds in a filter. For path and what values can be see
-// Eq.
+// In returns a filter that matches if the field equals one of the values. Without values it matches no document.
+// Strings become search.in, which the service evaluates fast for thousands of values. Other values, and strings that
+// search.in cannot express, become separate comparisons, of which the service accepts some hundreds in a filter. For
+// path and values see Eq.
 func In[T any](path string, values ...T) Filter {
 	var problems []error
 	if err := checkPath(path); err != nil {
 		problems = append(problems, err)
 	}
-	var listed []string // strings in quotes, none of them twice
+	var listed []string // distinct quoted strings
 	var single []Filter
 	seen := make(map[string]bool, len(values))
 	for i, value := range values {
@@ -44,21 +42,19 @@ func In[T any](path string, values ...T) Filter {
 	return Or(append(searchIn(path, listed), single...)...)
 }
 
-// delimiters are those that lists are written with, the first choice first. One
-// is always said, because the service takes spaces as well for delimiters if
-// none is.
+// delimiters are the possible delimiters of a list, by preference. The filter always names one, because the service's
+// default delimiters include the space.
 const delimiters = ",|;~^#!&:/$@"
 
-// listable reports whether search.in can tell a string from others. It is not
-// documented what becomes of white space around the values of a list, and
-// between two delimiters there is no value.
+// listable reports whether a quoted string can be in a search.in. The service does not document what it does with
+// white space around values, and a list cannot contain the empty string.
 func listable(quoted string) bool {
 	s := quoted[1 : len(quoted)-1]
 	return s != "" && s == strings.TrimSpace(s)
 }
 
-// searchIn returns filters one of which matches where the field equals one of the
-// listed strings: one search.in if a delimiter is in none of them, or else a few.
+// searchIn returns filters for the listed strings, to be joined by or. It is a single search.in if there is a
+// delimiter that occurs in none of the strings.
 func searchIn(path string, listed []string) []Filter {
 	for _, delimiter := range delimiters {
 		if !slices.ContainsFunc(listed, func(s string) bool { return strings.ContainsRune(s, delimiter) }) {
@@ -86,8 +82,7 @@ func searchIn(path string, listed []string) []Filter {
 	return filters
 }
 
-// listOf returns the filter for strings in quotes that do not contain the
-// delimiter.
+// listOf returns the filter for quoted strings that do not contain the delimiter.
 func listOf(path string, listed []string, delimiter rune) Filter {
 	if len(listed) == 1 {
 		return comparison(path, "eq", listed[0])

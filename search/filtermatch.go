@@ -9,28 +9,22 @@ import (
 // IsMatchOptions are the options of IsMatch and IsMatchScoring. nil and the zero
 // value are ready to use.
 type IsMatchOptions struct {
-	// SearchFields are the paths of the fields to search. Defaults to all
-	// searchable fields.
+	// SearchFields are the paths of the fields to search. Defaults to all searchable fields.
 	SearchFields []string
-	// FullSyntax reads the text in the full Lucene syntax. It needs SearchFields.
-	// Defaults to the simple syntax.
+	// FullSyntax parses the text in the full Lucene syntax. It needs SearchFields. Defaults to the simple syntax.
 	FullSyntax bool
-	// AllTerms asks for all of the terms in the text. It needs SearchFields.
-	// Defaults to any of them.
+	// AllTerms requires all terms of the text. It needs SearchFields. Defaults to any term.
 	AllTerms bool
 }
 
-// IsMatch returns the filter that matches where a full-text search for text finds
-// the document. It does not change scores. text is in the syntax of queries, and
-// its operators are operators, whoever wrote them; beyond the search they reach
-// nothing. The service refuses the filter in Any and All, and in suggestions and
-// completions.
+// IsMatch returns a filter that matches if a full-text search for text finds the document. It does not affect scores.
+// Operators in text are active, also in text that a user typed, but they cannot reach beyond the search; EscapeText
+// makes them literal. The service refuses the filter in Any and All, and in suggestions and completions.
 func IsMatch(text string, opts *IsMatchOptions) Filter {
 	return match("search.ismatch", text, opts)
 }
 
-// IsMatchScoring is IsMatch, and how well a document matches counts for its
-// score.
+// IsMatchScoring is IsMatch, but the match contributes to the score of the document.
 func IsMatchScoring(text string, opts *IsMatchOptions) Filter {
 	return match("search.ismatchscoring", text, opts)
 }
@@ -51,7 +45,7 @@ func match(function, text string, opts *IsMatchOptions) Filter {
 	}
 	more := opts.FullSyntax || opts.AllTerms
 	if more && len(opts.SearchFields) == 0 {
-		// The grammar of the service has them only behind the fields.
+		// In the service's grammar they come after the fields.
 		problems = append(problems, errors.New(function+": FullSyntax and AllTerms need SearchFields"))
 	}
 	if len(problems) > 0 {

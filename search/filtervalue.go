@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// literalKind is what a literal is to the service.
+// literalKind is the type of a literal in the service's syntax.
 type literalKind int
 
 const (
@@ -33,7 +33,7 @@ type literal struct {
 	text string
 }
 
-// literalOf writes a value as a literal. See Eq for which there are.
+// literalOf writes a value as a literal. Eq lists the accepted values.
 func literalOf(value any) (literal, error) {
 	switch v := value.(type) {
 	case nil:
@@ -57,7 +57,7 @@ func literalOf(value any) (literal, error) {
 		}
 	}
 	if implements(v.Type(), reflect.TypeFor[json.Marshaler]()) {
-		// Its kind says nothing about what the documents of the index hold.
+		// Its kind does not determine the JSON in the documents of the index.
 		return literal{}, fmt.Errorf("a %T has its own form in JSON: convert it to what documents hold, a string or a number for example", value)
 	}
 	if implements(v.Type(), reflect.TypeFor[encoding.TextMarshaler]()) {
@@ -81,12 +81,12 @@ func literalOf(value any) (literal, error) {
 	return literal{}, fmt.Errorf("a %T is not a value that filters can hold", value)
 }
 
-// implements reports whether a t, or a pointer to one, has the methods of an interface.
+// implements reports whether t or a pointer to it has the methods of an interface.
 func implements(t, methods reflect.Type) bool {
 	return t.Implements(methods) || reflect.PointerTo(t).Implements(methods)
 }
 
-// marshaledText returns the literal of a value that writes itself as text, which documents hold as a string.
+// marshaledText returns the literal of a value with MarshalText, which is a string in documents.
 func marshaledText(v reflect.Value) (literal, error) {
 	addressed := reflect.New(v.Type())
 	addressed.Elem().Set(v)
@@ -106,15 +106,14 @@ func quoteText(s string) (literal, error) {
 	return literal{stringLiteral, quoteString(s)}, nil
 }
 
-// quoteString returns the string literal of s, which is valid UTF-8. A quote in
-// it is doubled; nothing else is special in there.
+// quoteString returns the string literal of s, which is valid UTF-8. Quotes are doubled; no other character is
+// special.
 func quoteString(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// timeOf returns the literal of a time, in UTC and without what is beyond
-// milliseconds: so much of it the service keeps, and a document that was written
-// with the time must be found by it.
+// timeOf returns the literal of a time, in UTC and truncated to milliseconds. The service keeps no more, and a
+// document written with a time must match a filter with the same time.
 func timeOf(t time.Time) (literal, error) {
 	t = t.UTC()
 	if year := t.Year(); year < 1 || year > 9999 {
@@ -131,19 +130,19 @@ func pointOf(p models.GeographyPoint) (literal, error) {
 	return literal{pointLiteral, "geography'POINT(" + position(p) + ")'"}, nil
 }
 
-// validPoint checks a point as writing it in a document does.
+// validPoint checks a point in the same way as encoding it in a document.
 func validPoint(p models.GeographyPoint) error {
 	_, err := p.MarshalJSON()
 	return err
 }
 
-// position writes a valid point as lists of points do, with no exponent.
+// position writes a valid point as in WKT, without exponents.
 func position(p models.GeographyPoint) string {
 	degrees := func(f float64) string { return strconv.FormatFloat(f+0, 'f', -1, 64) } // +0 turns -0 into 0
 	return degrees(p.Longitude) + " " + degrees(p.Latitude)
 }
 
-// numberOf returns the literal of a number in JSON.
+// numberOf returns the literal of a JSON number.
 func numberOf(n json.Number) (literal, error) {
 	if n == "" || !strings.ContainsRune("-0123456789", rune(n[0])) || !json.Valid([]byte(n)) {
 		return literal{}, fmt.Errorf("json.Number(%s) is not a number", clip(string(n)))
@@ -151,11 +150,10 @@ func numberOf(n json.Number) (literal, error) {
 	return literal{numberLiteral, string(n)}, nil
 }
 
-// exactIntegers is up to where each integer is a float64 of its own.
+// exactIntegers is the bound below which float64 represents every integer exactly.
 const exactIntegers = 1 << 53
 
-// formatFloat returns the literal of a float, the shortest that is read back as
-// the same one. Integers that are exact are written as such.
+// formatFloat returns the shortest literal of a float that parses to the same value. Exact integers have no exponent.
 func formatFloat(f float64, bits int) string {
 	switch {
 	case math.IsNaN(f):
@@ -165,7 +163,7 @@ func formatFloat(f float64, bits int) string {
 	case math.IsInf(f, -1):
 		return "-INF"
 	case f == 0:
-		return "0" // -0 is not told from it
+		return "0" // -0 equals 0
 	}
 	if size := math.Abs(f); size >= 1e-6 && size < exactIntegers {
 		return strconv.FormatFloat(f, 'f', -1, bits)
@@ -173,10 +171,10 @@ func formatFloat(f float64, bits int) string {
 	return strconv.FormatFloat(f, 'e', -1, bits)
 }
 
-// errEmptyPath is the error about a path that names nothing.
+// errEmptyPath means that the path of a field is empty.
 var errEmptyPath = errors.New("the path of a field is empty")
 
-// checkPath checks the path of a field: names with slashes between them.
+// checkPath checks the path of a field: names separated by slashes.
 func checkPath(path string) error {
 	if path == "" {
 		return errEmptyPath
@@ -194,8 +192,7 @@ func checkPath(path string) error {
 	return nil
 }
 
-// reserved reports whether an operand that begins with name is read as
-// something else than a field.
+// reserved reports whether the service reads an operand that begins with name as something other than a field.
 func reserved(name string) bool {
 	switch name {
 	case "null", "true", "false", "not", "NaN", "INF":
@@ -204,7 +201,7 @@ func reserved(name string) bool {
 	return false
 }
 
-// identifier reports whether name can be that of a field or a range variable.
+// identifier reports whether name is a valid name of a field or range variable.
 func identifier(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {

@@ -10,9 +10,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
-// keepsAll returns an error if a definition has members that the api-version of the client does not
-// show. Written in that version it would lose them: an index its permission filters, after which
-// every user sees every document. A service that does not know the default version has no newer members.
+// keepsAll returns an error if a definition has members that the client's api-version does not show. An update in
+// that version would remove them. For example, an index would lose its permission filters, and every user would see
+// every document. If the service does not know the default version, it has no newer members.
 func (k *definitionKind[T]) keepsAll(ctx context.Context, conn *connection, call call, name string) error {
 	newest := apiversion.Of(apiversion.Default)
 	if conn.apiVersion == newest || k.diff == nil {

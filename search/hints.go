@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// hint returns what is likely to help against an error, or "".
+// hint returns the likely fix for an error, or "".
 func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	host := conn.endpoint.Host
 	switch e.StatusCode {
@@ -26,8 +26,8 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 		return fmt.Sprintf("a search service never redirects%s: check the endpoint %s", reply.location, conn.root)
 	}
 	if reply.foreign && e.StatusCode < http.StatusInternalServerError {
-		// The service's front end answers the statuses above in its own ways, so
-		// only these say that it is not the service.
+		// For the statuses above, the service's front end itself sends other forms, so only the remaining statuses show that
+		// the reply is foreign.
 		return foreignHint(conn)
 	}
 	switch e.StatusCode {
@@ -55,7 +55,7 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 	return ""
 }
 
-// busyHint says when to come back.
+// busyHint returns the hint for a throttled request, with the wait that the service asks for.
 func busyHint(e *Error) string {
 	text := "the service is too busy, or being updated"
 	if e.StatusCode == http.StatusTooManyRequests {
@@ -67,12 +67,12 @@ func busyHint(e *Error) string {
 	return text + ": try again later, or with fewer requests at once"
 }
 
-// foreignHint says that something else answered.
+// foreignHint returns the hint for a foreign reply.
 func foreignHint(conn *connection) string {
 	return fmt.Sprintf("this reply does not come from a search service: check the endpoint %s and any proxy on the way", conn.root)
 }
 
-// credentialHint says which role or which key is missing.
+// credentialHint names the missing role or key.
 func credentialHint(status int, call call, conn *connection) string {
 	var b strings.Builder
 	switch {

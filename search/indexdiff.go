@@ -11,24 +11,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ChangeKind says what a change of a definition costs.
+// ChangeKind is the cost of a change of a definition.
 type ChangeKind int
 
-// The kinds of changes, the cheapest first.
+// The kinds of changes, from the cheapest to the most costly.
 const (
-	// ChangeNone is the kind of no change.
+	// ChangeNone means no change.
 	ChangeNone ChangeKind = iota
-	// ChangeInPlace is a change that CreateOrUpdateIndex makes.
+	// ChangeInPlace is a change that CreateOrUpdateIndex makes without further cost.
 	ChangeInPlace
-	// ChangeInPlaceWithDowntime is a change that CreateOrUpdateIndex makes with
-	// AllowIndexDowntime, while the index is offline for some seconds.
+	// ChangeInPlaceWithDowntime is a change that CreateOrUpdateIndex makes with AllowIndexDowntime while the index is
+	// offline for some seconds.
 	ChangeInPlaceWithDowntime
-	// ChangeNeedsReset is a change that is made in place, and that documents that were
-	// indexed before show only when the indexer has been reset and has run.
+	// ChangeNeedsReset is a change that is made in place, but shows in documents that are already indexed only after the
+	// indexer has been reset and has run.
 	ChangeNeedsReset
-	// ChangeNeedsRebuild is a change that the service refuses or ignores: it takes
-	// a new index, into which all documents are written again, and an alias or a
-	// deletion of the old one.
+	// ChangeNeedsRebuild is a change that the service refuses or ignores. It needs a new index, to which all documents
+	// are written again. Then an alias switches to it, or the old index is deleted.
 	ChangeNeedsRebuild
 )
 
@@ -49,18 +48,16 @@ func (k ChangeKind) String() string {
 	return fmt.Sprintf("ChangeKind(%d)", int(k))
 }
 
-// IndexChange is a difference between two definitions of an index, or of what DiffDefinition compares.
+// IndexChange is a difference between two definitions of an index, or of another type that DiffDefinition compares.
 type IndexChange struct {
-	// Path is what differs: "fields/Address/City.analyzer", "similarity.k1",
-	// "scoringProfiles/geo.text.weights.HotelName". A slash is before the name of
-	// something in a list, a dot before a member.
+	// Path is the changed place: "fields/Address/City.analyzer", "similarity.k1",
+	// "scoringProfiles/geo.text.weights.HotelName". A slash precedes the name of a list entry, a dot precedes a member.
 	Path string
-	// Kind is what the change costs.
+	// Kind is the cost of the change.
 	Kind ChangeKind
-	// Old and New are the values in JSON, with the defaults of the service, nil
-	// where there is none. Secrets are "***".
+	// Old and New are the values in JSON, including the service's defaults, nil for none. Secrets are "***".
 	Old, New json.RawMessage
-	// Reason says why the change is of this kind.
+	// Reason explains the kind.
 	Reason string
 }
 
@@ -75,12 +72,10 @@ func (c IndexChange) String() string {
 	return fmt.Sprintf("%s: %s → %s (%s: %s)", c.Path, value(c.Old), value(c.New), c.Kind, c.Reason)
 }
 
-// IndexChanges are the differences between two definitions, in the order of the
-// members of models.SearchIndex.
+// IndexChanges are the differences between two definitions, in the order of the members of models.SearchIndex.
 type IndexChanges []IndexChange
 
-// Kind returns the kind of all changes together, which is that of the most
-// costly one.
+// Kind returns the highest kind of all changes, ChangeNone if there are none.
 func (c IndexChanges) Kind() ChangeKind {
 	kind := ChangeNone
 	for _, change := range c {
@@ -89,21 +84,18 @@ func (c IndexChanges) Kind() ChangeKind {
 	return kind
 }
 
-// DiffIndex says what changes the definition before into after, and for each
-// change whether the service can make it in place. Both are definitions that the
-// service would accept for a new index: what is wrong with after is not reported.
-// Nothing is sent.
+// DiffIndex returns the changes from before to after, and for each change whether the service can make it in place.
+// Both must be definitions that the service would accept for a new index: problems of after are not reported. Nothing
+// is sent.
 //
-// What says the same to the service is no change: a member that is absent, null
-// or the default of the service (DiffIndex does not know which defaults a future
-// service has), the order of lists whose entries have names, and the ETag. A
-// field with another name is a new one, and the old one is deleted. Secrets are
-// compared only where both definitions have them, since the service returns none.
+// Differences without effect are not changes: a member that is absent, null or the service's default, the order of
+// lists whose entries have names, and the ETag. DiffIndex may not know defaults of a future service. A renamed field
+// is a new field and a deleted one. Secrets are compared only if both definitions have them, because the service
+// returns none.
 //
-// The rules are those of the service's documentation on updating and rebuilding
-// an index. Where it is silent, on configurations of vector search that fields
-// use and on members that a field has since, DiffIndex says that a rebuild is
-// needed. The error is about a definition that cannot be written as JSON.
+// The rules follow the service's documentation on updating and rebuilding an index. It does not cover newer
+// attributes of fields and vector search configurations that fields use: their changes are reported as a rebuild. The
+// error means that a definition cannot be encoded as JSON.
 func DiffIndex(before, after models.SearchIndex) (IndexChanges, error) {
 	oldTree, err := normalForm(before)
 	if err != nil {
@@ -122,29 +114,27 @@ func DiffIndex(before, after models.SearchIndex) (IndexChanges, error) {
 // json.Number for numbers.
 type jsonObject = map[string]any
 
-// indexDiff is one comparison, of normal forms.
+// indexDiff is one comparison of two normal forms.
 type indexDiff struct {
 	before, after jsonObject
 	added         map[string]bool // the paths of new fields
 	changes       IndexChanges
 }
 
-// changeRule says what a change of the value at path costs. One of the values may be
-// nil.
+// changeRule returns the kind of a change of the value at path, and its reason. One of the values may be nil.
 type changeRule func(path string, before, after any) (ChangeKind, string)
 
-// always returns the rule by which every change is of one kind.
+// always returns a rule with the same result for every change.
 func always(kind ChangeKind, reason string) changeRule {
 	return func(string, any, any) (ChangeKind, string) { return kind, reason }
 }
 
-// note adds a change.
+// note records a change.
 func (d *indexDiff) note(path string, kind ChangeKind, reason string, before, after any) {
 	d.changes = append(d.changes, IndexChange{Path: path, Kind: kind, Reason: reason, Old: shownJSON(path, before), New: shownJSON(path, after)})
 }
 
-// compare adds the changes between two values, as deep inside of them as both
-// have the same shape.
+// compare records the changes between two values. It descends as long as both values have the same shape.
 func (d *indexDiff) compare(path string, before, after any, rule changeRule) {
 	if sameJSON(before, after) {
 		return
@@ -169,8 +159,8 @@ func (d *indexDiff) compare(path string, before, after any, rule changeRule) {
 	d.note(path, kind, reason, before, after)
 }
 
-// entries calls each with the entries of two lists that have the same name, nil
-// for one that is missing: first those of before, then the new ones.
+// entries calls each for each name in two lists, with the entries of that name, nil for a missing one. The entries of
+// before come first, then the new ones.
 func (d *indexDiff) entries(path string, before, after any, each func(path string, before, after jsonObject)) {
 	for _, entry := range entriesOf(before) {
 		each(path+"/"+nameOf(entry), entry, entryNamed(after, nameOf(entry)))
@@ -182,7 +172,7 @@ func (d *indexDiff) entries(path string, before, after any, each func(path strin
 	}
 }
 
-// valueOrNil returns nil itself for a nil object.
+// valueOrNil returns a nil interface for a nil object.
 func valueOrNil(o jsonObject) any {
 	if o == nil {
 		return nil
@@ -226,7 +216,7 @@ func namedEntries(value any) bool {
 	})
 }
 
-// memberNames returns the names of the members of two objects, in order.
+// memberNames returns the sorted names of the members of both objects.
 func memberNames(a, b jsonObject) []string {
 	names := maps.Clone(a)
 	if names == nil {
@@ -236,10 +226,10 @@ func memberNames(a, b jsonObject) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// redacted is what the service writes in the place of some secrets.
+// redacted is the service's replacement for some secrets.
 const redacted = "<redacted>"
 
-// sameJSON reports whether two values say the same.
+// sameJSON reports whether two values are equal in effect.
 func sameJSON(a, b any) bool {
 	switch a := a.(type) {
 	case jsonObject:
@@ -273,14 +263,13 @@ func sameJSON(a, b any) bool {
 	return a == b || a == redacted && b != nil || b == redacted && a != nil
 }
 
-// sameMember is sameJSON for two members of a name. A secret that one does not
-// have says nothing.
+// sameMember is sameJSON for two members with the same name. A secret equals a missing one.
 func sameMember(name string, a, b any) bool {
 	return sameJSON(a, b) || isSecret(name, a) && b == nil || isSecret(name, b) && a == nil
 }
 
-// isSecret reports whether a member is one that the service does not return. "key"
-// is a secret where it is a string; of fields it is a boolean.
+// isSecret reports whether the service omits a member from replies. A "key" is a secret if it is a string; in a field
+// it is a boolean.
 func isSecret(name string, value any) bool {
 	_, text := value.(string)
 	return text && wire.Secret(name)

@@ -8,9 +8,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// normalForm returns a definition in the one form that all definitions have
-// which say the same: without null and empty lists, and with the defaults of the
-// service.
+// normalForm returns the form that all definitions with the same effect share: without null and empty lists, and with
+// the defaults of the service.
 func normalForm(index models.SearchIndex) (jsonObject, error) {
 	b, err := json.Marshal(index)
 	if err != nil {
@@ -34,7 +33,7 @@ func decodeTree(b []byte) (jsonObject, error) {
 	return tree, dec.Decode(&tree)
 }
 
-// prune removes null and empty lists, which are the same as nothing.
+// prune removes null and empty lists, which have the same effect as a missing member.
 func prune(o jsonObject) {
 	for name, value := range o {
 		switch v := value.(type) {
@@ -55,7 +54,7 @@ func prune(o jsonObject) {
 	}
 }
 
-// completeDefinition fills in what the service does when a member is missing.
+// completeDefinition adds the members that the service fills in.
 func completeDefinition(o jsonObject) {
 	for _, f := range entriesOf(o["fields"]) {
 		completeField(f, false)
@@ -97,8 +96,7 @@ func completeDefinition(o jsonObject) {
 	completeVectorSearch(objectMember(o, "vectorSearch"))
 }
 
-// objectMember returns an object that is a member of o, which it is made if there is
-// none.
+// objectMember returns the object in a member of o. If the member is missing, an empty object is added.
 func objectMember(o jsonObject, name string) jsonObject {
 	inner, ok := o[name].(jsonObject)
 	if !ok {
@@ -128,8 +126,8 @@ func completeVectorSearch(o jsonObject) {
 	}
 }
 
-// completeField fills in the attributes of a field, whose defaults depend on its
-// type and on whether it is below a list of complex objects.
+// completeField adds the attributes of a field. Their defaults depend on its type and on whether it is below a list
+// of complex objects.
 func completeField(f jsonObject, below bool) {
 	name, _ := f["type"].(string)
 	typ := models.DataType(name)
@@ -161,7 +159,7 @@ func completeField(f jsonObject, below bool) {
 	}
 }
 
-// fillDefaults sets the members that are missing to the defaults of a type.
+// fillDefaults sets missing members to the defaults of a type.
 func fillDefaults(o jsonObject, typ string) {
 	for name, value := range serviceDefaults[typ] {
 		if o[name] == nil {
@@ -170,9 +168,8 @@ func fillDefaults(o jsonObject, typ string) {
 	}
 }
 
-// serviceDefaults are the defaults of the service that do not depend on other
-// members, from its published description, by type. Analysis components go by
-// the name in their @odata.type.
+// serviceDefaults are, by type, the defaults of the service that do not depend on other members, from its published
+// description. Analysis components are listed by the name in their @odata.type.
 var serviceDefaults = func() map[string]jsonObject {
 	defaults := map[string]jsonObject{}
 	for typ, text := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// run compares everything, in the order of the members of models.SearchIndex.
+// run compares all members, in the order of models.SearchIndex.
 func (d *indexDiff) run() {
 	member := func(name string, rule changeRule) { d.compare(name, d.before[name], d.after[name], rule) }
 	member("name", always(ChangeNeedsRebuild, "an index cannot be renamed"))
@@ -31,17 +31,17 @@ func (d *indexDiff) run() {
 	}
 }
 
-// componentLists are the members of a definition that hold analysis components.
+// componentLists are the members that hold analysis components.
 var componentLists = []string{"analyzers", "tokenizers", "tokenFilters", "charFilters", "normalizers"}
 
-// comparedMembers are those that run names.
+// comparedMembers are the members with a rule in run.
 var comparedMembers = append([]string{
 	"name", "description", "fields", "scoringProfiles", "defaultScoringProfile", "corsOptions", "suggesters",
 	"encryptionKey", "similarity", "semantic", "vectorSearch",
 }, componentLists...)
 
-// fields compares the fields of an index or of a complex field. prefix is the
-// path of the complex field with a slash behind it, as queries write it.
+// fields compares the fields of an index or of a complex field. prefix is the path of the complex field as in
+// queries, with a slash at its end.
 func (d *indexDiff) fields(path string, before, after any, prefix string) {
 	d.entries(path, before, after, func(path string, before, after jsonObject) {
 		switch {
@@ -76,7 +76,7 @@ func fieldRule(name string) changeRule {
 	return always(ChangeNeedsRebuild, "of a field that exists only retrievable, searchAnalyzer and synonymMaps can be changed")
 }
 
-// addedField notes a new field and those below it.
+// addedField records a new field and its sub-fields.
 func (d *indexDiff) addedField(path string, field jsonObject, prefix string) {
 	d.addPaths(field, prefix)
 	if storesNoVectors(field) {
@@ -94,15 +94,14 @@ func (d *indexDiff) addPaths(field jsonObject, prefix string) {
 	}
 }
 
-// storesNoVectors reports whether a field, or one below it, is a vector that is not stored.
+// storesNoVectors reports whether a field or a sub-field is a vector that is not stored.
 func storesNoVectors(field jsonObject) bool {
 	name, _ := field["type"].(string)
 	return models.DataType(name).IsVector() && field["stored"] == false || slices.ContainsFunc(entriesOf(field["fields"]), storesNoVectors)
 }
 
-// suggesters compares suggesters, which can only take in fields that are created
-// with them: the documents that exist were not prepared for suggestions. It
-// comes after fields.
+// suggesters compares suggesters. A suggester accepts only fields that are created in the same change, because
+// existing documents are not prepared for suggestions. suggesters runs after fields, which collects the new fields.
 func (d *indexDiff) suggesters() {
 	d.entries("suggesters", d.before["suggesters"], d.after["suggesters"], func(path string, before, after jsonObject) {
 		if after == nil {
@@ -168,7 +167,7 @@ func encryptionRule(path string, before, after any) (ChangeKind, string) {
 	return ChangeInPlace, "a key can be replaced by another"
 }
 
-// similarity compares the parameters of a similarity only with those of the same one.
+// similarity compares parameters only if both similarities are of the same type.
 func (d *indexDiff) similarity() {
 	before, _ := d.before["similarity"].(jsonObject)
 	after, _ := d.after["similarity"].(jsonObject)
@@ -188,7 +187,7 @@ func similarityRule(path string, _, _ any) (ChangeKind, string) {
 	return ChangeNeedsRebuild, "the similarity of an index is fixed"
 }
 
-// What vector search needs for queries only.
+// The members of vector search that apply to queries only.
 var (
 	queryAlgorithmMembers   = []string{"hnswParameters.efSearch"}
 	queryCompressionMembers = []string{
@@ -196,8 +195,8 @@ var (
 	}
 )
 
-// vectorSearch compares the configuration of vector search. Vectors were indexed
-// by the algorithms and compressions that the profiles of their fields name.
+// vectorSearch compares the configuration of vector search. The algorithms and compressions in the profiles of fields
+// determine how their vectors were indexed, so they cannot change.
 func (d *indexDiff) vectorSearch() {
 	before, _ := d.before["vectorSearch"].(jsonObject)
 	after, _ := d.after["vectorSearch"].(jsonObject)
@@ -225,8 +224,7 @@ func (d *indexDiff) vectorSearch() {
 	}
 }
 
-// usedVectorRule returns the rule for an entry that a field uses, of the given
-// list.
+// usedVectorRule returns the rule for an entry of the given list that a field uses.
 func usedVectorRule(prefix, list string) changeRule {
 	query := map[string][]string{
 		"profiles":     {"vectorizer"},
@@ -241,8 +239,7 @@ func usedVectorRule(prefix, list string) changeRule {
 	}
 }
 
-// usedVectorSearch returns what the fields that stay use of a configuration:
-// "algorithms/NAME" and so on.
+// usedVectorSearch returns the entries of a configuration that the remaining fields use: "algorithms/NAME" and so on.
 func (d *indexDiff) usedVectorSearch(configuration jsonObject) map[string]bool {
 	used := map[string]bool{}
 	var look func(before, after any)

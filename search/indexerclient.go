@@ -13,22 +13,19 @@ import (
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
-// IndexerClient manages the indexers of a service, their data sources and skillsets.
-// It is safe for concurrent use and holds nothing that must be closed. It needs an
-// admin key, or the role "Search Service Contributor".
+// IndexerClient manages the indexers of a service, their data sources and skillsets. It is safe for concurrent use
+// and needs no closing. It needs an admin key, or the role "Search Service Contributor".
 type IndexerClient struct {
 	manager
 }
 
-// NewIndexerClient returns a client for a service that authenticates with Entra ID.
-// For endpoint and opts see NewClient. It sends nothing, and reports every problem
-// with its arguments at once, joined with errors.Join.
+// NewIndexerClient returns a client for a service that authenticates with Entra ID. For endpoint and opts see
+// NewClient. It sends nothing, and joins all problems with its arguments in one error.
 func NewIndexerClient(endpoint string, cred azcore.TokenCredential, opts *ClientOptions) (*IndexerClient, error) {
 	return newIndexerClient(endpoint, authentication{token: cred}, opts)
 }
 
-// NewIndexerClientWithKey is NewIndexerClient with an admin API key, which can be
-// rotated while the client is in use.
+// NewIndexerClientWithKey is NewIndexerClient with an admin API key, which can be rotated while the client is in use.
 func NewIndexerClientWithKey(endpoint string, cred *azcore.KeyCredential, opts *ClientOptions) (*IndexerClient, error) {
 	return newIndexerClient(endpoint, authentication{withKey: true, key: cred}, opts)
 }
@@ -47,9 +44,8 @@ func (c *IndexerClient) Endpoint() string { return c.conn.root }
 // RunIndexerOptions are the options of IndexerClient.RunIndexer. There are none yet.
 type RunIndexerOptions struct{}
 
-// RunIndexer starts an execution of an indexer and does not wait for it: see
-// WaitForIndexer. While one is under way the service refuses another, with an *Error
-// of the status 409 or 429.
+// RunIndexer starts an execution of an indexer and does not wait for its end: see WaitForIndexer. While an execution
+// runs, the service refuses another with an *Error with status 409 or 429.
 func (c *IndexerClient) RunIndexer(ctx context.Context, name string, _ *RunIndexerOptions) error {
 	return indexerKind.act(ctx, c.manager, "RunIndexer", name, "/search.run", 0, nil, http.StatusAccepted)
 }
@@ -58,22 +54,21 @@ func (c *IndexerClient) RunIndexer(ctx context.Context, name string, _ *RunIndex
 // yet.
 type ResetIndexerOptions struct{}
 
-// ResetIndexer clears the change mark of an indexer, so that its next execution reads
-// everything again. It runs nothing and deletes nothing.
+// ResetIndexer clears the high-water mark of an indexer, so that its next execution reads all documents again. It
+// starts no execution and deletes nothing.
 func (c *IndexerClient) ResetIndexer(ctx context.Context, name string, _ *ResetIndexerOptions) error {
 	return indexerKind.act(ctx, c.manager, "ResetIndexer", name, "/search.reset", 0, nil, http.StatusNoContent)
 }
 
-// ResyncPermissions is the option of IndexerClient.ResyncIndexer that reads
-// permissions again.
+// ResyncPermissions selects permissions for IndexerClient.ResyncIndexer.
 const ResyncPermissions = "permissions"
 
 // ResyncIndexerOptions are the options of IndexerClient.ResyncIndexer. There are none
 // yet.
 type ResyncIndexerOptions struct{}
 
-// ResyncIndexer lets the next execution of an indexer read something again of every
-// document: ResyncPermissions. It takes api-version 2026-10-01, or 2025-11-01-preview.
+// ResyncIndexer makes the next execution of an indexer read parts of every document again; the only part is
+// ResyncPermissions. It needs api-version 2026-10-01 or 2025-11-01-preview.
 func (c *IndexerClient) ResyncIndexer(ctx context.Context, name string, what []string, _ *ResyncIndexerOptions) error {
 	return indexerKind.act(ctx, c.manager, "ResyncIndexer", name, "/search.resync", apiversion.Resync, map[string]any{"options": what}, http.StatusNoContent)
 }
@@ -81,15 +76,15 @@ func (c *IndexerClient) ResyncIndexer(ctx context.Context, name string, what []s
 // ResetDocumentsOptions are the options of IndexerClient.ResetDocuments. nil and the
 // zero value are ready to use.
 type ResetDocumentsOptions struct {
-	// DataSourceDocumentIDs are further documents, by their ids in the data source.
+	// DataSourceDocumentIDs are further documents to reset, by their ids in the data source.
 	DataSourceDocumentIDs []string
-	// Overwrite replaces the documents of earlier calls; otherwise these are added to
-	// them. Without any document it clears the list.
+	// Overwrite replaces the documents of earlier calls. Defaults to adding to them. Overwrite without any document
+	// clears the list.
 	Overwrite bool
 }
 
-// ResetDocuments lets the next execution of an indexer read documents again, by their
-// keys in the index, and nothing else. Only previews have it, from 2020-06-30-preview on.
+// ResetDocuments makes the next execution of an indexer read only the documents with the given keys again. It needs a
+// preview api-version, 2020-06-30-preview or later.
 func (c *IndexerClient) ResetDocuments(ctx context.Context, name string, keys []string, opts *ResetDocumentsOptions) error {
 	if opts == nil {
 		opts = &ResetDocumentsOptions{}
@@ -111,8 +106,8 @@ func (c *IndexerClient) ResetDocuments(ctx context.Context, name string, keys []
 // ResetSkillsOptions are the options of IndexerClient.ResetSkills. There are none yet.
 type ResetSkillsOptions struct{}
 
-// ResetSkills lets the next execution run skills of a skillset again, by their names,
-// although their results are cached. Only previews have it, from 2020-06-30-preview on.
+// ResetSkills makes the next execution run the named skills of a skillset again, although their results are cached.
+// It needs a preview api-version, 2020-06-30-preview or later.
 func (c *IndexerClient) ResetSkills(ctx context.Context, skillset string, names []string, _ *ResetSkillsOptions) error {
 	return skillsetKind.act(ctx, c.manager, "ResetSkills", skillset, "/search.resetskills", apiversion.ResetSkills, map[string]any{"skillNames": names}, http.StatusNoContent)
 }
@@ -121,8 +116,8 @@ func (c *IndexerClient) ResetSkills(ctx context.Context, skillset string, names 
 // are none yet.
 type GetIndexerStatusOptions struct{}
 
-// GetIndexerStatus returns the state of an indexer and its last executions. For some
-// moments after RunIndexer the execution is not there yet.
+// GetIndexerStatus returns the state of an indexer and its last executions. An execution may be missing for some
+// moments after RunIndexer has started it.
 func (c *IndexerClient) GetIndexerStatus(ctx context.Context, name string, _ *GetIndexerStatusOptions) (indexers.Status, error) {
 	return getPart[indexers.Status](ctx, c.manager, indexerKind, "GetIndexerStatus", name, "/search.status")
 }
