@@ -14,24 +14,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// opGetDocument is named where a 404 is told apart.
+// opGetDocument is a constant because sentinel compares it too.
 const opGetDocument = "GetDocument"
 
 // GetDocumentOptions are the options of GetDocument. nil and the zero value are
 // ready to use.
 type GetDocumentOptions struct {
-	// Select names the fields to return; sub-fields are written with a
-	// slash, "address/city". Defaults to all retrievable fields.
+	// Select names the fields to return. Sub-fields are written with a slash, "address/city". Defaults to all retrievable
+	// fields.
 	Select []string
 }
 
-// GetDocument returns the document with the given key, decoded into a T with
-// encoding/json: a struct, models.Document, json.RawMessage.
+// GetDocument returns the document with the given key, decoded into a T by encoding/json: a struct, models.Document,
+// json.RawMessage.
 //
-// If there is no such document the error is ErrDocumentNotFound, if there is no
-// such index ErrIndexNotFound, both for errors.Is. A document that was written
-// a moment ago may not be found for a few seconds. The key is escaped, and not
-// checked otherwise than for being empty: illegal keys are not found.
+// If the document does not exist, the error is ErrDocumentNotFound; if the index does not exist, it is
+// ErrIndexNotFound, both for errors.Is. A document may not be found for a few seconds after it is written. The key is
+// escaped and must not be empty; an otherwise illegal key is not found.
 func GetDocument[T any](ctx context.Context, c *Client, key string, opts *GetDocumentOptions) (doc T, err error) {
 	ctx, end := c.conn.span(ctx, "Client."+opGetDocument)
 	defer func() { end(err) }()
@@ -45,7 +44,7 @@ func GetDocument[T any](ctx context.Context, c *Client, key string, opts *GetDoc
 	return doc, err
 }
 
-// decodeDocument leaves a zero document when there is an error.
+// decodeDocument decodes a document. If there is an error, doc stays zero.
 func decodeDocument[T any](body []byte, doc *T, call call) error {
 	if err := models.DecodeDocument(body, doc); err != nil {
 		return call.wrap(fmt.Errorf("the document does not fit into %T: %w", *doc, withoutValue(err)))
@@ -53,7 +52,7 @@ func decodeDocument[T any](body []byte, doc *T, call call) error {
 	return nil
 }
 
-// getDocument is the part of GetDocument that does not depend on the type.
+// getDocument is the part of GetDocument that does not depend on T.
 func (c *Client) getDocument(ctx context.Context, call call, key string, opts *GetDocumentOptions) ([]byte, error) {
 	if key == "" {
 		return nil, call.wrap(errors.New("the key is empty"))
@@ -85,9 +84,8 @@ func (c *Client) getDocument(ctx context.Context, call call, key string, opts *G
 	return body, nil
 }
 
-// withoutValue takes the value out of a decoding error where that is possible:
-// encoding/json puts numbers that overflow into it, and package time what it
-// cannot read. An UnmarshalJSON of the caller's own may still quote its input.
+// withoutValue removes the value from a decoding error where possible: encoding/json quotes numbers that overflow,
+// and package time quotes its input. An UnmarshalJSON of the caller may still quote its input.
 func withoutValue(err error) error {
 	var (
 		mismatch *json.UnmarshalTypeError

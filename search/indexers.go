@@ -22,10 +22,9 @@ var indexerKind = &definitionKind[indexers.Indexer]{
 // none yet.
 type CreateIndexerOptions struct{}
 
-// CreateIndexer creates an indexer and returns it as the service has it, with its
-// ETag. The service runs it at once, unless it is disabled. One of that name that
-// exists is an *Error with status 409; a retry after a lost answer gets it as well,
-// for the one that it has created itself.
+// CreateIndexer creates an indexer and returns the stored definition with its ETag. The service runs the indexer at
+// once, unless it is disabled. If the indexer exists, the error is an *Error with status 409. A retry after a lost
+// reply can get it too, because the first attempt created the indexer.
 func (c *IndexerClient) CreateIndexer(ctx context.Context, indexer indexers.Indexer, _ *CreateIndexerOptions) (indexers.Indexer, error) {
 	return indexerKind.create(ctx, c.manager, "CreateIndexer", indexer)
 }
@@ -39,11 +38,10 @@ type CreateOrUpdateIndexerOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateIndexer creates an indexer or replaces the one that exists, and
-// returns it as the service has it. It does not run at once: see RunIndexer. A
-// condition that does not hold is ErrPreconditionFailed. A definition that was read
-// from a service has an ETag and is written only over the version it was read from;
-// see CreateOrUpdateIndex.
+// CreateOrUpdateIndexer creates an indexer or replaces an existing one, and returns the stored definition. It does
+// not run an existing indexer: see RunIndexer. If a condition does not hold, the error is ErrPreconditionFailed. A
+// definition that was read from a service carries an ETag and is written only over that version; see
+// CreateOrUpdateIndex.
 func (c *IndexerClient) CreateOrUpdateIndexer(ctx context.Context, indexer indexers.Indexer, opts *CreateOrUpdateIndexerOptions) (indexers.Indexer, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateIndexerOptions{}
@@ -55,8 +53,7 @@ func (c *IndexerClient) CreateOrUpdateIndexer(ctx context.Context, indexer index
 // yet.
 type GetIndexerOptions struct{}
 
-// GetIndexer returns an indexer. If there is none of that name the error is
-// ErrIndexerNotFound.
+// GetIndexer returns an indexer. If it does not exist, the error is ErrIndexerNotFound.
 func (c *IndexerClient) GetIndexer(ctx context.Context, name string, _ *GetIndexerOptions) (indexers.Indexer, error) {
 	return indexerKind.get(ctx, c.manager, "GetIndexer", name)
 }
@@ -65,9 +62,8 @@ func (c *IndexerClient) GetIndexer(ctx context.Context, name string, _ *GetIndex
 // zero value are ready to use.
 type ListIndexersOptions ListIndexesOptions
 
-// ListIndexers returns all indexers of the service. The request is made when the
-// iteration starts, and again for every iteration. An error is the last thing that is
-// yielded, with a zero indexer.
+// ListIndexers returns all indexers of the service. Each iteration makes the request again when it starts. An error
+// ends the iteration and is yielded with a zero indexer.
 func (c *IndexerClient) ListIndexers(ctx context.Context, opts *ListIndexersOptions) iter.Seq2[indexers.Indexer, error] {
 	return listDefinitions(ctx, c.manager, indexerKind, "ListIndexers", listed((*ListIndexesOptions)(opts)), indexerKind.name)
 }
@@ -76,8 +72,7 @@ func (c *IndexerClient) ListIndexers(ctx context.Context, opts *ListIndexersOpti
 // the zero value are ready to use.
 type ListIndexerNamesOptions ListIndexesOptions
 
-// ListIndexerNames is ListIndexers without all but the names, which is much less for
-// the service to send.
+// ListIndexerNames is ListIndexers for the names only, which makes the replies much smaller.
 func (c *IndexerClient) ListIndexerNames(ctx context.Context, opts *ListIndexerNamesOptions) iter.Seq2[string, error] {
 	return listNames(ctx, c.manager, indexerKind, "ListIndexerNames", listed((*ListIndexesOptions)(opts)))
 }
@@ -90,8 +85,8 @@ type DeleteIndexerOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteIndexer deletes an indexer. What it has indexed stays. If there is none of that name the
-// error is ErrIndexerNotFound; a retry after a lost answer gets it as well.
+// DeleteIndexer deletes an indexer, but not the documents that it has indexed. If the indexer does not exist, the
+// error is ErrIndexerNotFound; a retry after a lost reply can get it too.
 func (c *IndexerClient) DeleteIndexer(ctx context.Context, name string, opts *DeleteIndexerOptions) error {
 	if opts == nil {
 		opts = &DeleteIndexerOptions{}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
-// The pauses between two looks at the status of an indexer.
+// The first and the longest pause between two requests for the status of an indexer.
 const (
 	firstIndexerPause = time.Second
 	maxIndexerPause   = 30 * time.Second
@@ -19,21 +19,21 @@ const (
 // WaitForIndexerOptions are the options of IndexerClient.WaitForIndexer. nil and the
 // zero value are ready to use.
 type WaitForIndexerOptions struct {
-	// MaxPause is the longest pause between two looks at the status; the first is a
-	// second, and each is half as long again as the one before. Defaults to 30 s.
+	// MaxPause is the longest pause between two requests for the status. The first pause is a second, and each later one
+	// is half as long again. Defaults to 30 s.
 	MaxPause time.Duration
 }
 
-// IndexerError is an execution of an indexer that failed, or in which items did.
+// IndexerError means that an execution of an indexer failed, or that some of its items did.
 type IndexerError struct {
 	// Name is the name of the indexer.
 	Name string
-	// Execution says what happened. Its Errors name the items.
+	// Execution is the failed execution. Its Errors list the items.
 	Execution indexers.Execution
 }
 
-// Error returns the reason, and the first item that failed. Its text can hold the key
-// of a document.
+// Error returns the status, the message of the execution, and the first failed item. The text can contain the key of
+// a document.
 func (e *IndexerError) Error() string {
 	x := e.Execution
 	text := fmt.Sprintf("search: indexer %q: execution ended with status %q", e.Name, x.Status)
@@ -49,13 +49,12 @@ func (e *IndexerError) Error() string {
 	return text
 }
 
-// WaitForIndexer runs an indexer and waits until the execution has ended. It returns
-// the execution, and an *IndexerError if it failed or items of it did. If an execution
-// is under way already it waits for its end first, and then runs the indexer. A
-// disabled indexer runs nothing: the wait lasts until ctx ends.
+// WaitForIndexer runs an indexer and waits for the end of the execution. It returns the execution, and an
+// *IndexerError if it or some of its items failed. If the indexer is already running, WaitForIndexer first waits for
+// the end of that execution, and then runs the indexer. A disabled indexer does not start, so the wait lasts until
+// ctx ends.
 //
-// ctx bounds the wait, not the execution, which nothing can stop. Its error is then
-// that of WaitForIndexer.
+// ctx bounds the wait, not the execution, which cannot be stopped. When ctx ends, its error is returned, wrapped.
 func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *WaitForIndexerOptions) (_ indexers.Execution, err error) {
 	const operation = "WaitForIndexer"
 	ctx, end := c.span(ctx, operation)
@@ -90,7 +89,7 @@ func (c *IndexerClient) WaitForIndexer(ctx context.Context, name string, opts *W
 	}
 }
 
-// start runs an indexer, and reports whether it did: not while it runs already.
+// start runs an indexer. It returns false without an error if the indexer is already running.
 func (c *IndexerClient) start(ctx context.Context, name string) (bool, error) {
 	err := c.RunIndexer(ctx, name, nil)
 	var refused *Error
@@ -100,8 +99,7 @@ func (c *IndexerClient) start(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// sameExecution reports whether last is the execution, or the reset, that was the last
-// one before.
+// sameExecution reports whether last is the same execution or reset as before.
 func sameExecution(before, last *indexers.Execution) bool {
 	switch {
 	case before == nil || last == nil:
@@ -119,10 +117,10 @@ func failure(name string, x indexers.Execution) error {
 	return &IndexerError{Name: name, Execution: x}
 }
 
-// pauses grow.
+// pauses are growing pauses.
 type pauses struct{ next, most time.Duration }
 
-// wait waits for the next pause, or until ctx ends, and returns its error then.
+// wait waits for the next pause, or returns the error of ctx when that ends.
 func (p *pauses) wait(ctx context.Context) error {
 	timer := time.NewTimer(min(p.next, p.most))
 	defer timer.Stop()

@@ -14,23 +14,20 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// IndexClient manages the indexes of a service, its synonym maps and aliases, and
-// the sources and bases of knowledge. Indexers are managed by an IndexerClient. It
-// is safe for concurrent use and holds nothing that must be closed. It needs an
-// admin key, or the role "Search Service Contributor".
+// IndexClient manages the indexes, synonym maps, aliases, knowledge sources and knowledge bases of a service. For
+// indexers see IndexerClient. It is safe for concurrent use and needs no closing. It needs an admin key, or the role
+// "Search Service Contributor".
 type IndexClient struct {
 	manager
 }
 
-// NewIndexClient returns a client for a service that authenticates with Entra
-// ID. For endpoint and opts see NewClient. It sends nothing, and reports every
-// problem with its arguments at once, joined with errors.Join.
+// NewIndexClient returns a client for a service that authenticates with Entra ID. For endpoint and opts see
+// NewClient. It sends nothing, and joins all problems with its arguments in one error.
 func NewIndexClient(endpoint string, cred azcore.TokenCredential, opts *ClientOptions) (*IndexClient, error) {
 	return newIndexClient(endpoint, authentication{token: cred}, opts)
 }
 
-// NewIndexClientWithKey is NewIndexClient with an admin API key, which can be
-// rotated while the client is in use.
+// NewIndexClientWithKey is NewIndexClient with an admin API key, which can be rotated while the client is in use.
 func NewIndexClientWithKey(endpoint string, cred *azcore.KeyCredential, opts *ClientOptions) (*IndexClient, error) {
 	return newIndexClient(endpoint, authentication{withKey: true, key: cred}, opts)
 }
@@ -59,10 +56,9 @@ func (c *IndexClient) Client(indexName string) (*Client, error) {
 // yet.
 type CreateIndexOptions struct{}
 
-// CreateIndex creates an index and returns its definition as the service has
-// it, with its defaults and its ETag. An index of that name that exists is an
-// *Error with status 409; a retry after a lost answer gets it as well, for the
-// index that it has created itself.
+// CreateIndex creates an index and returns the stored definition, with the service's defaults and its ETag. If the
+// index exists, the error is an *Error with status 409. A retry after a lost reply can get it too, because the first
+// attempt created the index.
 func (c *IndexClient) CreateIndex(ctx context.Context, index models.SearchIndex, _ *CreateIndexOptions) (models.SearchIndex, error) {
 	return indexKind.create(ctx, c.manager, "CreateIndex", index)
 }
@@ -71,15 +67,13 @@ func (c *IndexClient) CreateIndex(ctx context.Context, index models.SearchIndex,
 // none yet.
 type CreateIndexIfMissingOptions struct{}
 
-// CreateIndexIfMissing creates an index unless one of that name exists, which stays as it is:
-// what others have given it, scoring profiles for example, would be gone after
-// CreateOrUpdateIndex. It may be called at each start of a program and from any number of
-// processes.
+// CreateIndexIfMissing creates an index unless it exists. It never changes an existing index, while
+// CreateOrUpdateIndex would remove parts that others have added, scoring profiles for example. It may be called at
+// each start of a program and from any number of processes.
 //
-// The definition is that of the service, and created reports whether it is the one that was
-// given; it is false also for an index that was created by an attempt whose answer was lost.
-// DiffIndex says how an index that exists differs from the one that is wanted, and UpdateIndex
-// changes it.
+// It returns the stored definition. created reports whether this call created the index; it is false if an attempt
+// created it but the reply was lost. DiffIndex lists how an existing index differs from the wanted definition, and
+// UpdateIndex changes it.
 func (c *IndexClient) CreateIndexIfMissing(ctx context.Context, index models.SearchIndex, _ *CreateIndexIfMissingOptions) (_ models.SearchIndex, created bool, err error) {
 	const operation = "CreateIndexIfMissing"
 	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
@@ -96,31 +90,25 @@ func (c *IndexClient) CreateIndexIfMissing(ctx context.Context, index models.Sea
 // CreateOrUpdateIndexOptions are the options of IndexClient.CreateOrUpdateIndex.
 // nil and the zero value are ready to use.
 type CreateOrUpdateIndexOptions struct {
-	// IfMatch changes the index only if its ETag is this one: the ETag of a
-	// models.SearchIndex, verbatim (its quotes are part of it), or azcore.ETagAny
-	// for any index that exists. Defaults to the ETag of the definition if that
-	// has one and IfNoneMatch is not given, and to no condition otherwise.
+	// IfMatch changes the index only if its ETag is this one: the ETag of a models.SearchIndex including its quotes, or
+	// azcore.ETagAny for any existing index. Defaults to the ETag of the definition if that has one and IfNoneMatch is
+	// not given, otherwise to no condition.
 	IfMatch *azcore.ETag
-	// IfNoneMatch changes the index only if its ETag is not this one. With
-	// azcore.ETagAny the index is created, never updated. Defaults to no
-	// condition.
+	// IfNoneMatch changes the index only if its ETag is not this one. With azcore.ETagAny the index is created, but never
+	// updated. Defaults to no condition.
 	IfNoneMatch *azcore.ETag
-	// AllowIndexDowntime permits changes, of analyzers for example, for which the
-	// service takes the index offline for some seconds; documents sent meanwhile
-	// get the status 422. Defaults to false, and such changes are refused.
-	// DiffIndex says which changes these are.
+	// AllowIndexDowntime permits changes for which the service takes the index offline for some seconds, for example of
+	// analyzers. Documents that are sent meanwhile get the status 422. DiffIndex reports which changes need it. Defaults
+	// to false: such changes are refused.
 	AllowIndexDowntime bool
 }
 
-// CreateOrUpdateIndex creates an index or changes the one that exists, and
-// returns its definition as the service has it. A condition that does not hold
-// is ErrPreconditionFailed.
+// CreateOrUpdateIndex creates an index or changes an existing one, and returns the stored definition. If a condition
+// does not hold, the error is ErrPreconditionFailed.
 //
-// A definition that was read from a service has an ETag and is written only over
-// the version it was read from, so that the changes of others are not undone
-// without a word. UpdateIndex reads it again in that case. A definition without
-// an ETag, written by hand or with the ETag cleared, is written over whatever is
-// there.
+// A definition that was read from a service carries an ETag and is written only over that version, so that it cannot
+// silently undo another writer's change. UpdateIndex reads the definition again in that case. A definition without an
+// ETag, because it was written by hand or the ETag was cleared, overwrites any version.
 func (c *IndexClient) CreateOrUpdateIndex(ctx context.Context, index models.SearchIndex, opts *CreateOrUpdateIndexOptions) (models.SearchIndex, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateIndexOptions{}
@@ -131,8 +119,7 @@ func (c *IndexClient) CreateOrUpdateIndex(ctx context.Context, index models.Sear
 // GetIndexOptions are the options of IndexClient.GetIndex. There are none yet.
 type GetIndexOptions struct{}
 
-// GetIndex returns the definition of an index. If there is none of that name
-// the error is ErrIndexNotFound.
+// GetIndex returns the definition of an index. If it does not exist, the error is ErrIndexNotFound.
 func (c *IndexClient) GetIndex(ctx context.Context, name string, _ *GetIndexOptions) (models.SearchIndex, error) {
 	return indexKind.get(ctx, c.manager, "GetIndex", name)
 }
@@ -145,9 +132,8 @@ type DeleteIndexOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteIndex deletes an index and all of its documents. If there is none of
-// that name the error is ErrIndexNotFound; a retry after a lost answer gets it
-// as well.
+// DeleteIndex deletes an index and all of its documents. If the index does not exist, the error is ErrIndexNotFound;
+// a retry after a lost reply can get it too.
 func (c *IndexClient) DeleteIndex(ctx context.Context, name string, opts *DeleteIndexOptions) error {
 	if opts == nil {
 		opts = &DeleteIndexOptions{}
@@ -159,7 +145,7 @@ func (c *IndexClient) call(operation, index string) call {
 	return call{operation: operation, index: index, needs: manageIndexes}
 }
 
-// downtime returns the query of a request that may take an index offline.
+// downtime returns the query of a request that may take an index offline, nil if that is not allowed.
 func downtime(allowed bool) []string {
 	if !allowed {
 		return nil
@@ -167,7 +153,7 @@ func downtime(allowed bool) []string {
 	return []string{"allowIndexDowntime", strconv.FormatBool(true)}
 }
 
-// getNamed gets something about one index into v.
+// getNamed reads a resource below an index into v.
 func (c *IndexClient) getNamed(ctx context.Context, call call, suffix string, v any, members ...string) error {
 	if err := validateIndexName(call.index); err != nil {
 		return call.wrap(err)
@@ -185,17 +171,16 @@ func (c *IndexClient) getNamed(ctx context.Context, call call, suffix string, v 
 // ListIndexesOptions are the options of IndexClient.ListIndexes. nil
 // and the zero value are ready to use.
 type ListIndexesOptions struct {
-	// Prefix lists only those whose names begin so. It needs api-version
-	// 2026-10-01, or 2026-08-01-preview. Defaults to all.
+	// Prefix lists only definitions whose names begin with it. It needs api-version 2026-10-01 or 2026-08-01-preview.
+	// Defaults to all.
 	Prefix string
-	// PageSize is how many come in one reply, 1 to 3000; all pages are read anyway. It
-	// needs api-version 2026-10-01, or 2026-08-01-preview. Defaults to the service's choice.
+	// PageSize is the number of definitions in one reply, 1 to 3000; all pages are read in any case. It needs api-version
+	// 2026-10-01 or 2026-08-01-preview. Defaults to the service's choice.
 	PageSize int
 }
 
-// ListIndexes returns the definitions of all indexes of the service. The
-// request is made when the iteration starts, and again for every iteration. An
-// error is the last thing that is yielded, with a zero index.
+// ListIndexes returns the definitions of all indexes of the service. Each iteration makes the request again when it
+// starts. An error ends the iteration and is yielded with a zero index.
 func (c *IndexClient) ListIndexes(ctx context.Context, opts *ListIndexesOptions) iter.Seq2[models.SearchIndex, error] {
 	return listDefinitions(ctx, c.manager, indexKind, "ListIndexes", listed(opts), indexKind.name)
 }
@@ -204,8 +189,7 @@ func (c *IndexClient) ListIndexes(ctx context.Context, opts *ListIndexesOptions)
 // and the zero value are ready to use.
 type ListIndexNamesOptions ListIndexesOptions
 
-// ListIndexNames is ListIndexes without all but the names, which is much less
-// for the service to send.
+// ListIndexNames is ListIndexes for the names only, which makes the replies much smaller.
 func (c *IndexClient) ListIndexNames(ctx context.Context, opts *ListIndexNamesOptions) iter.Seq2[string, error] {
 	return listNames(ctx, c.manager, indexKind, "ListIndexNames", listed((*ListIndexesOptions)(opts)))
 }
@@ -213,25 +197,22 @@ func (c *IndexClient) ListIndexNames(ctx context.Context, opts *ListIndexNamesOp
 // UpdateIndexOptions are the options of IndexClient.UpdateIndex. nil and the
 // zero value are ready to use.
 type UpdateIndexOptions struct {
-	// AllowIndexDowntime is that of CreateOrUpdateIndexOptions.
+	// AllowIndexDowntime has the meaning of CreateOrUpdateIndexOptions.AllowIndexDowntime.
 	AllowIndexDowntime bool
-	// MaxAttempts is how often the index is read and written in all. Defaults to
-	// 5; negative is once.
+	// MaxAttempts is the total number of times that the index is read and written. Defaults to 5; a negative value means
+	// once.
 	MaxAttempts int
 }
 
-// UpdateIndex reads the definition of an index, lets change change it, and
-// writes it back over the version that was read. If somebody else was faster it
-// begins again, and nobody's change is lost; if others were faster in the last
-// attempt too, the error is ErrPreconditionFailed. It returns the definition as
-// the service has it. If there is no index of that name the error is
-// ErrIndexNotFound.
+// UpdateIndex reads the definition of an index, calls change with it, and writes the result back over the version
+// that was read. If another writer has changed the index meanwhile, UpdateIndex starts again with the new version, so
+// that no change is lost. If that happens in the last attempt too, the error is ErrPreconditionFailed. UpdateIndex
+// returns the stored definition. If the index does not exist, the error is ErrIndexNotFound.
 //
-// change is called once in each attempt, with what the service has then, which
-// may hold a change that an attempt before has made (its answer was lost): it
-// should set rather than append. If it leaves the definition as it is, nothing
-// is written. Its error is returned, wrapped, and nothing is written either. It
-// must not change the name.
+// change is called once in each attempt, with the current definition. That may already contain the change of an
+// earlier attempt whose reply was lost, so change should set values rather than append them. If it modifies nothing,
+// nothing is written. If it returns an error, nothing is written and UpdateIndex returns that error, wrapped. It must
+// not modify the name.
 func (c *IndexClient) UpdateIndex(ctx context.Context, name string, change func(*models.SearchIndex) error, opts *UpdateIndexOptions) (models.SearchIndex, error) {
 	if opts == nil {
 		opts = &UpdateIndexOptions{}
@@ -246,20 +227,19 @@ func (c *IndexClient) UpdateIndex(ctx context.Context, name string, change func(
 	}.run(ctx, c.manager, name)
 }
 
-// sameIndex reports whether the definition that was wanted is the one that is
-// there, as far as can be told: a secret that was to be set cannot be seen.
+// sameIndex reports whether the current definition equals the wanted one. It is false if the wanted one sets a
+// secret, because the service does not return secrets.
 func sameIndex(wanted, current models.SearchIndex) bool {
 	changes, err := DiffIndex(wanted, current)
 	return err == nil && len(changes) == 0 && !setsSecrets(wanted)
 }
 
-// setsSecrets reports whether a definition has a secret in it, and not what the
-// service shows instead of one.
+// setsSecrets reports whether a definition contains a secret rather than the service's replacement for one.
 func setsSecrets(index models.SearchIndex) bool {
 	var members any
 	encoded, err := json.Marshal(index)
 	if err != nil || json.Unmarshal(encoded, &members) != nil {
-		return true // it cannot be ruled out
+		return true // assume secrets if the definition cannot be encoded
 	}
 	return hasSecrets("", members)
 }

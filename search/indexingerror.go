@@ -7,13 +7,11 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// IndexingError says that the service answered, and that some documents were
-// not indexed. The others were.
+// IndexingError means that the service replied, but did not index all documents. It indexed the others.
 type IndexingError struct {
-	// Failed holds one entry for each action that is not known to have been
-	// applied, and one for each failure of a key that was not sent, with the
-	// status and the message of the service. StatusCode is 0 for an action that
-	// the reply says nothing about, which may have been applied.
+	// Failed has one entry for each action that was not certainly applied, and one for each failure of a key that was not
+	// sent, with the status and the message of the service. StatusCode is 0 for an action without a result in the reply,
+	// which may have been applied.
 	Failed []models.IndexingResult
 	// Actions is the number of actions that were sent.
 	Actions int
@@ -26,7 +24,7 @@ type IndexingError struct {
 	RequestID string
 }
 
-// Error gives the count and names the first few documents.
+// Error returns the number of failures and the first five documents.
 func (e *IndexingError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d documents were not indexed", min(len(e.Failed), e.Actions), e.Actions)
@@ -42,7 +40,7 @@ func (e *IndexingError) Error() string {
 	return b.String()
 }
 
-// describe says what became of one document.
+// describe returns the outcome of one document as text.
 func describe(r models.IndexingResult) string {
 	message := shown(r.ErrorMessage)
 	switch {
@@ -54,13 +52,12 @@ func describe(r models.IndexingResult) string {
 	return fmt.Sprintf("key %q: %s", r.Key, message)
 }
 
-// noResult is the message of an action that the reply does not mention.
+// noResult is the message of an action without a result in the reply.
 const noResult = "the reply says nothing about this document"
 
-// failures returns what must not be taken for indexed: every result that is not
-// a success in both of its members, and every action without a result. Results
-// pair with actions by key, as often as the key was sent; keys is nil if they
-// are not known, and then only the number of results can be checked.
+// failures returns all actions that must not be taken for indexed: every result that is not a success by both of its
+// members, and every action without a result. Results pair with actions by key, as often as the key was sent. If keys
+// is nil, the keys are unknown and only the number of results is checked.
 func failures(actions int, keys []string, results []models.IndexingResult) []models.IndexingResult {
 	var failed []models.IndexingResult
 	for _, r := range results {

@@ -7,23 +7,20 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// KeyFieldName returns the name of the key field of the index, from its
-// definition. It asks the service once and remembers the answer; a failure is
-// not remembered, so that the next call asks again. Reading a definition takes
-// an admin key or the role "Search Service Contributor": a program that only
-// writes documents can do without by naming the key field in its document type,
-// with the struct tag `search:"key"`.
+// KeyFieldName returns the name of the key field of the index, read from its definition. It requests the definition
+// once and caches the name; after an error the next call requests it again. Reading a definition takes an admin key
+// or the role "Search Service Contributor". A program that only writes documents can avoid the request with the
+// struct tag `search:"key"` in its document type.
 func (c *Client) KeyFieldName(ctx context.Context) (_ string, err error) {
 	if name := c.keyField.Load(); name != nil {
 		return *name, nil
 	}
-	// Callers that come here at the same time all ask. Making them wait for one
-	// answer would tie each to the context of another.
+	// Concurrent callers all send a request. If they shared one, each would depend on the context of another.
 	const operation = "KeyFieldName"
 	ctx, end := c.conn.span(ctx, "Client."+operation)
 	defer func() { end(err) }()
 	call := c.call(operation, readKeyField)
-	// The first adding call waits for this: a wrong endpoint must be reported soon.
+	// A sender's first adding call waits for this request, so a wrong endpoint must be reported soon.
 	body, resp, err := c.conn.getURL(policy.WithRetryOptions(ctx, c.conn.forCheck), c.conn.url("/indexes"+quoted(c.indexName)), call)
 	if err != nil {
 		return "", err

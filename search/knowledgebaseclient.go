@@ -16,23 +16,21 @@ import (
 	"github.com/go-azsearch/azsearch/models/knowledge"
 )
 
-// KnowledgeBaseClient asks one knowledge base. It is safe for concurrent use and holds
-// nothing that must be closed. It needs a query key, or the role "Search Index Data
-// Reader". An IndexClient manages bases.
+// KnowledgeBaseClient asks one knowledge base. It is safe for concurrent use and needs no closing. It needs a query
+// key, or the role "Search Index Data Reader". An IndexClient manages knowledge bases.
 type KnowledgeBaseClient struct {
 	conn *connection
 	name string
 }
 
-// NewKnowledgeBaseClient returns a client for a knowledge base that authenticates with
-// Entra ID. For endpoint and opts see NewClient. It sends nothing, and reports every
-// problem with its arguments at once, joined with errors.Join.
+// NewKnowledgeBaseClient returns a client for a knowledge base that authenticates with Entra ID. For endpoint and
+// opts see NewClient. It sends nothing, and joins all problems with its arguments in one error.
 func NewKnowledgeBaseClient(endpoint, knowledgeBase string, cred azcore.TokenCredential, opts *ClientOptions) (*KnowledgeBaseClient, error) {
 	return newKnowledgeBaseClient(endpoint, knowledgeBase, authentication{token: cred}, opts)
 }
 
-// NewKnowledgeBaseClientWithKey is NewKnowledgeBaseClient with an API key, which can be
-// rotated while the client is in use.
+// NewKnowledgeBaseClientWithKey is NewKnowledgeBaseClient with an API key, which can be rotated while the client is
+// in use.
 func NewKnowledgeBaseClientWithKey(endpoint, knowledgeBase string, cred *azcore.KeyCredential, opts *ClientOptions) (*KnowledgeBaseClient, error) {
 	return newKnowledgeBaseClient(endpoint, knowledgeBase, authentication{withKey: true, key: cred}, opts)
 }
@@ -54,7 +52,7 @@ func (c *KnowledgeBaseClient) Endpoint() string { return c.conn.root }
 
 func (c *KnowledgeBaseClient) connection() *connection { return c.conn }
 
-// RetrieveOptions are the options of Retrieve and RetrieveStream, so far none.
+// RetrieveOptions are the options of Retrieve and RetrieveStream. There are none yet.
 type RetrieveOptions struct{}
 
 // userTokenHeader carries the token of a user.
@@ -63,14 +61,13 @@ const userTokenHeader = "X-Ms-Query-Source-Authorization"
 // Retrieved is the answer of a knowledge base.
 type Retrieved struct {
 	knowledge.Response
-	// Partial says that a source failed, or that the time was up: the answer lacks
-	// something. Its Activity says what, if the request has IncludeActivity.
+	// Partial means that a source failed or the time limit was reached, so the answer is incomplete. If the request has
+	// IncludeActivity, Activity lists the failures.
 	Partial bool
 }
 
-// Retrieve asks the base and waits for the whole answer. If a source failed the answer
-// is Partial, and the error nil. If there is no such base the error is
-// ErrKnowledgeBaseNotFound.
+// Retrieve asks the knowledge base and waits for the whole answer. If a source failed, the answer is Partial and the
+// error is nil. If the knowledge base does not exist, the error is ErrKnowledgeBaseNotFound.
 func (c *KnowledgeBaseClient) Retrieve(ctx context.Context, request knowledge.Request, _ *RetrieveOptions) (_ Retrieved, err error) {
 	const operation = "Retrieve"
 	ctx, end := c.conn.span(ctx, "KnowledgeBaseClient."+operation)
@@ -95,13 +92,12 @@ func (c *KnowledgeBaseClient) Retrieve(ctx context.Context, request knowledge.Re
 	return answer, nil
 }
 
-// RetrieveStream asks the base and yields the events of its answer as they come, the
-// last one a knowledge.Completed. The request is made when the iteration starts, and
-// again for every iteration; it is not repeated once an event has come. An error is the
-// last thing that is yielded: with a knowledge.Failed if the service ends the stream by
-// it, otherwise with nil. A stream that ends without its last event is an error with
-// models.ErrMalformedReply, or that of ctx, in its chain. It takes api-version
-// 2026-10-01, or 2026-08-01-preview.
+// RetrieveStream asks the knowledge base and yields the events of its answer as they arrive; the last one is a
+// knowledge.Completed. Each iteration makes the request again when it starts; the request is not retried after the
+// first event. An error ends the iteration. It is yielded with a knowledge.Failed if the service ended the stream
+// with that event, otherwise with a nil event. If the stream ends before its last event, the error has
+// models.ErrMalformedReply in its chain, or is that of ctx. RetrieveStream needs api-version 2026-10-01 or
+// 2026-08-01-preview.
 func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowledge.Request, _ *RetrieveOptions) iter.Seq2[knowledge.Event, error] {
 	const operation = "RetrieveStream"
 	return func(yield func(knowledge.Event, error) bool) {
@@ -130,11 +126,10 @@ func (c *KnowledgeBaseClient) RetrieveStream(ctx context.Context, request knowle
 	}
 }
 
-// events yields the events of a reply until the last one, and returns the error that it
-// has yielded.
+// events yields the events of a reply up to the last one, and returns the error that it yielded.
 func (c *KnowledgeBaseClient) events(ctx context.Context, call call, resp *http.Response, yield func(knowledge.Event, error) bool) error {
 	defer func() { _ = resp.Body.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = resp.Body.Close() }) // at once, whatever the transport
+	stop := context.AfterFunc(ctx, func() { _ = resp.Body.Close() }) // unblocks the read, even if the transport ignores ctx
 	defer stop()
 	events := newEventReader(resp.Body)
 	for {
@@ -160,7 +155,7 @@ func (c *KnowledgeBaseClient) events(ctx context.Context, call call, resp *http.
 	}
 }
 
-// request returns the request that asks the base.
+// request returns the request to the knowledge base.
 func (c *KnowledgeBaseClient) request(ctx context.Context, request knowledge.Request, accept string) (*policy.Request, error) {
 	body, err := encodeBody(request)
 	if err != nil {

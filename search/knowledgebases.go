@@ -24,10 +24,9 @@ var knowledgeBaseKind = &definitionKind[knowledge.Base]{
 // none yet.
 type CreateKnowledgeBaseOptions struct{}
 
-// CreateKnowledgeBase creates a knowledge base and returns it as the service has it,
-// with its ETag. Bases take api-version 2026-04-01, or 2025-11-01-preview. One of that
-// name that exists is an *Error with status 409; a retry after a lost answer gets it
-// as well, for the one that it has created itself.
+// CreateKnowledgeBase creates a knowledge base and returns the stored definition with its ETag. It needs api-version
+// 2026-04-01 or 2025-11-01-preview. If the knowledge base exists, the error is an *Error with status 409. A retry
+// after a lost reply can get it too, because the first attempt created the knowledge base.
 func (c *IndexClient) CreateKnowledgeBase(ctx context.Context, knowledgeBase knowledge.Base, _ *CreateKnowledgeBaseOptions) (knowledge.Base, error) {
 	return knowledgeBaseKind.create(ctx, c.manager, "CreateKnowledgeBase", knowledgeBase)
 }
@@ -41,10 +40,9 @@ type CreateOrUpdateKnowledgeBaseOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateKnowledgeBase creates a knowledge base or replaces the one that exists, and
-// returns it as the service has it. A condition that does not hold is
-// ErrPreconditionFailed. A definition that was read from a service has an ETag and is
-// written only over the version it was read from; see CreateOrUpdateIndex.
+// CreateOrUpdateKnowledgeBase creates a knowledge base or replaces an existing one, and returns the stored
+// definition. If a condition does not hold, the error is ErrPreconditionFailed. A definition that was read from a
+// service carries an ETag and is written only over that version; see CreateOrUpdateIndex.
 func (c *IndexClient) CreateOrUpdateKnowledgeBase(ctx context.Context, knowledgeBase knowledge.Base, opts *CreateOrUpdateKnowledgeBaseOptions) (knowledge.Base, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateKnowledgeBaseOptions{}
@@ -56,8 +54,7 @@ func (c *IndexClient) CreateOrUpdateKnowledgeBase(ctx context.Context, knowledge
 // yet.
 type GetKnowledgeBaseOptions struct{}
 
-// GetKnowledgeBase returns a knowledge base. If there is none of that name the error is
-// ErrKnowledgeBaseNotFound.
+// GetKnowledgeBase returns a knowledge base. If it does not exist, the error is ErrKnowledgeBaseNotFound.
 func (c *IndexClient) GetKnowledgeBase(ctx context.Context, name string, _ *GetKnowledgeBaseOptions) (knowledge.Base, error) {
 	return knowledgeBaseKind.get(ctx, c.manager, "GetKnowledgeBase", name)
 }
@@ -66,9 +63,8 @@ func (c *IndexClient) GetKnowledgeBase(ctx context.Context, name string, _ *GetK
 // zero value are ready to use.
 type ListKnowledgeBasesOptions ListIndexesOptions
 
-// ListKnowledgeBases returns all knowledge bases of the service. The request is made when the
-// iteration starts, and again for every iteration. An error is the last thing that is
-// yielded, with a zero knowledge base.
+// ListKnowledgeBases returns all knowledge bases of the service. Each iteration makes the request again when it
+// starts. An error ends the iteration and is yielded with a zero knowledge base.
 func (c *IndexClient) ListKnowledgeBases(ctx context.Context, opts *ListKnowledgeBasesOptions) iter.Seq2[knowledge.Base, error] {
 	return listDefinitions(ctx, c.manager, knowledgeBaseKind, "ListKnowledgeBases", listed((*ListIndexesOptions)(opts)), knowledgeBaseKind.name)
 }
@@ -81,8 +77,8 @@ type DeleteKnowledgeBaseOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteKnowledgeBase deletes a knowledge base. Its sources stay. If there is none of that name the
-// error is ErrKnowledgeBaseNotFound; a retry after a lost answer gets it as well.
+// DeleteKnowledgeBase deletes a knowledge base, but not its sources. If the knowledge base does not exist, the error
+// is ErrKnowledgeBaseNotFound; a retry after a lost reply can get it too.
 func (c *IndexClient) DeleteKnowledgeBase(ctx context.Context, name string, opts *DeleteKnowledgeBaseOptions) error {
 	if opts == nil {
 		opts = &DeleteKnowledgeBaseOptions{}

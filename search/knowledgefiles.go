@@ -21,7 +21,7 @@ import (
 // IndexClient.GetKnowledgeSourceStatus. There are none yet.
 type GetKnowledgeSourceStatusOptions struct{}
 
-// GetKnowledgeSourceStatus says how far a knowledge source has copied its content.
+// GetKnowledgeSourceStatus returns how far a knowledge source has copied its content.
 func (c *IndexClient) GetKnowledgeSourceStatus(ctx context.Context, name string, _ *GetKnowledgeSourceStatusOptions) (knowledge.SourceStatus, error) {
 	return getPart[knowledge.SourceStatus](ctx, c.manager, knowledgeSourceKind, "GetKnowledgeSourceStatus", name, "/status")
 }
@@ -30,9 +30,8 @@ func (c *IndexClient) GetKnowledgeSourceStatus(ctx context.Context, name string,
 // IndexClient.UploadKnowledgeSourceFile. There are none yet.
 type UploadKnowledgeSourceFileOptions struct{}
 
-// UploadKnowledgeSourceFile adds a file to a knowledge source of the kind File. The
-// content is read into memory, so that a request can be repeated. Files take api-version
-// 2026-10-01, or 2026-08-01-preview.
+// UploadKnowledgeSourceFile adds a file to a knowledge source of the kind File. The content is read into memory, so
+// that the request can be retried. It needs api-version 2026-10-01 or 2026-08-01-preview.
 func (c *IndexClient) UploadKnowledgeSourceFile(ctx context.Context, source string, file knowledge.FileMetadata, content io.Reader, _ *UploadKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
 	return c.sendFile(ctx, "UploadKnowledgeSourceFile", http.MethodPost, source, "", file, content, http.StatusCreated)
 }
@@ -41,7 +40,7 @@ func (c *IndexClient) UploadKnowledgeSourceFile(ctx context.Context, source stri
 // IndexClient.UpdateKnowledgeSourceFile. There are none yet.
 type UpdateKnowledgeSourceFileOptions struct{}
 
-// UpdateKnowledgeSourceFile replaces a file and what was indexed of it. See
+// UpdateKnowledgeSourceFile replaces a file and the documents that were indexed from it. See
 // UploadKnowledgeSourceFile.
 func (c *IndexClient) UpdateKnowledgeSourceFile(ctx context.Context, source, fileID string, file knowledge.FileMetadata, content io.Reader, _ *UpdateKnowledgeSourceFileOptions) (knowledge.SourceFile, error) {
 	if fileID == "" {
@@ -55,16 +54,15 @@ var errNoFile = errors.New("the id of the file is empty")
 // ListKnowledgeSourceFilesOptions are the options of
 // IndexClient.ListKnowledgeSourceFiles. nil and the zero value are ready to use.
 type ListKnowledgeSourceFilesOptions struct {
-	// Folder lists only the files in it, by the prefix of their names. Defaults to all.
+	// Folder lists only the files in this folder, the prefix of their names. Defaults to all.
 	Folder string
-	// Prefix and PageSize are those of ListIndexesOptions.
+	// Prefix and PageSize have the meaning of ListIndexesOptions.
 	Prefix   string
 	PageSize int
 }
 
-// ListKnowledgeSourceFiles returns the files of a knowledge source. The request is made
-// when the iteration starts, and again for every iteration. An error is the last thing
-// that is yielded, with a zero file.
+// ListKnowledgeSourceFiles returns the files of a knowledge source. Each iteration makes the request again when it
+// starts. An error ends the iteration and is yielded with a zero file.
 func (c *IndexClient) ListKnowledgeSourceFiles(ctx context.Context, source string, opts *ListKnowledgeSourceFilesOptions) iter.Seq2[knowledge.SourceFile, error] {
 	if opts == nil {
 		opts = &ListKnowledgeSourceFilesOptions{}
@@ -82,7 +80,7 @@ func (c *IndexClient) ListKnowledgeSourceFiles(ctx context.Context, source strin
 // IndexClient.DeleteKnowledgeSourceFile. There are none yet.
 type DeleteKnowledgeSourceFileOptions struct{}
 
-// DeleteKnowledgeSourceFile deletes a file and what was indexed of it.
+// DeleteKnowledgeSourceFile deletes a file and the documents that were indexed from it.
 func (c *IndexClient) DeleteKnowledgeSourceFile(ctx context.Context, source, fileID string, _ *DeleteKnowledgeSourceFileOptions) (err error) {
 	const operation = "DeleteKnowledgeSourceFile"
 	ctx, end := c.span(ctx, operation)
@@ -103,7 +101,7 @@ func (c *IndexClient) DeleteKnowledgeSourceFile(ctx context.Context, source, fil
 	return err
 }
 
-// files checks that files of a source can be asked for.
+// files returns an error if the api-version has no files, or the name of the source is invalid.
 func (c manager) files(source string) error {
 	return errors.Join(knowledgeSourceKind.check(source), missing(c.conn.apiVersion, apiversion.KnowledgeFiles))
 }
@@ -112,7 +110,7 @@ func (c manager) fileURL(source, file string) string {
 	return c.conn.url(knowledgeSourceKind.path + quoted(source) + "/files" + file)
 }
 
-// sendFile sends a file: metadata as JSON first, then the content.
+// sendFile sends a file as two parts: metadata in JSON, then the content.
 func (c manager) sendFile(ctx context.Context, operation, method, source, path string, file knowledge.FileMetadata, content io.Reader, status int) (sent knowledge.SourceFile, err error) {
 	ctx, end := c.span(ctx, operation)
 	defer func() { end(err) }()

@@ -24,11 +24,10 @@ var knowledgeSourceKind = &definitionKind[knowledge.Source]{
 // none yet.
 type CreateKnowledgeSourceOptions struct{}
 
-// CreateKnowledgeSource creates a knowledge source and returns it as the service has
-// it, with its ETag. A source that copies its content makes an index, an indexer and
-// so on for it. Sources take api-version 2026-04-01, or 2025-11-01-preview. One of
-// that name that exists is an *Error with status 409; a retry after a lost answer gets
-// it as well, for the one that it has created itself.
+// CreateKnowledgeSource creates a knowledge source and returns the stored definition with its ETag. For a source that
+// copies its content, the service also creates an index, an indexer and so on. It needs api-version 2026-04-01 or
+// 2025-11-01-preview. If the knowledge source exists, the error is an *Error with status 409. A retry after a lost
+// reply can get it too, because the first attempt created the knowledge source.
 func (c *IndexClient) CreateKnowledgeSource(ctx context.Context, knowledgeSource knowledge.Source, _ *CreateKnowledgeSourceOptions) (knowledge.Source, error) {
 	return knowledgeSourceKind.create(ctx, c.manager, "CreateKnowledgeSource", knowledgeSource)
 }
@@ -42,10 +41,9 @@ type CreateOrUpdateKnowledgeSourceOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateKnowledgeSource creates a knowledge source or replaces the one that exists, and
-// returns it as the service has it. A condition that does not hold is
-// ErrPreconditionFailed. A definition that was read from a service has an ETag and is
-// written only over the version it was read from; see CreateOrUpdateIndex.
+// CreateOrUpdateKnowledgeSource creates a knowledge source or replaces an existing one, and returns the stored
+// definition. If a condition does not hold, the error is ErrPreconditionFailed. A definition that was read from a
+// service carries an ETag and is written only over that version; see CreateOrUpdateIndex.
 func (c *IndexClient) CreateOrUpdateKnowledgeSource(ctx context.Context, knowledgeSource knowledge.Source, opts *CreateOrUpdateKnowledgeSourceOptions) (knowledge.Source, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateKnowledgeSourceOptions{}
@@ -57,8 +55,7 @@ func (c *IndexClient) CreateOrUpdateKnowledgeSource(ctx context.Context, knowled
 // yet.
 type GetKnowledgeSourceOptions struct{}
 
-// GetKnowledgeSource returns a knowledge source. If there is none of that name the error is
-// ErrKnowledgeSourceNotFound.
+// GetKnowledgeSource returns a knowledge source. If it does not exist, the error is ErrKnowledgeSourceNotFound.
 func (c *IndexClient) GetKnowledgeSource(ctx context.Context, name string, _ *GetKnowledgeSourceOptions) (knowledge.Source, error) {
 	return knowledgeSourceKind.get(ctx, c.manager, "GetKnowledgeSource", name)
 }
@@ -67,9 +64,8 @@ func (c *IndexClient) GetKnowledgeSource(ctx context.Context, name string, _ *Ge
 // zero value are ready to use.
 type ListKnowledgeSourcesOptions ListIndexesOptions
 
-// ListKnowledgeSources returns all knowledge sources of the service. The request is made when the
-// iteration starts, and again for every iteration. An error is the last thing that is
-// yielded, with a zero knowledge source.
+// ListKnowledgeSources returns all knowledge sources of the service. Each iteration makes the request again when it
+// starts. An error ends the iteration and is yielded with a zero knowledge source.
 func (c *IndexClient) ListKnowledgeSources(ctx context.Context, opts *ListKnowledgeSourcesOptions) iter.Seq2[knowledge.Source, error] {
 	return listDefinitions(ctx, c.manager, knowledgeSourceKind, "ListKnowledgeSources", listed((*ListIndexesOptions)(opts)), knowledgeSourceKind.name)
 }
@@ -82,9 +78,9 @@ type DeleteKnowledgeSourceOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteKnowledgeSource deletes a knowledge source. The service deletes what it has
-// made for it. If there is none of that name the error is ErrKnowledgeSourceNotFound;
-// a retry after a lost answer gets it as well.
+// DeleteKnowledgeSource deletes a knowledge source. The service also deletes the index, the indexer and so on that it
+// created for the source. If the knowledge source does not exist, the error is ErrKnowledgeSourceNotFound; a retry
+// after a lost reply can get it too.
 func (c *IndexClient) DeleteKnowledgeSource(ctx context.Context, name string, opts *DeleteKnowledgeSourceOptions) error {
 	if opts == nil {
 		opts = &DeleteKnowledgeSourceOptions{}

@@ -11,40 +11,37 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
-// lentBody is the body of a request that its owner gets back. net/http may go
-// on reading a body after it has returned a reply, and azcore hides from it
-// that the body was closed, so without further care:
+// lentBody is a request body whose memory the caller reuses after the call. net/http may still read a body after it
+// has returned a reply, and azcore does not pass Close on, so without lentBody two things can happen:
 //
-//   - The server answers 413 to the first bytes. The caller is notified and fills
-//     its buffer with the next batch. The transport sends a piece of that.
-//   - The server answers 503 to the first bytes. azcore rewinds the body for
-//     the next attempt. The transport of the first one reads a piece of it,
-//     which is then missing from the second.
+//   - The server replies 413 to the first bytes. The call returns, and the caller fills its buffer with the next
+//     batch. The transport sends a piece of that batch.
+//   - The server replies 503 to the first bytes. azcore rewinds the body for the next attempt. The transport of the
+//     first attempt reads a piece, which is then missing from the second.
 //
-// Therefore each attempt reads through a view of its own, a Read holds the lock,
-// and only the view of the latest attempt is let through.
+// Therefore each attempt reads through its own view, a Read holds the lock, and only the view of the latest attempt
+// may read.
 type lentBody struct {
 	mu      sync.Mutex
-	body    io.ReadSeekCloser // nil once taken back
-	attempt int               // the number of the view that may read
-	first   attemptBody       // most requests need no other
+	body    io.ReadSeekCloser // nil after takeBack
+	attempt int               // the number of the latest view
+	first   attemptBody       // avoids an allocation, since most requests have one attempt
 }
 
 var errTakenBack = errors.New("search: this attempt is over, its body was taken back")
 
-// lend makes body the body of req, an attempt at a time. It is JSON.
+// lend sets body, which is JSON, as the body of req, with one view per attempt.
 func lend(req *policy.Request, body []byte) error {
 	return (&lentBody{body: streaming.NopCloser(bytes.NewReader(body))}).setOn(req)
 }
 
-// setOn makes b the body of req.
+// setOn sets b as the body of req.
 func (b *lentBody) setOn(req *policy.Request) error {
 	req.SetOperationValue(b) // for attemptBodies
 	return req.SetBody(b, "application/json")
 }
 
-// view returns the body for a new attempt, from its beginning, and ends the
-// view of the attempt before it.
+// view returns the body for a new attempt, rewound to its beginning, and disables the previous view.
 func (b *lentBody) view() (io.ReadCloser, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +59,7 @@ func (b *lentBody) view() (io.ReadCloser, error) {
 	return &attemptBody{lent: b, attempt: b.attempt}, nil
 }
 
-// Read is for policies that look at the body before an attempt.
+// Read serves policies that read the body before an attempt.
 func (b *lentBody) Read(p []byte) (int, error) { return b.read(0, p) }
 
 func (b *lentBody) read(attempt int, p []byte) (int, error) {
@@ -74,7 +71,7 @@ func (b *lentBody) read(attempt int, p []byte) (int, error) {
 	return b.body.Read(p)
 }
 
-// Seek is how azcore finds out how long the body is.
+// Seek lets azcore determine the length of the body.
 func (b *lentBody) Seek(offset int64, whence int) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,12 +81,12 @@ func (b *lentBody) Seek(offset int64, whence int) (int64, error) {
 	return b.body.Seek(offset, whence)
 }
 
-// Close does nothing: azcore closes the body when it has a reply, takeBack when
-// nobody can read it any more.
+// Close does nothing, because azcore closes the body when it has a reply. takeBack closes it when no view can read
+// it.
 func (b *lentBody) Close() error { return nil }
 
-// takeBack closes the body. Errors of a close after reading change nothing
-// about what was sent, so they are dropped, as net/http does.
+// takeBack closes the body. It drops the error, as net/http does, because a failing close cannot change what was
+// sent.
 func (b *lentBody) takeBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,8 +103,7 @@ type attemptBody struct {
 func (b *attemptBody) Read(p []byte) (int, error) { return b.lent.read(b.attempt, p) }
 func (b *attemptBody) Close() error               { return nil }
 
-// attemptBodies is the pipeline policy that gives each attempt of a request
-// with a lentBody its own view.
+// attemptBodies is the pipeline policy that gives each attempt of a request with a lentBody its own view.
 type attemptBodies struct{}
 
 func (attemptBodies) Do(req *policy.Request) (*http.Response, error) {
@@ -120,6 +116,6 @@ func (attemptBodies) Do(req *policy.Request) (*http.Response, error) {
 		return nil, err
 	}
 	req.Raw().Body = body
-	req.Raw().GetBody = lent.view // net/http itself repeats a request on a fresh connection
+	req.Raw().GetBody = lent.view // net/http retries a request on a new connection with it
 	return req.Next()
 }

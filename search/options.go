@@ -16,87 +16,72 @@ import (
 	"github.com/go-azsearch/azsearch/internal/nilcheck"
 )
 
-// ServiceName is the name under which a cloud.Configuration may hold the
-// audience of Azure AI Search in a cloud of its own.
+// ServiceName is the key under which a cloud.Configuration may hold the audience of Azure AI Search in a private
+// cloud.
 const ServiceName cloud.ServiceName = "azsearch"
 
 // ClientOptions are the options of every client. nil and the zero value are ready
 // to use.
 //
-// The embedded options are those of every Azure client: Transport (your own
-// *http.Client, a proxy, an emulator), Retry, Telemetry, Logging, Cloud,
-// PerCallPolicies, PerRetryPolicies, TracingProvider. Retry applies to every
-// operation but Client.IndexDocumentsRaw and Client.Ping; its StatusCodes default
-// to retry.CallStatuses. Logging never shows a credential, whatever its
-// AllowedHeaders name; with IncludeBody it shows documents, and secrets of definitions.
+// The embedded options are those of every Azure client: Transport (an *http.Client, a proxy, an emulator), Retry,
+// Telemetry, Logging, Cloud, PerCallPolicies, PerRetryPolicies, TracingProvider. Retry applies to every operation
+// except Client.IndexDocumentsRaw and Client.Ping; its StatusCodes default to retry.CallStatuses. Logging never shows
+// a credential, even if its AllowedHeaders name one. With IncludeBody it shows documents, and secrets of definitions.
 //
-// A Transport of your own brings its own connection pool, time-outs and TLS
-// settings. The default has 30 s to connect, 10 s for the TLS handshake, at most 16
-// idle connections for 90 s, TLS 1.2 or later, and HTTP/2 pings after 10 s of silence.
-// No transport limits how long a reply takes: the context of a call does, and the
-// RequestTimeout of a BufferedSender.
+// A Transport in the options brings its own connection pool, time-outs and TLS settings. The default transport has 30
+// s to connect, 10 s for the TLS handshake, at most 16 idle connections for 90 s, TLS 1.2 or later, and HTTP/2 pings
+// after 10 s of silence. No transport limits the time of a reply: the context of a call does, and the RequestTimeout
+// of a BufferedSender.
 //
-// No request follows a redirect, within the limits below: a redirect would carry the
-// api-key and the documents to the host that it names.
+// No request follows a redirect, because a redirect would carry the api-key and the documents to another host. The
+// protection depends on the Transport:
 //
-//   - An *http.Client is copied when the client is made. The copy returns redirects
-//     as an *Error with their status, also if the client has a CheckRedirect. Jar,
-//     Timeout and Transport are kept, and changes to these fields made later have no
-//     effect.
-//   - Any other Transport, and a RoundTripper that is not an *http.Transport, is
-//     watched by net/http/httptrace: after a first reply, the headers of a request
-//     that are on the way to a second host are stopped by closing its connection.
-//     That works through proxies, and for every transport that is net/http
-//     underneath, passes the context of the request on, and has a write buffer that
-//     holds the headers (4 kB by default). Any other can give the credential away
-//     unseen. So can a redirect from https to http of the same host, through a proxy
-//     that is itself reached by https, or with a DialTLSContext whose connections
-//     are not *tls.Conn and a port in the address.
-//   - httptrace does not give the status of the first reply in time, so failover and
-//     mirrors inside of such a Transport are stopped like a redirect. Send to another
-//     host in PerRetryPolicies, whose calls of Next are watched one by one, or use
-//     one client per region.
-//   - A reply to a redirect counts as malformed (models.ErrMalformedReply): nothing
-//     is confirmed, and the request is not sent again. So does a request that was
-//     stopped, unless the endpoint's own reply is returned, and a reply whose Request
-//     has another method, scheme or host than the request that was sent. A reply
-//     without a Request, as a fake returns it, is taken for the service's own.
-//   - The RoundTripper of an *http.Client may send to another address than the
-//     endpoint. A redirect that it follows with a request of its own, without our
-//     headers or our context and without a Response, cannot be told apart from that:
-//     the reply is taken for the service's own. Make the RoundTripper return redirects.
+//   - An *http.Client is copied when the client is made. The copy returns a redirect as an *Error with its status,
+//     even if the original has a CheckRedirect. The copy keeps Jar, Timeout and Transport; later changes to these
+//     fields have no effect.
+//   - Any other Transport, and a RoundTripper that is not an *http.Transport, is watched with net/http/httptrace. If
+//     the headers of a request are written for a second host after a first reply, its connection is closed before
+//     they leave. This works through proxies, for every transport that uses net/http, passes on the context of the
+//     request, and has a write buffer that holds the headers (4 kB by default). Any other transport can leak the
+//     credential undetected. So can a redirect from https to http on the same host: through a proxy that is itself
+//     reached by https, or with a DialTLSContext whose connections are not *tls.Conn and a port in the address.
+//   - httptrace does not report the status of the first reply in time, so failover and mirrors within such a
+//     Transport are stopped like a redirect. To send to another host use PerRetryPolicies, where each call of Next is
+//     watched separately, or one client per region.
+//   - The reply to a redirect counts as malformed (models.ErrMalformedReply): nothing is confirmed, and the request
+//     is not retried. The same applies to a stopped request, unless the endpoint's own reply is returned, and to a
+//     reply whose Request has another method, scheme or host than the request that was sent. A reply without a
+//     Request, as a fake returns it, counts as the service's own.
+//   - The RoundTripper of an *http.Client may send to another address than the endpoint. It may also follow a
+//     redirect with a new request, without the original headers or context and without a Response. The two cannot be
+//     distinguished, so that reply counts as the service's own. Make the RoundTripper return redirects.
 type ClientOptions struct {
 	azcore.ClientOptions
 
-	// APIVersion is the version of the REST API to ask for, in every request. It hides the
-	// member of the same name of the embedded options, which works as well. Defaults to
-	// DefaultAPIVersion.
+	// APIVersion is the api-version of every request. It hides the field of the same name in the embedded options, which
+	// works too. Defaults to DefaultAPIVersion.
 	APIVersion string
 
-	// Audience is the resource that Entra ID tokens are requested for, for
-	// example "https://search.azure.com". It plays no part with an API key.
-	// Defaults to what Cloud says, and without that to the audience of the
-	// cloud that the endpoint belongs to: public, China or US Government.
+	// Audience is the resource for which Entra ID tokens are requested, for example "https://search.azure.com". It is
+	// unused with an API key. Defaults to the audience in Cloud, otherwise to that of the endpoint's cloud: public, China
+	// or US Government.
 	Audience string
 
-	// AssumeWholeView takes what this client is shown for the whole index. Permission
-	// filters hide documents from a client, with an admin key as well. So Scan, Rows,
-	// WaitVisible, DeleteMatching and the packages repair and rebuild read the definition
-	// of the index first, in api-version 2026-10-01 unless APIVersion has permission
-	// filters. If there are some they use elevated read, or return ErrPartialView. Where
-	// the definition cannot be read, Scan, ScanKeys, Rows and WaitVisible log a warning
-	// and continue; the others return ErrPartialView. Set it if the index has no
-	// permission filters and the client, with a query key for example, may not read
-	// definitions, or the service does not know that version. Defaults to false.
+	// AssumeWholeView declares that this client sees the whole index. Permission filters hide documents from a client,
+	// even with an admin key. Therefore Scan, Rows, WaitVisible, DeleteMatching and the packages repair and rebuild first
+	// read the definition of the index, in api-version 2026-10-01 unless APIVersion has permission filters. If the index
+	// has permission filters, they use elevated read, or return ErrPartialView. If the definition cannot be read, Scan,
+	// ScanKeys, Rows and WaitVisible log a warning and continue; the others return ErrPartialView. Set AssumeWholeView if
+	// the index has no permission filters and the client may not read definitions, as with a query key, or the service
+	// does not know that api-version. Defaults to false.
 	AssumeWholeView bool
 
-	// MeterProvider makes the metrics of operations on documents, which TELEMETRY.md
-	// lists. Spans are made by the embedded option TracingProvider. Defaults to the
-	// global one of OpenTelemetry, which may be set later.
+	// MeterProvider receives the metrics of operations on documents, which TELEMETRY.md lists. For spans set the embedded
+	// option TracingProvider. Defaults to the global provider of OpenTelemetry, which may be set later.
 	MeterProvider metric.MeterProvider
 }
 
-// apiVersionPattern is what versions look like: a date, perhaps a preview.
+// apiVersionPattern matches an api-version: a date, optionally with a suffix such as "-preview".
 var apiVersionPattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d(-[A-Za-z]+)?$`)
 
 // version returns the api-version to send.
@@ -117,7 +102,7 @@ func (o *ClientOptions) version() (v apiversion.Version, err error) {
 	return apiversion.Of(ours), nil
 }
 
-// check reports what could only panic later.
+// check returns an error for nil options that would cause a panic later.
 func (o *ClientOptions) check() error {
 	var errs []error
 	if o.Transport != nil && nilcheck.IsNil(o.Transport) {
@@ -138,17 +123,15 @@ func (o *ClientOptions) check() error {
 	return errors.Join(errs...)
 }
 
-// The audiences and the endpoints of the clouds, from the service's
-// documentation of keyless connections.
+// The audiences of the clouds, from the service's documentation of keyless connections.
 const (
 	publicAudience     = "https://search.azure.com"
 	chinaAudience      = "https://search.azure.cn"
 	governmentAudience = "https://search.azure.us"
 )
 
-// tokenScope returns the scope to request a token for. What the caller said in
-// so many words wins over what can be derived: a private endpoint or a gateway
-// may have any name.
+// tokenScope returns the scope of the tokens to request. An explicit option takes precedence over the host, because a
+// private endpoint or a gateway may have any name.
 func (o *ClientOptions) tokenScope(host string) (string, error) {
 	audience := o.Audience
 	if audience == "" {
@@ -174,8 +157,7 @@ func (o *ClientOptions) tokenScope(host string) (string, error) {
 	return strings.TrimRight(audience, "/") + "/.default", nil
 }
 
-// audienceOfCloud returns the audience in a cloud that the caller configured,
-// "" if it is none of the well-known ones.
+// audienceOfCloud returns the audience of a configured cloud, "" if it is not a well-known one.
 func audienceOfCloud(c cloud.Configuration) string {
 	switch strings.TrimRight(c.ActiveDirectoryAuthorityHost, "/") {
 	case strings.TrimRight(cloud.AzurePublic.ActiveDirectoryAuthorityHost, "/"):
@@ -188,7 +170,7 @@ func audienceOfCloud(c cloud.Configuration) string {
 	return ""
 }
 
-// audienceOfHost returns the audience of the cloud that host belongs to.
+// audienceOfHost returns the audience of the cloud to which host belongs.
 func audienceOfHost(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	switch {

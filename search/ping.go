@@ -6,25 +6,19 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// Ping asks whether the service answers for the index of the client now: nil
-// means that it does, for this credential. It is for health checks, and for
-// senders that wait for the service to come back.
+// Ping reports whether the service currently replies for the index of the client, with its credential: nil means yes.
+// Use it for health checks, and to wait for the service to come back.
 //
-// Ping counts the documents of the index, in one request that changes nothing
-// and is not tried again, whatever ClientOptions.Retry says. Counting is what all
-// that may use the documents may do: with an admin key, with a query key, or with
-// one of the roles for index data. (The statistics of the index would take an admin key or
-// the role "Search Service Contributor", which those who only write documents do
-// not have, and are served without the index itself.) So nil does not say that
-// the credential may write, which Check does, nor that the service has capacity
-// left for more.
+// Ping counts the documents of the index in one request, which changes nothing and is not retried, whatever
+// ClientOptions.Retry says. Counting is allowed with an admin key, a query key, or any role for index data. Reading
+// the statistics of the index instead would take an admin key or the role "Search Service Contributor", and the
+// service returns them even if it cannot serve the index. A nil error does not mean that the credential may write,
+// which Check tests, nor that the service has spare capacity.
 //
-// The error is what any request gets: an *Error with status 503 and the wait that
-// the service asked for while it is overloaded, with 401 or 403 for the
-// credential, with 404 (ErrIndexNotFound) while there is no such index,
-// models.ErrMalformedReply if something else answered, or that of the connection.
-// ctx bounds the whole call; without a deadline a service that accepts the
-// connection and does not answer is waited for without end.
+// The error is that of any request. It is an *Error with status 503 and the wait that the service asks for if it is
+// overloaded, with 401 or 403 for the credential, or with 404 (ErrIndexNotFound) if the index does not exist. It is
+// models.ErrMalformedReply for a foreign reply, or the error of the connection. ctx bounds the whole call. Without a
+// deadline, Ping can block forever on a service that accepts the connection and does not reply.
 func (c *Client) Ping(ctx context.Context) (err error) {
 	const operation = "Ping"
 	ctx, end := c.conn.span(ctx, "Client."+operation)

@@ -13,28 +13,25 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Search returns the documents that match text, on all pages, each decoded into
-// a T with encoding/json: a struct, models.Document, json.RawMessage. Where a T
-// takes numbers as any, encoding/json makes float64s of them, which do not hold
-// all 64-bit integers; models.Document does. The text "" or "*" matches all; for
-// what people typed see EscapeText.
+// Search returns the documents that match text, from all pages, each decoded into a T by encoding/json: a struct,
+// models.Document, json.RawMessage. If T holds numbers as any, encoding/json decodes them as float64, which cannot
+// represent all 64-bit integers; models.Document can. The text "" or "*" matches all documents. For text that people
+// typed see EscapeText.
 //
-// A request is made when the iteration starts and then for every page, and again
-// for every iteration. SearchOptions.Top bounds how many results there are;
-// without it a query that matches much makes many requests, up to 100000 results
-// deep. For facets, the count and answers, for whether semantic ranking has failed
-// in part, and to read page by page, see NewSearchPager; to read a whole index, Scan.
+// Each iteration makes the requests again: one when it starts and one for every further page. SearchOptions.Top
+// limits the number of results. Without it, a query with many matches makes many requests, up to 100000 results. Use
+// NewSearchPager to read page by page, and for facets, the count, answers, and partial failures of semantic ranking.
+// Use Scan to read a whole index.
 //
-// Documents that are written or deleted between two pages may make results
-// appear twice or not at all: the service pages by position.
+// If documents are written or deleted between two pages, a result may appear twice or not at all, because the service
+// pages by position.
 //
-// An error is the last thing that is yielded, with a zero result. It is an
-// *InvalidQueryError, before anything is sent, for options that cannot be, and
-// an *Error with the service's words if it refuses the query. Requests are tried
-// again as ClientOptions.Retry says.
+// An error ends the iteration and is yielded with a zero result. For invalid options it is an *InvalidQueryError, and
+// nothing is sent. If the service refuses the query, it is an *Error with the service's message. Requests are retried
+// as ClientOptions.Retry says.
 //
-// opts and what it refers to is read before Search returns. ctx bounds each
-// iteration. The iterator may be used by many goroutines at once.
+// Search reads opts before it returns, so the caller may change it afterwards. ctx bounds each iteration. The
+// iterator is safe for concurrent use.
 func Search[T any](ctx context.Context, c *Client, text string, opts *SearchOptions) iter.Seq2[models.SearchResult[T], error] {
 	body, err := opts.body(text, c.conn.apiVersion)
 	return func(yield func(models.SearchResult[T], error) bool) {
@@ -54,22 +51,19 @@ func Search[T any](ctx context.Context, c *Client, text string, opts *SearchOpti
 	}
 }
 
-// NewSearchPager returns a pager over the pages of a query: its first page is the
-// one with the facets, the count and the answers. A query that needs one page
-// only is
+// NewSearchPager returns a pager over the pages of a query. The first page has the facets, the count and the answers.
+// A query for a single page is
 //
 //	page, err := search.NewSearchPager[Hotel](client, "pool", opts).NextPage(ctx)
 //
-// It sends nothing; an *InvalidQueryError comes with the first page. After an
-// error there are no more pages. A pager is for one goroutine. For everything
-// else see Search.
+// NewSearchPager sends nothing; an *InvalidQueryError is returned with the first page. After an error there are no
+// more pages. A pager is not safe for concurrent use. Otherwise it is like Search.
 func NewSearchPager[T any](c *Client, text string, opts *SearchOptions) *runtime.Pager[models.SearchDocumentsResult[T]] {
 	body, err := opts.body(text, c.conn.apiVersion)
 	return newSearchPager[T](c, body, err)
 }
 
-// newSearchPager returns the pager for a request that has been made, or for the
-// error that came of trying.
+// newSearchPager returns the pager for an encoded request, or for the error of encoding it.
 func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager[models.SearchDocumentsResult[T]] {
 	const operation = "Search"
 	call := c.call(operation, readDocuments)
@@ -100,7 +94,7 @@ func newSearchPager[T any](c *Client, body []byte, invalid error) *runtime.Pager
 	})
 }
 
-// searchPage gets one page.
+// searchPage requests one page.
 func searchPage[T any](ctx context.Context, c *Client, url string, body []byte, call call) (models.SearchDocumentsResult[T], error) {
 	var page models.SearchDocumentsResult[T]
 	call.measured = c.telemetry.begin(ctx, measureSearch)
@@ -113,8 +107,8 @@ func searchPage[T any](ctx context.Context, c *Client, url string, body []byte, 
 	return page, nil
 }
 
-// postQuery is the one place that sends queries. It reads the reply into v. A
-// query changes nothing, so that the pipeline may try it as often as it likes.
+// postQuery sends every query and reads the reply into v. The pipeline may retry it freely, because a query changes
+// nothing.
 func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.Unmarshaler, call call, expected ...int) (*http.Response, error) {
 	req, err := c.conn.newRequest(ctx, http.MethodPost, url, acceptNone)
 	if err != nil {
@@ -140,12 +134,11 @@ func (c *Client) postQuery(ctx context.Context, url string, body []byte, v json.
 	return resp, nil
 }
 
-// decodeQueryReply reads a reply. Its error holds nothing of the documents and
-// has models.ErrMalformedReply in its chain unless it is about a document that
-// does not fit into its Go type.
+// decodeQueryReply reads a reply. Its error quotes no documents. It has models.ErrMalformedReply in its chain, unless
+// a document does not fit into its Go type.
 //
-// What json.Unmarshal does before it calls UnmarshalJSON takes longer than
-// wire.Check, which is enough.
+// It calls UnmarshalJSON directly, because the check that json.Unmarshal does first is slower than wire.Check, which
+// is sufficient.
 func decodeQueryReply(reply []byte, v json.Unmarshaler) error {
 	reply, err := object(reply)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// InvalidQueryError says what is wrong with a query. Nothing was sent.
+// InvalidQueryError lists the problems of a query. Nothing was sent.
 type InvalidQueryError struct {
-	// Problems holds everything that is wrong.
+	// Problems holds all problems.
 	Problems []*OptionError
 }
 
-// Error names the first few problems.
+// Error names the first five problems.
 func (e *InvalidQueryError) Error() string {
 	return "nothing was sent, because the query is not valid: " + firstFew(e.Problems, (*OptionError).Error)
 }
@@ -35,13 +35,10 @@ func (e *InvalidQueryError) Unwrap() []error {
 	return errs
 }
 
-// OptionError is what is wrong with one option of a query: a value that the
-// service would refuse, two options that exclude each other, an option that the
-// api-version of the client does not have, a filter that could not be made
-// (*InvalidFilterError).
+// OptionError is the problem of one option of a query: a value that the service would refuse, options that exclude
+// each other, an option that the api-version of the client lacks, or an invalid filter (*InvalidFilterError).
 type OptionError struct {
-	// Option is the name of the option, or says which argument it is:
-	// "VectorQueries[0].K", "the search text".
+	// Option is the name of the option or argument: "VectorQueries[0].K", "the search text".
 	Option string
 	// Err is the problem.
 	Err error
@@ -52,12 +49,11 @@ func (e *OptionError) Error() string { return e.Option + ": " + e.Err.Error() }
 // Unwrap returns Err.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// queryBody is the body of a request that is being made of options. Each of its
-// methods checks one option and writes its member, or leaves it out if the
-// option was not set, so that no option can be written unchecked.
+// queryBody is the body of a request under construction. Each of its methods checks one option and writes its member
+// if the option is set, so that no option is written unchecked.
 type queryBody struct {
 	version  apiversion.Version
-	prefix   string // of the names of options: "VectorQueries[0]."
+	prefix   string // of option names: "VectorQueries[0]."
 	out      []byte
 	problems []*OptionError
 }
@@ -66,7 +62,7 @@ func newQueryBody(version apiversion.Version) *queryBody {
 	return &queryBody{version: version, out: []byte{'{'}}
 }
 
-// end returns the body, or everything that is wrong as an *InvalidQueryError.
+// end returns the body, or all problems as an *InvalidQueryError.
 func (b *queryBody) end() ([]byte, error) {
 	if len(b.problems) > 0 {
 		return nil, &InvalidQueryError{Problems: b.problems}
@@ -82,14 +78,14 @@ func (b *queryBody) problemf(option, format string, args ...any) {
 	b.problem(option, fmt.Errorf(format, args...))
 }
 
-// needs checks that the version has an option that is set.
+// needs records a problem if the version lacks an option that is set.
 func (b *queryBody) needs(option string, c apiversion.Capability) {
 	if err := missing(b.version, c); err != nil {
 		b.problem(option, err)
 	}
 }
 
-// name begins a member.
+// name writes the name of a member.
 func (b *queryBody) name(member string) {
 	if n := len(b.out); b.out[n-1] != '{' && b.out[n-1] != '[' {
 		b.out = append(b.out, ',')
@@ -97,14 +93,14 @@ func (b *queryBody) name(member string) {
 	b.out = append(append(append(b.out, '"'), member...), '"', ':')
 }
 
-// string writes a string that has been checked.
+// string writes a string that is already checked.
 func (b *queryBody) string(member, value string) {
 	encoded, _ := json.Marshal(value) // a string always encodes
 	b.name(member)
 	b.out = append(b.out, encoded...)
 }
 
-// text writes text of the caller's.
+// text writes a string of the caller, unless it is "".
 func (b *queryBody) text(member, option, value string) {
 	if value == "" {
 		return
@@ -116,7 +112,7 @@ func (b *queryBody) text(member, option, value string) {
 	b.string(member, value)
 }
 
-// flag writes a boolean whose default is false.
+// flag writes a boolean that is true, since the default is false.
 func (b *queryBody) flag(member string, value bool) {
 	if value {
 		b.name(member)
@@ -134,12 +130,12 @@ func (b *queryBody) integer(member string, value int) {
 
 // number writes a finite number.
 func (b *queryBody) number(member string, value float64) {
-	encoded, _ := json.Marshal(value) // callers have checked that it is finite
+	encoded, _ := json.Marshal(value) // the caller has checked that it is finite
 	b.name(member)
 	b.out = append(b.out, encoded...)
 }
 
-// additional writes members that no option stands for into the object that begins at start.
+// additional writes members that have no option into the object that begins at start.
 func (b *queryBody) additional(start int, members map[string]json.RawMessage) {
 	written := append(slices.Clone(b.out[start:]), '}')
 	for _, member := range slices.Sorted(maps.Keys(members)) {
@@ -168,7 +164,7 @@ func has(object []byte, member string) (found bool) {
 	return found
 }
 
-// oneOf writes one of the values that the service has for an option.
+// oneOf writes one of the known values of an option.
 func oneOf[S ~string](b *queryBody, member, option string, value S, known ...S) {
 	switch {
 	case value == "":
@@ -183,7 +179,7 @@ func oneOf[S ~string](b *queryBody, member, option string, value S, known ...S) 
 	}
 }
 
-// paths writes a list of fields, which travels as one string.
+// paths writes a list of fields as one comma-separated string.
 func (b *queryBody) paths(member, option string, paths []string, check func(string) error) {
 	for _, path := range paths {
 		if err := check(path); err != nil {
@@ -195,7 +191,7 @@ func (b *queryBody) paths(member, option string, paths []string, check func(stri
 	}
 }
 
-// strings writes a list of strings that have been checked.
+// strings writes a list of strings that are already checked.
 func (b *queryBody) strings(member string, list []string) {
 	if len(list) > 0 {
 		encoded, _ := json.Marshal(list) // strings always encode
@@ -213,7 +209,7 @@ func (b *queryBody) filter(member, option string, filter Filter) {
 	}
 }
 
-// maxOrderBy is how many clauses the service takes.
+// maxOrderBy is the largest number of clauses that the service accepts.
 const maxOrderBy = 32
 
 func (b *queryBody) orderBy(clauses []string) {
@@ -224,14 +220,14 @@ func (b *queryBody) orderBy(clauses []string) {
 		if strings.TrimSpace(clause) == "" {
 			b.problemf("OrderBy", "clause %d is empty", i)
 		}
-		if wrong, is := strings.CutPrefix(clause, "!"); is { // of Distance
+		if wrong, is := strings.CutPrefix(clause, "!"); is { // from Distance.order
 			b.problemf("OrderBy", "clause %d: %s", i, wrong)
 		}
 	}
 	b.text("orderby", "OrderBy", strings.Join(clauses, ","))
 }
 
-// tags writes what goes around matches: both or neither.
+// tags writes the tags around matches: both or neither.
 func (b *queryBody) tags(pre, post string) {
 	if (pre == "") != (post == "") {
 		b.problem("HighlightPreTag", errors.New("HighlightPreTag and HighlightPostTag go together: set both or neither"))
@@ -243,19 +239,19 @@ func (b *queryBody) tags(pre, post string) {
 func (b *queryBody) coverage(percent *float64) {
 	switch {
 	case percent == nil:
-	case !(*percent >= 0 && *percent <= 100): // true for NaN, too
+	case !(*percent >= 0 && *percent <= 100): // the negation also catches NaN
 		b.problemf("MinimumCoverage", "%v is not a percentage from 0 to 100", *percent)
 	default:
 		b.number("minimumCoverage", *percent)
 	}
 }
 
-// positive checks a number for which 0 means the default.
+// positive checks a number for which 0 means the default. It returns true if the number is valid and not 0.
 func (b *queryBody) positive(option string, value, least float64) bool {
 	switch {
 	case value == 0:
 		return false
-	case !(value >= least) || value <= 0 || math.IsInf(value, 0): // true for NaN, too
+	case !(value >= least) || value <= 0 || math.IsInf(value, 0): // the negation also catches NaN
 		if least > 0 {
 			b.problemf(option, "%v is not a number from %v on", value, least)
 		} else {
@@ -266,7 +262,7 @@ func (b *queryBody) positive(option string, value, least float64) bool {
 	return true
 }
 
-// selectPath checks an entry of a list of fields to return.
+// selectPath checks an entry of Select.
 func selectPath(path string) error {
 	if path == "*" {
 		return nil
@@ -274,8 +270,7 @@ func selectPath(path string) error {
 	return checkPath(path)
 }
 
-// highlightPath checks an entry of a list of fields to highlight: a path, and
-// perhaps a dash and a number of fragments.
+// highlightPath checks an entry of HighlightFields: a path, optionally with a dash and a number of fragments.
 func highlightPath(path string) error {
 	name, number, found := strings.Cut(path, "-")
 	if found {

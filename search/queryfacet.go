@@ -9,21 +9,18 @@ import (
 	"time"
 )
 
-// Facet says how the documents that match a query are to be counted by the
-// values of a facetable field. FacetByValue, FacetByRange, FacetByInterval and
-// FacetByPeriod make one, RawFacet makes one of an expression that is there
-// already. The counts are in models.SearchDocumentsResult.Facets by the name of
-// the field.
+// Facet is an aggregation: it counts the documents that match a query by the values of a facetable field.
+// FacetByValue, FacetByRange, FacetByInterval and FacetByPeriod make one, and RawFacet makes one from an expression.
+// The counts are in models.SearchDocumentsResult.Facets under the name of the field.
 type Facet struct {
 	expression string
 	err        error
 }
 
-// String returns the expression as the service reads it.
+// String returns the expression in the syntax of the service.
 func (f Facet) String() string { return f.expression }
 
-// Err returns what is wrong with the arguments that f was made of, all of it, or
-// nil.
+// Err returns all problems with the arguments of f, joined, or nil.
 func (f Facet) Err() error {
 	if f.expression == "" && f.err == nil {
 		return errors.New("the facet is empty: see FacetByValue")
@@ -45,15 +42,13 @@ const (
 // FacetByValueOptions are the options of FacetByValue. nil and the zero value
 // are ready to use.
 type FacetByValueOptions struct {
-	// Count is how many values there should be at most, the first by Sort. Defaults
-	// to 10; negative asks for all.
+	// Count is the largest number of values, the first ones by Sort. Defaults to 10; a negative value means all.
 	Count int
 	// Sort is the order of the values. Defaults to FacetSortCountDescending.
 	Sort FacetSort
 }
 
-// FacetByValue counts the documents by each value of a field. For the path of
-// the field see Eq.
+// FacetByValue counts the documents for each value of a field. For path see Eq.
 func FacetByValue(path string, opts *FacetByValueOptions) Facet {
 	if opts == nil {
 		opts = &FacetByValueOptions{}
@@ -78,15 +73,13 @@ func FacetByValue(path string, opts *FacetByValueOptions) Facet {
 	return facet(path, settings, err)
 }
 
-// FacetBoundary is where a range of FacetByRange begins or ends.
+// FacetBoundary is the type of the boundaries of FacetByRange.
 type FacetBoundary interface {
 	int | int32 | int64 | float64 | time.Time
 }
 
-// FacetByRange counts the documents by ranges of a field: those below the first
-// boundary, those from each boundary to the next, which is not part of the
-// range, and those from the last one on. The boundaries ascend. For the path of
-// the field see Eq.
+// FacetByRange counts the documents in ranges of a field: below the first boundary, from each boundary up to but not
+// including the next, and from the last one on. The boundaries must ascend. For path see Eq.
 func FacetByRange[B FacetBoundary](path string, boundaries ...B) Facet {
 	if len(boundaries) == 0 {
 		return facet(path, nil, errors.New("it has no boundaries"))
@@ -109,9 +102,8 @@ func FacetByRange[B FacetBoundary](path string, boundaries ...B) Facet {
 	return facet(path, []string{"values:" + strings.Join(texts, "|")}, errors.Join(errs...))
 }
 
-// FacetByInterval counts the documents by intervals of a number, each as wide as
-// width, which is from 1 on, and those without documents left out. For the path
-// of the field see Eq.
+// FacetByInterval counts the documents in intervals of a numeric field, each of the given width, at least 1.
+// Intervals without documents are omitted. For path see Eq.
 func FacetByInterval(path string, width int) Facet {
 	var err error
 	if width < 1 {
@@ -120,7 +112,7 @@ func FacetByInterval(path string, width int) Facet {
 	return facet(path, []string{"interval:" + strconv.Itoa(width)}, err)
 }
 
-// FacetPeriod is a part of the calendar.
+// FacetPeriod is a unit of the calendar.
 type FacetPeriod string
 
 // The periods of FacetByPeriod.
@@ -134,9 +126,8 @@ const (
 	FacetPeriodYear    FacetPeriod = "year"
 )
 
-// FacetByPeriod counts the documents by periods of a time, those without
-// documents left out. offset is how far the calendar is ahead of UTC, in whole
-// minutes, less than a day. For the path of the field see Eq.
+// FacetByPeriod counts the documents in periods of a time field. Periods without documents are omitted. offset is how
+// far the calendar is ahead of UTC, in whole minutes, less than a day. For path see Eq.
 func FacetByPeriod(path string, period FacetPeriod, offset time.Duration) Facet {
 	var errs []error
 	switch period {
@@ -158,9 +149,9 @@ func FacetByPeriod(path string, period FacetPeriod, offset time.Duration) Facet 
 	return facet(path, settings, errors.Join(errs...))
 }
 
-// RawFacet returns the facet that an expression says: a field, and settings
-// behind commas, "rating,count:5,sort:-value". It is for what this package has no
-// function for; what others typed does not belong into it.
+// RawFacet returns a facet from its expression: a field, and settings separated by commas,
+// "rating,count:5,sort:-value". Use it for settings without a function in this package. Do not insert text from
+// elsewhere.
 func RawFacet(expression string) Facet {
 	err := validText(expression)
 	if strings.TrimSpace(expression) == "" {
@@ -176,8 +167,7 @@ func facet(path string, settings []string, err error) Facet {
 	}
 }
 
-// ascends reports whether b is above a, of times by the milliseconds that are
-// written.
+// ascends reports whether a is less than b. Times are compared in milliseconds, as they are written.
 func ascends[B FacetBoundary](a, b B) bool {
 	switch a := any(a).(type) {
 	case int:

@@ -10,109 +10,94 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// maxSkip is how many results the service passes over.
+// maxSkip is the largest number of results that the service skips.
 const maxSkip = 100_000
 
 // SearchOptions are the options of Search and NewSearchPager. nil and the zero
 // value are ready to use.
 //
-// An option that the api-version of the client does not have is refused with an
-// error that says which version has it. So is everything else that can be
-// known to be wrong, all at once, before anything is sent.
+// If the api-version of the client lacks an option, the query is refused with an error that names a version that has
+// it. All such errors, and all other detectable errors, are reported together before anything is sent.
 type SearchOptions struct {
-	// Filter is the condition that documents must meet. It does not change scores,
-	// IsMatchScoring apart. Defaults to no condition.
+	// Filter is the condition for documents. It does not affect scores, except for IsMatchScoring. Defaults to no
+	// condition.
 	Filter Filter
-	// OrderBy are the orders of the results, the first one first: a sortable field or
-	// search.score(), followed by asc, which is the default, or desc, and what Asc and
-	// Desc of a Distance return. At most 32. Defaults to the score, the best first.
+	// OrderBy are the sort orders of the results, the most significant first. Each is a sortable field or search.score(),
+	// followed by asc (the default) or desc, or the result of Distance.Asc or Desc. At most 32. Defaults to the score,
+	// the best first.
 	OrderBy []string
-	// Skip is how many results to pass over, at most 100000. To read more, or all,
-	// see Scan. Defaults to 0.
+	// Skip is the number of results to skip, at most 100000. To read more, or all, see Scan. Defaults to 0.
 	Skip int
-	// Top is how many results there should be at most, on all pages together. 0 is
-	// for queries that want nothing but facets or the count. Defaults to all, which
-	// come in pages of 50.
+	// Top is the largest number of results on all pages together. Set 0 to get only facets or the count. Defaults to all
+	// results, in pages of 50.
 	Top *int
-	// Select names the fields to return; sub-fields are written with a slash,
-	// "address/city". Defaults to all retrievable fields.
+	// Select names the fields to return. Sub-fields are written with a slash, "address/city". Defaults to all retrievable
+	// fields.
 	Select []string
-	// IncludeTotalCount asks how many documents match. Defaults to false.
+	// IncludeTotalCount requests the number of matching documents. Defaults to false.
 	IncludeTotalCount bool
-	// Facets are the facets to compute, over all documents that match. See
-	// FacetByValue. Defaults to none.
+	// Facets are the facets to compute over all matching documents. See FacetByValue. Defaults to none.
 	Facets []Facet
 
-	// MoreLikeThis is the key of a document; those that are like it in SearchFields are
-	// found, and the text must be empty. It needs api-version 2026-10-01. Defaults to none.
+	// MoreLikeThis is the key of a document. The query finds documents that are similar to it in SearchFields; its text
+	// must be empty. It needs api-version 2026-10-01. Defaults to none.
 	MoreLikeThis string
 
 	// QueryType is the syntax of the text. Defaults to models.QueryTypeSimple.
 	QueryType models.QueryType
-	// SearchMode says whether documents must match any or all terms of the text.
-	// Defaults to models.SearchModeAny.
+	// SearchMode selects whether a document must match any or all terms of the text. Defaults to models.SearchModeAny.
 	SearchMode models.SearchMode
-	// SearchFields names the fields to search the text in. Defaults to all
-	// searchable fields.
+	// SearchFields names the fields in which the text is searched. Defaults to all searchable fields.
 	SearchFields []string
-	// HighlightFields names the fields to return with matches marked. A field can be
-	// followed by a dash and how many fragments of it to return, "description-3";
-	// the service defaults to 5. Defaults to none.
+	// HighlightFields names the fields for which fragments with marked matches are returned. A dash and a number after
+	// the field, "description-3", limit its fragments; the service defaults to 5. Defaults to none.
 	HighlightFields []string
-	// HighlightPreTag and HighlightPostTag go around a match. Set both or neither.
-	// Defaults to <em> and </em>.
+	// HighlightPreTag and HighlightPostTag enclose a match. Set both or neither. Defaults to <em> and </em>.
 	HighlightPreTag, HighlightPostTag string
 
-	// ScoringProfile is the scoring profile of the index to score with. Defaults to
-	// the default profile of the index.
+	// ScoringProfile is the scoring profile of the index that computes scores. Defaults to the default profile of the
+	// index.
 	ScoringProfile string
 	// ScoringParameters are the values for the functions of the scoring profile.
 	// See ScoringParameter. Defaults to none.
 	ScoringParameters []ScoringParameterValue
-	// ScoringStatistics says whose statistics go into scores. Defaults to
-	// models.ScoringStatisticsLocal.
+	// ScoringStatistics selects the scope of the statistics for scores. Defaults to models.ScoringStatisticsLocal.
 	ScoringStatistics models.ScoringStatistics
-	// SessionID sends queries with the same id to the same replica if possible,
-	// for results that do not change from one to the next. It must not start with
-	// an underscore. Defaults to none.
+	// SessionID directs queries with the same id to the same replica if possible, so that their results are consistent.
+	// It must not start with an underscore. Defaults to none.
 	SessionID string
-	// MinimumCoverage is the percentage of the index that must be searched, 0 to
-	// 100, for the query to succeed; where it cannot be, the service answers 503.
-	// The page says what was reached. Defaults to 100.
+	// MinimumCoverage is the percentage of the index, 0 to 100, that must be searched for the query to succeed. If the
+	// service can search less, it replies 503. The page reports the coverage that was reached. Defaults to 100.
 	MinimumCoverage *float64
 
-	// Semantic is about ranking by a language model. It takes
-	// models.QueryTypeSemantic or a Query of its own. Defaults to none, and with
-	// models.QueryTypeSemantic to the default configuration of the index.
+	// Semantic configures ranking by a language model. It needs models.QueryTypeSemantic or Semantic.Query. Defaults to
+	// no semantic ranking, or with models.QueryTypeSemantic to the default configuration of the index.
 	Semantic *SemanticOptions
 
-	// VectorQueries are the vectors to search for. With a text as well the query is
-	// hybrid: the service fuses the results. Defaults to none.
+	// VectorQueries are the vectors to search for. Together with a text the query is hybrid: the service fuses both
+	// results. Defaults to none.
 	VectorQueries []VectorQuery
-	// VectorFilterMode says when Filter is applied to them. Defaults to
-	// models.VectorFilterModePreFilter.
+	// VectorFilterMode selects when Filter applies to the vector queries. Defaults to models.VectorFilterModePreFilter.
 	VectorFilterMode models.VectorFilterMode
-	// HybridSearch is about how text and vectors work together. It takes a preview
-	// of the api-version. Defaults to none.
+	// HybridSearch configures the fusion of text and vector results. It needs a preview api-version. Defaults to none.
 	HybridSearch *HybridSearch
 
-	// Debug asks how the results came to be. Defaults to
-	// models.QueryDebugModeDisabled.
+	// Debug requests debugging information about the results. Defaults to models.QueryDebugModeDisabled.
 	Debug models.QueryDebugMode
 
-	// AdditionalProperties are members of the request that no option stands for, as JSON: those
-	// of a preview, such as "queryLanguage" and "speller", or of a later api-version. The service
-	// checks them. A member that an option has written is refused. Defaults to none.
+	// AdditionalProperties are members of the request that have no option, as JSON: those of a preview, such as
+	// "queryLanguage" and "speller", or of a later api-version. Only the service checks them. A member that an option
+	// writes is refused. Defaults to none.
 	AdditionalProperties map[string]json.RawMessage
 }
 
-// HybridSearch is about how the text and the vectors of a query work together.
+// HybridSearch configures how the text and the vectors of a query are combined.
 type HybridSearch struct {
-	// MaxTextRecallSize is how many results of the text are fused with those of the
-	// vectors, 1 to 10000. Defaults to 1000.
+	// MaxTextRecallSize is the number of text results, 1 to 10000, that are fused with those of the vectors. Defaults to
+	// 1000.
 	MaxTextRecallSize int
-	// CountAndFacetMode is "countAllResults" to count all that the text matches, or
-	// "countRetrievableResults" to count what can be fused. Defaults to the former.
+	// CountAndFacetMode is "countAllResults" to count all documents that the text matches, or "countRetrievableResults"
+	// to count only those that can be fused. Defaults to "countAllResults".
 	CountAndFacetMode string
 }
 

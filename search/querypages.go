@@ -9,23 +9,21 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// pageWalk goes from one page of a query to the next, the way the service says,
-// and only as long as that leads somewhere.
+// pageWalk iterates over the pages of a query with the parameters of the service. It stops with an error if a page
+// repeats.
 type pageWalk struct {
 	body []byte
-	seen map[[sha256.Size]byte]bool // the requests so far, what they ask for
+	seen map[[sha256.Size]byte]bool // digests of the requests so far
 }
 
-// continues reports whether a page with this continuation is not the last.
+// continues reports whether a page with this continuation is followed by another.
 func continues(link string, parameters json.RawMessage) bool {
 	return link != "" || len(parameters) > 0
 }
 
-// advance makes the request for the next page the current one: parameters is its
-// body. It goes where the first one went. The service's link says the same, or
-// what that looks like from behind a gateway, and a link that says anything else
-// must not be followed: our requests carry credentials. An error has
-// models.ErrMalformedReply in its chain.
+// advance makes the request for the next page the current one. parameters is its body. The URL stays that of the
+// first request: the service's link is the same URL, or its form behind a gateway. Any other link must not be
+// followed, because the request carries credentials. An error has models.ErrMalformedReply in its chain.
 func (w *pageWalk) advance(parameters json.RawMessage) error {
 	switch {
 	case len(parameters) == 0:
@@ -45,10 +43,9 @@ func (w *pageWalk) advance(parameters json.RawMessage) error {
 	return nil
 }
 
-// canonical returns a digest of a request that does not depend on the order of
-// its members, which is the service's in one and ours in another. Two queries
-// with a vector are 20 kB each, and there may be thousands of pages: therefore a
-// digest.
+// canonical returns a digest of a request that does not depend on the order of its members, because the service
+// orders them differently. A digest saves memory: a query with a vector takes 20 kB, and there may be thousands of
+// pages.
 func canonical(body []byte) [sha256.Size]byte {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(body))

@@ -9,15 +9,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ScoringParameterValue is a parameter of a scoring profile and its value.
-// ScoringParameter and ScoringPoint make one.
+// ScoringParameterValue is a parameter of a scoring profile with its value. ScoringParameter and ScoringPoint make
+// one.
 type ScoringParameterValue struct {
 	text string
 	err  error
 }
 
-// ScoringParameter returns the values of a parameter, the tags of a tag function
-// for example. Values that hold commas or quotes are quoted.
+// ScoringParameter returns a parameter with its values, for example for the tags of a tag function. Values with
+// commas or quotes are quoted.
 func ScoringParameter(name string, values ...string) ScoringParameterValue {
 	errs := []error{checkParameterName(name)}
 	if len(values) == 0 {
@@ -36,8 +36,7 @@ func ScoringParameter(name string, values ...string) ScoringParameterValue {
 	return ScoringParameterValue{text: name + "-" + strings.Join(quoted, ","), err: errors.Join(errs...)}
 }
 
-// ScoringPoint returns the value of a parameter that is a point, that of a
-// distance function.
+// ScoringPoint returns a parameter with a point, for a distance function.
 func ScoringPoint(name string, point models.GeographyPoint) ScoringParameterValue {
 	degrees := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	return ScoringParameterValue{
@@ -46,11 +45,10 @@ func ScoringPoint(name string, point models.GeographyPoint) ScoringParameterValu
 	}
 }
 
-// String returns the parameter as the service reads it: "tags-a,b".
+// String returns the parameter in the syntax of the service: "tags-a,b".
 func (p ScoringParameterValue) String() string { return p.text }
 
-// Err returns what is wrong with the arguments that p was made of, all of it, or
-// nil.
+// Err returns all problems with the arguments of p, joined, or nil.
 func (p ScoringParameterValue) Err() error {
 	if p.text == "" && p.err == nil {
 		return errors.New("the parameter is empty: see ScoringParameter")
@@ -58,7 +56,7 @@ func (p ScoringParameterValue) Err() error {
 	return p.err
 }
 
-// checkParameterName refuses names that the service would read another end of.
+// checkParameterName refuses an empty name, and a name with a dash, because the service ends the name at the dash.
 func checkParameterName(name string) error {
 	switch {
 	case name == "":
@@ -69,8 +67,8 @@ func checkParameterName(name string) error {
 	return validText(name)
 }
 
-// unsafeInParameter reports whether a value with r in it must be quoted. Quotes
-// do no harm, so that everything unusual gets them.
+// unsafeInParameter reports whether a value with r in it must be quoted. Quotes are harmless, so all unusual
+// characters require them.
 func unsafeInParameter(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':

@@ -10,55 +10,50 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// SemanticOptions are about ranking the best results of a query once more by a
-// language model. The zero value asks for nothing but the ranking.
+// SemanticOptions configure how a language model reranks the best results of a query. The zero value requests only
+// the ranking.
 type SemanticOptions struct {
-	// ConfigurationName is the semantic configuration of the index to rank with.
-	// Defaults to the default configuration of the index.
+	// ConfigurationName is the semantic configuration of the index to rank with. Defaults to the default configuration of
+	// the index.
 	ConfigurationName string
-	// Query is the text to rank by, plain text without operators. It allows any
-	// QueryType, and vector queries without text. Defaults to the search text.
+	// Query is the text for the ranking, plain text without operators. With it any QueryType is allowed, and vector
+	// queries without text. Defaults to the search text.
 	Query string
-	// ErrorHandling says what happens if the ranking fails. Defaults to what the
-	// service does.
+	// ErrorHandling selects the reaction to a failed ranking. Defaults to the service's choice.
 	ErrorHandling models.SemanticErrorHandling
-	// MaxWait is how long the ranking may take, at least 700 ms, in whole
-	// milliseconds. The service has been seen to want more than 750. Defaults to what
-	// it allows.
+	// MaxWait limits the time of the ranking, at least 700 ms, in whole milliseconds. The service documents 700 ms but
+	// has been seen to refuse 750 ms. Defaults to the service's limit.
 	MaxWait time.Duration
-	// Answers asks for passages that answer the query. Defaults to none.
+	// Answers requests passages that answer the query. Defaults to none.
 	Answers *AnswerOptions
-	// Captions asks for the passage of each document that says most about the
-	// query. Defaults to none.
+	// Captions requests the most relevant passage of each document. Defaults to none.
 	Captions *CaptionOptions
 }
 
-// AnswerOptions are about the answers to a semantic query. The zero value is
-// ready to use.
+// AnswerOptions configure the answers to a semantic query. The zero value is ready to use.
 type AnswerOptions struct {
-	// Count is how many answers there should be at most. Defaults to 1.
+	// Count is the largest number of answers. Defaults to 1.
 	Count int
-	// Threshold is how sure an answer must be, 0 to 1. Defaults to 0.7.
+	// Threshold is the least confidence of an answer, 0 to 1. Defaults to 0.7.
 	Threshold *float64
-	// MaxLength is how many characters an answer may have. It takes api-version
-	// 2026-04-01. Defaults to what the service does.
+	// MaxLength is the largest number of characters of an answer. It needs api-version 2026-04-01. Defaults to the
+	// service's limit.
 	MaxLength int
 }
 
-// CaptionOptions are about the captions of a semantic query. The zero value is
-// ready to use.
+// CaptionOptions configure the captions of a semantic query. The zero value is ready to use.
 type CaptionOptions struct {
-	// NoHighlights leaves out the highlights of captions. Defaults to false.
+	// NoHighlights omits the highlights of captions. Defaults to false.
 	NoHighlights bool
-	// MaxLength is how many characters a caption may have. It takes api-version
-	// 2026-04-01. Defaults to what the service does.
+	// MaxLength is the largest number of characters of a caption. It needs api-version 2026-04-01. Defaults to the
+	// service's limit.
 	MaxLength int
 }
 
-// minSemanticWait is the shortest time that the service can be given to rank.
+// minSemanticWait is the shortest documented MaxWait.
 const minSemanticWait = 700 * time.Millisecond
 
-// semantic writes what is about semantic ranking.
+// semantic writes the options of semantic ranking.
 func (o *SearchOptions) semantic(b *queryBody, text string) {
 	s := o.Semantic
 	semantic := o.QueryType == models.QueryTypeSemantic
@@ -102,7 +97,7 @@ func (o *SearchOptions) semantic(b *queryBody, text string) {
 	}
 }
 
-// expression returns the options as the service reads them.
+// expression returns the options in the syntax of the service.
 func (a *AnswerOptions) expression(b *queryBody) string {
 	const option = "Semantic.Answers"
 	var settings []string
@@ -112,7 +107,7 @@ func (a *AnswerOptions) expression(b *queryBody) string {
 		settings = append(settings, "count-"+strconv.Itoa(a.Count))
 	}
 	if a.Threshold != nil {
-		if t := *a.Threshold; !(t >= 0 && t <= 1) { // true for NaN, too
+		if t := *a.Threshold; !(t >= 0 && t <= 1) { // the negation also catches NaN
 			b.problemf(option+".Threshold", "%v is not from 0 to 1", t)
 		}
 		settings = append(settings, "threshold-"+strconv.FormatFloat(*a.Threshold, 'f', -1, 64))
@@ -120,7 +115,7 @@ func (a *AnswerOptions) expression(b *queryBody) string {
 	return extractive(settings, passageLength(b, option+".MaxLength", a.MaxLength))
 }
 
-// expression returns the options as the service reads them.
+// expression returns the options in the syntax of the service.
 func (c *CaptionOptions) expression(b *queryBody) string {
 	var settings []string
 	if c.NoHighlights {

@@ -14,67 +14,61 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// VectorQuery finds the documents whose vectors are nearest to one. Exactly one
-// of Vector, Text, ImageURL and ImageBinary says which: it is given, or made by
-// the vectorizer of the fields from what is given.
+// VectorQuery finds the documents whose vectors are nearest to a given one. Set exactly one of Vector, Text, ImageURL
+// and ImageBinary. For the last three, the vectorizer of the fields makes the vector.
 type VectorQuery struct {
-	// Vector is the vector. models.VectorOf makes it of a slice.
+	// Vector is the vector. models.VectorOf makes one from a slice.
 	Vector models.Vector
-	// Text is the text to make it from. It takes api-version 2024-07-01.
+	// Text is the text to vectorize. It needs api-version 2024-07-01.
 	Text string
-	// ImageURL is the address of the image to make it from. It takes api-version
-	// 2026-04-01.
+	// ImageURL is the URL of the image to vectorize. It needs api-version 2026-04-01.
 	ImageURL string
-	// ImageBinary is the image to make it from. It takes api-version 2026-04-01.
+	// ImageBinary is the image to vectorize. It needs api-version 2026-04-01.
 	ImageBinary []byte
 
 	// Fields names the vector fields to search. At least one.
 	Fields []string
-	// K is how many of the nearest to find. Defaults to 50.
+	// K is the number of nearest documents to find. Defaults to 50.
 	K int
-	// Exhaustive compares with all vectors instead of following the graph of the
-	// index. Defaults to false.
+	// Exhaustive compares all vectors instead of using the graph of the index. Defaults to false.
 	Exhaustive bool
-	// Oversampling is how many times K compressed vectors are compared again
-	// uncompressed, from 1 on. It takes api-version 2024-07-01. Defaults to what
-	// the compression of the index says.
+	// Oversampling is a factor, at least 1: K times Oversampling candidates are found by their compressed vectors and
+	// compared again uncompressed. It needs api-version 2024-07-01. Defaults to the setting of the compression in the
+	// index.
 	Oversampling float64
-	// Weight is how much the query counts next to the others and to the text. It
-	// takes api-version 2024-07-01. Defaults to 1.
+	// Weight is the weight of this query relative to the other vector queries and the text. It needs api-version
+	// 2024-07-01. Defaults to 1.
 	Weight float64
-	// Threshold leaves out what is not near enough. It takes a preview of the
-	// api-version. Defaults to none.
+	// Threshold excludes documents that are not near enough. It needs a preview api-version. Defaults to none.
 	Threshold *VectorThreshold
-	// FilterOverride is used for this query instead of SearchOptions.Filter. It
-	// takes a preview of the api-version. Defaults to SearchOptions.Filter.
+	// FilterOverride replaces SearchOptions.Filter for this query. It needs a preview api-version. Defaults to
+	// SearchOptions.Filter.
 	FilterOverride Filter
-	// AdditionalProperties is that of SearchOptions, for members of the vector query such as
+	// AdditionalProperties has the meaning of SearchOptions.AdditionalProperties, for members of the vector query such as
 	// "queryRewrites".
 	AdditionalProperties map[string]json.RawMessage
 }
 
-// VectorThreshold says what is near enough.
+// VectorThreshold is the limit beyond which a document is not near enough.
 type VectorThreshold struct {
-	// Kind is what Value is about: VectorThresholdSimilarity or
-	// VectorThresholdScore.
+	// Kind is the meaning of Value: VectorThresholdSimilarity or VectorThresholdScore.
 	Kind string
-	// Value is the least that is near enough. For distances the service turns the
-	// comparison round.
+	// Value is the lowest value that is near enough. If the metric is a distance, it is the highest.
 	Value float64
 }
 
 // The kinds of VectorThreshold.
 const (
-	// VectorThresholdSimilarity is about the metric of the field.
+	// VectorThresholdSimilarity compares by the metric of the field.
 	VectorThresholdSimilarity = "vectorSimilarity"
-	// VectorThresholdScore is about the score that it becomes.
+	// VectorThresholdScore compares by the search score computed from the metric.
 	VectorThresholdScore = "searchScore"
 )
 
-// maxVectorFields is how many fields the vector queries of one request may name.
+// maxVectorFields is the largest number of fields that the vector queries of one request may name.
 const maxVectorFields = 10
 
-// vectors writes the vector queries and what is about them.
+// vectors writes the vector queries and their options.
 func (o *SearchOptions) vectors(b *queryBody) {
 	if len(o.VectorQueries) == 0 {
 		if o.VectorFilterMode != "" {
@@ -112,7 +106,7 @@ func (o *SearchOptions) vectors(b *queryBody) {
 
 var errNoVectors = errors.New("it has no effect without VectorQueries: leave it out")
 
-// write writes one vector query.
+// write appends the query to the list of vector queries.
 func (q *VectorQuery) write(b *queryBody) {
 	if n := len(b.out); b.out[n-1] == '}' {
 		b.out = append(b.out, ',')
@@ -148,7 +142,7 @@ func (q *VectorQuery) write(b *queryBody) {
 	b.out = append(b.out, '}')
 }
 
-// target writes what the query looks for, and thereby its kind.
+// target writes the vector, text or image of the query, and the kind that follows from it.
 func (q *VectorQuery) target(b *queryBody) {
 	var set []string
 	for _, t := range []struct {
@@ -171,7 +165,7 @@ func (q *VectorQuery) target(b *queryBody) {
 	case "Vector":
 		b.string("kind", "vector")
 		b.name("vector")
-		const usual = len("-0.012345678,") // what an element of an embedding takes
+		const usual = len("-0.012345678,") // the usual length of an element of an embedding
 		out, err := q.Vector.AppendJSON(slices.Grow(b.out, usual*q.Vector.Len()))
 		if err != nil {
 			b.problem("Vector", err)

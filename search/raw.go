@@ -15,30 +15,26 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// IndexDocumentsRaw sends a batch that is encoded already, {"value":[…]}, once:
-// the retries of the pipeline are off, because its caller, usually a
-// bufferedsender, has a retry policy of its own. ctx bounds the request. The
-// client request id is models.ClientRequestID(ctx), or a new one.
+// IndexDocumentsRaw sends an encoded batch, {"value":[…]}, in one request. The retries of the pipeline are off,
+// because the caller, usually a bufferedsender, has its own retry policy. ctx bounds the request. The client request
+// id is models.ClientRequestID(ctx), or a new one.
 //
-// The result of a 200 or a 207 is returned as it is, with the failures of
-// single documents in it and no error. An answer with any other status is an
-// *Error. A reply with status 200 or 207 that cannot be understood is an error
-// with models.ErrMalformedReply in its chain; the batch may have been applied
-// then, and also when the connection broke, which is the error of net/http,
-// wrapped.
+// For a 200 or a 207 the result is returned unchanged, including failures of single documents, without an error. Any
+// other status is an *Error. If a reply with 200 or 207 is malformed, the error has models.ErrMalformedReply in its
+// chain. If the connection broke, it is the error of net/http, wrapped. In both cases the batch may have been
+// applied.
 //
-// body is sent from its beginning, whatever its position. It is closed, and not
-// read any more, when IndexDocumentsRaw returns, so that its memory can be used
-// again at once. (net/http alone does not promise that: after an early answer
-// it may still be reading.) The body of a reply that policy.WithCaptureResponse gives is empty:
-// its memory is used again too. Those of other calls can be read.
+// body is sent from its beginning, whatever its position. When IndexDocumentsRaw returns, body is closed and no
+// longer read, so its memory can be reused at once. net/http alone does not guarantee that: after an early reply it
+// may still be reading. The body of the reply is empty for policy.WithCaptureResponse, because its memory is reused
+// too; other calls keep it readable.
 func (c *Client) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (_ models.IndexDocumentsResult, err error) {
 	ctx, end := c.conn.span(ctx, "Client.IndexDocumentsRaw")
 	defer func() { end(err) }()
 	return c.postBatch(policy.WithRetryOptions(ctx, c.conn.noRetries), body, c.call("IndexDocuments", writeDocuments), false)
 }
 
-// postBatch is the one place that sends batches. It closes body. keep is that of decodeReply.
+// postBatch sends every batch. It closes body. For keep see decodeReply.
 func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call call, keep bool) (models.IndexDocumentsResult, error) {
 	if body == nil {
 		return models.IndexDocumentsResult{}, call.wrap(errors.New("the body is nil"))
@@ -52,7 +48,7 @@ func (c *Client) postBatch(ctx context.Context, body io.ReadSeekCloser, call cal
 	if err := lent.setOn(req); err != nil {
 		return models.IndexDocumentsResult{}, call.wrap(err)
 	}
-	runtime.SkipBodyDownload(req) // decodeReply reads it into memory that it reuses
+	runtime.SkipBodyDownload(req) // decodeReply reads the body into pooled memory
 	resp, err := c.conn.send(req, call, http.StatusOK, http.StatusMultiStatus)
 	if err != nil {
 		return models.IndexDocumentsResult{}, err

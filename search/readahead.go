@@ -16,41 +16,39 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// scanPage is a page of a scan, as it came.
+// scanPage is a page of a scan, with undecoded documents.
 type scanPage = models.SearchDocumentsResult[json.RawMessage]
 
-// fitsToRise is how many pages have to fit before a scan that had to ask for fewer
-// pages at once asks for one more.
+// fitsToRise is the number of pages that must fit before a scan with a reduced read-ahead requests one more page at
+// once.
 const fitsToRise = 16
 
 var (
-	// errDropped is why the context of a page has ended that nobody wants.
+	// errDropped is the cause of the cancelled context of a dropped page.
 	errDropped = fmt.Errorf("search: the page is not needed: %w", context.Canceled)
-	// errNotCome is what has become of a page unless something else is known.
+	// errNotCome is the error of a page until its request returns.
 	errNotCome = errors.New("search: the request ended without an outcome")
 )
 
-// readAhead are the pages of a scan that are asked for before the ones in front of
-// them have come.
+// readAhead holds the pages of a scan that were requested before their predecessors arrived.
 //
-// Where such a page begins is not known yet, so it is asked for by its distance from
-// the last key, such that its first document has to be the last one of the page in
-// front of it. If it is, nothing has come or gone between the two when the page was
-// read: it is what a query from that document on would have found. If it is not, all
-// pages that were asked for are dropped, and the next one is asked for by its key.
+// The first key of such a page is unknown, so it is requested by its distance from the last key, chosen so that its
+// first document should equal the last document of its predecessor. If it does, no document was added or removed
+// between them, and the page equals the result of a query from that document on. If it does not, all requested pages
+// are dropped, and the next page is requested by its key.
 //
-// They are asked for once, without retries: one that fails is asked for by its key,
-// with retries, when its turn comes. A service that is busy is then asked for fewer
-// pages at once: waits between retries would cost more than is won.
+// These requests are not retried. If one fails, its page is requested again by its key, with retries, when its turn
+// comes. After a failure fewer pages are requested at once, because on a busy service the waits between retries would
+// cost more time than reading ahead saves.
 type readAhead struct {
-	most   int         // how many pages there may be for now, ReadAhead or less
-	fit    int         // how many have fit since that changed
-	room   int         // how many there may be by what has fit since pages were dropped
-	pages  []*askedFor // in their order
+	most   int         // current limit of pages, at most ReadAhead
+	fit    int         // pages that fit since the limit changed
+	room   int         // current number of pages; grows since the last drop
+	pages  []*askedFor // in order
 	asking sync.WaitGroup
 }
 
-// askedFor is a page that has come when done is closed.
+// askedFor is a requested page. Its result is valid after done is closed.
 type askedFor struct {
 	done     chan struct{}
 	cancel   context.CancelCauseFunc
@@ -59,7 +57,7 @@ type askedFor struct {
 	panicked any
 }
 
-// failed reports whether it is known that the page does not come.
+// failed reports whether the request has failed.
 func (p *askedFor) failed() bool {
 	select {
 	case <-p.done:
@@ -69,12 +67,12 @@ func (p *askedFor) failed() bool {
 	}
 }
 
-// askAhead asks for as many pages behind the last one, which was full, as there is
-// room for: at first one, then more with each page that fits.
+// askAhead requests further pages after the last page, which was full: one page at first, then more with each page
+// that fits.
 func (s *scan) askAhead(ctx context.Context) {
 	a, top := &s.ahead, min(s.options.PageSize+1, maxPageSize)
 	if i := slices.IndexFunc(a.pages, (*askedFor).failed); i >= 0 {
-		a.drop(i + 1) // they go with the one that has failed
+		a.drop(i + 1) // they begin after the failed page
 		return
 	}
 	a.room = min(2*a.room+1, a.most)
@@ -87,22 +85,22 @@ func (s *scan) askAhead(ctx context.Context) {
 	}
 }
 
-// ask gets a page. A panic of the transport is kept for whoever uses the page, as
-// this goroutine is nobody's.
+// ask requests a page. It keeps a panic of the transport for the goroutine that uses the page, because a panic in
+// this goroutine could not be recovered by the caller.
 func (s *scan) ask(ctx context.Context, p *askedFor, query *SearchOptions) {
 	defer close(p.done)
 	defer p.cancel(nil)
 	defer func() { p.panicked = recover() }()
 	conn := s.client.conn
 	ctx = policy.WithRetryOptions(ctx, conn.noRetries)
-	ctx = policy.WithCaptureResponse(ctx, new(*http.Response)) // the caller's is for one request at a time
+	ctx = policy.WithCaptureResponse(ctx, new(*http.Response)) // the caller's target is for one request at a time
 	ctx, end := runtime.StartSpan(ctx, "Client.Scan", forgiving(ctx, conn.azcore.Tracer()), nil)
 	defer func() { end(p.err) }()
 	p.page, p.err = s.search(ctx, query)
 }
 
-// fromAhead returns the page that begins with the last key, if it was asked for. One
-// that has failed is asked for again: who knows whether it is needed.
+// fromAhead returns the page that begins with the last key, if it was requested and has arrived. It waits for its
+// request. If the request failed, it returns nil, and the caller requests the page again.
 func (s *scan) fromAhead(ctx context.Context) *scanPage {
 	a := &s.ahead
 	if len(a.pages) == 0 {
@@ -111,14 +109,14 @@ func (s *scan) fromAhead(ctx context.Context) *scanPage {
 	p := a.pages[0]
 	<-p.done
 	switch {
-	case ctx.Err() != nil: // the request that is made instead says so
+	case ctx.Err() != nil: // the caller's next request returns the error
 	case p.panicked != nil:
-		panic(p.panicked) // as it would have without reading ahead
+		panic(p.panicked) // as without reading ahead
 	case p.err != nil:
 		a.most, a.fit = max(a.most/2, 1), 0
 	case len(p.page.Results) > 0:
 		if key, err := s.key.Get(p.page.Results[0].Document); err == nil && key == s.last {
-			a.pages = slices.Delete(a.pages, 0, 1) // which also forgets it
+			a.pages = slices.Delete(a.pages, 0, 1) // Delete also clears the pointer
 			if a.fit++; a.fit == fitsToRise {
 				a.most, a.fit = min(a.most+1, s.options.ReadAhead), 0
 			}
@@ -129,8 +127,8 @@ func (s *scan) fromAhead(ctx context.Context) *scanPage {
 	return nil
 }
 
-// drop gives up what was asked for, from the i-th page on, and waits until that has
-// ended: what is asked for next is not to come on top of it.
+// drop cancels the requests of the pages from index i on and waits for their end, so that they do not run in parallel
+// with the next requests.
 func (a *readAhead) drop(i int) {
 	for _, p := range a.pages[i:] {
 		p.cancel(errDropped)
@@ -141,19 +139,18 @@ func (a *readAhead) drop(i int) {
 	a.pages, a.room = slices.Delete(a.pages, i, len(a.pages)), 0
 }
 
-// wait waits for what was asked for. Its context has ended.
+// wait waits for all requests. The caller has cancelled their context.
 func (a *readAhead) wait() {
 	a.asking.Wait()
 }
 
-// dropped reports whether ctx is that of a page that nobody wants any more. Its
-// request has not failed.
+// dropped reports whether ctx is that of a dropped page, whose request does not count as failed.
 func dropped(ctx context.Context) bool {
 	return errors.Is(context.Cause(ctx), errDropped)
 }
 
-// forgiving returns a tracer whose spans do not fail when the page is dropped whose
-// context ctx is.
+// forgiving returns a tracer for the request of a page. Its spans do not fail if the page is dropped. ctx is that of
+// the page.
 func forgiving(ctx context.Context, tracer tracing.Tracer) tracing.Tracer {
 	if !tracer.Enabled() {
 		return tracer

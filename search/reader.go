@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/apiversion"
 )
 
-// reader is for whom permission filters trim what a request reads. The zero reader is the client.
+// reader is the identity whose permissions trim the results of a request. The zero reader is the client itself.
 type reader struct {
 	token    string
 	elevated bool
@@ -15,25 +15,23 @@ type reader struct {
 
 type readerKey struct{}
 
-// WithUserToken returns a context whose queries (Search, NewSearchPager), lookups (GetDocument) and
-// retrievals (KnowledgeBaseClient) are those of a user: token is the user's for the service, with or
-// without "Bearer ", and results are trimmed to what that user may see. It is never logged. Nothing
-// else sends it: suggestions show what is open to all, and Scan, Rows and counts are of the whole
-// index. It needs api-version 2026-10-01 or a preview that has permission filters, and replaces
-// WithElevatedRead.
+// WithUserToken returns a context for queries (Search, NewSearchPager), lookups (GetDocument) and retrievals
+// (KnowledgeBaseClient) on behalf of a user. token is the user's token for the service, with or without "Bearer ".
+// Permission filters trim the results to the documents that the user may see. The token is never logged. No other
+// operation sends it: suggestions return only documents that are open to all, and Scan, Rows and counts cover the
+// whole index. It needs api-version 2026-10-01 or a preview with permission filters. It replaces WithElevatedRead.
 func WithUserToken(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, readerKey{}, &reader{token: token})
 }
 
-// WithElevatedRead returns a context whose queries and lookups are not trimmed by permissions. The
-// client needs a role with the permission
-// Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. It needs the
-// api-versions of WithUserToken, which it replaces; retrievals are never elevated.
+// WithElevatedRead returns a context in which permission filters do not trim queries and lookups. The client needs a
+// role with the permission Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read. It needs
+// the api-versions of WithUserToken, which it replaces; retrievals are never elevated.
 func WithElevatedRead(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readerKey{}, &reader{elevated: true})
 }
 
-// readerOf returns the reader of a context, which holds a pointer: %#v prints what a context holds.
+// readerOf returns the reader of a context. The context holds a pointer, because %#v prints the values in a context.
 func readerOf(ctx context.Context) reader {
 	if r, is := ctx.Value(readerKey{}).(*reader); is {
 		return *r
@@ -41,7 +39,7 @@ func readerOf(ctx context.Context) reader {
 	return reader{}
 }
 
-// reading returns the reader of a request.
+// reading returns the reader of a request, or an error if the api-version lacks permission filters.
 func (c *connection) reading(ctx context.Context) (reader, error) {
 	r := readerOf(ctx)
 	if r == (reader{}) {
@@ -50,7 +48,7 @@ func (c *connection) reading(ctx context.Context) (reader, error) {
 	return r, missing(c.apiVersion, apiversion.PermissionFilters)
 }
 
-// header says for whom a request reads.
+// header sets the headers of the reader.
 func (r reader) header(h http.Header) {
 	if r.token != "" {
 		h.Set(userTokenHeader, r.token)

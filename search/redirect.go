@@ -16,32 +16,28 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The service never redirects. A redirect that is followed takes the documents and
-// the api-key header to the host that it names (net/http drops Authorization for
-// another domain, but cannot know about ours), and after a 301, 302 or 303 it asks
-// for something else than was asked for. Therefore no request of this package
-// follows one, whatever sends it:
+// The service never redirects. A followed redirect would take the documents and the api-key header to another host:
+// net/http drops Authorization for another domain, but does not know api-key. After a 301, 302 or 303 it would also
+// send a different request. Therefore no request of this package follows a redirect, whatever the Transporter:
 //
-//   - An *http.Client is used as a copy that returns redirects. Nothing is followed.
-//   - Another Transporter, or a client inside of one, is watched: see trail. What it
-//     follows unseen ends as a redirectError, except that the RoundTripper of an
-//     *http.Client may have sent a request of its own: it looks like a rewrite.
+//   - An *http.Client is used as a copy that returns redirects.
+//   - Any other Transporter, or a client within one, is watched: see trail. A redirect that it follows undetected
+//     ends as a redirectError. The exception is a new request made by the RoundTripper of an *http.Client, which
+//     looks like a rewrite of the address.
 
-// refuseRedirects returns a copy of client that returns a redirect as the reply.
-// Jar, Timeout and Transport stay.
+// refuseRedirects returns a copy of client that returns a redirect as the reply. Jar, Timeout and Transport stay.
 func refuseRedirects(client *http.Client) *http.Client {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &own
 }
 
-// redirectError is the error of a request that left for another address than its
-// own. What became of it is not known.
+// redirectError is the error of a request that was redirected to another address. Its outcome is unknown.
 type redirectError struct{ text string }
 
 func (e *redirectError) Error() string { return models.ErrMalformedReply.Error() + ": " + e.text }
 
-// Unwrap makes the outcome unknown: the reply is not the service's own.
+// Unwrap returns ErrMalformedReply, because the reply is not the service's own and the outcome is unknown.
 func (e *redirectError) Unwrap() error { return models.ErrMalformedReply }
 
 // NonRetriable keeps azcore from sending the key and the documents again.
@@ -49,7 +45,7 @@ func (e *redirectError) NonRetriable() {}
 
 const fixRedirect = "; check the endpoint, and make the http.Client inside of ClientOptions.Transport return redirects (CheckRedirect, http.ErrUseLastResponse)"
 
-// place is the address of a request's host as text, without the port that the scheme implies.
+// place returns the scheme and host of a URL, without the scheme's default port.
 func place(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	switch u.Scheme {
@@ -61,13 +57,12 @@ func place(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
-// moved returns the error for a reply that another request got than the one that was
-// sent, by method, to want. net/http notes a redirect that it follows. Of a
-// Transporter that follows by itself only the place can be seen; an *http.Client may
-// send to another one than it was asked to, because its RoundTripper says so.
+// moved returns an error if resp is the reply to another request than the one sent, with method to want. net/http
+// records a redirect that it follows. For a Transporter that follows redirects without net/http, only the address
+// shows it (strict). The RoundTripper of an *http.Client may send to another address, so strict is false for it.
 func moved(resp *http.Response, method, want string, strict bool) *redirectError {
 	from := resp.Request
-	if from == nil || from.URL == nil { // not made by net/http: a fake
+	if from == nil || from.URL == nil { // a fake, not net/http, made the reply
 		return nil
 	}
 	got, text := place(from.URL), ""
@@ -86,8 +81,8 @@ func moved(resp *http.Response, method, want string, strict bool) *redirectError
 	return &redirectError{text}
 }
 
-// own reports whether resp names the request that was sent as the one it answers, not
-// one that a redirect asked for. Such a reply counts although a copy was stopped.
+// own reports whether resp is the reply to the request that was sent, not to a redirect. Such a reply counts even if
+// a copy of the request was stopped.
 func own(resp *http.Response, method, want string) bool {
 	if resp == nil {
 		return false
@@ -96,25 +91,23 @@ func own(resp *http.Response, method, want string) bool {
 	return from != nil && from.URL != nil && from.Response == nil && from.Method == method && place(from.URL) == want
 }
 
-// trail watches where the headers of one request go, through proxies too, and stops
-// them from going to a second host: it closes the connection while they are in its
-// write buffer. net/http gives no other moment to say no that is before the headers
-// leave and after their host is known. It does not give the status of the first reply
-// before: failover and mirrors inside of a Transporter look like a redirect, and stop.
-// It is used by the goroutines of a connection.
+// trail records the hosts to which the headers of one request go, also through proxies. It stops headers for a second
+// host by closing the connection while they are in its write buffer: only then does net/http report the host before
+// the headers leave. At that time the status of the first reply is unknown, so failover and mirrors within a
+// Transporter look like a redirect and are stopped too. The goroutines of a connection use it concurrently.
 type trail struct {
-	ours http.Header // by whose values a request is recognized
+	ours http.Header // header values that identify the request
 
 	mu       sync.Mutex
-	target   string // host:port that a connection is wanted to: of the request, or of its proxy
+	target   string // the last requested connection: host:port of the request, or of its proxy
 	conn     net.Conn
-	host     string // of the headers that are written now
-	first    string // where the request went
-	answered bool   // so that it is not only sent again
-	stopped  string // where it was stopped from going
+	host     string // of the headers that are being written
+	first    string // the first host of the request
+	answered bool   // a reply has begun; before it, another host is a retry
+	stopped  string // the host for which the request was stopped
 }
 
-// follow returns req with a trail.
+// follow returns req with a trail in its context.
 func follow(req *http.Request) (*http.Request, *trail) {
 	t := &trail{ours: http.Header{}}
 	for _, name := range append(slices.Clone(secretHeaders), clientRequestIDHeader) {
@@ -154,14 +147,14 @@ func (t *trail) wrote(name string, values []string) {
 		t.first = t.host
 	case t.first != t.host:
 		t.stopped = t.host
-		if t.conn != nil { // net/http has one
+		if t.conn != nil { // net/http always sets it
 			_ = t.conn.Close()
 		}
 	}
 }
 
-// at returns the place of a Host header. A connection of a DialTLSContext may have any
-// type, so the default port decides where host has none: net/http dials 443 for https.
+// at returns the place of a Host header. A connection from a DialTLSContext may have any type. If host has no port,
+// the dialled port decides, because net/http dials 443 for https.
 func (t *trail) at(host string) string {
 	u := &url.URL{Scheme: "http", Host: host}
 	name, port, _ := net.SplitHostPort(t.target)
@@ -172,7 +165,7 @@ func (t *trail) at(host string) string {
 	return place(u)
 }
 
-// left returns the error of a request that was stopped, or nil.
+// left returns the error of a stopped request, or nil.
 func (t *trail) left() *redirectError {
 	t.mu.Lock()
 	defer t.mu.Unlock()
