@@ -1,42 +1,35 @@
-// Package models is for everyone who handles documents or indexes of Azure AI
-// Search: it holds the plain data that goes over the wire, and nothing that
-// talks to a service. It depends on the standard library alone.
-// The package is stable.
+// Package models holds the plain data types for documents and indexes of Azure AI Search, in the form in which they
+// are sent and received. Nothing in it talks to a service. It depends on the standard library alone. The package is
+// stable.
 //
 // # Documents
 //
-// A document is a value of any type that encoding/json writes as an object: a
-// struct of yours, a [Document] when the fields are not known beforehand, a
-// json.RawMessage, or a [Patch] when a merge has to tell "null" from "leave it".
-// An action is a document and what to do with it: [UploadAction], [MergeAction],
-// [MergeOrUploadAction], [DeleteAction].
+// A document is a value of any type that encoding/json encodes as an object: a struct, a [Document] for fields that
+// are unknown at compile time, a json.RawMessage, or a [Patch] if a merge must distinguish null from unchanged. An
+// action is a document and an operation on it: [UploadAction], [MergeAction], [MergeOrUploadAction], [DeleteAction].
 //
-// What the service is sent differs from what json.Marshal writes in a few ways,
-// each of which [AppendAction] explains: no HTML escaping, float32 at 32 bits,
-// an infinite float64 as the string of an Edm.Double ([DecodeDocument] reads it), NaN
-// refused with the path of the field, names that belong to the service refused.
+// Documents are encoded like by json.Marshal, with a few differences that [AppendAction] explains: no HTML escaping,
+// float32 with 32 bits, and an infinite float64 as the string of an Edm.Double, which [DecodeDocument] reads. NaN is
+// refused with the path of the field, and so are member names that are reserved by the service.
 //
-// The key of a document is found by the tag `search:"key"` ([KeyFieldOf]) or by
-// the name that the definition of the index gives it ([KeyFieldByName]). Package
-// keys checks keys and makes legal ones of any string.
+// The key of a document is the field with the tag `search:"key"` ([KeyFieldOf]) or the field with a given name
+// ([KeyFieldByName]). Package keys checks keys and makes legal keys from any string.
 //
-// Three things can be said about a field, and Go has a way for each:
+// A field has three states, and each has a representation in Go:
 //
 //	leave it, or unknown    absent   json:",omitzero" or ",omitempty" on a nil pointer; not in the map
 //	make it null            null     a nil pointer without these; nil in the map; Patch.Clear
 //	make it zero            0, ""    a pointer to zero; zero in the map
 //
-// Times are RFC 3339 with their offset, which is what time.Time writes.
+// Times are RFC 3339 with an offset, the format of time.Time.
 //
 // # Indexes
 //
-// A [SearchIndex] is the definition of an index. [FieldsOf] derives its fields
-// from the tags of a struct. Definitions that were read keep what this library
-// does not know, so that changing one thing and writing the rest back is safe.
+// A [SearchIndex] is the definition of an index. [FieldsOf] derives its fields from the tags of a struct. Definitions
+// that were read keep their unknown members, so it is safe to change one member and write the rest back.
 //
 // # Errors
 //
-// What is wrong with a document is an [*EncodeError], what is wrong with a type
-// is a [*FieldError], and what is wrong with a field of a Document is a
-// [*DocumentError]. All name the field.
+// An [*EncodeError] is the error of a document, a [*FieldError] that of a type, and a [*DocumentError] that of a
+// field of a Document. All of them name the field.
 package models

@@ -19,25 +19,24 @@ import (
 )
 
 const (
-	// maxReplyBytes bounds the body of a successful reply. The largest honest
-	// ones are a document of 16 MB or the list of 3000 index definitions.
+	// maxReplyBytes bounds the body of a successful reply. The largest genuine ones are a document of 16 MB and the list
+	// of 3000 index definitions.
 	maxReplyBytes = 256 << 20
-	// maxBatchReplyBytes bounds the reply to a batch: 32000 results, the most
-	// there can be, with keys of 1024 bytes come to half of it.
+	// maxBatchReplyBytes bounds the reply to a batch. The largest genuine one, 32000 results with keys of 1024 bytes,
+	// takes half of it.
 	maxBatchReplyBytes = 64 << 20
-	// maxErrorBytes bounds how much of an error's body is looked at. The service names each bad action of a batch:
-	// 32000 of them come to 3 MB, and a body that is cut off would not be taken for the service's own.
+	// maxErrorBytes bounds the part of an error's body that is read. The service lists each bad action of a batch; 32000
+	// of them take 3 MB, and a truncated body would look like a foreign reply.
 	maxErrorBytes = 4 << 20
 )
 
-// replyGuard stands between the pipeline and the transport and makes replies
-// safe to read: from where the request went, bounded, and unzipped if a transport
-// left that to us. The body of an error is read here and its own errors are
-// dropped, because the status is worth more than an explanation that broke off.
+// replyGuard is between the pipeline and the transport and makes replies safe to read: it checks where the request
+// went, limits the body, and decompresses it if the transport has not. It reads the body of an error completely and
+// ignores read errors, because the status matters more than a truncated explanation.
 type replyGuard struct {
 	next    policy.Transporter
-	strict  bool // the reply must name the place that the request was sent to
-	watched bool // next may have an http.Client inside that follows redirects
+	strict  bool // the Request of the reply must have the place of the request that was sent
+	watched bool // next may contain an http.Client that follows redirects
 }
 
 func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
@@ -62,8 +61,8 @@ func (g replyGuard) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// unquoted returns the body of an error without the credentials of its request, whose headers some gateways quote. One
-// that is shorter than any of the service's may be a word of the explanation.
+// unquoted removes the credentials of the request from the body of an error, because some gateways quote its headers.
+// Values shorter than any credential of the service are kept, because they may be words of the explanation.
 func unquoted(body []byte, sent http.Header) []byte {
 	const short = 16
 	for name, values := range sent {
@@ -79,15 +78,14 @@ func unquoted(body []byte, sent http.Header) []byte {
 	return body
 }
 
-// send sends req and returns a reply that the place of req gave. Its Body, Header
-// and Request are not nil.
+// send sends req and returns a reply that comes from the place of req. Its Body, Header and Request are not nil.
 func (g replyGuard) send(req *http.Request) (*http.Response, error) {
-	method, want := req.Method, place(req.URL) // before anybody can change them
+	method, want := req.Method, place(req.URL) // before the transport can change them
 	var t *trail
 	if g.watched {
 		req, t = follow(req)
 	}
-	if lent, ok := req.Body.(*lentBody); ok { // a policy has read the body and put it back
+	if lent, ok := req.Body.(*lentBody); ok { // a policy has read the body and restored it
 		view, err := lent.view()
 		if err != nil {
 			return nil, err
@@ -114,8 +112,8 @@ func (g replyGuard) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// complete returns a reply with a Body and a Header, or an error, whatever a Transport
-// or a policy of the caller has returned.
+// complete returns a reply with a Body and a Header, or an error, whatever a Transport or a policy of the caller
+// returned.
 func complete(resp *http.Response, err error) (*http.Response, error) {
 	switch {
 	case resp == nil && err == nil:
@@ -129,21 +127,20 @@ func complete(resp *http.Response, err error) (*http.Response, error) {
 	if resp.Header == nil {
 		resp.Header = http.Header{}
 	}
-	if err != nil { // nobody else reads it: azcore drops it
+	if err != nil { // close it here, because azcore drops it
 		_ = resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
 
-// wholeReply is the value of a request whose reply is worth another attempt when
-// it breaks off.
+// wholeReply marks a request that is retried if its reply breaks off.
 type wholeReply struct{}
 
-// wholeReplies is the pipeline policy that reads the replies of such requests
-// inside of an attempt. azcore reads replies too, but tries a POST again only if
-// there was none: it cannot know which POSTs change nothing. It is the last of ours
-// before those of the caller, which may answer by themselves, so it completes replies.
+// wholeReplies is the pipeline policy that reads the replies of marked requests within an attempt, so that a
+// truncated reply is retried. azcore also reads replies, but retries a POST only if there was no reply, because it
+// cannot know which POSTs change nothing. wholeReplies is the last policy before those of the caller, which may
+// return replies without a Body, so it completes them.
 type wholeReplies struct{}
 
 func (wholeReplies) Do(req *policy.Request) (*http.Response, error) {
@@ -165,7 +162,7 @@ func (wholeReplies) Do(req *policy.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// readReply is the body of a reply that wholeReplies has read.
+// readReply is the body of a reply, already read by wholeReplies.
 type readReply struct {
 	*bytes.Reader
 	all []byte
@@ -173,7 +170,7 @@ type readReply struct {
 
 func (readReply) Close() error { return nil }
 
-// payload is runtime.Payload without a copy of what wholeReplies has read, which stays as if nobody had read it.
+// payload is runtime.Payload, but does not copy a body that wholeReplies has read, nor consume it.
 func payload(resp *http.Response) ([]byte, error) {
 	if whole, ok := resp.Body.(readReply); ok {
 		return whole.all, nil
@@ -181,13 +178,13 @@ func payload(resp *http.Response) ([]byte, error) {
 	return runtime.Payload(resp)
 }
 
-// bounded is a body that fails instead of filling the memory.
+// bounded is a body that fails when it exceeds its limit.
 type bounded struct {
 	io.ReadCloser
 	limit, left int64
 }
 
-// bound bounds a body, anew if it is bounded already.
+// bound limits a body. It replaces an existing limit.
 func bound(body io.ReadCloser, limit int64) *bounded {
 	if b, ok := body.(*bounded); ok {
 		body = b.ReadCloser
@@ -199,7 +196,7 @@ func bound(body io.ReadCloser, limit int64) *bounded {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		// Exactly the limit is fine, so only a byte more is an error.
+		// A body of exactly the limit is valid, so only one more byte is an error.
 		if n, err := b.ReadCloser.Read(p[:min(len(p), 1)]); n == 0 {
 			return 0, err
 		}
@@ -213,7 +210,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gunzip unzips a body, or passes it on if it is not zipped after all.
+// gunzip decompresses a body. It passes on a body that is not compressed despite its header.
 type gunzip struct {
 	body   io.ReadCloser
 	reader io.Reader // nil before the first Read
@@ -236,7 +233,7 @@ func (g *gunzip) Read(p []byte) (int, error) {
 
 func (g *gunzip) Close() error { return g.body.Close() }
 
-// malformed returns the error for a successful reply that makes no sense.
+// malformed returns the error for a successful reply that cannot be decoded.
 func malformed(cause error, resp *http.Response) error {
 	if errors.Is(cause, models.ErrMalformedReply) {
 		return fmt.Errorf("%w (HTTP %d, request id %s)", cause, resp.StatusCode, requestID(resp))
@@ -244,7 +241,7 @@ func malformed(cause error, resp *http.Response) error {
 	return fmt.Errorf("%w: %w (HTTP %d, request id %s)", models.ErrMalformedReply, cause, resp.StatusCode, requestID(resp))
 }
 
-// object returns the JSON object that a reply is. The error says what it is instead.
+// object returns the JSON object in a reply, or an error that describes the reply.
 func object(body []byte) ([]byte, error) {
 	body = bytes.TrimSpace(trimBOM(body))
 	problem := ""
@@ -266,7 +263,7 @@ func object(body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %s", models.ErrMalformedReply, problem)
 }
 
-// decodeInto reads a reply that is an object with these members into v.
+// decodeInto decodes a reply into v. The reply must be an object with the given members.
 func decodeInto(v any, body []byte, members ...string) error {
 	body, err := object(body)
 	if err != nil {
@@ -283,19 +280,18 @@ func decodeInto(v any, body []byte, members ...string) error {
 	return nil
 }
 
-// trimBOM removes a byte order mark, which the service puts before the reply
-// to a count.
+// trimBOM removes a byte order mark, which the service puts before the body of a count.
 func trimBOM(body []byte) []byte {
 	return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 }
 
-// foreign returns the error for a success of something that is not a search
-// service: a proxy, or the form to log in to a network.
+// foreign returns the error for a successful reply that is not from a search service, but for example from a proxy or
+// a network's login page.
 func (c *connection) foreign(resp *http.Response, call call) error {
 	return call.wrap(fmt.Errorf("%w: %s", malformed(errors.New("it is a page of HTML"), resp), foreignHint(c)))
 }
 
-// page reports whether a reply says that it is for a browser.
+// page reports whether a reply is HTML.
 func page(resp *http.Response) bool {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(kind), "text/html")

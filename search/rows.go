@@ -20,38 +20,38 @@ import (
 
 // RowsOptions are the options of NewRows.
 type RowsOptions struct {
-	// Version is the name of a field with a number that rises with each change of the document: Edm.Int64 or
-	// Edm.Int32, or the time of the change, Edm.DateTimeOffset, which counts in milliseconds since 1970: the service
-	// keeps no more. It is a field at the top level, like those of Digest and DigestOf. Defaults to none.
+	// Version is the name of a top-level field that increases with each change of the document: an Edm.Int64, an
+	// Edm.Int32, or an Edm.DateTimeOffset with the time of the change, converted to milliseconds since 1970, the
+	// precision of the service. Defaults to none.
 	Version string
-	// Digest is the name of a field of type Edm.String that differs when the document does. Defaults to none.
+	// Digest is the name of a top-level Edm.String field that differs whenever documents differ. Defaults to none.
 	Digest string
-	// DigestOf names fields of which a digest is made, as models.DigestOf does; they are read with each document. Not
-	// with Digest.
+	// DigestOf names top-level fields from which models.DigestOf computes a digest; they are read with each document. It
+	// excludes Digest.
 	DigestOf []string
-	// Filter is the condition that documents must meet. Defaults to no condition.
+	// Filter is the condition for documents. Defaults to no condition.
 	Filter Filter
-	// KeyField, PageSize, ReadAhead and SessionID are as in ScanOptions.
+	// KeyField, PageSize, ReadAhead and SessionID have the meaning of ScanOptions.
 	KeyField  string
 	PageSize  int
 	ReadAhead int
 	SessionID string
 }
 
-// Rows shows an index as the keys of its documents and what tells one state of a document from another, for
-// comparisons with what the documents are made of. The definition of the index is read once, and for each pass of a
-// repair and each receipt again, see ClientOptions.AssumeWholeView. It is safe for concurrent use.
+// Rows reads an index as rows of keys, versions and digests, for comparisons with the source of the documents. The
+// definition of the index is read once, and again for each pass of a repair and each receipt; see
+// ClientOptions.AssumeWholeView. It is safe for concurrent use.
 type Rows struct {
 	client  *Client
 	options RowsOptions
 
-	reading  chan struct{} // has room for one: the goroutine that may use what follows, and reads the definition
+	reading  chan struct{} // semaphore of one: guards the fields below while a goroutine reads the definition
 	keyField string
 	view     *view
 }
 
-// NewRows returns the rows of an index, whose key field must be filterable and sortable, or an error that names every
-// problem of the options. It makes no request. Without Version, Digest and DigestOf rows are keys alone.
+// NewRows returns the rows of an index, whose key field must be filterable and sortable. The error joins all problems
+// of the options. NewRows sends nothing. Without Version, Digest and DigestOf, rows hold keys only.
 func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
 	if c == nil {
 		return nil, errors.New("search: NewRows: the client is nil")
@@ -66,7 +66,7 @@ func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
 		problems = append(problems, errors.New("there are Digest, a field that has a digest, and DigestOf, fields to make one of: use one of them"))
 	}
 	for _, name := range r.selected("") {
-		// They are looked up in the document by name: others would be missing in each, so that all looked alike.
+		// A field below the top level would be missing in each document, so that all documents would look equal.
 		if name == "*" || strings.Contains(name, "/") {
 			problems = append(problems, fmt.Errorf("%q is not the name of a field at the top level, as Version, Digest and DigestOf are", name))
 		}
@@ -83,12 +83,12 @@ func NewRows(c *Client, opts *RowsOptions) (*Rows, error) {
 	return r, nil
 }
 
-// String names what is compared.
+// String describes the index, for messages.
 func (r *Rows) String() string {
 	return fmt.Sprintf("index %q", r.client.indexName)
 }
 
-// IndexName is the name of the index, or of its alias.
+// IndexName returns the name of the index, or of its alias.
 func (r *Rows) IndexName() string {
 	if r == nil {
 		return ""
@@ -96,7 +96,7 @@ func (r *Rows) IndexName() string {
 	return r.client.IndexName()
 }
 
-// Endpoint is that of the service.
+// Endpoint returns the address of the service.
 func (r *Rows) Endpoint() string {
 	if r == nil {
 		return ""
@@ -104,11 +104,11 @@ func (r *Rows) Endpoint() string {
 	return r.client.Endpoint()
 }
 
-// HasVersions reports whether the rows have versions, because RowsOptions.Version names their field: what they are
-// compared with is to have them then.
+// HasVersions reports whether RowsOptions.Version is set. If so, the other side of a comparison must have versions
+// too.
 func (r *Rows) HasVersions() bool { return r != nil && r.options.Version != "" }
 
-// selected returns the fields that are read beside the key.
+// selected returns the fields to read: the key, if not "", and those of the options.
 func (r *Rows) selected(key string) []string {
 	var fields []string
 	if key != "" {
@@ -133,7 +133,7 @@ func (r *Rows) scan(after, through, key string) *ScanOptions {
 	}
 }
 
-// key returns the name of the key field, and how to read the index.
+// key returns the name of the key field and the view for reading the index.
 func (r *Rows) key(ctx context.Context) (_ string, _ *view, err error) {
 	select {
 	case r.reading <- struct{}{}:
@@ -158,8 +158,8 @@ func (r *Rows) key(ctx context.Context) (_ string, _ *view, err error) {
 	return r.keyField, s.view, nil
 }
 
-// Scan returns the rows behind the key after, up to and with the key through, in the order of their keys: all if both
-// are "". It is Scan of the client otherwise.
+// Scan returns the rows in the order of their keys, from after (excluded) to through (included); "" means no limit.
+// Otherwise it is Scan of the client.
 func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models.Row, error] {
 	return func(yield func(models.Row, error) bool) {
 		key, v, err := r.key(ctx)
@@ -189,7 +189,7 @@ func (r *Rows) Scan(ctx context.Context, after, through string) iter.Seq2[models
 	}
 }
 
-// named says where what the service has refused comes from.
+// named adds the options to an error for which they may be the cause, a status 400.
 func (r *Rows) named(err error) error {
 	if status := (*Error)(nil); errors.As(err, &status) && status.StatusCode == http.StatusBadRequest {
 		return fmt.Errorf("%w (of RowsOptions: Version %q, Digest %q, DigestOf %q, Filter %q)", err, r.options.Version, r.options.Digest, r.options.DigestOf, r.options.Filter)
@@ -197,11 +197,11 @@ func (r *Rows) named(err error) error {
 	return err
 }
 
-// mostKeys is how many keys a query asks for at once.
+// mostKeys is the number of keys in one query.
 const mostKeys = 500
 
-// Lookup returns the rows of those of the keys that are in the index, and meet the filter, in the order of their
-// keys, each once. Any number of keys makes as many queries as it needs, of 500 keys, one after another.
+// Lookup returns the rows of the given keys that are in the index and match the filter, in the order of their keys,
+// without duplicates. It sends one query per 500 keys, one after another.
 func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) {
 	key, v, err := r.key(ctx)
 	if err != nil {
@@ -230,7 +230,7 @@ func (r *Rows) Lookup(ctx context.Context, keys []string) ([]models.Row, error) 
 	return rows, nil
 }
 
-// row makes a row of a document.
+// row converts a document.
 func (r *Rows) row(key string, document json.RawMessage) (models.Row, error) {
 	o, row := &r.options, models.Row{Key: key}
 	if o.Version == "" && o.Digest == "" && len(o.DigestOf) == 0 {
@@ -246,7 +246,7 @@ func (r *Rows) row(key string, document json.RawMessage) (models.Row, error) {
 		}
 	}
 	var digest, version json.RawMessage
-	err = wire.EachMember(document, func(name, value []byte) bool { // encoding/json has seen that it is an object
+	err = wire.EachMember(document, func(name, value []byte) bool { // encoding/json has checked that it is an object
 		if o.Digest != "" && wire.Quotes(name, o.Digest) {
 			digest = value
 		}
@@ -278,7 +278,7 @@ func orNull(field json.RawMessage) json.RawMessage {
 	return field
 }
 
-// versionOf reads a version: a whole number or a time.
+// versionOf parses a version: a whole number or a time. null is 0.
 func versionOf(field json.RawMessage) (int64, error) {
 	if string(field) == "null" {
 		return 0, nil

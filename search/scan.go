@@ -14,88 +14,73 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ErrNotScannable means that the key field of an index cannot be filtered and
-// sorted by, which Scan does. DeleteMatching deletes by a filter without that.
+// ErrNotScannable means that the key field of the index is not filterable and sortable, as Scan needs it.
+// DeleteMatching works without that.
 var ErrNotScannable = errors.New("search: the key field is not filterable and sortable")
 
-// maxPageSize is how many results the service puts into a page at most.
+// maxPageSize is the largest number of results of a page of the service.
 const maxPageSize = 1000
 
-// maxReadAhead is how many pages a scan may ask for at once.
+// maxReadAhead is the largest number of pages that a scan requests at once.
 const maxReadAhead = 16
 
 // ScanOptions are the options of Scan. nil and the zero value are ready to use.
 type ScanOptions struct {
-	// Filter is the condition that documents must meet. Defaults to no condition.
+	// Filter is the condition for documents. Defaults to no condition.
 	Filter Filter
-	// Select names the fields to return, as in SearchOptions. The key is returned
-	// as well, whether it is named or not. Defaults to all retrievable fields.
+	// Select names the fields to return, as in SearchOptions. The key is always returned. Defaults to all retrievable
+	// fields.
 	Select []string
-	// KeyField is the name of the key field in JSON. Defaults to the field of T with
-	// the struct tag `search:"key"`, and without one to what the definition of the
-	// index says, which takes an admin key or the role "Search Service Contributor"
-	// to read.
+	// KeyField is the name of the key field in JSON. Defaults to the field of T with the struct tag `search:"key"`,
+	// otherwise to the key in the definition of the index. Reading the definition takes an admin key or the role "Search
+	// Service Contributor".
 	KeyField string
-	// After is the key to begin behind, for a scan that goes on where another one
-	// stopped. There need not be a document with this key. Defaults to the first
-	// key.
+	// After is the key after which the scan starts, to resume an earlier scan. A document with this key need not exist.
+	// Defaults to the first key.
 	After string
-	// PageSize is how many documents one request gets, 1 to 1000, counted without
-	// the last one of the page before, which comes again if there is room. Large
-	// documents make large replies. Defaults to 1000.
+	// PageSize is the number of new documents per request, 1 to 1000. Each page also repeats the last document of the
+	// page before, within the limit of 1000. Large documents make large replies. Defaults to 1000.
 	PageSize int
-	// ReadAhead is how many pages are asked for at once while the one before them is
-	// on its way or in use, 0 to 16. What is returned is the same. A scan takes as
-	// many times less as requests take long, and as many times more memory for
-	// pages; the service has as many queries at once. The first page comes alone, and
-	// so does the next one after documents came or went just where the scan is. If a
-	// request fails the page is asked for when it is needed, and the scan has fewer
-	// requests at once from then on, until some have succeeded. Documents may be
-	// older by as many pages when they are returned.
+	// ReadAhead is the number of pages, 0 to 16, that are requested in advance while the page before them is in flight or
+	// in use. The results are the same. Reading ahead makes a scan faster if it mostly waits for requests. It needs
+	// memory for as many more pages, and the service runs as many more queries at once. The first page is requested
+	// alone, and so is the page after a place where documents were added or deleted during the scan. If a request fails,
+	// the page is requested again when it is needed, and fewer pages are requested at once until some have succeeded.
+	// Documents may be older by as many pages when they are returned.
 	//
-	// Leaving the loop waits for the requests under way: their context ends, which
-	// the transport must honour. With policy.WithCaptureResponse there is the reply
-	// to the last request that was made for a page when it was needed. A normalizer
-	// that only shows late (see Scan) may not show with 2 or more: where other keys
-	// equal the last one of a page, and documents change meanwhile, one may be passed
-	// over. Leave KeyField empty, and T without the tag, where the key field may have
-	// a normalizer: then the definition says so.
-	// Defaults to 0: a page is asked for when it is needed.
+	// Leaving the loop cancels the requests in flight and waits for them, so the transport must honour the context.
+	// policy.WithCaptureResponse returns the reply to the last request for a page that was not read ahead. With 2 or more
+	// pages a normalizer of the key field may stay undetected (see Scan): if other keys equal the last one of a page and
+	// documents change meanwhile, a document may be skipped. If the key field may have a normalizer, leave KeyField empty
+	// and use a T without the tag, so that the definition is checked. Defaults to 0: a page is requested when it is
+	// needed.
 	ReadAhead int
-	// SessionID is that of SearchOptions. Replicas of an index need not be equally
-	// up to date: with an id one of them answers all requests, if possible. Defaults
-	// to none.
+	// SessionID has the meaning of SearchOptions.SessionID. Replicas of an index may differ in how current they are; with
+	// an id, one replica serves all requests if possible. Defaults to none.
 	SessionID string
 }
 
-// Scan returns all documents of an index, or all that meet a filter, in the order
-// of their keys, each decoded into a T as Search does. It is for exports,
-// comparisons and repairs: unlike Search it does not end after 100000 documents,
-// and the last page costs the service no more than the first.
+// Scan returns all documents of an index, or all that match a filter, in the order of their keys, each decoded into a
+// T like by Search. Use it for exports, comparisons and repairs: unlike Search it does not stop after 100000
+// documents, and the last page costs the service no more than the first.
 //
-// Every document that is in the index, and meets the filter, from the beginning
-// of the walk to its end is returned exactly once, whatever happens to others
-// meanwhile. A document that is added, deleted or changed during the walk is
-// returned at most once, as it is when its page is read, or not at all. "In the
-// index" is what the service searches: it shows a write some seconds after it has
-// accepted it, and perhaps not on all replicas at once.
+// A document that is in the index and matches the filter during the whole scan is returned exactly once, whatever
+// happens to other documents. A document that is added, deleted or changed during the scan is returned at most once,
+// in the state in which its page was read. "In the index" refers to the service's searchable state, which shows a
+// write some seconds after the service has accepted it, and perhaps not on all replicas at once.
 //
-// Permissions can hide documents from a client, with an admin key as well. So the
-// definition of the index is read first, see ClientOptions.AssumeWholeView. An index
-// with permission filters is read elevated, or the error is ErrPartialView.
+// Permission filters can hide documents from a client, even with an admin key. Therefore the definition of the index
+// is read first, see ClientOptions.AssumeWholeView. If the index has permission filters, Scan uses elevated read, or
+// returns ErrPartialView.
 //
-// Each page is a query for the keys from the last one on, so the key field must be
-// filterable and sortable, and have no normalizer. Without ScanOptions.KeyField that
-// is checked in the definition, and the error is ErrNotScannable. Otherwise the
-// service checks it with the first request, which filters and sorts by the key
-// already: it cannot turn out later. Only a normalizer then shows late: the walk
-// ends with an error before it would pass over a key that
-// is equal to another. That holds for pages that are asked for by key, not for those
-// that are read ahead (see ScanOptions.ReadAhead).
+// Each page is a query for the keys from the last one on, so the key field must be filterable and sortable, and have
+// no normalizer. If ScanOptions.KeyField is empty, the definition is checked for that, and the error is
+// ErrNotScannable. Otherwise the service checks it with the first request, which already filters and sorts by the
+// key. Only a normalizer is not detected by that request: the scan then ends with an error before it would skip a key
+// that equals another. Pages that are read ahead lack this protection (see ScanOptions.ReadAhead).
 //
-// Errors are those of Search, and end the iteration. To go on after one, give
-// ScanOptions.After the key of the last document that was returned. ctx bounds
-// each iteration. The iterator may be used by many goroutines at once.
+// Errors are those of Search and end the iteration. To resume, set ScanOptions.After to the key of the last returned
+// document. ctx bounds each iteration. The iterator is safe for concurrent use.
 func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T, error] {
 	if opts == nil {
 		opts = &ScanOptions{}
@@ -128,12 +113,11 @@ func Scan[T any](ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[T,
 	}
 }
 
-// ScanKeys returns the keys of all documents of an index, or of all that meet a
-// filter, in their order. It is Scan with nothing else in the replies, for what
-// takes keys: deleting what meets a filter, for example.
+// ScanKeys returns the keys of all documents of an index, or of all that match a filter, in order. It is Scan with
+// nothing but keys in the replies, for example to delete the documents that match a filter.
 //
-// ScanOptions.Select must be empty. Without ScanOptions.KeyField the definition of
-// the index says which field the key is.
+// ScanOptions.Select must be empty. If ScanOptions.KeyField is empty, the definition of the index names the key
+// field.
 func ScanKeys(ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[string, error] {
 	if opts == nil {
 		opts = &ScanOptions{}
@@ -158,7 +142,7 @@ func ScanKeys(ctx context.Context, c *Client, opts *ScanOptions) iter.Seq2[strin
 	}
 }
 
-// scan is a walk over an index in the order of the keys.
+// scan is one iteration over an index in the order of the keys.
 type scan struct {
 	client  *Client
 	call    call
@@ -168,18 +152,17 @@ type scan struct {
 	last    string // the key of the last document, or ScanOptions.After
 	begun   bool
 	done    bool
-	behind  bool // the next page begins behind the last key, not with it
+	behind  bool // the next page begins after the last key, not at it
 	ahead   readAhead
 }
 
-// scanned is a document that a scan has found.
+// scanned is a document of a scan.
 type scanned struct {
 	key  string
 	json json.RawMessage
 }
 
-// newScan checks the options, all of them at once, and finds out what the key
-// is, and how to read the whole index unless v says so.
+// newScan checks all options and determines the key field. It also determines the view, unless v is given.
 func newScan[T any](ctx context.Context, c *Client, options ScanOptions, v *view) (_ *scan, err error) {
 	s := &scan{client: c, view: v, call: c.call("Scan", readDocuments), options: options, last: options.After, ahead: readAhead{most: options.ReadAhead}}
 	if err := s.options.check(c.conn.apiVersion); err != nil {
@@ -232,8 +215,7 @@ func (o *ScanOptions) check(version apiversion.Version) error {
 	return err
 }
 
-// scannableKey returns the key field that the definition of the index names, if
-// a scan can use it.
+// scannableKey returns the key field in the definition of the index, or an error if a scan cannot use it.
 func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 	index, call := s.view.index, s.client.call("Scan", readKeyField)
 	if index == nil {
@@ -244,7 +226,7 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 		}
 	}
 	isTrue := func(b *bool) bool { return b != nil && *b }
-	isFalse := func(b *bool) bool { return b != nil && !*b } // absent is true, for both
+	isFalse := func(b *bool) bool { return b != nil && !*b } // absent means true for both attributes
 	for _, f := range index.Fields {
 		switch {
 		case !isTrue(f.Key):
@@ -259,7 +241,7 @@ func (s *scan) scannableKey(ctx context.Context) (_ string, err error) {
 	return "", call.wrap(fmt.Errorf("%w: none of the %d fields of the definition is its key", models.ErrMalformedReply, len(index.Fields)))
 }
 
-// documents walks over all pages. An error is the last.
+// documents yields the documents of all pages. An error ends it.
 func (s *scan) documents(ctx context.Context) iter.Seq2[scanned, error] {
 	return func(yield func(scanned, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -280,9 +262,8 @@ func (s *scan) documents(ctx context.Context) iter.Seq2[scanned, error] {
 	}
 }
 
-// next gets the page behind the last key. It asks for that key again: where a
-// normalizer makes others equal to it, they would be passed over otherwise, and so
-// are seen to be out of order.
+// next returns the page after the last key. The query includes the last key: if a normalizer makes other keys equal
+// to it, a query after it would skip them. With it, next detects that they are out of order.
 func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	page, again, from := s.fromAhead(ctx), s.last != "" && !s.behind, Ge
 	top := s.options.PageSize
@@ -291,7 +272,7 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	}
 	if page != nil {
 		defer func() {
-			if err != nil { // the span of its request has ended, and without an error
+			if err != nil { // the span of the request has already ended without an error
 				_, end := s.client.conn.span(ctx, "Client.Scan")
 				end(err)
 			}
@@ -311,8 +292,8 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 	}
 	s.begun = true
 	more := continues(page.NextLink, page.NextPageParameters)
-	// Less than was asked for, and nothing to continue with, is the end. A page
-	// that the service cut short is continued by its last key like any other.
+	// A page with fewer results than requested and no continuation is the last one. A page that the service cut short is
+	// continued from its last key like any other.
 	s.done = len(page.Results) < top && !more
 	found := make([]scanned, 0, len(page.Results))
 	for i, result := range page.Results {
@@ -329,23 +310,21 @@ func (s *scan) next(ctx context.Context) (_ []scanned, err error) {
 		found = append(found, scanned{key: key, json: result.Document})
 		s.last = key
 	}
-	// Where documents are so large that a page has room for one, that is the last
-	// one again.
+	// If documents are so large that a page holds only one, that is the last document again.
 	s.behind = len(found) == 0 && len(page.Results) > 0
 	if len(found) == 0 && more && !s.behind {
 		return nil, s.call.wrap(fmt.Errorf("%w: it has no results, but another page (request id %s)", models.ErrMalformedReply, page.RequestID))
 	}
 	if len(page.Results) < top {
-		s.ahead.drop(0) // they would be behind documents that this one left out
+		s.ahead.drop(0) // they would come after documents that this page left out
 	} else {
 		s.askAhead(ctx)
 	}
 	return found, nil
 }
 
-// query asks for the documents from the last key on, but for some. The first page
-// has a condition on the key as well, so that a key field that cannot be filtered
-// by is refused there.
+// query returns the query for the documents from the last key on, without the first skip. The first page also filters
+// by the key, so that the service refuses a key field that is not filterable at once.
 func (s *scan) query(from func(field string, value any) Filter, top, skip int) *SearchOptions {
 	return &SearchOptions{
 		Filter:    And(from(s.options.KeyField, s.last), s.options.Filter),
@@ -357,8 +336,7 @@ func (s *scan) query(from func(field string, value any) Filter, top, skip int) *
 	}
 }
 
-// checkUnique asks whether other keys equal the last one, which the page behind it
-// would pass over.
+// checkUnique returns an error if other keys equal the last one, because the page after it would skip them.
 func (s *scan) checkUnique(ctx context.Context) error {
 	query := SearchOptions{Filter: And(Eq(s.options.KeyField, s.last), s.options.Filter), IncludeTotalCount: true, Top: new(int), SessionID: s.options.SessionID}
 	page, err := s.search(ctx, &query)
@@ -373,22 +351,22 @@ func (s *scan) checkUnique(ctx context.Context) error {
 	return nil
 }
 
-// search gets the first page of a query.
+// search returns the first page of a query.
 func (s *scan) search(ctx context.Context, query *SearchOptions) (*scanPage, error) {
 	return s.view.search(ctx, s.client, query, s.call)
 }
 
-// disorder is the error of keys that do not come by their characters. Going on
-// would return documents twice, or for ever, or pass some over.
+// disorder returns the error for keys that are not in the order of their characters. A scan that continued might
+// return documents twice, skip some, or never end.
 func (s *scan) disorder(found, requestID string) error {
 	return s.call.wrap(fmt.Errorf("%w: %s: the service orders %q in another way than by its characters (request id %s)", models.ErrMalformedReply, found, s.options.KeyField, requestID))
 }
 
-// refused says what is likely if the service does not take the first query.
+// refused adds the likely cause if the service refuses the first query.
 func (s *scan) refused(err error) error {
 	var e *Error
 	if s.begun || !errors.As(err, &e) || e.StatusCode != http.StatusBadRequest || !strings.Contains(e.Message, "'"+s.options.KeyField+"'") || strings.Contains(e.Message, "$select") {
-		return err // about the caller's own filter or fields, perhaps
+		return err // the cause may be the caller's filter or fields
 	}
 	return fmt.Errorf("%w; the first page of a scan was refused: the key field %q must be filterable and sortable", err, s.options.KeyField)
 }

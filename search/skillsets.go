@@ -22,9 +22,9 @@ var skillsetKind = &definitionKind[skills.Skillset]{
 // none yet.
 type CreateSkillsetOptions struct{}
 
-// CreateSkillset creates a skillset and returns it as the service has it, with
-// its ETag. One of that name that exists is an *Error with status 409; a
-// retry after a lost answer gets it as well, for the one that it has created itself.
+// CreateSkillset creates a skillset and returns the stored definition with its ETag. If the skillset exists, the
+// error is an *Error with status 409. A retry after a lost reply can get it too, because the first attempt created
+// the skillset.
 func (c *IndexerClient) CreateSkillset(ctx context.Context, skillset skills.Skillset, _ *CreateSkillsetOptions) (skills.Skillset, error) {
 	return skillsetKind.create(ctx, c.manager, "CreateSkillset", skillset)
 }
@@ -38,11 +38,10 @@ type CreateOrUpdateSkillsetOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateSkillset creates a skillset or replaces the one that exists, and
-// returns it as the service has it. Documents that are indexed already stay as they
-// are. A condition that does not hold is ErrPreconditionFailed. A definition that was
-// read from a service has an ETag and is written only over the version it was read
-// from; see CreateOrUpdateIndex.
+// CreateOrUpdateSkillset creates a skillset or replaces an existing one, and returns the stored definition. Documents
+// that are already indexed do not change. If a condition does not hold, the error is ErrPreconditionFailed. A
+// definition that was read from a service carries an ETag and is written only over that version; see
+// CreateOrUpdateIndex.
 func (c *IndexerClient) CreateOrUpdateSkillset(ctx context.Context, skillset skills.Skillset, opts *CreateOrUpdateSkillsetOptions) (skills.Skillset, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateSkillsetOptions{}
@@ -54,8 +53,7 @@ func (c *IndexerClient) CreateOrUpdateSkillset(ctx context.Context, skillset ski
 // yet.
 type GetSkillsetOptions struct{}
 
-// GetSkillset returns a skillset. If there is none of that name the error is
-// ErrSkillsetNotFound.
+// GetSkillset returns a skillset. If it does not exist, the error is ErrSkillsetNotFound.
 func (c *IndexerClient) GetSkillset(ctx context.Context, name string, _ *GetSkillsetOptions) (skills.Skillset, error) {
 	return skillsetKind.get(ctx, c.manager, "GetSkillset", name)
 }
@@ -64,9 +62,8 @@ func (c *IndexerClient) GetSkillset(ctx context.Context, name string, _ *GetSkil
 // zero value are ready to use.
 type ListSkillsetsOptions ListIndexesOptions
 
-// ListSkillsets returns all skillsets of the service. The request is made when the
-// iteration starts, and again for every iteration. An error is the last thing that is
-// yielded, with a zero skillset.
+// ListSkillsets returns all skillsets of the service. Each iteration makes the request again when it starts. An error
+// ends the iteration and is yielded with a zero skillset.
 func (c *IndexerClient) ListSkillsets(ctx context.Context, opts *ListSkillsetsOptions) iter.Seq2[skills.Skillset, error] {
 	return listDefinitions(ctx, c.manager, skillsetKind, "ListSkillsets", listed((*ListIndexesOptions)(opts)), skillsetKind.name)
 }
@@ -75,8 +72,7 @@ func (c *IndexerClient) ListSkillsets(ctx context.Context, opts *ListSkillsetsOp
 // the zero value are ready to use.
 type ListSkillsetNamesOptions ListIndexesOptions
 
-// ListSkillsetNames is ListSkillsets without all but the names, which is much less for
-// the service to send.
+// ListSkillsetNames is ListSkillsets for the names only, which makes the replies much smaller.
 func (c *IndexerClient) ListSkillsetNames(ctx context.Context, opts *ListSkillsetNamesOptions) iter.Seq2[string, error] {
 	return listNames(ctx, c.manager, skillsetKind, "ListSkillsetNames", listed((*ListIndexesOptions)(opts)))
 }
@@ -89,9 +85,8 @@ type DeleteSkillsetOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteSkillset deletes a skillset. Indexers that name it fail from then on. If there
-// is none of that name the error is ErrSkillsetNotFound; a retry after a lost answer
-// gets it as well.
+// DeleteSkillset deletes a skillset. Indexers that use it fail from then on. If the skillset does not exist, the
+// error is ErrSkillsetNotFound; a retry after a lost reply can get it too.
 func (c *IndexerClient) DeleteSkillset(ctx context.Context, name string, opts *DeleteSkillsetOptions) error {
 	if opts == nil {
 		opts = &DeleteSkillsetOptions{}

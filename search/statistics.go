@@ -12,8 +12,7 @@ import (
 // There are none yet.
 type GetIndexStatisticsOptions struct{}
 
-// GetIndexStatistics returns how many documents an index holds and how much
-// storage it takes. The service counts with a delay.
+// GetIndexStatistics returns the number of documents of an index and its storage. The numbers lag behind writes.
 func (c *IndexClient) GetIndexStatistics(ctx context.Context, name string, _ *GetIndexStatisticsOptions) (_ models.IndexStatistics, err error) {
 	const operation = "GetIndexStatistics"
 	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
@@ -29,8 +28,7 @@ func (c *IndexClient) GetIndexStatistics(ctx context.Context, name string, _ *Ge
 // IndexClient.GetServiceStatistics. There are none yet.
 type GetServiceStatisticsOptions struct{}
 
-// GetServiceStatistics returns how much of its quotas the service uses, and the
-// limits of its tier.
+// GetServiceStatistics returns the used quotas of the service and the limits of its tier.
 func (c *IndexClient) GetServiceStatistics(ctx context.Context, _ *GetServiceStatisticsOptions) (_ models.ServiceStatistics, err error) {
 	const operation = "GetServiceStatistics"
 	ctx, end := c.conn.span(ctx, "IndexClient."+operation)
@@ -51,9 +49,8 @@ func (c *IndexClient) GetServiceStatistics(ctx context.Context, _ *GetServiceSta
 // the zero value are ready to use.
 type ListIndexStatisticsOptions ListIndexesOptions
 
-// ListIndexStatistics returns the statistics of all indexes, by name, in one request a
-// page. It takes api-version 2026-10-01, or 2025-11-01-preview. An error is the last
-// thing that is yielded.
+// ListIndexStatistics returns the statistics of all indexes with their names, in one request per page. It needs
+// api-version 2026-10-01 or 2025-11-01-preview. An error ends the iteration.
 func (c *IndexClient) ListIndexStatistics(ctx context.Context, opts *ListIndexStatisticsOptions) iter.Seq2[models.NamedIndexStatistics, error] {
 	call := c.call("ListIndexStatistics", "")
 	page := listed((*ListIndexesOptions)(opts))

@@ -14,40 +14,33 @@ import (
 // SuggestOptions are the options of Suggest. nil and the zero value are ready to
 // use.
 type SuggestOptions struct {
-	// Filter is the condition that documents must meet. It cannot hold IsMatch.
-	// Defaults to no condition.
+	// Filter is the condition for documents. It cannot contain IsMatch. Defaults to no condition.
 	Filter Filter
-	// Fuzzy finds text with one wrong or missing character as well, which takes the
-	// service longer. Defaults to false.
+	// Fuzzy also finds text with one wrong or missing character, which takes the service longer. Defaults to false.
 	Fuzzy bool
-	// HighlightPreTag and HighlightPostTag go around a match. Set both or neither.
-	// Defaults to none, and matches are not marked.
+	// HighlightPreTag and HighlightPostTag enclose a match. Set both or neither. Defaults to no tags.
 	HighlightPreTag, HighlightPostTag string
-	// MinimumCoverage is the percentage of the index that must be searched, 0 to
-	// 100, for the request to succeed; where it cannot be, the service answers 503.
-	// Defaults to 80.
+	// MinimumCoverage is the percentage of the index, 0 to 100, that must be searched for the request to succeed. If the
+	// service can search less, it replies 503. Defaults to 80.
 	MinimumCoverage *float64
-	// OrderBy are the orders of the suggestions, as in SearchOptions. Defaults to
-	// the score, the best first.
+	// OrderBy are the sort orders of the suggestions, as in SearchOptions. Defaults to the score, the best first.
 	OrderBy []string
 	// SearchFields names the fields of the suggester to search. Defaults to all of
 	// them.
 	SearchFields []string
-	// Select names the fields to return, "*" all. Defaults to the key.
+	// Select names the fields to return; "*" means all. Defaults to the key.
 	Select []string
-	// Top is how many suggestions there should be at most, 1 to 100. Defaults to 5.
+	// Top is the largest number of suggestions, 1 to 100. Defaults to 5.
 	Top int
-	// AdditionalProperties is that of SearchOptions.
+	// AdditionalProperties has the meaning of SearchOptions.AdditionalProperties.
 	AdditionalProperties map[string]json.RawMessage
 }
 
-// Suggest returns documents that have a term that begins with the last word of
-// text in a field of the suggester, for a box that shows results while somebody
-// types in it. The documents are decoded into a T as Search does. text is plain,
-// without operators, 1 to 100 characters long.
+// Suggest returns documents for a search box that shows results while a user types. A document matches if a field of
+// the suggester has a term that begins with the last word of text. The documents are decoded into a T like by Search.
+// text is plain, without operators, 1 to 100 characters long.
 //
-// Errors are those of Search. ctx bounds the whole call. Suggest may be called
-// by many goroutines.
+// Errors are those of Search. ctx bounds the whole call. Suggest is safe for concurrent use.
 func Suggest[T any](ctx context.Context, c *Client, text, suggester string, opts *SuggestOptions) (_ models.SuggestDocumentsResult[T], err error) {
 	const operation = "Suggest"
 	ctx, end := c.conn.span(ctx, "Client."+operation)
@@ -87,14 +80,14 @@ func (o *SuggestOptions) body(text, suggester string, version apiversion.Version
 	return b.end()
 }
 
-// maxSuggestionText is how many characters the service completes at most, and
-// maxSuggestions how many suggestions it makes of them.
+// maxSuggestionText is the largest number of characters that the service completes, and maxSuggestions the largest
+// number of suggestions that it returns.
 const (
 	maxSuggestionText = 100
 	maxSuggestions    = 100
 )
 
-// suggester writes what suggestions and completions are made from.
+// suggester writes the text and the name of the suggester.
 func (b *queryBody) suggester(text, suggester string) {
 	if n := utf8.RuneCountInString(text); n < 1 || n > maxSuggestionText {
 		b.problemf("the search text", "it is %d characters long, not 1 to %d", n, maxSuggestionText)

@@ -23,10 +23,9 @@ var synonymMapKind = &definitionKind[models.SynonymMap]{
 // are none yet.
 type CreateSynonymMapOptions struct{}
 
-// CreateSynonymMap creates a synonym map and returns it as the service has it,
-// with its ETag. Fields use it once they name it in SynonymMaps. A map of that
-// name that exists is an *Error with status 409; a retry after a lost answer
-// gets it as well, for the map that it has created itself.
+// CreateSynonymMap creates a synonym map and returns the stored definition with its ETag. A field uses the map if its
+// SynonymMaps name it. If the map exists, the error is an *Error with status 409. A retry after a lost reply can get
+// it too, because the first attempt created the map.
 func (c *IndexClient) CreateSynonymMap(ctx context.Context, synonyms models.SynonymMap, _ *CreateSynonymMapOptions) (models.SynonymMap, error) {
 	return synonymMapKind.create(ctx, c.manager, "CreateSynonymMap", synonyms)
 }
@@ -40,13 +39,11 @@ type CreateOrUpdateSynonymMapOptions struct {
 	IfNoneMatch *azcore.ETag
 }
 
-// CreateOrUpdateSynonymMap creates a synonym map or replaces the one that exists,
-// and returns it as the service has it. A condition that does not hold is
-// ErrPreconditionFailed.
+// CreateOrUpdateSynonymMap creates a synonym map or replaces an existing one, and returns the stored definition. If a
+// condition does not hold, the error is ErrPreconditionFailed.
 //
-// A map that was read from a service has an ETag and is written only over the
-// version it was read from; see CreateOrUpdateIndex. UpdateSynonymMap reads it
-// again in that case.
+// A map that was read from a service carries an ETag and is written only over that version; see CreateOrUpdateIndex.
+// UpdateSynonymMap reads it again in that case.
 func (c *IndexClient) CreateOrUpdateSynonymMap(ctx context.Context, synonyms models.SynonymMap, opts *CreateOrUpdateSynonymMapOptions) (models.SynonymMap, error) {
 	if opts == nil {
 		opts = &CreateOrUpdateSynonymMapOptions{}
@@ -57,14 +54,13 @@ func (c *IndexClient) CreateOrUpdateSynonymMap(ctx context.Context, synonyms mod
 // UpdateSynonymMapOptions are the options of IndexClient.UpdateSynonymMap. nil
 // and the zero value are ready to use.
 type UpdateSynonymMapOptions struct {
-	// MaxAttempts is how often the map is read and written in all. Defaults to 5;
-	// negative is once.
+	// MaxAttempts is the total number of times that the map is read and written. Defaults to 5; a negative value means
+	// once.
 	MaxAttempts int
 }
 
-// UpdateSynonymMap reads a synonym map, lets change change it, and writes it
-// back over the version that was read. It is UpdateIndex for a synonym map. If
-// there is none of that name the error is ErrSynonymMapNotFound.
+// UpdateSynonymMap reads a synonym map, calls change with it, and writes the result back over the version that was
+// read, like UpdateIndex. If the map does not exist, the error is ErrSynonymMapNotFound.
 func (c *IndexClient) UpdateSynonymMap(ctx context.Context, name string, change func(*models.SynonymMap) error, opts *UpdateSynonymMapOptions) (models.SynonymMap, error) {
 	if opts == nil {
 		opts = &UpdateSynonymMapOptions{}
@@ -78,7 +74,7 @@ func (c *IndexClient) UpdateSynonymMap(ctx context.Context, name string, change 
 	}.run(ctx, c.manager, name)
 }
 
-// sameSynonyms reports whether two maps expand queries in the same way.
+// sameSynonyms reports whether two maps expand queries in the same way. It is false if either has other members.
 func sameSynonyms(a, b models.SynonymMap) bool {
 	return slices.Equal(a.Synonyms, b.Synonyms) && a.Format == b.Format && a.EncryptionKey == nil && b.EncryptionKey == nil &&
 		len(a.AdditionalProperties) == 0 && len(b.AdditionalProperties) == 0
@@ -88,8 +84,7 @@ func sameSynonyms(a, b models.SynonymMap) bool {
 // none yet.
 type GetSynonymMapOptions struct{}
 
-// GetSynonymMap returns a synonym map. If there is none of that name the error
-// is ErrSynonymMapNotFound.
+// GetSynonymMap returns a synonym map. If it does not exist, the error is ErrSynonymMapNotFound.
 func (c *IndexClient) GetSynonymMap(ctx context.Context, name string, _ *GetSynonymMapOptions) (models.SynonymMap, error) {
 	return synonymMapKind.get(ctx, c.manager, "GetSynonymMap", name)
 }
@@ -98,9 +93,8 @@ func (c *IndexClient) GetSynonymMap(ctx context.Context, name string, _ *GetSyno
 // and the zero value are ready to use.
 type ListSynonymMapsOptions ListIndexesOptions
 
-// ListSynonymMaps returns all synonym maps of the service. The request is made
-// when the iteration starts, and again for every iteration. An error is the last
-// thing that is yielded, with a zero map.
+// ListSynonymMaps returns all synonym maps of the service. Each iteration makes the request again when it starts. An
+// error ends the iteration and is yielded with a zero map.
 func (c *IndexClient) ListSynonymMaps(ctx context.Context, opts *ListSynonymMapsOptions) iter.Seq2[models.SynonymMap, error] {
 	return listDefinitions(ctx, c.manager, synonymMapKind, "ListSynonymMaps", listed((*ListIndexesOptions)(opts)), synonymMapKind.name)
 }
@@ -110,8 +104,7 @@ func (c *IndexClient) ListSynonymMaps(ctx context.Context, opts *ListSynonymMaps
 // and the zero value are ready to use.
 type ListSynonymMapNamesOptions ListIndexesOptions
 
-// ListSynonymMapNames is ListSynonymMaps without all but the names, which is much
-// less for the service to send.
+// ListSynonymMapNames is ListSynonymMaps for the names only, which makes the replies much smaller.
 func (c *IndexClient) ListSynonymMapNames(ctx context.Context, opts *ListSynonymMapNamesOptions) iter.Seq2[string, error] {
 	return listNames(ctx, c.manager, synonymMapKind, "ListSynonymMapNames", listed((*ListIndexesOptions)(opts)))
 }
@@ -124,9 +117,8 @@ type DeleteSynonymMapOptions struct {
 	IfMatch *azcore.ETag
 }
 
-// DeleteSynonymMap deletes a synonym map. Fields that name it are searched
-// without synonyms from then on. If there is none of that name the error is
-// ErrSynonymMapNotFound; a retry after a lost answer gets it as well.
+// DeleteSynonymMap deletes a synonym map. Fields that name it are searched without synonyms from then on. If the map
+// does not exist, the error is ErrSynonymMapNotFound; a retry after a lost reply can get it too.
 func (c *IndexClient) DeleteSynonymMap(ctx context.Context, name string, opts *DeleteSynonymMapOptions) error {
 	if opts == nil {
 		opts = &DeleteSynonymMapOptions{}

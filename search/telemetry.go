@@ -20,9 +20,8 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/go-azsearch/azsearch/search"
 
-// The operations that are measured, by the names that they have in metrics. What
-// concerns definitions is rare, and IndexDocumentsRaw is measured by whoever calls
-// it: a BufferedSender has the same metric for the same requests.
+// The measured operations, by their names in metrics. Operations on definitions are not measured, because they are
+// rare. IndexDocumentsRaw is not measured, because a BufferedSender has the same metric for the same requests.
 const (
 	measureSearch       = "SEARCH"
 	measureSuggest      = "SUGGEST"
@@ -33,15 +32,13 @@ const (
 	measureBatch        = "BATCH"
 )
 
-// The bounds of the histograms are what OpenTelemetry's conventions ask for, and 0:
-// a query that finds nothing is worth knowing about.
+// The bounds of the histograms are those of OpenTelemetry's conventions, plus 0 to show queries without results.
 var (
 	durationBounds = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10}
 	rowBounds      = []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000}
 )
 
-// instruments are the metrics of all clients of a connection. TELEMETRY.md says for
-// users what they mean; a test compares the two.
+// instruments are the metrics of all clients of a connection. TELEMETRY.md documents them; a test compares the two.
 type instruments struct {
 	duration metric.Float64Histogram
 	rows     metric.Int64Histogram
@@ -62,13 +59,13 @@ func newInstruments(provider metric.MeterProvider) (*instruments, error) {
 	return &instruments{duration, rows, retries}, errors.Join(err1, err2, err3)
 }
 
-// enabled reports whether anybody wants to know. A provider may be set at any time.
+// enabled reports whether at least one instrument is enabled. A global provider may be set at any time.
 func (i *instruments) enabled(ctx context.Context) bool {
 	return i.duration.Enabled(ctx) || i.rows.Enabled(ctx) || i.retries.Enabled(ctx)
 }
 
-// telemetry records the metrics of one Client. Every attribute has few values:
-// the index, never a key, a filter or what is searched for.
+// telemetry records the metrics of one Client. Attributes have few values: the index, but never a key, a filter or a
+// search text.
 type telemetry struct {
 	*instruments
 	common []attribute.KeyValue
@@ -90,14 +87,14 @@ func newTelemetry(i *instruments, endpoint *url.URL, index string) *telemetry {
 	return t
 }
 
-// outcome is what measurements have in common that share a series.
+// outcome identifies a series: the attributes that measurements share.
 type outcome struct {
 	operation string
 	status    int    // 0: left out
 	errorType string // "": left out
 }
 
-// with returns the attributes of an outcome. They are made once, because there are few.
+// with returns the attributes of an outcome. They are cached, because there are few.
 func (t *telemetry) with(o outcome) metric.MeasurementOption {
 	if known, ok := t.made.Load(o); ok {
 		return known.(metric.MeasurementOption) //nolint:forcetypeassert // there is nothing else in it
@@ -114,19 +111,19 @@ func (t *telemetry) with(o outcome) metric.MeasurementOption {
 	return option
 }
 
-// measurement is of one operation, its retries included. nil is one that nobody
-// wants to know about. It is for one goroutine.
+// measurement is the measurement of one operation including its retries. nil means not measured. It is not safe for
+// concurrent use.
 type measurement struct {
 	telemetry *telemetry
 	operation string
 	began     time.Time
 	// Of the last attempt.
-	sent   bool // there was one: otherwise there is nothing to measure
+	sent   bool // an attempt was made; otherwise nothing is measured
 	status int  // 0: no reply
 	err    error
 }
 
-// begin begins to measure an operation if anybody wants to know.
+// begin starts the measurement of an operation, or returns nil if no instrument is enabled.
 func (t *telemetry) begin(ctx context.Context, operation string) *measurement {
 	if !t.enabled(ctx) {
 		return nil
@@ -134,7 +131,7 @@ func (t *telemetry) begin(ctx context.Context, operation string) *measurement {
 	return &measurement{telemetry: t, operation: operation, began: time.Now()}
 }
 
-// attempt counts a request that is sent because the one before has failed.
+// attempt counts an attempt, and a retry if it is not the first.
 func (m *measurement) attempt(ctx context.Context) {
 	if m == nil {
 		return
@@ -146,7 +143,7 @@ func (m *measurement) attempt(ctx context.Context) {
 	m.sent = true
 }
 
-// attempted notes how a request has ended.
+// attempted records the outcome of an attempt.
 func (m *measurement) attempted(resp *http.Response, err error) {
 	if m == nil {
 		return
@@ -157,11 +154,11 @@ func (m *measurement) attempted(resp *http.Response, err error) {
 	}
 }
 
-// unknownRows is of operations that return no list of results.
+// unknownRows is the number of rows of operations that do not return a list.
 const unknownRows = -1
 
-// end records an operation that has returned so many results, or failed. What was
-// never sent is not recorded, nor what was given up because nobody needs it.
+// end records the operation, with its number of results or its error. An operation without an attempt is not
+// recorded, nor is a dropped page.
 func (m *measurement) end(ctx context.Context, rows int, err error) {
 	if m == nil || !m.sent || err != nil && dropped(ctx) {
 		return
@@ -177,11 +174,10 @@ func (m *measurement) end(ctx context.Context, rows int, err error) {
 	}
 }
 
-// timeoutError is an error of the standard library that may be the end of a time.
+// timeoutError is an error of the standard library that may be a time-out.
 type timeoutError interface{ Timeout() bool }
 
-// errorType names an error with few values: the status, or what kind of trouble
-// there was instead of a reply that can be used. They are those of a sender.
+// errorType returns the status, or a class of errors without a usable reply. The classes are those of a sender.
 func errorType(status int, err error) string {
 	timeout := timeoutError(nil)
 	switch {

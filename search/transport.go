@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// defaultHTTPClient is what clients send with unless ClientOptions.Transport
-// says otherwise: one connection pool for the process, set up like azcore's.
+// defaultHTTPClient sends the requests of clients without ClientOptions.Transport: one connection pool per process,
+// configured like azcore's.
 var defaultHTTPClient = &http.Client{
 	Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
@@ -24,8 +24,7 @@ var defaultHTTPClient = &http.Client{
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
-		// A connection that died without a word (a NAT that forgot it) is found
-		// by pings instead of by requests that hang.
+		// Pings find a connection that died silently (for example dropped by a NAT) before requests hang on it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 	},
 }

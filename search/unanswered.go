@@ -16,15 +16,15 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// unanswered is the error of a request that got no complete answer: the
-// operation, the cause once, and what is likely to help, in one line.
+// unanswered is the error of a request without a complete reply: one line with the operation, the cause once, and a
+// hint.
 type unanswered struct {
 	call  call
 	cause string
 	hint  string
 	err   error
-	// before is why the attempt before failed, if err is only that the context
-	// ended while the next one was waited for.
+	// before is the error of the attempt before, if err only means that the context ended during the wait for the next
+	// one.
 	before error
 }
 
@@ -36,10 +36,10 @@ func (e *unanswered) Error() string {
 	return text
 }
 
-// Unwrap returns what net/http, the credential or the context said.
+// Unwrap returns the error of net/http, the credential or the context.
 func (e *unanswered) Unwrap() error { return e.err }
 
-// unanswered returns the error for a request that err is the end of.
+// unanswered returns the error for a request that ended with err.
 func (c *connection) unanswered(err error, req *policy.Request, call call) error {
 	e := &unanswered{call: call, cause: cause(err), err: err}
 	reason := err
@@ -56,13 +56,13 @@ func (c *connection) unanswered(err error, req *policy.Request, call call) error
 	return e
 }
 
-// changes reports whether a request may have changed something.
+// changes reports whether a request may have changed data.
 func changes(method string, call call) bool {
 	return call.needs == writeDocuments || call.needs == manageIndexes && method != http.MethodGet
 }
 
-// cause returns the text of err without what the rest of the message says
-// already: the address, and the names of azcore's policies.
+// cause returns the text of err without the parts that the rest of the message has already: the URL, and the names of
+// azcore's policies.
 func cause(err error) string {
 	var credential *CredentialError
 	if errors.As(err, &credential) {
@@ -78,8 +78,7 @@ func cause(err error) string {
 	}
 }
 
-// tidy joins the lines of a message, without the rules that azidentity draws
-// between the parts of its own.
+// tidy joins the lines of a message, and removes the rules that azidentity draws between its parts.
 func tidy(text string) string {
 	words := strings.Fields(text)
 	kept := words[:0]
@@ -91,12 +90,12 @@ func tidy(text string) string {
 	return strings.Join(kept, " ")
 }
 
-// ended reports whether err is that a context ended.
+// ended reports whether err means that a context ended.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// trouble is why a request got no answer.
+// trouble is the class of error for which a request got no reply.
 type trouble int
 
 const (
@@ -114,7 +113,7 @@ const (
 	broken
 )
 
-// troubleOf finds out why a request got no answer.
+// troubleOf classifies the error of a request without a reply.
 func troubleOf(err error) trouble {
 	var (
 		credential  *CredentialError
@@ -154,7 +153,7 @@ func troubleOf(err error) trouble {
 	return unknownTrouble
 }
 
-// hint returns what is likely to help, or "". root is the endpoint.
+// hint returns the likely fix, or "". root is the endpoint.
 func (t trouble) hint(root string, changes bool) string {
 	switch t {
 	case noSuchHost:
@@ -182,17 +181,17 @@ func (t trouble) hint(root string, changes bool) string {
 	return ""
 }
 
-// attempts remembers of a request why its last attempt failed that did not end
-// with its context, and who measures it.
+// attempts records the attempts of a request: the error of the last attempt that did not end with the context, and
+// the measurement.
 type attempts struct {
 	failed   error
-	measured *measurement // of which these are the attempts, nil if it is not measured
-	// wantsToken says that the attempt waits for a token, and sent that one has left.
+	measured *measurement // of all attempts; nil if not measured
+	// wantsToken means that the attempt waits for a token, sent that an attempt has passed that point.
 	wantsToken, sent bool
 }
 
-// attemptMemory is the pipeline policy that writes it. When the context ends
-// between two attempts azcore reports just that, which explains nothing.
+// attemptMemory is the pipeline policy that writes attempts. If the context ends between two attempts, azcore returns
+// only the error of the context, which does not explain the failure.
 type attemptMemory struct{}
 
 func (attemptMemory) Do(req *policy.Request) (*http.Response, error) {

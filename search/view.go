@@ -15,23 +15,22 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ErrPartialView means that permissions may hide documents of the index from this
-// client, so that nothing can be said of the index as a whole. See
-// ClientOptions.AssumeWholeView.
+// ErrPartialView means that permission filters may hide documents of the index from this client, so an operation on
+// the whole index is impossible. See ClientOptions.AssumeWholeView.
 var ErrPartialView = errors.New("search: permissions may hide documents of the index")
 
-// elevatedRead is the permission of a reader whose results are not trimmed.
+// elevatedRead is the permission to read without permission filters.
 const elevatedRead = "Microsoft.Search/searchServices/indexes/contentSecurity/elevatedOperations/read"
 
-// view is how a client reads an index as a whole.
+// view is the way in which a client reads a whole index.
 type view struct {
-	conn     *connection // of the client, or in a version with permission filters
+	conn     *connection // the client's, or one whose api-version has permission filters
 	elevated bool
 	index    *models.SearchIndex // nil if it was not read
 }
 
-// view finds out how to read the index as a whole: once for work that requires it, see
-// internal/wholeindex. Only that is refused if the definition cannot be read.
+// view determines how to read the whole index, once for each task that requires it (see internal/wholeindex). If the
+// definition cannot be read, only such a task fails.
 func (c *Client) view(ctx context.Context, call call) (*view, error) {
 	if c.conn.assumeWhole {
 		return &view{conn: c.conn}, nil
@@ -39,8 +38,9 @@ func (c *Client) view(ctx context.Context, call call) (*view, error) {
 	return wholeindex.Once(ctx, c, func() (*view, error) { return c.findView(ctx, call) })
 }
 
-// Lasts implements wholeindex.Lasting: an elevated view stays one, and cannot be proved once the
-// documents that proved it are deleted. An index without permission filters may get some.
+// Lasts implements wholeindex.Lasting. An elevated view is kept, because it could not be proved again after the
+// documents that proved it are deleted. A plain view is not kept, because permission filters may be added to the
+// index.
 func (v *view) Lasts() bool { return v.elevated }
 
 func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
@@ -60,7 +60,7 @@ func (c *Client) findView(ctx context.Context, call call) (_ *view, err error) {
 	case !answered(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
 		return nil, err
 	case !wholeindex.Required(ctx):
-		if !errors.Is(err, ErrIndexNotFound) { // which the query says as well
+		if !errors.Is(err, ErrIndexNotFound) { // the query itself will return that error
 			c.warned.Do(func() {
 				slog.WarnContext(ctx, "search: definition unreadable; documents may be hidden",
 					"index", c.indexName, "error", err, "fix", "grant Search Service Contributor, or set ClientOptions.AssumeWholeView")
@@ -86,7 +86,7 @@ func answered(err error, statuses ...int) bool {
 	return errors.As(err, &e) && slices.Contains(statuses, e.StatusCode)
 }
 
-// definition reads the definition of an index, which may be named by an alias.
+// definition reads the definition of an index. name may be that of an alias.
 func (c *connection) definition(ctx context.Context, name string, call call) (*models.SearchIndex, error) {
 	index, err := read[models.SearchIndex](ctx, c, "/indexes"+quoted(name), call)
 	if errors.Is(err, ErrIndexNotFound) {
@@ -97,7 +97,7 @@ func (c *connection) definition(ctx context.Context, name string, call call) (*m
 	return index, err
 }
 
-// read gets a definition.
+// read reads a definition.
 func read[T any](ctx context.Context, c *connection, path string, call call) (*T, error) {
 	body, resp, err := c.getURL(ctx, c.url(path), call)
 	if err != nil {
@@ -110,8 +110,8 @@ func read[T any](ctx context.Context, c *connection, path string, call call) (*T
 	return v, nil
 }
 
-// trimmed reports whether results are trimmed by permissions, or by the sensitivity labels that previews
-// have. Fields without the option count too: what the service does with them is not documented.
+// trimmed reports whether permission filters, or the sensitivity labels of previews, trim results. Fields with
+// permissions but without the option count too, because the service does not document their effect.
 func trimmed(index *models.SearchIndex) bool {
 	if string(index.AdditionalProperties["purviewEnabled"]) == "true" {
 		return true
@@ -125,14 +125,14 @@ func trimmed(index *models.SearchIndex) bool {
 	return filtered(index.Fields)
 }
 
-// filtered reports whether a field, or one below it, holds permissions.
+// filtered reports whether a field or a sub-field holds permissions.
 func filtered(fields []models.SearchField) bool {
 	return slices.ContainsFunc(fields, func(f models.SearchField) bool { return f.PermissionFilter != "" || filtered(f.Fields) })
 }
 
-// prove returns nil if a reply shows that reads are elevated: documents that are not open
-// to all come with the header, and do not come without. The status 200 proves nothing,
-// because a service may ignore the header; nor does $count, which may be trimmed as well.
+// prove returns nil if replies show that reads are elevated: documents that are not open to all are counted with the
+// header, but not without it. Status 200 is not a proof, because a service may ignore the header. $count is not one
+// either, because it may be trimmed as well.
 func (v *view) prove(ctx context.Context, c *Client, call call) error {
 	hidden := v.restricted()
 	shown, err := v.count(ctx, c, hidden, call)
@@ -155,7 +155,7 @@ func (v *view) prove(ctx context.Context, c *Client, call call) error {
 		"use an identity of a role with the permission %s, and keep one document in the index that no user may see", ErrPartialView, shown, open, elevatedRead))
 }
 
-// restricted is the filter for documents that are not open to all.
+// restricted returns the filter for documents that are not open to all.
 func (v *view) restricted() Filter {
 	var open []Filter
 	for _, f := range v.index.Fields {
@@ -173,7 +173,7 @@ func (v *view) restricted() Filter {
 	return Not(Or(open...))
 }
 
-// search gets the first page of a query.
+// search returns the first page of a query.
 func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call call) (*scanPage, error) {
 	body, err := query.body("", c.conn.apiVersion)
 	if err != nil {
@@ -187,7 +187,7 @@ func (v *view) search(ctx context.Context, c *Client, query *SearchOptions, call
 	return &page, nil
 }
 
-// count returns how many documents meet a filter.
+// count returns the number of documents that match a filter.
 func (v *view) count(ctx context.Context, c *Client, filter Filter, call call) (int64, error) {
 	page, err := v.search(ctx, c, &SearchOptions{Filter: filter, IncludeTotalCount: true, Top: new(int)}, call)
 	if err != nil {

@@ -11,20 +11,21 @@ import (
 
 // VisibleOptions are the options of WaitVisible. nil and the zero value are ready to use.
 type VisibleOptions struct {
-	// Version is the version that the document must have at least. It needs RowsOptions.Version. Defaults to 0: any.
+	// Version is the lowest version that the document must have. It needs RowsOptions.Version. Defaults to 0: any
+	// version.
 	Version int64
-	// Gone waits until the index does not show the document any more, or its filter does not. Not with Version.
+	// Gone waits until the document is not in the index, or does not match the filter. It excludes Version.
 	Gone bool
 }
 
-// NotVisibleError says what the index has shown last, when ctx ended.
+// NotVisibleError is the last state of the index when ctx ended.
 type NotVisibleError struct {
 	Key     string
-	Want    string // in words
-	Seen    string // in words; "" if no lookup has ended
+	Want    string // as text
+	Seen    string // as text; "" if no lookup has ended
 	Lookups int
 	Waited  time.Duration
-	Err     error // that of ctx
+	Err     error // the error of ctx
 }
 
 func (e *NotVisibleError) Error() string {
@@ -38,15 +39,15 @@ func (e *NotVisibleError) Error() string {
 // Unwrap returns Err.
 func (e *NotVisibleError) Unwrap() error { return e.Err }
 
-// WaitVisible returns when the index shows a document: for reading what was written, which the service shows some
-// seconds after it has confirmed it. By option it waits for a version, or until the document is gone. The first
-// lookup is at once, the second after 50 ms; each pause is half as long again as the one before, up to 2 s.
+// WaitVisible waits until the index shows a document. A program needs it to read its own write, because the service
+// shows a write only seconds after it has confirmed it. Options wait for a version, or until the document is gone.
+// The first lookup is at once and the second after 50 ms; each further pause is half as long again, up to 2 s.
 //
-// The index is that of one replica, the one that answers: another may be behind, so read with the same
-// RowsOptions.SessionID if there are several. DeleteMatching waits by itself, and needs no Rows.
+// Each lookup shows the state of one replica, and another may be behind. If there are several replicas, read with the
+// same RowsOptions.SessionID. DeleteMatching does not need WaitVisible, because it waits itself.
 //
-// ctx bounds the waiting: when it ends the error is a *NotVisibleError with that of ctx in its chain. An error of a
-// lookup ends it too: clients have tried again already.
+// ctx bounds the wait. When it ends, the error is a *NotVisibleError with that of ctx in its chain. The error of a
+// lookup also ends the wait, because the client has already retried it.
 func WaitVisible(ctx context.Context, rows *Rows, key string, opts *VisibleOptions) error {
 	o := opts
 	if o == nil {
@@ -103,7 +104,7 @@ func (o *VisibleOptions) want() string {
 	}
 }
 
-// look looks the key up, and says in words what there is, and whether that is what is waited for.
+// look looks the key up. It returns a description of the found state, and whether that is the wanted one.
 func (o *VisibleOptions) look(ctx context.Context, index *Rows, key string) (seen string, fine bool, err error) {
 	rows, err := index.Lookup(ctx, []string{key})
 	if err != nil {
@@ -117,7 +118,7 @@ func (o *VisibleOptions) look(ctx context.Context, index *Rows, key string) (see
 			return "it still", false, nil
 		case o.Version == 0 || row.Version >= o.Version && row.Version != 0:
 			return "", true, nil
-		case row.Version == 0: // it may come: a field that is empty yet
+		case row.Version == 0: // the version may be written later
 			return "it without a version, whose field RowsOptions.Version must name", false, nil
 		}
 		return fmt.Sprintf("version %d", row.Version), false, nil

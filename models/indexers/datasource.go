@@ -6,11 +6,11 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// DataSource says where an indexer reads from. It is printed without its secrets.
+// DataSource is the store from which an indexer reads. It is printed without its secrets.
 type DataSource struct {
 	// Name is the name that indexers refer to.
 	Name string `json:"name"`
-	// Description is for people.
+	// Description is free text.
 	Description string `json:"description,omitzero"`
 	// Type is the kind of store.
 	Type DataSourceType `json:"type"`
@@ -31,11 +31,11 @@ type DataSource struct {
 	// DeletionDetection finds deleted rows. Without it documents stay in the index when their source is
 	// deleted.
 	DeletionDetection DeletionDetectionPolicy `json:"dataDeletionDetectionPolicy,omitzero"`
-	// EncryptionKey is a customer's key to encrypt the definition with. Once set it cannot be removed.
+	// EncryptionKey is a customer-managed key that encrypts the definition. It cannot be removed later.
 	EncryptionKey *models.EncryptionKey `json:"encryptionKey,omitzero"`
-	// ETag is the version of the definition, quotes included, as the service wrote it.
+	// ETag is the version of the definition, in the service's notation with quotes.
 	ETag string `json:"@odata.etag,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -51,7 +51,7 @@ const (
 	DataSourceTypeMySQL      DataSourceType = "mysql"
 	DataSourceTypeADLSGen2   DataSourceType = "adlsgen2"
 	DataSourceTypeOneLake    DataSourceType = "onelake"
-	// It needs api-version 2026-10-01 or a preview.
+	// Needs api-version 2026-10-01 or a preview.
 	DataSourceTypeSharePoint DataSourceType = "sharepoint"
 )
 
@@ -61,7 +61,7 @@ type Credentials struct {
 	// never returns it. Empty it is written as null; CreateOrUpdateDataSource of the client writes
 	// Unchanged instead, so that the service keeps the stored one.
 	ConnectionString string `json:"connectionString" empty:"null"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -74,7 +74,7 @@ type Container struct {
 	Name string `json:"name"`
 	// Query narrows it: a prefix of blobs, SQL of Cosmos DB, OData of a table. Azure SQL takes none.
 	Query string `json:"query,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -97,13 +97,13 @@ type ChangeDetectionPolicy interface{ changeDetection() }
 type HighWaterMark struct {
 	// Column is that column, such as "_ts" of Cosmos DB.
 	Column string `json:"highWaterMarkColumnName"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // SQLChangeTracking uses the change tracking of a SQL table with one key column.
 type SQLChangeTracking struct {
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -117,21 +117,21 @@ type SoftDeleteColumn struct {
 	Column string `json:"softDeleteColumnName,omitzero"`
 	// Marker is that value, as text.
 	Marker string `json:"softDeleteMarkerValue,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // NativeBlobSoftDelete follows the soft delete of the storage account.
 type NativeBlobSoftDelete struct {
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UnknownPolicy is a policy of a type that this library does not know. It is written back as it was
+// UnknownPolicy is a policy of an unknown type. It is written back as it was
 // read.
 type UnknownPolicy struct {
 	// Type is its @odata.type.
 	Type string `json:"@odata.type"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

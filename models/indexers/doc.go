@@ -1,11 +1,10 @@
-// Package indexers is for programs that manage the indexers of Azure AI Search: it holds data
-// sources, indexers and their status, as search.IndexerClient takes and returns them.
-// The package is experimental: its API may change in any release.
+// Package indexers holds the data sources, indexers and indexer status of Azure AI Search, in the form that
+// search.IndexerClient takes and returns. The package is experimental: its API may change in any release.
 //
-// A [DataSource] says where documents come from, an [Indexer] reads it into an index, and a skillset
-// of package skills enriches the documents on their way. [Status] describes the outcome.
+// A [DataSource] is the origin of documents, an [Indexer] reads it into an index, and a skillset of package skills
+// enriches the documents in between. [Status] is the outcome.
 //
-// As in package models, nil and empty members are left out, so that the service's defaults apply, and
-// members that this library does not know survive in AdditionalProperties. What holds secrets is
-// printed and logged as JSON with *** in their place; encoding/json writes them.
+// As in package models, nil and empty members are omitted, so that the service's defaults apply, and unknown members
+// are kept in AdditionalProperties. Types with secrets print and log *** in their place; encoding/json encodes the
+// secrets.
 package indexers

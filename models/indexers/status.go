@@ -9,16 +9,16 @@ import (
 type Status struct {
 	// Name is the name of the indexer.
 	Name string `json:"name"`
-	// Status is the state of the indexer. IndexerStatusRunning means healthy, not at work: LastResult
-	// says whether an execution is under way.
+	// Status is the state of the indexer. IndexerStatusRunning means healthy; LastResult shows whether an execution is
+	// running.
 	Status IndexerStatus `json:"status"`
-	// LastResult is the execution under way, or the last one, or the last reset. nil before the first.
+	// LastResult is the current or else the last execution or reset. nil before the first.
 	LastResult *Execution `json:"lastResult,omitzero"`
-	// ExecutionHistory are executions and resets that have ended, the newest first.
+	// ExecutionHistory are the past executions and resets, the newest first.
 	ExecutionHistory []Execution `json:"executionHistory"`
 	// Limits are the limits of an execution.
 	Limits *Limits `json:"limits,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -28,35 +28,35 @@ type IndexerStatus string
 // The known values of IndexerStatus.
 const (
 	IndexerStatusUnknown IndexerStatus = "unknown"
-	// An operator must act: the indexer does not run.
+	// The indexer does not run until an operator repairs it.
 	IndexerStatusError IndexerStatus = "error"
-	// The indexer is healthy, whether or not it works at the moment.
+	// The indexer is healthy. It may be idle.
 	IndexerStatusRunning IndexerStatus = "running"
 )
 
 // Execution is one run of an indexer, or a reset.
 type Execution struct {
-	// Status says how far it got.
+	// Status is the state of the execution.
 	Status ExecutionStatus `json:"status"`
-	// ErrorMessage is the reason that ended it.
+	// ErrorMessage is the reason of a failed execution.
 	ErrorMessage string `json:"errorMessage,omitzero"`
-	// StartTime is when it began.
+	// StartTime is the start of the execution.
 	StartTime *time.Time `json:"startTime,omitzero"`
-	// EndTime is when it ended; nil while it lasts.
+	// EndTime is the end of the execution; nil while it runs.
 	EndTime *time.Time `json:"endTime,omitzero"`
-	// ItemsProcessed is the number of items that were tried, failed ones included.
+	// ItemsProcessed is the number of processed items, including failed ones.
 	ItemsProcessed int64 `json:"itemsProcessed"`
-	// ItemsFailed is the number of those that failed.
+	// ItemsFailed is the number of failed items.
 	ItemsFailed int64 `json:"itemsFailed"`
-	// InitialTrackingState is the change mark that it began with.
+	// InitialTrackingState is the high-water mark at the start.
 	InitialTrackingState string `json:"initialTrackingState,omitzero"`
-	// FinalTrackingState is the change mark that it left.
+	// FinalTrackingState is the high-water mark at the end.
 	FinalTrackingState string `json:"finalTrackingState,omitzero"`
-	// Errors are failures of items. The service lists a limited number of them.
+	// Errors are the failures of items. The service limits their number.
 	Errors []ItemError `json:"errors"`
-	// Warnings are of items that were indexed.
+	// Warnings are about items that were indexed.
 	Warnings []ItemWarning `json:"warnings"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -65,56 +65,56 @@ type ExecutionStatus string
 
 // The known values of ExecutionStatus.
 const (
-	// It failed, as a whole or by too many items; the schedule continues.
+	// The execution failed, or too many of its items did; the schedule continues.
 	ExecutionStatusTransientFailure ExecutionStatus = "transientFailure"
 	ExecutionStatusSuccess          ExecutionStatus = "success"
 	ExecutionStatusInProgress       ExecutionStatus = "inProgress"
-	// It is a reset, which reads nothing.
+	// The entry is a reset, during which nothing is read.
 	ExecutionStatusReset ExecutionStatus = "reset"
 )
 
 // ItemError is the failure of an item.
 type ItemError struct {
-	// Key is the key of the document; empty if the item has none.
+	// Key is the key of the document; "" if the item has none.
 	Key string `json:"key,omitzero"`
-	// ErrorMessage is the reason.
+	// ErrorMessage is the reason of the failure.
 	ErrorMessage string `json:"errorMessage"`
-	// StatusCode is 4xx if the item is at fault, 5xx otherwise.
+	// StatusCode is 4xx if the item caused the failure, otherwise 5xx.
 	StatusCode int `json:"statusCode"`
 	// Name is the step that failed, such as "Enrichment.LanguageDetectionSkill.#4".
 	Name string `json:"name,omitzero"`
-	// Details help to find the cause.
+	// Details are further information about the cause.
 	Details string `json:"details,omitzero"`
-	// DocumentationLink leads to an explanation.
+	// DocumentationLink is the URL of an explanation.
 	DocumentationLink string `json:"documentationLink,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ItemWarning is about an item that was indexed.
+// ItemWarning is a warning about an item that was indexed.
 type ItemWarning struct {
 	// Key is the key of the document.
 	Key string `json:"key,omitzero"`
 	// Message is the warning.
 	Message string `json:"message"`
-	// Name is the step that warns.
+	// Name is the step that caused the warning.
 	Name string `json:"name,omitzero"`
-	// Details help to find the cause.
+	// Details are further information about the cause.
 	Details string `json:"details,omitzero"`
-	// DocumentationLink leads to an explanation.
+	// DocumentationLink is the URL of an explanation.
 	DocumentationLink string `json:"documentationLink,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // Limits are the limits of an execution.
 type Limits struct {
-	// MaxRunTime is an ISO 8601 duration.
+	// MaxRunTime is the longest run time, an ISO 8601 duration.
 	MaxRunTime string `json:"maxRunTime,omitzero"`
-	// MaxDocumentExtractionSize is in bytes; 0 before the first run.
+	// MaxDocumentExtractionSize is the largest extracted document, in bytes; 0 before the first run.
 	MaxDocumentExtractionSize int64 `json:"maxDocumentExtractionSize"`
-	// MaxDocumentContentCharactersToExtract is in characters.
+	// MaxDocumentContentCharactersToExtract is the largest number of extracted characters per document.
 	MaxDocumentContentCharactersToExtract int64 `json:"maxDocumentContentCharactersToExtract"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -2,7 +2,7 @@ package indexers
 
 import "github.com/go-azsearch/azsearch/models/internal/object"
 
-// The types of each union, by the values that the service distinguishes them by.
+// The concrete types of each union, with the values of their discriminator.
 
 //go:generate go run ../internal/object/methods
 

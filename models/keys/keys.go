@@ -1,12 +1,9 @@
-// Package keys is for everyone whose identifiers are not legal document keys:
-// it makes legal keys out of any string, and says what is wrong with a key.
-// The package is stable.
+// Package keys makes legal document keys from any string and checks keys. The package is stable.
 //
-// Azure AI Search allows 1 to 1024 letters, digits, underscores, dashes and
-// equal signs (ASCII), the first not being an underscore. Keys are case-sensitive.
-// Paths, URLs, e-mail addresses and the names of blobs break these rules. Encode
-// makes a key that Decode turns back; Hash makes a short one for strings that
-// are too long for that.
+// A key of Azure AI Search has 1 to 1024 characters: ASCII letters, digits, underscores, dashes and equal signs. It
+// must not start with an underscore. Keys are case-sensitive. Paths, URLs, e-mail addresses and names of blobs break
+// these rules. Encode makes a key that Decode reverses; Hash makes a short key for a string that is too long for
+// Encode.
 package keys
 
 import (
@@ -20,11 +17,11 @@ import (
 // maxLength is the length of the longest legal key, in bytes.
 const maxLength = 1024
 
-// MaxEncodable is the number of bytes up to which Encode makes a legal key of
-// any string. Longer strings may need Hash.
+// MaxEncodable is the largest number of bytes for which Encode makes a legal key of every string. Longer strings may
+// need Hash.
 const MaxEncodable = (maxLength - len(encodedPrefix)) * 3 / 4
 
-// The rules a key can break, as InvalidKeyError.Rule holds them.
+// The rules for keys, the values of InvalidKeyError.Rule.
 const (
 	ruleNotEmpty          = "a key must not be empty"
 	ruleLength            = "a key must not be longer than 1024 bytes"
@@ -32,11 +29,11 @@ const (
 	ruleLeadingUnderscore = "a key must not start with an underscore"
 )
 
-// InvalidKeyError says that a key is not legal.
+// InvalidKeyError means that a key is not legal.
 type InvalidKeyError struct {
-	// Key is the key as it was given.
+	// Key is the invalid key.
 	Key string
-	// Rule is the broken rule, as a sentence.
+	// Rule is the violated rule, as a sentence.
 	Rule string
 }
 
@@ -48,16 +45,13 @@ func (e *InvalidKeyError) Error() string {
 	return fmt.Sprintf("invalid document key %q: %s", e.Key, e.Rule)
 }
 
-// ErrHashed is in the chain of Decode's error about a key made by Hash, which
-// cannot be turned back.
+// ErrHashed is in the error chain of Decode for a key that Hash made, which cannot be reversed.
 var ErrHashed = errors.New("the key is a hash")
 
-// ErrNotEncoded is in the chain of Decode's error about a key that starts like
-// the keys that Encode makes but is not one of them.
+// ErrNotEncoded is in the error chain of Decode for a key that starts like a result of Encode but is not one.
 var ErrNotEncoded = errors.New("the key was not made by Encode")
 
-// Neither prefix can be mistaken for a plain key, because Encode encodes the
-// strings that start with one of them.
+// A plain key never has one of these prefixes, because Encode encodes the strings that start with one of them.
 const (
 	encodedPrefix = "b64-"
 	hashedPrefix  = "sha256-"
@@ -65,8 +59,7 @@ const (
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// Validate returns nil if key is legal and an *InvalidKeyError otherwise. It
-// does not allocate for a legal key.
+// Validate returns nil if key is legal, otherwise an *InvalidKeyError. It does not allocate for a legal key.
 func Validate(key string) error {
 	rule := broken(key)
 	if rule == "" {
@@ -75,15 +68,14 @@ func Validate(key string) error {
 	return &InvalidKeyError{Key: key, Rule: rule}
 }
 
-// Encode returns a key that stands for s and for no other string, and that
-// Decode turns back into s. A string that is a legal key stays as it is, unless
-// it starts with "b64-" or "sha256-"; any other becomes "b64-" and its URL-safe
-// base64. s need not be UTF-8 and may be empty.
+// Encode returns a key that is unique to s and that Decode converts back to s. A legal key is returned unchanged,
+// unless it starts with "b64-" or "sha256-"; any other string becomes "b64-" and its URL-safe base64. s may be empty
+// and need not be UTF-8.
 //
-// The result is a legal key if s has at most MaxEncodable bytes. Check longer
-// ones with Validate, and consider Hash for them.
+// The result is a legal key if s has at most MaxEncodable bytes. Check longer results with Validate, and consider
+// Hash.
 //
-// Encode what it returned a second time only if you also decode twice.
+// If you encode a result of Encode again, decode twice as well.
 func Encode(s string) string {
 	if plain(s) {
 		return s
@@ -94,15 +86,13 @@ func Encode(s string) string {
 	return string(b)
 }
 
-// Decode returns the string that Encode made key of. The error is an
-// *InvalidKeyError if key is not a legal key at all, and otherwise has ErrHashed
-// or ErrNotEncoded in its chain.
+// Decode returns the string from which Encode made key. If key is not a legal key, the error is an *InvalidKeyError;
+// otherwise it has ErrHashed or ErrNotEncoded in its chain.
 func Decode(key string) (string, error) {
 	encoded, ok := strings.CutPrefix(key, encodedPrefix)
 	switch {
 	case ok:
-		// Longer than maxLength is no reason to refuse: Decode reverses Encode for
-		// every string.
+		// Results longer than maxLength are accepted: Decode reverses Encode for every string.
 		b, err := encoding.DecodeString(encoded)
 		if err != nil {
 			return "", fmt.Errorf("decode document key: %w: %w", ErrNotEncoded, err)
@@ -120,20 +110,19 @@ func Decode(key string) (string, error) {
 	return key, nil
 }
 
-// Hash returns a legal key of 50 bytes for s: "sha256-" and the URL-safe base64
-// of its SHA-256. It cannot be turned back, so keep s in a field of the document
-// if it is needed. It never returns what Encode returns for any string.
+// Hash returns a legal key of 50 bytes for s: "sha256-" and the URL-safe base64 of its SHA-256. It cannot be
+// reversed, so store s in a field of the document if it is needed. The result differs from every result of Encode.
 func Hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hashedPrefix + encoding.EncodeToString(sum[:])
 }
 
-// plain reports whether Encode leaves s alone.
+// plain reports whether Encode returns s unchanged.
 func plain(s string) bool {
 	return broken(s) == "" && !strings.HasPrefix(s, encodedPrefix) && !strings.HasPrefix(s, hashedPrefix)
 }
 
-// broken returns the first rule that key breaks, or "".
+// broken returns the first violated rule, or "".
 func broken(key string) string {
 	switch {
 	case key == "":

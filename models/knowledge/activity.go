@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// Activity is one step of a retrieval: a query of a source, a call of a model, or UnknownActivity for
-// what a newer service has. Common returns what all have in common.
+// Activity is one step of a retrieval: a query of a source, a call of a model, or UnknownActivity for an unknown
+// type. Common returns the members of all activities.
 type Activity interface{ Common() Step }
 
 // Step holds the members that all activities have.
 type Step struct {
-	// ID is the number that references name.
+	// ID is the number by which references refer to the activity.
 	ID int `json:"id"`
-	// ElapsedMs is its duration in milliseconds.
+	// ElapsedMs is the duration in milliseconds.
 	ElapsedMs *int `json:"elapsedMs,omitzero"`
-	// StartedAt is when it began. From api-version 2026-10-01 on.
+	// StartedAt is the start of the activity. Set since api-version 2026-10-01.
 	StartedAt *time.Time `json:"startedAt,omitzero"`
-	// CompletedAt is when it ended. From api-version 2026-10-01 on.
+	// CompletedAt is the end of the activity. Set since api-version 2026-10-01.
 	CompletedAt *time.Time `json:"completedAt,omitzero"`
-	// Error is the reason why it failed, or nil.
+	// Error is the reason of a failure, or nil.
 	Error *ErrorDetail `json:"error,omitzero"`
-	// Warning is about what it found. From api-version 2026-10-01 on.
+	// Warning is a warning about the results. Set since api-version 2026-10-01.
 	Warning string `json:"warning,omitzero"`
 }
 
-// Query holds the members that all queries of sources have.
+// Query holds the members of all queries of sources.
 type Query struct {
-	// KnowledgeSourceName is the source.
+	// KnowledgeSourceName is the name of the source.
 	KnowledgeSourceName string `json:"knowledgeSourceName,omitzero"`
-	// QueryTime is when it was asked.
+	// QueryTime is the time of the query.
 	QueryTime *time.Time `json:"queryTime,omitzero"`
 	// Count is the number of results.
 	Count *int `json:"count,omitzero"`
@@ -39,9 +39,9 @@ type Query struct {
 type SearchIndexActivity struct {
 	Step
 	Query
-	// Arguments are the query.
+	// Arguments are the arguments of the query.
 	Arguments *SearchIndexArguments `json:"searchIndexArguments,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -49,9 +49,9 @@ type SearchIndexActivity struct {
 type AzureBlobActivity struct {
 	Step
 	Query
-	// Arguments are the query.
+	// Arguments are the arguments of the query.
 	Arguments *Arguments `json:"azureBlobArguments,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -59,9 +59,9 @@ type AzureBlobActivity struct {
 type OneLakeActivity struct {
 	Step
 	Query
-	// Arguments are the query.
+	// Arguments are the arguments of the query.
 	Arguments *Arguments `json:"indexedOneLakeArguments,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -69,9 +69,9 @@ type OneLakeActivity struct {
 type WebActivity struct {
 	Step
 	Query
-	// Arguments are the query.
+	// Arguments are the arguments of the query.
 	Arguments *WebArguments `json:"webArguments,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -79,9 +79,9 @@ type WebActivity struct {
 type SharePointActivity struct {
 	Step
 	Query
-	// Arguments are the query.
+	// Arguments are the arguments of the query.
 	Arguments *Arguments `json:"indexedSharePointArguments,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -89,9 +89,9 @@ type SharePointActivity struct {
 type SQLActivity struct {
 	Step
 	Query
-	// Arguments are the query.
+	// Arguments are the arguments of the query.
 	Arguments *Arguments `json:"indexedSqlArguments,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -99,113 +99,113 @@ type SQLActivity struct {
 type FileActivity struct {
 	Step
 	Query
-	// Arguments are the query.
+	// Arguments are the arguments of the query.
 	Arguments *Arguments `json:"fileArguments,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Arguments are a query of most sources.
+// Arguments are the arguments of a query of most kinds of sources.
 type Arguments struct {
-	// Search is the text.
+	// Search is the search text.
 	Search string `json:"search,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// SearchIndexArguments are a query of a SearchIndex source.
+// SearchIndexArguments are the arguments of a query of a SearchIndex source.
 type SearchIndexArguments struct {
-	// Search is the text.
+	// Search is the search text.
 	Search string `json:"search,omitzero"`
-	// Filter is the filter of source and request.
+	// Filter combines the filters of the source and the request.
 	Filter string `json:"filter,omitzero"`
-	// SourceDataFields are the fields that were returned.
+	// SourceDataFields are the returned fields.
 	SourceDataFields []FieldReference `json:"sourceDataFields,omitzero"`
-	// SearchFields are the fields that were searched.
+	// SearchFields are the searched fields.
 	SearchFields []FieldReference `json:"searchFields,omitzero"`
-	// SemanticConfigurationName ranked the results.
+	// SemanticConfigurationName is the semantic configuration that ranked the results.
 	SemanticConfigurationName string `json:"semanticConfigurationName,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebArguments are a query of a Web source.
+// WebArguments are the arguments of a query of a Web source.
 type WebArguments struct {
-	// Search is the text.
+	// Search is the search text.
 	Search string `json:"search,omitzero"`
-	// Language is that of the results.
+	// Language is the language of the results.
 	Language string `json:"language,omitzero"`
-	// Market is their region.
+	// Market is the region of the results.
 	Market string `json:"market,omitzero"`
-	// Count is their number.
+	// Count is the number of results.
 	Count *int `json:"count,omitzero"`
-	// Freshness is their age.
+	// Freshness is the age of the results.
 	Freshness string `json:"freshness,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// QueryPlanning is a model's plan of queries.
+// QueryPlanning is a step in which a model plans queries.
 type QueryPlanning struct {
 	Step
 	Usage
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// AnswerSynthesis is a model's answer.
+// AnswerSynthesis is a step in which a model writes the answer.
 type AnswerSynthesis struct {
 	Step
 	Usage
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebSummarization is a model's summary of pages.
+// WebSummarization is a step in which a model summarizes web pages.
 type WebSummarization struct {
 	Step
 	Usage
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Usage is the cost of a call of a model.
+// Usage is the consumption of a call of a model.
 type Usage struct {
-	// InputTokens are those of the prompt.
+	// InputTokens is the number of tokens of the prompt.
 	InputTokens *int `json:"inputTokens,omitzero"`
-	// OutputTokens are those of the answer.
+	// OutputTokens is the number of tokens of the answer.
 	OutputTokens *int `json:"outputTokens,omitzero"`
-	// Model is the model. From api-version 2026-10-01 on.
+	// Model is the model that was called. Set since api-version 2026-10-01.
 	Model *ActivityModel `json:"model,omitzero"`
 }
 
 // ActivityModel is a model that was called.
 type ActivityModel struct {
-	// ModelName is the model.
+	// ModelName is the name of the model.
 	ModelName string `json:"modelName"`
-	// DeploymentID is its deployment.
+	// DeploymentID is the deployment of the model.
 	DeploymentID string `json:"deploymentId,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // AgenticReasoning is the work of the service's own model.
 type AgenticReasoning struct {
 	Step
-	// ReasoningTokens are the tokens used.
+	// ReasoningTokens is the number of used tokens.
 	ReasoningTokens *int `json:"reasoningTokens,omitzero"`
-	// ReasoningEffort is the effort.
+	// ReasoningEffort is the effort of the model.
 	ReasoningEffort *ReasoningEffort `json:"retrievalReasoningEffort,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UnknownActivity is an activity of a type that this library does not know.
+// UnknownActivity is an activity of an unknown type.
 type UnknownActivity struct {
 	Step
-	// Type is its type.
+	// Type is the type of the activity.
 	Type string `json:"type"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -215,25 +215,25 @@ type ErrorDetail struct {
 	Code string `json:"code,omitzero"`
 	// Message is the explanation.
 	Message string `json:"message,omitzero"`
-	// Target is the subject.
+	// Target is the subject of the failure.
 	Target string `json:"target,omitzero"`
-	// Details are finer print.
+	// Details are further explanations.
 	Details []ErrorDetail `json:"details,omitzero"`
-	// AdditionalInfo is further print.
+	// AdditionalInfo is additional information.
 	AdditionalInfo []ErrorInfo `json:"additionalInfo,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ErrorInfo is further print of an error.
+// ErrorInfo is additional information about an error.
 type ErrorInfo struct {
-	// Type is its kind.
+	// Type is the type of Info.
 	Type string `json:"type,omitzero"`
-	// Info is the text or object.
+	// Info is a text or an object, as JSON.
 	Info json.RawMessage `json:"info,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Common returns what all activities have in common.
+// Common returns the members of all activities.
 func (s Step) Common() Step { return s }

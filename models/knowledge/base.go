@@ -6,65 +6,63 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Base answers questions out of sources. It is printed without its secrets.
+// Base is a knowledge base, which answers questions from sources. It is printed without its secrets.
 type Base struct {
 	// Name is the name of the base.
 	Name string `json:"name"`
-	// Description is for people and language models.
+	// Description is free text, also for language models.
 	Description string `json:"description,omitzero"`
-	// Sources are the sources it asks.
+	// Sources are the sources that the base queries.
 	Sources []SourceReference `json:"knowledgeSources"`
 	// Models plan queries and write answers. At most one.
 	Models []Model `json:"models,omitzero"`
-	// ReasoningEffort is the effort of requests that do not say. It needs api-version 2026-10-01 or a
-	// preview that has it.
+	// ReasoningEffort is the default effort for requests. It needs api-version 2026-10-01 or a preview that has it.
 	ReasoningEffort *ReasoningEffort `json:"retrievalReasoningEffort,omitzero"`
-	// OutputMode is the form of answers to requests that do not say. It needs api-version 2026-10-01 or
-	// a preview that has it.
+	// OutputMode is the default form of answers. It needs api-version 2026-10-01 or a preview that has it.
 	OutputMode OutputMode `json:"outputMode,omitzero"`
-	// RetrievalInstructions say to a model when to use which source. They need api-version 2026-10-01
-	// or a preview that has them.
+	// RetrievalInstructions are the instructions to a model about the use of sources. They need api-version 2026-10-01 or
+	// a preview that has them.
 	RetrievalInstructions string `json:"retrievalInstructions,omitzero"`
-	// AnswerInstructions say to a model how to answer. They need api-version 2026-10-01 or a preview
-	// that has them.
+	// AnswerInstructions are the instructions to a model about the form of answers. They need api-version 2026-10-01 or a
+	// preview that has them.
 	AnswerInstructions string `json:"answerInstructions,omitzero"`
-	// CORSOptions lets scripts of other origins ask the base. It needs api-version 2026-10-01 or a
-	// preview that has it.
+	// CORSOptions allow scripts of other origins to ask the base. They need api-version 2026-10-01 or a preview that has
+	// them.
 	CORSOptions *models.CORSOptions `json:"corsOptions,omitzero"`
-	// EncryptionKey is a customer's key to encrypt the definition with. Once set it cannot be removed.
+	// EncryptionKey is a customer-managed key that encrypts the definition. It cannot be removed later.
 	EncryptionKey *models.EncryptionKey `json:"encryptionKey,omitzero"`
-	// ETag is the version of the definition, quotes included, as the service wrote it.
+	// ETag is the version of the definition, in the service's notation with quotes.
 	ETag string `json:"@odata.etag,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// SourceReference names a source.
+// SourceReference refers to a source by its name.
 type SourceReference struct {
-	// Name is the source.
+	// Name is the name of the source.
 	Name string `json:"name"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ReasoningEffort is the work of a model on a request.
+// ReasoningEffort is the amount of work of a model for a request.
 type ReasoningEffort struct {
-	// Kind is the effort.
+	// Kind is the level of effort.
 	Kind EffortKind `json:"kind"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// EffortKind is an amount of work of a model on a request.
+// EffortKind is a level of effort of a model for a request.
 type EffortKind string
 
 // The known values of EffortKind.
 const (
-	// No model is asked.
+	// No model is called.
 	EffortKindMinimal EffortKind = "minimal"
-	// It needs api-version 2026-10-01 or a preview that has it.
+	// Needs api-version 2026-10-01 or a preview that has it.
 	EffortKindLow EffortKind = "low"
-	// It needs api-version 2026-10-01 or a preview that has it.
+	// Needs api-version 2026-10-01 or a preview that has it.
 	EffortKindMedium EffortKind = "medium"
 )
 

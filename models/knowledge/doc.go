@@ -1,15 +1,15 @@
-// Package knowledge is for programs that let Azure AI Search gather what a language model needs: it
-// holds sources of knowledge, the bases that ask them, and the requests and answers of a base.
-// The package is experimental: its API may change in any release.
+// Package knowledge holds the knowledge sources and knowledge bases of Azure AI Search, which gather the context for
+// a language model, and the requests to a base with their answers. The package is experimental: its API may change in
+// any release.
 //
-// A [Source] is an index, a container of blobs, the web and so on; its Parameters say which. A [Base]
-// refers to sources. A [Request] asks it, and a [Response] holds the answer with its references, or a
-// stream of [Event] values as it is made. search.IndexClient manages sources and bases, and
-// search.KnowledgeBaseClient asks.
+// A [Source] is an index, a container of blobs, the web and so on, according to its Parameters. A [Base] refers to
+// sources. A [Request] is a question to a base. Its answer is a [Response] with references, or a stream of [Event]
+// values while the answer is written. search.IndexClient manages sources and bases, and search.KnowledgeBaseClient
+// asks a base.
 //
-// They need api-version 2026-04-01 or a preview that has them, and some members a newer one.
+// All of them need api-version 2026-04-01 or a preview that has them; some members need a newer one.
 //
-// As in package models, nil and empty members are left out, so that the service's defaults apply, and
-// members that this library does not know survive in AdditionalProperties. What holds secrets is
-// printed and logged as JSON with *** in their place; encoding/json writes them.
+// As in package models, nil and empty members are omitted, so that the service's defaults apply, and unknown members
+// are kept in AdditionalProperties. Types with secrets print and log *** in their place; encoding/json encodes the
+// secrets.
 package knowledge

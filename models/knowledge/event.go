@@ -10,78 +10,78 @@ import (
 
 // Started is the first event of a stream.
 type Started struct {
-	// RequestID identifies the request to the service's support.
+	// RequestID identifies the request in a support case.
 	RequestID string `json:"requestId"`
-	// KnowledgeBaseName is the base.
+	// KnowledgeBaseName is the name of the base.
 	KnowledgeBaseName string `json:"knowledgeBaseName"`
 	// OutputMode is the form of the answer.
 	OutputMode OutputMode `json:"outputMode"`
-	// ReasoningEffort is the effort.
+	// ReasoningEffort is the effort of the model.
 	ReasoningEffort *ReasoningEffort `json:"reasoningEffort,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ActivityStarted says that an activity has begun.
+// ActivityStarted is the start of an activity.
 type ActivityStarted struct {
 	// ID is the number of the activity.
 	ID int `json:"id"`
-	// Type is its type, such as "searchIndex".
+	// Type is the type of the activity, such as "searchIndex".
 	Type string `json:"type"`
-	// StartedAt is when it began.
+	// StartedAt is the time of the start.
 	StartedAt *time.Time `json:"startedAt,omitzero"`
-	// KnowledgeSourceName is the source that is asked.
+	// KnowledgeSourceName is the source that is queried.
 	KnowledgeSourceName string `json:"knowledgeSourceName,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // AnswerCompleted is a message of the answer.
 type AnswerCompleted struct {
-	// MessageIndex is its position, from 0.
+	// MessageIndex is the position of the message, from 0.
 	MessageIndex int `json:"messageIndex"`
 	// Message is the message.
 	Message Message `json:"message"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Completed is the last event of a stream that succeeds.
+// Completed is the last event of a successful stream.
 type Completed struct {
-	// StatusCode is 200, or 206 if a source failed or the time was up.
+	// StatusCode is 200, or 206 if a source failed or the time limit was reached.
 	StatusCode int `json:"statusCode"`
 	// Response is the whole answer.
 	Response Response `json:"response"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Failed is the last event of a stream that fails.
+// Failed is the last event of a failed stream.
 type Failed struct {
-	// Error is the reason.
+	// Error is the reason of the failure.
 	Error ErrorDetail `json:"error"`
-	// Activity are the steps up to the failure.
+	// Activity are the activities up to the failure.
 	Activity []Activity `json:"activity,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Event is an event of a stream: Started, then ActivityStarted and ActivityCompleted for each
-// activity, AnswerCompleted for each message, ReferencesCompleted, and at the end Completed or
-// Failed. UnknownEvent is what a newer service sends between them.
+// Event is an event of a stream: Started, then ActivityStarted and ActivityCompleted for each activity,
+// AnswerCompleted for each message, ReferencesCompleted, and finally Completed or Failed. UnknownEvent stands for any
+// other event.
 type Event interface{ event() }
 
-// ActivityCompleted says that an activity has ended.
+// ActivityCompleted is the end of an activity.
 type ActivityCompleted struct{ Activity Activity }
 
-// ReferencesCompleted are all references of the answer.
+// ReferencesCompleted holds all references of the answer.
 type ReferencesCompleted struct{ References []Reference }
 
-// UnknownEvent is an event of a name that this library does not know.
+// UnknownEvent is an event with an unknown name.
 type UnknownEvent struct {
-	// Name is its name, "message" if the service gave none.
+	// Name is the name of the event, "message" if the service gave none.
 	Name string
-	// Data is its content.
+	// Data is the content of the event.
 	Data string
 }
 
@@ -94,7 +94,7 @@ func (Completed) event()           {}
 func (Failed) event()              {}
 func (UnknownEvent) event()        {}
 
-// DecodeEvent returns the event of that name, and whether it ends the stream.
+// DecodeEvent returns the event with this name, and whether it is the last of the stream.
 func DecodeEvent(name, data string) (event Event, last bool, err error) {
 	b := []byte(data)
 	switch name {

@@ -4,19 +4,19 @@ import (
 	"encoding/json"
 )
 
-// Reference is a source of an answer: one type for each kind of source, or UnknownReference for what a
-// newer service has. Common returns what all have in common.
+// Reference is a document that an answer cites: one type for each kind of source, or UnknownReference for an unknown
+// type. Common returns the members of all references.
 type Reference interface{ Common() Citation }
 
-// Citation holds the members that all references have.
+// Citation holds the members of all references.
 type Citation struct {
-	// ID is the name by which an answer cites it.
+	// ID is the name by which an answer cites the reference.
 	ID string `json:"id"`
-	// ActivitySource is the ID of the activity that found it.
+	// ActivitySource is the ID of the activity that found the document.
 	ActivitySource int `json:"activitySource"`
-	// SourceData are the fields of the document, if they were asked for.
+	// SourceData are the fields of the document, if the request asked for them.
 	SourceData json.RawMessage `json:"sourceData,omitzero"`
-	// RerankerScore is the rank of the document.
+	// RerankerScore is the score of the document by the semantic ranker.
 	RerankerScore *float64 `json:"rerankerScore,omitzero"`
 }
 
@@ -25,86 +25,86 @@ type SearchIndexReference struct {
 	Citation
 	// DocKey is the key of the document.
 	DocKey string `json:"docKey,omitzero"`
-	// CitationURL looks it up. From api-version 2026-10-01 on.
+	// CitationURL is the URL that looks up the document. Set since api-version 2026-10-01.
 	CitationURL string `json:"citationUrl,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // AzureBlobReference is a blob.
 type AzureBlobReference struct {
 	Citation
-	// BlobURL is its address.
+	// BlobURL is the URL of the blob.
 	BlobURL string `json:"blobUrl,omitzero"`
-	// CitationURL looks it up. From api-version 2026-10-01 on.
+	// CitationURL is the URL that looks up the document. Set since api-version 2026-10-01.
 	CitationURL string `json:"citationUrl,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // OneLakeReference is a file of a lakehouse.
 type OneLakeReference struct {
 	Citation
-	// DocURL is its address.
+	// DocURL is the URL of the file.
 	DocURL string `json:"docUrl,omitzero"`
-	// CitationURL looks it up. From api-version 2026-10-01 on.
+	// CitationURL is the URL that looks up the document. Set since api-version 2026-10-01.
 	CitationURL string `json:"citationUrl,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebReference is a page.
+// WebReference is a web page.
 type WebReference struct {
 	Citation
-	// URL is its address.
+	// URL is the URL of the page.
 	URL string `json:"url,omitzero"`
-	// Title is its title.
+	// Title is the title of the page.
 	Title string `json:"title,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // SharePointReference is a document of SharePoint.
 type SharePointReference struct {
 	Citation
-	// DocURL is its address.
+	// DocURL is the URL of the document.
 	DocURL string `json:"docUrl,omitzero"`
-	// CitationURL looks it up.
+	// CitationURL is the URL that looks up the document.
 	CitationURL string `json:"citationUrl,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// SQLReference is a row.
+// SQLReference is a row of a table or view.
 type SQLReference struct {
 	Citation
-	// DocURL is its address.
+	// DocURL is the URL of the row.
 	DocURL string `json:"docUrl,omitzero"`
-	// CitationURL looks it up.
+	// CitationURL is the URL that looks up the document.
 	CitationURL string `json:"citationUrl,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // FileReference is an uploaded file.
 type FileReference struct {
 	Citation
-	// DocName is its name.
+	// DocName is the name of the file.
 	DocName string `json:"docName,omitzero"`
-	// CitationURL looks it up.
+	// CitationURL is the URL that looks up the document.
 	CitationURL string `json:"citationUrl,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UnknownReference is a reference of a type that this library does not know.
+// UnknownReference is a reference of an unknown type.
 type UnknownReference struct {
 	Citation
-	// Type is its type.
+	// Type is the type of the reference.
 	Type string `json:"type"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Common returns what all references have in common.
+// Common returns the members of all references.
 func (c Citation) Common() Citation { return c }

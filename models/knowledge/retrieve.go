@@ -4,106 +4,101 @@ import (
 	"encoding/json"
 )
 
-// Request asks a base.
+// Request is a question to a base.
 type Request struct {
-	// Messages are the conversation, the question last. They need api-version 2026-10-01 or a preview
-	// that has them.
+	// Messages are the conversation, with the question last. They need api-version 2026-10-01 or a preview that has them.
 	Messages []Message `json:"messages,omitzero"`
-	// Intents are queries that no model has to plan.
+	// Intents are queries that need no planning by a model.
 	Intents []Intent `json:"intents,omitzero"`
-	// MaxRuntimeInSeconds limits the time; what is found until then is returned.
+	// MaxRuntimeInSeconds limits the time. The answer then contains the results found so far.
 	MaxRuntimeInSeconds *int `json:"maxRuntimeInSeconds,omitzero"`
-	// MaxOutputSizeInTokens limits the answer.
+	// MaxOutputSizeInTokens limits the size of the answer.
 	MaxOutputSizeInTokens *int `json:"maxOutputSizeInTokens,omitzero"`
-	// MaxOutputDocuments limits the documents. It needs api-version 2026-10-01 or a preview that has
-	// it.
+	// MaxOutputDocuments limits the number of documents. It needs api-version 2026-10-01 or a preview that has it.
 	MaxOutputDocuments *int `json:"maxOutputDocuments,omitzero"`
-	// ReasoningEffort overrides that of the base. It needs api-version 2026-10-01 or a preview that has
-	// it.
+	// ReasoningEffort overrides the setting of the base. It needs api-version 2026-10-01 or a preview that has it.
 	ReasoningEffort *ReasoningEffort `json:"retrievalReasoningEffort,omitzero"`
-	// IncludeActivity returns what was done.
+	// IncludeActivity adds Activity to the response.
 	IncludeActivity *bool `json:"includeActivity,omitzero"`
-	// OutputMode overrides that of the base. It needs api-version 2026-10-01 or a preview that has it.
+	// OutputMode overrides the setting of the base. It needs api-version 2026-10-01 or a preview that has it.
 	OutputMode OutputMode `json:"outputMode,omitzero"`
-	// Sources say how single sources are asked.
+	// Sources are options for individual sources.
 	Sources []SourceOptions `json:"knowledgeSourceParams,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Intent is a query: SemanticIntent, or UnknownIntent for what a newer service has.
+// Intent is a query: SemanticIntent, or UnknownIntent for an unknown type.
 type Intent interface{ intent() }
 
-// SemanticIntent searches for a text.
+// SemanticIntent is a search for a text.
 type SemanticIntent struct {
-	// Search is the text.
+	// Search is the search text.
 	Search string `json:"search"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UnknownIntent is an intent of a type that this library does not know.
+// UnknownIntent is an intent of an unknown type.
 type UnknownIntent struct {
-	// Type is its type.
+	// Type is the type of the intent.
 	Type string `json:"type"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// SourceOptions say how one source is asked.
+// SourceOptions are the options for one source.
 type SourceOptions struct {
-	// KnowledgeSourceName is the source.
+	// KnowledgeSourceName is the name of the source.
 	KnowledgeSourceName string `json:"knowledgeSourceName"`
 	// Kind is the kind of the source.
 	Kind SourceKind `json:"kind"`
-	// IncludeReferences returns what was found.
+	// IncludeReferences returns references to the results.
 	IncludeReferences *bool `json:"includeReferences,omitzero"`
-	// IncludeReferenceSourceData returns its fields as well.
+	// IncludeReferenceSourceData also returns the fields of the results.
 	IncludeReferenceSourceData *bool `json:"includeReferenceSourceData,omitzero"`
-	// RerankerThreshold drops what scores less.
+	// RerankerThreshold drops results with a lower score.
 	RerankerThreshold *float64 `json:"rerankerThreshold,omitzero"`
-	// AlwaysQuerySource asks the source whatever the plan says. It needs api-version 2026-10-01 or a
-	// preview that has it.
+	// AlwaysQuerySource queries the source even if the plan does not. It needs api-version 2026-10-01 or a preview that
+	// has it.
 	AlwaysQuerySource *bool `json:"alwaysQuerySource,omitzero"`
-	// FailOnError makes a failure of the source one of the request. It needs api-version 2026-10-01 or
-	// a preview that has it.
+	// FailOnError fails the request if the source fails. It needs api-version 2026-10-01 or a preview that has it.
 	FailOnError *bool `json:"failOnError,omitzero"`
-	// MaxOutputDocuments limits its documents. It needs api-version 2026-10-01 or a preview that has
-	// it.
+	// MaxOutputDocuments limits the number of documents of the source. It needs api-version 2026-10-01 or a preview that
+	// has it.
 	MaxOutputDocuments *int `json:"maxOutputDocuments,omitzero"`
-	// FilterAddOn is a filter, for SourceKindSearchIndex.
+	// FilterAddOn is an additional filter, for SourceKindSearchIndex.
 	FilterAddOn string `json:"filterAddOn,omitzero"`
-	// Language is for SourceKindWeb, and so are the next three.
+	// Language, Market, Count and Freshness are for SourceKindWeb. Language is the language of results.
 	Language string `json:"language,omitzero"`
-	// Market is a region of results, such as "en-US".
+	// Market is the region of results, such as "en-US".
 	Market string `json:"market,omitzero"`
 	// Count is the number of pages.
 	Count *int `json:"count,omitzero"`
-	// Freshness is the age of pages, such as "Week".
+	// Freshness is the highest age of pages, such as "Week".
 	Freshness string `json:"freshness,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Message is one of a conversation, or an answer.
+// Message is a message of a conversation or of an answer.
 type Message struct {
 	// Role is "user", "assistant" or "system".
 	Role string `json:"role,omitzero"`
-	// Content are its parts.
+	// Content are the parts of the message.
 	Content []Content `json:"content"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Content is a part of a message: TextContent, ImageContent, or UnknownContent for what a newer
-// service has.
+// Content is a part of a message: TextContent, ImageContent, or UnknownContent for an unknown type.
 type Content interface{ content() }
 
 // TextContent is a text.
 type TextContent struct {
 	// Text is the text.
 	Text string `json:"text"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -111,35 +106,34 @@ type TextContent struct {
 type ImageContent struct {
 	// Image is the image.
 	Image Image `json:"image"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Image is an image by its address.
+// Image is an image, given by its URL.
 type Image struct {
-	// URL is the address.
+	// URL is the URL of the image.
 	URL string `json:"url"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UnknownContent is content of a type that this library does not know.
+// UnknownContent is content of an unknown type.
 type UnknownContent struct {
-	// Type is its type.
+	// Type is the type of the content.
 	Type string `json:"type"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // Response is the answer of a base.
 type Response struct {
-	// Messages are the answer, one message each. With OutputModeExtractiveData their texts are JSON
-	// arrays of passages.
+	// Messages are the messages of the answer. With OutputModeExtractiveData their texts are JSON arrays of passages.
 	Messages []Message `json:"response,omitzero"`
-	// Activity are the steps taken, if the request has IncludeActivity.
+	// Activity are the steps of the retrieval, if the request has IncludeActivity.
 	Activity []Activity `json:"activity,omitzero"`
-	// References are the documents found.
+	// References are the documents that the answer cites.
 	References []Reference `json:"references,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

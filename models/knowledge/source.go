@@ -9,26 +9,26 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-// Source is a source of knowledge that bases refer to. It is printed without its secrets.
+// Source is a knowledge source, to which bases refer. It is printed without its secrets.
 type Source struct {
-	// Name is the name that bases refer to.
+	// Name is the name by which bases refer to the source.
 	Name string
-	// Description is for people and language models.
+	// Description is free text, also for language models.
 	Description string
-	// Parameters say what it reads; their type is the kind of the source. In JSON they are the
-	// members "kind" and, for an AzureBlob, "azureBlobParameters".
+	// Parameters configure what the source reads; their Go type is the kind of the source. In JSON they are the members
+	// "kind" and, for an AzureBlob, "azureBlobParameters".
 	Parameters SourceParameters
-	// CORSOptions lets scripts of other origins upload files to a File source.
+	// CORSOptions allow scripts of other origins to upload files to a File source.
 	CORSOptions *models.CORSOptions
-	// EncryptionKey is a customer's key to encrypt the definition with. Once set it cannot be removed.
+	// EncryptionKey is a customer-managed key that encrypts the definition. It cannot be removed later.
 	EncryptionKey *models.EncryptionKey
-	// ETag is the version of the definition, quotes included, as the service wrote it.
+	// ETag is the version of the definition, in the service's notation with quotes.
 	ETag string
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage
 }
 
-// sourceJSON is a Source without the member of its parameters, whose name depends on the kind.
+// sourceJSON is a Source without its parameters, whose member name depends on the kind.
 type sourceJSON struct {
 	Name                 string                     `json:"name"`
 	Kind                 SourceKind                 `json:"kind"`
@@ -39,7 +39,7 @@ type sourceJSON struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// parameterTypes are the types of SourceParameters that this library knows.
+// parameterTypes are the Go types of the known kinds.
 var parameterTypes = map[SourceKind]reflect.Type{
 	SourceKindSearchIndex: reflect.TypeFor[SearchIndex](),
 	SourceKindAzureBlob:   reflect.TypeFor[AzureBlob](),

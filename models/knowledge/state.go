@@ -7,23 +7,23 @@ import (
 	"github.com/go-azsearch/azsearch/models/indexers"
 )
 
-// SourceStatus says how far a source has copied its content.
+// SourceStatus is the progress of a source in copying its content.
 type SourceStatus struct {
 	// Kind is the kind of the source.
 	Kind SourceKind `json:"kind,omitzero"`
 	// SynchronizationStatus is the state of the source.
 	SynchronizationStatus SynchronizationStatus `json:"synchronizationStatus"`
-	// SynchronizationInterval is an ISO 8601 duration.
+	// SynchronizationInterval is the interval between synchronizations, an ISO 8601 duration.
 	SynchronizationInterval string `json:"synchronizationInterval,omitzero"`
-	// Current is the synchronization under way, or nil.
+	// Current is the running synchronization, or nil.
 	Current *Synchronization `json:"currentSynchronizationState,omitzero"`
-	// Last is the one before.
+	// Last is the previous synchronization.
 	Last *Synchronization `json:"lastSynchronizationState,omitzero"`
-	// Statistics are of all synchronizations.
+	// Statistics summarize all synchronizations.
 	Statistics *SourceStatistics `json:"statistics,omitzero"`
-	// FileCapacity is the room left in a File source.
+	// FileCapacity is the free capacity of a File source.
 	FileCapacity *FileCapacity `json:"fileCapacity,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -51,63 +51,63 @@ const (
 	SynchronizationStatusDeleting SynchronizationStatus = "deleting"
 )
 
-// Synchronization is one copying of a source.
+// Synchronization is one run that copies the content of a source.
 type Synchronization struct {
-	// StartTime is when it began.
+	// StartTime is the start of the run.
 	StartTime *time.Time `json:"startTime,omitzero"`
-	// EndTime is when it ended; nil while it lasts.
+	// EndTime is the end of the run; nil while it lasts.
 	EndTime *time.Time `json:"endTime,omitzero"`
-	// ItemsUpdatesProcessed is the number of items that were tried.
+	// ItemsUpdatesProcessed is the number of processed items.
 	ItemsUpdatesProcessed int64 `json:"itemsUpdatesProcessed"`
-	// ItemsUpdatesFailed is the number of those that failed.
+	// ItemsUpdatesFailed is the number of failed items.
 	ItemsUpdatesFailed int64 `json:"itemsUpdatesFailed"`
-	// ItemsSkipped is the number of those that were passed over.
+	// ItemsSkipped is the number of skipped items.
 	ItemsSkipped int64 `json:"itemsSkipped"`
-	// Errors are failures of items.
+	// Errors are the failures of items.
 	Errors []SynchronizationError `json:"errors,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // SynchronizationError is the failure of an item.
 type SynchronizationError struct {
-	// DocID is the item.
+	// DocID is the id of the item.
 	DocID string `json:"docId,omitzero"`
-	// StatusCode is 4xx if the item is at fault, 5xx otherwise.
+	// StatusCode is 4xx if the item caused the failure, otherwise 5xx.
 	StatusCode int `json:"statusCode,omitzero"`
 	// Name is the step that failed.
 	Name string `json:"name,omitzero"`
-	// ErrorMessage is the reason.
+	// ErrorMessage is the reason of the failure.
 	ErrorMessage string `json:"errorMessage"`
-	// Details help to find the cause.
+	// Details are further information about the cause.
 	Details string `json:"details,omitzero"`
-	// DocumentationLink leads to an explanation.
+	// DocumentationLink is the URL of an explanation.
 	DocumentationLink string `json:"documentationLink,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// SourceStatistics are of all synchronizations of a source.
+// SourceStatistics summarize all synchronizations of a source.
 type SourceStatistics struct {
-	// TotalSynchronization is their number.
+	// TotalSynchronization is the number of synchronizations.
 	TotalSynchronization int64 `json:"totalSynchronization"`
 	// AverageSynchronizationDuration is the average duration.
 	AverageSynchronizationDuration string `json:"averageSynchronizationDuration"`
-	// AverageItemsProcessedPerSynchronization is the average number of items.
+	// AverageItemsProcessedPerSynchronization is the average number of processed items.
 	AverageItemsProcessedPerSynchronization int64 `json:"averageItemsProcessedPerSynchronization"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// FileCapacity is the room left in a File source.
+// FileCapacity is the free capacity of a File source.
 type FileCapacity struct {
-	// MaxFileCount is the number of files that it holds at most.
+	// MaxFileCount is the largest number of files.
 	MaxFileCount int `json:"maxFileCount"`
-	// RemainingFileCount is the number of files to come.
+	// RemainingFileCount is the number of files that can still be added.
 	RemainingFileCount int `json:"remainingFileCount"`
-	// MaxFileSizeBytes is the largest file.
+	// MaxFileSizeBytes is the largest size of a file.
 	MaxFileSizeBytes int64 `json:"maxFileSizeBytes"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -115,34 +115,34 @@ type FileCapacity struct {
 type SourceFile struct {
 	// FileID identifies the file.
 	FileID string `json:"fileId,omitzero"`
-	// FileName is its name.
+	// FileName is the name of the file.
 	FileName string `json:"fileName,omitzero"`
-	// FileSizeBytes is its size.
+	// FileSizeBytes is the size of the file.
 	FileSizeBytes int64 `json:"fileSizeBytes,omitzero"`
-	// CreatedAt is when it was uploaded.
+	// CreatedAt is the time of the upload.
 	CreatedAt *time.Time `json:"createdAt,omitzero"`
-	// LastUpdatedAt is when it was replaced.
+	// LastUpdatedAt is the time of the last replacement.
 	LastUpdatedAt *time.Time `json:"lastUpdatedAt,omitzero"`
-	// ErrorMessage is the reason why it could not be read.
+	// ErrorMessage is the reason why the file could not be read.
 	ErrorMessage string `json:"errorMessage,omitzero"`
-	// Prefix is the folder in its name.
+	// Prefix is the folder part of the name.
 	Prefix string `json:"prefix,omitzero"`
-	// Metadata are those of the upload.
+	// Metadata are the metadata of the upload.
 	Metadata map[string]string `json:"metadata,omitzero"`
-	// ParsingMode is the form it was read as.
+	// ParsingMode is the format in which the file was read.
 	ParsingMode indexers.ParsingMode `json:"parsingMode,omitzero"`
-	// ExtractionMode says how thoroughly it was read.
+	// ExtractionMode is the thoroughness with which the file was read.
 	ExtractionMode ContentExtractionMode `json:"extractionMode,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// FileMetadata go with an uploaded file.
+// FileMetadata describe a file to upload.
 type FileMetadata struct {
-	// FileName is the name of the file. A name with "/" has its folder as prefix.
+	// FileName is the name of the file. In a name with "/" the folder is the prefix.
 	FileName string `json:"fileName,omitzero"`
 	// Metadata are returned with the file.
 	Metadata map[string]string `json:"metadata,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -6,40 +6,40 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// IndexProjections write parts of an enriched document to indexes of their own.
+// IndexProjections write parts of an enriched document to separate indexes.
 type IndexProjections struct {
-	// Selectors say which parts, and where they go.
+	// Selectors select the parts and their indexes.
 	Selectors []IndexProjectionSelector `json:"selectors"`
-	// Parameters say what happens to the document itself.
+	// Parameters configure the treatment of the document itself.
 	Parameters *IndexProjectionParameters `json:"parameters,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // IndexProjectionSelector writes a document for each node of a path.
 type IndexProjectionSelector struct {
-	// TargetIndexName is the index to write. Its key is a string with the analyzer "keyword".
+	// TargetIndexName is the index to write. Its key must be a string with the analyzer "keyword".
 	TargetIndexName string `json:"targetIndexName"`
-	// ParentKeyFieldName is the filterable string field that gets the key of the whole document.
+	// ParentKeyFieldName is the filterable string field that receives the key of the whole document.
 	ParentKeyFieldName string `json:"parentKeyFieldName"`
 	// SourceContext is the path of the nodes, such as "/document/pages/*".
 	SourceContext string `json:"sourceContext"`
-	// Mappings fill the fields of the index.
+	// Mappings map values to the fields of the index.
 	Mappings []Input `json:"mappings"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// IndexProjectionParameters say what happens to a document that is projected.
+// IndexProjectionParameters configure the treatment of a projected document itself.
 type IndexProjectionParameters struct {
-	// ProjectionMode says whether it is indexed as well. The service defaults to
+	// ProjectionMode selects whether the document itself is indexed too. The service defaults to
 	// ProjectionModeIncludeParents.
 	ProjectionMode ProjectionMode `json:"projectionMode,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ProjectionMode says whether projected documents are indexed as well.
+// ProjectionMode selects whether a projected document itself is indexed too.
 type ProjectionMode string
 
 // The known values of ProjectionMode.
@@ -48,21 +48,21 @@ const (
 	ProjectionModeIncludeParents ProjectionMode = "includeIndexingParentDocuments"
 )
 
-// KnowledgeStore keeps enriched documents in a storage account.
+// KnowledgeStore stores enriched documents in a storage account.
 type KnowledgeStore struct {
-	// StorageConnectionString opens the account, or names it as "ResourceId=…;". The service does not
-	// return it; empty it is written as null, which keeps the stored one in an update.
+	// StorageConnectionString gives access to the account, or identifies it as "ResourceId=…;". The service does not
+	// return it. An empty string is written as null, which keeps the stored one in an update.
 	StorageConnectionString string `json:"storageConnectionString" empty:"null"`
-	// Projections say what is kept.
+	// Projections select the stored parts.
 	Projections []Projection `json:"projections"`
-	// Identity is the managed identity that opens the account. Defaults to the system-assigned one. It
-	// needs api-version 2026-04-01 or a preview that has it.
+	// Identity is the managed identity with access to the account. Defaults to the system-assigned one. It needs
+	// api-version 2026-04-01 or a preview that has it.
 	Identity *models.DataIdentity `json:"identity,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Projection is a group of tables, objects and files whose rows refer to each other.
+// Projection is a group of tables, objects and files with references between their rows.
 type Projection struct {
 	// Tables are tables of Azure Table Storage.
 	Tables []TableProjection `json:"tables"`
@@ -70,49 +70,49 @@ type Projection struct {
 	Objects []ObjectProjection `json:"objects"`
 	// Files are images.
 	Files []FileProjection `json:"files"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // TableProjection writes rows of a table.
 type TableProjection struct {
-	// TableName is the table.
+	// TableName is the name of the table.
 	TableName string `json:"tableName"`
-	// GeneratedKeyName is the column of the generated key.
+	// GeneratedKeyName is the column with the generated key.
 	GeneratedKeyName string `json:"generatedKeyName"`
-	// ReferenceKeyName is the column by which other projections refer to the row.
+	// ReferenceKeyName is the column with the reference of other projections.
 	ReferenceKeyName string `json:"referenceKeyName,omitzero"`
 	// Source is the path of the value to write.
 	Source string `json:"source,omitzero"`
-	// SourceContext is the level at which Inputs make a row each.
+	// SourceContext is the path of the nodes that become one row each, built from Inputs.
 	SourceContext string `json:"sourceContext,omitzero"`
-	// Inputs are its columns.
+	// Inputs are the columns of a row.
 	Inputs []Input `json:"inputs,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // ObjectProjection writes JSON blobs.
 type ObjectProjection struct {
-	// StorageContainer is the container.
+	// StorageContainer is the name of the container.
 	StorageContainer string `json:"storageContainer"`
-	// GeneratedKeyName is the member of the generated key.
+	// GeneratedKeyName is the member with the generated key.
 	GeneratedKeyName string `json:"generatedKeyName,omitzero"`
 	// ReferenceKeyName is the member by which other projections refer to the object.
 	ReferenceKeyName string `json:"referenceKeyName,omitzero"`
 	// Source is the path of the value to write.
 	Source string `json:"source,omitzero"`
-	// SourceContext is the level at which Inputs make an object each.
+	// SourceContext is the path of the nodes that become one object each, built from Inputs.
 	SourceContext string `json:"sourceContext,omitzero"`
-	// Inputs are its members.
+	// Inputs are the members of an object.
 	Inputs []Input `json:"inputs,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // FileProjection writes images.
 type FileProjection struct {
-	// StorageContainer is the container.
+	// StorageContainer is the name of the container.
 	StorageContainer string `json:"storageContainer"`
 	// GeneratedKeyName is the name of the generated key.
 	GeneratedKeyName string `json:"generatedKeyName,omitzero"`
@@ -120,10 +120,10 @@ type FileProjection struct {
 	ReferenceKeyName string `json:"referenceKeyName,omitzero"`
 	// Source is the path of the image to write.
 	Source string `json:"source,omitzero"`
-	// SourceContext is the level at which Inputs are read.
+	// SourceContext is the path of the nodes at which Inputs are read.
 	SourceContext string `json:"sourceContext,omitzero"`
 	// Inputs are further values.
 	Inputs []Input `json:"inputs,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// EntityLinking finds entities with articles in Wikipedia: inputs text, languageCode; output entities.
+// EntityLinking finds entities and links them to Wikipedia: inputs text, languageCode; output entities.
 type EntityLinking struct {
 	// These are the members of every skill; Skill explains them.
 	Name        string   `json:"name,omitzero"`
@@ -12,18 +12,18 @@ type EntityLinking struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultLanguageCode is the language of texts without one, such as "en".
+	// DefaultLanguageCode is the language of texts without a languageCode, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// MinimumPrecision is the confidence, 0 to 1, below which entities are dropped.
+	// MinimumPrecision is the lowest confidence, 0 to 1, of returned entities.
 	MinimumPrecision *float64 `json:"minimumPrecision,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// EntityRecognition finds persons, places and the like: inputs text, languageCode; outputs persons,
-// locations, organizations and more.
+// EntityRecognition finds entities such as persons and places: inputs text, languageCode; outputs persons, locations,
+// organizations and more.
 type EntityRecognition struct {
 	// These are the members of every skill; Skill explains them.
 	Name        string   `json:"name,omitzero"`
@@ -31,19 +31,19 @@ type EntityRecognition struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// Categories are the kinds to find. The service defaults to all.
+	// Categories are the categories to find. The service defaults to all.
 	Categories []EntityCategory `json:"categories,omitzero"`
-	// DefaultLanguageCode is the language of texts without one, such as "en".
+	// DefaultLanguageCode is the language of texts without a languageCode, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// MinimumPrecision is the confidence, 0 to 1, below which entities are dropped.
+	// MinimumPrecision is the lowest confidence, 0 to 1, of returned entities.
 	MinimumPrecision *float64 `json:"minimumPrecision,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// EntityCategory is a kind of entities.
+// EntityCategory is a category of entities.
 type EntityCategory string
 
 // The known values of EntityCategory.
@@ -65,18 +65,17 @@ type KeyPhraseExtraction struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultLanguageCode is the language of texts without one, such as "en".
+	// DefaultLanguageCode is the language of texts without a languageCode, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// MaxKeyPhraseCount limits the phrases. The service defaults to all.
+	// MaxKeyPhraseCount is the largest number of phrases. The service defaults to all.
 	MaxKeyPhraseCount *int `json:"maxKeyPhraseCount,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// LanguageDetection finds the language: inputs text, countryHint; outputs languageCode, languageName,
-// score.
+// LanguageDetection detects the language: inputs text, countryHint; outputs languageCode, languageName, score.
 type LanguageDetection struct {
 	// These are the members of every skill; Skill explains them.
 	Name        string   `json:"name,omitzero"`
@@ -84,11 +83,11 @@ type LanguageDetection struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultCountryHint is the country of texts without one, two letters.
+	// DefaultCountryHint is the two-letter country code of texts without a countryHint.
 	DefaultCountryHint string `json:"defaultCountryHint,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -100,25 +99,25 @@ type PIIDetection struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultLanguageCode is the language of texts without one, such as "en".
+	// DefaultLanguageCode is the language of texts without a languageCode, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// MinimumPrecision is the confidence, 0 to 1, below which entities are dropped.
+	// MinimumPrecision is the lowest confidence, 0 to 1, of returned entities.
 	MinimumPrecision *float64 `json:"minimumPrecision,omitzero"`
-	// MaskingMode says whether maskedText is made. The service defaults to MaskingModeNone.
+	// MaskingMode selects whether maskedText is produced. The service defaults to MaskingModeNone.
 	MaskingMode MaskingMode `json:"maskingMode,omitzero"`
-	// MaskingCharacter stands for what is masked. The service defaults to "*".
+	// MaskingCharacter replaces each masked character. The service defaults to "*".
 	MaskingCharacter string `json:"maskingCharacter,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
-	// PIICategories are the kinds to find. The service defaults to all.
+	// PIICategories are the categories to find. The service defaults to all.
 	PIICategories []string `json:"piiCategories,omitzero"`
 	// Domain is "phi" for health data, or "none".
 	Domain string `json:"domain,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// MaskingMode is a way to hide personal data.
+// MaskingMode is a way to mask personal data.
 type MaskingMode string
 
 // The known values of MaskingMode.
@@ -135,13 +134,13 @@ type Sentiment struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultLanguageCode is the language of texts without one, such as "en".
+	// DefaultLanguageCode is the language of texts without a languageCode, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// IncludeOpinionMining rates parts of sentences as well. The service defaults to false.
+	// IncludeOpinionMining also rates parts of sentences. The service defaults to false.
 	IncludeOpinionMining *bool `json:"includeOpinionMining,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -156,10 +155,10 @@ type Translation struct {
 	Outputs     []Output `json:"outputs"`
 	// DefaultToLanguageCode is the language to translate to, such as "en".
 	DefaultToLanguageCode string `json:"defaultToLanguageCode"`
-	// DefaultFromLanguageCode is the language of texts without one. Defaults to detection.
+	// DefaultFromLanguageCode is the language of texts without a fromLanguageCode. Defaults to detection.
 	DefaultFromLanguageCode string `json:"defaultFromLanguageCode,omitzero"`
-	// SuggestedFrom is the language where detection fails.
+	// SuggestedFrom is the language to assume if detection fails.
 	SuggestedFrom string `json:"suggestedFrom,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Skill is one step of a skillset: a type of this package, or UnknownSkill for what this library does
-// not know. Definitions that were read hold values, not pointers. Every skill has a Name (the service
-// defaults to "#" and its position from 1), a Description for people, a Context (the path of the nodes
-// it runs on, once each; the service defaults to "/document"), Inputs and Outputs.
+// Skill is one step of a skillset: a type of this package, or UnknownSkill for an unknown type. Decoded skills are
+// values, not pointers. Every skill has a Name (the service defaults to "#" and its position, from 1), a Description
+// in free text, Inputs, Outputs, and a Context: the path of the nodes for which the skill runs once each (the service
+// defaults to "/document").
 type Skill interface{ skill() }
 
 // Conditional chooses a value: inputs condition, whenTrue, whenFalse; output output.
@@ -20,11 +20,11 @@ type Conditional struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Shaper makes an object of its inputs, which may be nested; output output.
+// Shaper builds an object from its inputs, which may be nested; output output.
 type Shaper struct {
 	// These are the members of every skill; Skill explains them.
 	Name        string   `json:"name,omitzero"`
@@ -32,7 +32,7 @@ type Shaper struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -45,11 +45,11 @@ type Merge struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// InsertPreTag stands before each. The service defaults to a space.
+	// InsertPreTag is inserted before each text. The service defaults to a space.
 	InsertPreTag *string `json:"insertPreTag,omitzero"`
-	// InsertPostTag stands after each. The service defaults to a space.
+	// InsertPostTag is inserted after each text. The service defaults to a space.
 	InsertPostTag *string `json:"insertPostTag,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -62,17 +62,17 @@ type Split struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultLanguageCode is the language of texts without one, such as "en".
+	// DefaultLanguageCode is the language of texts without a languageCode, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// TextSplitMode says into what. The service defaults to TextSplitModePages.
+	// TextSplitMode selects pages or sentences. The service defaults to TextSplitModePages.
 	TextSplitMode TextSplitMode `json:"textSplitMode,omitzero"`
-	// MaximumPageLength is in UTF-16 units, 300 to 50000. The service defaults to 5000.
+	// MaximumPageLength is the largest length of a page in UTF-16 units, 300 to 50000. The service defaults to 5000.
 	MaximumPageLength *int `json:"maximumPageLength,omitzero"`
-	// PageOverlapLength is the length that a page repeats of the one before.
+	// PageOverlapLength is the length of the text that a page repeats from the page before.
 	PageOverlapLength *int `json:"pageOverlapLength,omitzero"`
-	// MaximumPagesToTake limits the pages; 0 takes all.
+	// MaximumPagesToTake is the largest number of pages; 0 means all.
 	MaximumPagesToTake *int `json:"maximumPagesToTake,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -85,7 +85,7 @@ const (
 	TextSplitModeSentences TextSplitMode = "sentences"
 )
 
-// DocumentExtraction reads a file: input file_data; outputs content, normalized_images.
+// DocumentExtraction extracts the content of a file: input file_data; outputs content, normalized_images.
 type DocumentExtraction struct {
 	// These are the members of every skill; Skill explains them.
 	Name        string   `json:"name,omitzero"`
@@ -99,11 +99,11 @@ type DocumentExtraction struct {
 	DataToExtract string `json:"dataToExtract,omitzero"`
 	// Configuration are settings such as "imageAction".
 	Configuration map[string]any `json:"configuration,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// CustomEntityLookup finds words of a list: inputs text, languageCode; output entities.
+// CustomEntityLookup finds the texts of a list: inputs text, languageCode; output entities.
 type CustomEntityLookup struct {
 	// These are the members of every skill; Skill explains them.
 	Name        string   `json:"name,omitzero"`
@@ -111,68 +111,67 @@ type CustomEntityLookup struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultLanguageCode is the language of texts without one, such as "en".
+	// DefaultLanguageCode is the language of texts without a languageCode, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// EntitiesDefinitionURI is the address of the list, as JSON or CSV; it may hold a shared access
-	// signature.
+	// EntitiesDefinitionURI is the URL of the list, in JSON or CSV. It may contain a shared access signature.
 	EntitiesDefinitionURI string `json:"entitiesDefinitionUri,omitzero"`
 	// InlineEntitiesDefinition is the list.
 	InlineEntitiesDefinition []CustomEntity `json:"inlineEntitiesDefinition,omitzero"`
-	// GlobalDefaultCaseSensitive is for entities that do not say.
+	// GlobalDefaultCaseSensitive is the default of CustomEntity.CaseSensitive.
 	GlobalDefaultCaseSensitive *bool `json:"globalDefaultCaseSensitive,omitzero"`
-	// GlobalDefaultAccentSensitive is for entities that do not say.
+	// GlobalDefaultAccentSensitive is the default of CustomEntity.AccentSensitive.
 	GlobalDefaultAccentSensitive *bool `json:"globalDefaultAccentSensitive,omitzero"`
-	// GlobalDefaultFuzzyEditDistance is for entities that do not say.
+	// GlobalDefaultFuzzyEditDistance is the default of CustomEntity.FuzzyEditDistance.
 	GlobalDefaultFuzzyEditDistance *int `json:"globalDefaultFuzzyEditDistance,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // CustomEntity is an entity to find.
 type CustomEntity struct {
-	// Name is the entity, and the first text to find.
+	// Name is the name of the entity, and the first text to find.
 	Name string `json:"name"`
-	// Description is passed on with each match.
+	// Description is copied to each match.
 	Description string `json:"description,omitzero"`
-	// Type is passed on with each match.
+	// Type is copied to each match.
 	Type string `json:"type,omitzero"`
-	// Subtype is passed on with each match.
+	// Subtype is copied to each match.
 	Subtype string `json:"subtype,omitzero"`
-	// ID is passed on with each match.
+	// ID is copied to each match.
 	ID string `json:"id,omitzero"`
-	// CaseSensitive compares Name by case.
+	// CaseSensitive distinguishes upper and lower case in Name.
 	CaseSensitive *bool `json:"caseSensitive,omitzero"`
-	// AccentSensitive compares Name by accents.
+	// AccentSensitive distinguishes accents in Name.
 	AccentSensitive *bool `json:"accentSensitive,omitzero"`
-	// FuzzyEditDistance is the number of characters that may differ, at most 5.
+	// FuzzyEditDistance is the largest number of differing characters, at most 5.
 	FuzzyEditDistance *int `json:"fuzzyEditDistance,omitzero"`
-	// DefaultCaseSensitive is for Aliases that do not say.
+	// DefaultCaseSensitive is the default for Aliases.
 	DefaultCaseSensitive *bool `json:"defaultCaseSensitive,omitzero"`
-	// DefaultAccentSensitive is for Aliases that do not say.
+	// DefaultAccentSensitive is the default for Aliases.
 	DefaultAccentSensitive *bool `json:"defaultAccentSensitive,omitzero"`
-	// DefaultFuzzyEditDistance is for Aliases that do not say.
+	// DefaultFuzzyEditDistance is the default for Aliases.
 	DefaultFuzzyEditDistance *int `json:"defaultFuzzyEditDistance,omitzero"`
 	// Aliases are further texts to find.
 	Aliases []CustomEntityAlias `json:"aliases,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// CustomEntityAlias is a further text of an entity.
+// CustomEntityAlias is another text of an entity.
 type CustomEntityAlias struct {
-	// Text is the text.
+	// Text is the text to find.
 	Text string `json:"text"`
-	// CaseSensitive compares by case.
+	// CaseSensitive distinguishes upper and lower case.
 	CaseSensitive *bool `json:"caseSensitive,omitzero"`
-	// AccentSensitive compares by accents.
+	// AccentSensitive distinguishes accents.
 	AccentSensitive *bool `json:"accentSensitive,omitzero"`
-	// FuzzyEditDistance is the number of characters that may differ.
+	// FuzzyEditDistance is the largest number of differing characters.
 	FuzzyEditDistance *int `json:"fuzzyEditDistance,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// WebAPI posts its inputs to an API of the customer's.
+// WebAPI posts its inputs to a custom web API.
 type WebAPI struct {
 	// These are the members of every skill; Skill explains them.
 	Name        string   `json:"name,omitzero"`
@@ -180,37 +179,36 @@ type WebAPI struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// URI is the address, https only. Of what is printed only its host stays: it may hold a key.
+	// URI is the URL of the API, https only. Only its host is printed, because it may contain a key.
 	URI string `json:"uri"`
-	// HTTPHeaders are sent along. The service returns them as they are.
+	// HTTPHeaders are additional request headers. The service returns them unmasked.
 	HTTPHeaders map[string]string `json:"httpHeaders,omitzero"`
-	// HTTPMethod is "PUT" or "POST", the service's default.
+	// HTTPMethod is "PUT" or "POST". The service defaults to "POST".
 	HTTPMethod string `json:"httpMethod,omitzero"`
-	// Timeout is an ISO 8601 duration up to 230 seconds. The service defaults to "PT30S".
+	// Timeout is the time limit of a call, an ISO 8601 duration up to 230 seconds. The service defaults to "PT30S".
 	Timeout string `json:"timeout,omitzero"`
 	// BatchSize is the number of records in one call. The service defaults to 1000.
 	BatchSize *int `json:"batchSize,omitzero"`
 	// DegreeOfParallelism is the number of calls at once, 1 to 10. The service defaults to 5.
 	DegreeOfParallelism *int `json:"degreeOfParallelism,omitzero"`
-	// AuthResourceID is the application to get a token for.
+	// AuthResourceID is the application for which a token is requested.
 	AuthResourceID string `json:"authResourceId,omitzero"`
-	// AuthIdentity is the managed identity to get it with. Defaults to the system-assigned one.
+	// AuthIdentity is the managed identity that requests the token. Defaults to the system-assigned one.
 	AuthIdentity *models.DataIdentity `json:"authIdentity,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UnknownSkill is a skill of a type that this library does not know. It is written back as it was
-// read.
+// UnknownSkill is a skill of an unknown type. It is written back unchanged.
 type UnknownSkill struct {
 	// These are the members of every skill; Skill explains them.
-	// Type is its @odata.type.
+	// Type is the @odata.type of the skill.
 	Type        string   `json:"@odata.type"`
 	Name        string   `json:"name,omitzero"`
 	Description string   `json:"description,omitzero"`
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -12,17 +12,17 @@ type OCR struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultLanguageCode is the language of images without one, such as "en".
+	// DefaultLanguageCode is the language of texts in images without a language, such as "en".
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
-	// DetectOrientation turns images upright first. The service defaults to false.
+	// DetectOrientation first rotates images upright. The service defaults to false.
 	DetectOrientation *bool `json:"detectOrientation,omitzero"`
-	// LineEnding stands between lines. The service defaults to LineEndingSpace.
+	// LineEnding is the separator between lines. The service defaults to LineEndingSpace.
 	LineEnding LineEnding `json:"lineEnding,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// LineEnding stands between lines of text in an image.
+// LineEnding is the separator between lines of text from an image.
 type LineEnding string
 
 // The known values of LineEnding.
@@ -45,13 +45,13 @@ type ImageAnalysis struct {
 	DefaultLanguageCode string `json:"defaultLanguageCode,omitzero"`
 	// VisualFeatures are the features to find.
 	VisualFeatures []VisualFeature `json:"visualFeatures,omitzero"`
-	// Details are further things to find.
+	// Details are specific details to find.
 	Details []ImageDetail `json:"details,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// VisualFeature is something to find in images.
+// VisualFeature is a feature to find in images.
 type VisualFeature string
 
 // The known values of VisualFeature.
@@ -65,7 +65,7 @@ const (
 	VisualFeatureTags        VisualFeature = "tags"
 )
 
-// ImageDetail is something further to find in images.
+// ImageDetail is a specific detail to find in images.
 type ImageDetail string
 
 // The known values of ImageDetail.
@@ -74,7 +74,7 @@ const (
 	ImageDetailLandmarks   ImageDetail = "landmarks"
 )
 
-// DocumentIntelligenceLayout reads the structure of files: input file_data; outputs markdown_document,
+// DocumentIntelligenceLayout extracts the structure of files: input file_data; outputs markdown_document,
 // text_sections, normalized_images.
 type DocumentIntelligenceLayout struct {
 	// These are the members of every skill; Skill explains them.
@@ -83,21 +83,21 @@ type DocumentIntelligenceLayout struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// OutputFormat is the form of the text. The service defaults to LayoutFormatMarkdown.
+	// OutputFormat is the format of the text. The service defaults to LayoutFormatMarkdown.
 	OutputFormat LayoutFormat `json:"outputFormat,omitzero"`
-	// OutputMode is LayoutModeOneToMany.
+	// OutputMode must be LayoutModeOneToMany.
 	OutputMode LayoutMode `json:"outputMode,omitzero"`
-	// MarkdownHeaderDepth is the deepest header that begins a section. The service defaults to "h6".
+	// MarkdownHeaderDepth is the deepest header level that starts a section. The service defaults to "h6".
 	MarkdownHeaderDepth LayoutDepth `json:"markdownHeaderDepth,omitzero"`
-	// ExtractionOptions are extracted in addition to text.
+	// ExtractionOptions select content to extract in addition to text.
 	ExtractionOptions []ExtractionOption `json:"extractionOptions,omitzero"`
-	// Chunking divides the text, if OutputFormat is LayoutFormatText.
+	// Chunking configures how the text is divided, if OutputFormat is LayoutFormatText.
 	Chunking *LayoutChunking `json:"chunkingProperties,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// LayoutFormat is the form of extracted text.
+// LayoutFormat is a format of extracted text.
 type LayoutFormat string
 
 // The known values of LayoutFormat.
@@ -106,7 +106,7 @@ const (
 	LayoutFormatMarkdown LayoutFormat = "markdown"
 )
 
-// LayoutMode says how many outputs a file makes.
+// LayoutMode is the number of outputs of a file.
 type LayoutMode string
 
 // The known values of LayoutMode.
@@ -114,7 +114,7 @@ const (
 	LayoutModeOneToMany LayoutMode = "oneToMany"
 )
 
-// LayoutDepth is a level of headers.
+// LayoutDepth is a header level.
 type LayoutDepth string
 
 // The known values of LayoutDepth.
@@ -127,7 +127,7 @@ const (
 	LayoutDepthH6 LayoutDepth = "h6"
 )
 
-// ExtractionOption is something to extract beyond text.
+// ExtractionOption is content to extract in addition to text.
 type ExtractionOption string
 
 // The known values of ExtractionOption.
@@ -136,15 +136,15 @@ const (
 	ExtractionOptionLocationMetadata ExtractionOption = "locationMetadata"
 )
 
-// LayoutChunking divides extracted text.
+// LayoutChunking configures how extracted text is divided.
 type LayoutChunking struct {
 	// Unit is the unit of lengths.
 	Unit ChunkingUnit `json:"unit,omitzero"`
-	// MaximumLength is that of a chunk.
+	// MaximumLength is the largest length of a chunk.
 	MaximumLength *int `json:"maximumLength,omitzero"`
-	// OverlapLength is the length that a chunk repeats of the one before.
+	// OverlapLength is the length of the text that a chunk repeats from the chunk before.
 	OverlapLength *int `json:"overlapLength,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -154,11 +154,11 @@ type ChunkingUnit string
 // The known values of ChunkingUnit.
 const (
 	ChunkingUnitCharacters ChunkingUnit = "characters"
-	// It is for ContentUnderstanding and needs api-version 2026-10-01.
+	// Supported by ContentUnderstanding only. Needs api-version 2026-10-01.
 	ChunkingUnitTokens ChunkingUnit = "tokens"
 )
 
-// ContentUnderstanding reads files with Azure AI Content Understanding: input file_data; outputs
+// ContentUnderstanding extracts the content of files with Azure AI Content Understanding: input file_data; outputs
 // text_sections, normalized_images. It needs api-version 2026-04-01 or a preview that has it.
 type ContentUnderstanding struct {
 	// These are the members of every skill; Skill explains them.
@@ -167,34 +167,34 @@ type ContentUnderstanding struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// ExtractionOptions are extracted in addition to text.
+	// ExtractionOptions select content to extract in addition to text.
 	ExtractionOptions []ExtractionOption `json:"extractionOptions,omitzero"`
-	// Chunking divides the text.
+	// Chunking configures how the text is divided.
 	Chunking *Chunking `json:"chunkingProperties,omitzero"`
 	// ModelName is a chat completion model that describes images, together with ModelDeployment. It
 	// needs api-version 2026-10-01.
 	ModelName string `json:"modelName,omitzero"`
 	// ModelDeployment is the deployment of that model. It needs api-version 2026-10-01.
 	ModelDeployment string `json:"modelDeployment,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Chunking divides the text of ContentUnderstanding.
+// Chunking configures how the text of ContentUnderstanding is divided.
 type Chunking struct {
 	// Unit is the unit of lengths.
 	Unit ChunkingUnit `json:"unit,omitzero"`
-	// Method says where a chunk ends. It needs api-version 2026-10-01.
+	// Method determines where a chunk ends. It needs api-version 2026-10-01.
 	Method ChunkingMethod `json:"method,omitzero"`
-	// MaximumLength is that of a chunk.
+	// MaximumLength is the largest length of a chunk.
 	MaximumLength *int `json:"maximumLength,omitzero"`
-	// OverlapLength is the length that a chunk repeats of the one before.
+	// OverlapLength is the length of the text that a chunk repeats from the chunk before.
 	OverlapLength *int `json:"overlapLength,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ChunkingMethod says where chunks end.
+// ChunkingMethod determines where chunks end.
 type ChunkingMethod string
 
 // The known values of ChunkingMethod.
