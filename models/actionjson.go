@@ -12,34 +12,31 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// ErrNotAnObject is in the chain of an EncodeError about a document whose JSON
-// is not an object: a nil pointer or map, a slice, a string.
+// ErrNotAnObject is in the chain of an EncodeError if the JSON of the document is not an object: a nil pointer or
+// map, a slice, a string.
 var ErrNotAnObject = wire.ErrNotAnObject
 
-// ErrReservedName is in the chain of an EncodeError about a document that has a
-// member whose name starts with "@search.". Such names belong to the service:
-// they carry the action in a request and the score in an answer, so a type that
-// holds both a document and its score needs two types, or `json:"-"`.
+// ErrReservedName is in the chain of an EncodeError if the name of a member starts with "@search.". The service uses
+// such names for the action in a request and the score in a reply. A type with both a document and its score must be
+// split into two types, or use `json:"-"`.
 var ErrReservedName = errors.New(`names that start with "@search." belong to the service`)
 
-// AppendAction appends one action as the service reads it,
+// AppendAction appends one action in the JSON of the service,
 //
 //	{"@search.action":"upload",<members of doc>}
 //
-// to dst and returns the extended slice. The members are those that
-// encoding/json writes for doc, with four differences: "<", ">" and "&" stay
-// as they are (escaping them triples the size of HTML), an infinite float64 is "INF" or
-// "-INF", as in an Edm.Double of the service (see DecodeDocument), a T whose MarshalJSON
-// has a pointer receiver is asked too, and a panic in such a method is returned
-// as an error. A float32 is written with the digits that a float32 needs.
+// to dst and returns the extended slice. The members of doc are encoded like by encoding/json, with these
+// differences: "<", ">" and "&" are not escaped, because that would triple the size of HTML. An infinite float64
+// becomes "INF" or "-INF", as in an Edm.Double of the service (see DecodeDocument). A MarshalJSON with a pointer
+// receiver is also called for a T. A panic in such a method is returned as an error. A float32 is written with the
+// digits that a float32 needs.
 //
-// The error is an *EncodeError if typ is not one of the four actions, if the
-// document is not a JSON object, if it has members that start with "@search.",
-// or if it cannot be encoded: NaN, an infinite float32 and text that is not valid UTF-8
-// are refused, with the path of the field. On error dst is returned as it was.
+// The error is an *EncodeError if typ is not one of the four actions, the document is not a JSON object or has
+// members that start with "@search.", or it cannot be encoded. NaN, an infinite float32 and text that is not valid
+// UTF-8 cannot be encoded; the error has the path of the field. On error dst is returned unchanged.
 //
-// AppendAction may be called by many goroutines at once, as long as nobody
-// changes doc meanwhile. It keeps no reference to doc or dst.
+// AppendAction is safe for concurrent use as long as doc does not change meanwhile. It keeps no reference to doc or
+// dst.
 func AppendAction[T any](dst []byte, typ ActionType, doc T) ([]byte, error) {
 	t := documentTypeOf[T]()
 	box := t.boxes.Get().(*T)
@@ -51,8 +48,7 @@ func AppendAction[T any](dst []byte, typ ActionType, doc T) ([]byte, error) {
 	return dst, err
 }
 
-// AppendActionFrom is like AppendAction for a document that lies at doc, which
-// must not be nil, and need not be copied.
+// AppendActionFrom is AppendAction for a document behind a pointer, which avoids a copy. doc must not be nil.
 func AppendActionFrom[T any](dst []byte, typ ActionType, doc *T) ([]byte, error) {
 	return appendAction(documentTypeOf[T](), dst, typ, doc)
 }
@@ -91,16 +87,15 @@ func appendAction[T any](t *documentType, dst []byte, typ ActionType, doc *T) ([
 	if encoded[1] == '}' {
 		return append(out[:members], '}'), nil
 	}
-	encoded[0] = ',' // the object goes on where it would have begun
+	encoded[0] = ',' // replaces the opening brace of the document
 	return out, nil
 }
 
-// AppendEncoded is like AppendAction for a document whose JSON is there already,
-// for example from an encoder of the caller's own. White space inside it is kept.
+// AppendEncoded is AppendAction for a document that is already JSON, for example from a custom encoder. White space
+// in it is kept.
 //
-// All of doc is checked: it must be one object, valid JSON as for json.Valid and
-// valid UTF-8, and have no reserved name. If it is not JSON, the error names the first byte that is
-// wrong, counted from 0 at the beginning of doc, and says why.
+// All of doc is checked: it must be one object, valid JSON in the sense of json.Valid, and valid UTF-8, without
+// reserved names. If it is not JSON, the error has the offset of the first wrong byte, from 0, and the reason.
 func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 	if !typ.Valid() {
 		return dst, &EncodeError{Err: fmt.Errorf("unknown action %q", typ)}
@@ -132,7 +127,7 @@ func AppendEncoded(dst []byte, typ ActionType, doc []byte) ([]byte, error) {
 
 const jsonSpace = " \t\r\n"
 
-// notJSON is the error about a document that is not JSON from the byte at on.
+// notJSON returns the error for a document that is not JSON. at is the offset of the first wrong byte.
 func notJSON(doc []byte, at int) error {
 	if bytes.HasPrefix(doc, byteOrderMark) {
 		return &EncodeError{Err: fmt.Errorf("%w: %w", wire.ErrNotJSON, errByteOrderMark)}
@@ -141,7 +136,7 @@ func notJSON(doc []byte, at int) error {
 		return &EncodeError{Err: fmt.Errorf("%w: it ends too early, after %d bytes", wire.ErrNotJSON, at)}
 	}
 	var text json.RawMessage
-	err := json.Unmarshal(doc, &text) // which says what is wrong there
+	err := json.Unmarshal(doc, &text) // for its description of the error
 	return &EncodeError{Err: fmt.Errorf("%w at offset %d: %w", wire.ErrNotJSON, at, err)}
 }
 
@@ -149,8 +144,7 @@ func notJSON(doc []byte, at int) error {
 //
 //	{"@search.action":"delete","<keyField>":"<key>"}
 //
-// to dst and returns the extended slice. It does not check the key: package keys
-// does.
+// to dst and returns the extended slice. It does not check the key; use keys.Validate.
 func AppendDelete(dst []byte, keyField, key string) []byte {
 	dst = append(dst, `{"@search.action":"delete",`...)
 	dst = appendString(dst, keyField)
@@ -159,12 +153,11 @@ func AppendDelete(dst []byte, keyField, key string) []byte {
 	return append(dst, '}')
 }
 
-// MarshalJSON returns the body of the request, {"value":[<actions>]}, each
-// action as AppendAction writes it. The error names the position of the action
-// and has an *EncodeError in its chain.
+// MarshalJSON returns the body of the request, {"value":[<actions>]}, with each action encoded like by AppendAction.
+// The error has the position of the action, and an *EncodeError in its chain.
 //
-// json.Marshal escapes "<", ">" and "&" in what this method returns. Call it
-// directly, or use a json.Encoder with SetEscapeHTML(false), to keep them.
+// json.Marshal escapes "<", ">" and "&" in the result of this method. To avoid that, call the method directly, or use
+// a json.Encoder with SetEscapeHTML(false).
 func (b IndexDocumentsBatch[T]) MarshalJSON() ([]byte, error) {
 	out := append(make([]byte, 0, 512), `{"value":[`...)
 	for i, a := range b.Actions {
@@ -179,7 +172,7 @@ func (b IndexDocumentsBatch[T]) MarshalJSON() ([]byte, error) {
 	return append(out, `]}`...), nil
 }
 
-// encoder is a json.Encoder that appends to a slice of its caller's.
+// encoder is a json.Encoder that appends to a slice of the caller.
 type encoder struct {
 	json *json.Encoder
 	out  []byte
@@ -197,8 +190,8 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// appendValue appends v as compact JSON without HTML escaping. A panic in a
-// method of the user's becomes an error; the encoder it went through is dropped.
+// appendValue appends v as compact JSON without HTML escaping. A panic in a method of the caller's type becomes an
+// error, and its encoder is not reused.
 func appendValue(dst []byte, v any) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -236,12 +229,10 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// reservedName returns the first top-level member of a compact JSON object whose
-// name starts with "@search.", or "".
+// reservedName returns the first top-level member of a compact JSON object whose name starts with "@search.", or "".
 //
-// Such a name starts with the bytes "@ or, where the text comes from a
-// MarshalJSON or a json.RawMessage, with "\u0040. Documents with neither, which
-// is nearly all of them, cost two searches and no parsing.
+// Such a name starts with "@, or with "\u0040 in text from a MarshalJSON or a json.RawMessage. Nearly all documents
+// contain neither and cost only two searches, without parsing.
 func reservedName(object []byte) string {
 	if !stringStarts(object, "@") && !stringStarts(object, `\u0040`) {
 		return ""
@@ -258,8 +249,8 @@ func reservedName(object []byte) string {
 
 const reservedPrefix = "@search."
 
-// stringStarts reports whether start follows a quote somewhere in text. It
-// searches for the first byte of start, because JSON is full of quotes.
+// stringStarts reports whether a string in text may begin with start. It searches for the first byte of start rather
+// than for a quote, because JSON is full of quotes.
 func stringStarts(text []byte, start string) bool {
 	for {
 		i := bytes.IndexByte(text, start[0])
@@ -273,7 +264,7 @@ func stringStarts(text []byte, start string) bool {
 	}
 }
 
-// jsonKind names the kind of a JSON value for an error message.
+// jsonKind returns the kind of a JSON value for an error text.
 func jsonKind(encoded []byte) string {
 	if len(encoded) == 0 {
 		return "nothing"

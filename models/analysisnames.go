@@ -1,12 +1,10 @@
 package models
 
-// AnalyzerName names an analyzer: one of the constants, or one that the index
-// defines.
+// AnalyzerName is the name of an analyzer: one of the constants, or an analyzer defined in the index.
 type AnalyzerName string
 
-// The analyzers that the service has. Those named after a language, such as
-// AnalyzerEnLucene, can only be the Analyzer of a field, not its IndexAnalyzer or
-// SearchAnalyzer.
+// The built-in analyzers of the service. Language analyzers, such as AnalyzerEnLucene, can only be the Analyzer of a
+// field, not its IndexAnalyzer or SearchAnalyzer.
 const (
 	AnalyzerArLucene                   AnalyzerName = "ar.lucene"
 	AnalyzerArMicrosoft                AnalyzerName = "ar.microsoft"
@@ -103,11 +101,10 @@ const (
 	AnalyzerZhHantMicrosoft            AnalyzerName = "zh-Hant.microsoft"
 )
 
-// TokenizerName names a tokenizer: one of the constants, or one that the index
-// defines.
+// TokenizerName is the name of a tokenizer: one of the constants, or a tokenizer defined in the index.
 type TokenizerName string
 
-// The tokenizers that the service has.
+// The built-in tokenizers of the service.
 const (
 	TokenizerClassic                   TokenizerName = "classic"
 	TokenizerEdgeNGram                 TokenizerName = "edgeNGram"
@@ -124,11 +121,10 @@ const (
 	TokenizerWhitespace                TokenizerName = "whitespace"
 )
 
-// TokenFilterName names a token filter: one of the constants, or one that the
-// index defines.
+// TokenFilterName is the name of a token filter: one of the constants, or a token filter defined in the index.
 type TokenFilterName string
 
-// The token filters that the service has.
+// The built-in token filters of the service.
 const (
 	TokenFilterApostrophe                TokenFilterName = "apostrophe"
 	TokenFilterArabicNormalization       TokenFilterName = "arabic_normalization"
@@ -166,18 +162,16 @@ const (
 	TokenFilterWordDelimiter             TokenFilterName = "word_delimiter"
 )
 
-// CharFilterName names a character filter: the constant, or one that the index
-// defines.
+// CharFilterName is the name of a character filter: the constant, or a character filter defined in the index.
 type CharFilterName string
 
 // CharFilterHTMLStrip removes HTML tags.
 const CharFilterHTMLStrip CharFilterName = "html_strip"
 
-// NormalizerName names a normalizer: one of the constants, or one that the index
-// defines.
+// NormalizerName is the name of a normalizer: one of the constants, or a normalizer defined in the index.
 type NormalizerName string
 
-// The normalizers that the service has, from api-version 2025-09-01 on.
+// The built-in normalizers of the service, available since api-version 2025-09-01.
 const (
 	NormalizerASCIIFolding NormalizerName = "asciifolding"
 	NormalizerElision      NormalizerName = "elision"

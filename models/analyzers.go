@@ -6,33 +6,31 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-// Analyzer is an analyzer that an index defines: CustomAnalyzer,
-// PatternAnalyzer, StandardAnalyzer, StopAnalyzer, or UnknownComponent for what
-// a newer service has. Definitions that were read hold values, not pointers.
+// Analyzer is an analyzer defined in an index: CustomAnalyzer, PatternAnalyzer, StandardAnalyzer, StopAnalyzer, or
+// UnknownComponent for an unknown type. Decoded analyzers are values, not pointers.
 type Analyzer interface{ analyzer() }
 
-// CustomAnalyzer puts an analyzer together from one tokenizer and any number of
-// filters, built-in or defined in the index.
+// CustomAnalyzer combines a tokenizer with any number of filters, built-in or defined in the index.
 type CustomAnalyzer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// Tokenizer splits the text.
 	Tokenizer TokenizerName `json:"tokenizer"`
-	// TokenFilters change the tokens, in this order.
+	// TokenFilters modify the tokens, in this order.
 	TokenFilters []TokenFilterName `json:"tokenFilters,omitzero"`
-	// CharFilters change the text before it is split, in this order.
+	// CharFilters modify the text before it is split, in this order.
 	CharFilters []CharFilterName `json:"charFilters,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// PatternAnalyzer splits text with a regular expression.
+// PatternAnalyzer splits text at a regular expression.
 type PatternAnalyzer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// LowerCase turns the tokens to lower case. The service defaults to true.
+	// LowerCase converts tokens to lower case. The service defaults to true.
 	LowerCase *bool `json:"lowercase,omitzero"`
 	// Pattern is the regular expression that separates tokens, in the syntax of
 	// Java. The service defaults to \W+.
@@ -40,36 +38,33 @@ type PatternAnalyzer struct {
 	// Flags are regular expression flags joined with "|", such as
 	// "CASE_INSENSITIVE|COMMENTS".
 	Flags string `json:"flags,omitzero"`
-	// Stopwords are words to remove.
+	// Stopwords are the words to remove.
 	Stopwords []string `json:"stopwords,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// StandardAnalyzer splits text at the word boundaries of Unicode and turns it to
-// lower case.
+// StandardAnalyzer splits text at the word boundaries of Unicode and converts it to lower case.
 type StandardAnalyzer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
-	// defaults to 255.
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// Stopwords are words to remove.
+	// Stopwords are the words to remove.
 	Stopwords []string `json:"stopwords,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// StopAnalyzer splits text at everything but letters, turns it to lower case and
-// removes stop words.
+// StopAnalyzer splits text at non-alphabetic characters, converts it to lower case and removes stop words.
 type StopAnalyzer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// Stopwords are the words to remove. The service defaults to English ones.
+	// Stopwords are the words to remove. The service defaults to a list of English words.
 	Stopwords []string `json:"stopwords,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 

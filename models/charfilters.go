@@ -6,33 +6,31 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-// CharFilter is a character filter that an index defines: MappingCharFilter,
-// PatternReplaceCharFilter or UnknownComponent.
+// CharFilter is a character filter defined in an index: MappingCharFilter, PatternReplaceCharFilter or
+// UnknownComponent.
 type CharFilter interface{ charFilter() }
 
-// MappingCharFilter replaces characters by a table, the longest match first.
+// MappingCharFilter replaces characters according to a table. The longest match takes precedence.
 type MappingCharFilter struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// Mappings are lines of the form "a=>b".
 	Mappings []string `json:"mappings"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// PatternReplaceCharFilter replaces what a regular expression matches in the
-// text.
+// PatternReplaceCharFilter replaces the matches of a regular expression in the text.
 type PatternReplaceCharFilter struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// Pattern is the regular expression, in the syntax of Java.
 	Pattern string `json:"pattern"`
-	// Replacement is the text to put in its place; $1 stands for the first
-	// group.
+	// Replacement is the text that replaces a match; $1 is the first group.
 	Replacement string `json:"replacement"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 

@@ -5,29 +5,28 @@ import (
 	"fmt"
 )
 
-// Class says how urgent a document, or a piece of work, is for the pool that its sender shares with others, see
-// package bufferedsender/pool.
+// Class is the urgency of a document or a piece of work in the pool that its sender shares with others, see package
+// bufferedsender/pool.
 type Class uint8
 
-// The classes of service, the most urgent first. What they are used for is the application's
-// choice; the senders of this module use ClassExpedited unless they are told otherwise. A class says whose request goes
-// first, and not when one is made: a single document waits for a full batch, or AutoFlushInterval, whatever its class.
+// The classes, the most urgent first. Their use is the application's choice; by default the senders of this module
+// use ClassExpedited. A class determines which request goes first, not when a request is made: a single document
+// waits for a full batch or AutoFlushInterval, whatever its class.
 const (
-	// ClassExpedited has slots of its own, and never waits for another class: what users wait for.
+	// ClassExpedited has its own slots and never waits for another class. Use it for work that users wait for.
 	ClassExpedited Class = iota
-	// ClassAssured1 to ClassAssured4 share slots with each other and with ClassBestEffort, and have at least a floor of
-	// these.
+	// ClassAssured1 to ClassAssured4 share slots with each other and with ClassBestEffort, and each has a floor of them.
 	ClassAssured1
 	ClassAssured2
 	ClassAssured3
 	ClassAssured4
-	// ClassBestEffort comes last: backfills, repairs, exports.
+	// ClassBestEffort is served last. Use it for backfills, repairs and exports.
 	ClassBestEffort
 )
 
 var classNames = [ClassBestEffort + 1]string{"expedited", "assured1", "assured2", "assured3", "assured4", "best effort"}
 
-// String returns the name, as metrics have it.
+// String returns the name that metrics use.
 func (c Class) String() string {
 	if c <= ClassBestEffort {
 		return classNames[c]
@@ -37,12 +36,12 @@ func (c Class) String() string {
 
 type classKey struct{}
 
-// WithClass returns a context with which one adding call of a sender, or of a rebuild's Tap, is of a class.
+// WithClass returns a context that sets the class of an adding call of a sender, or of a rebuild's Tap.
 func WithClass(ctx context.Context, c Class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }
 
-// ClassOf returns the class that a context carries, if it does.
+// ClassOf returns the class in a context, and whether there is one.
 func ClassOf(ctx context.Context) (Class, bool) {
 	c, ok := ctx.Value(classKey{}).(Class)
 	return c, ok

@@ -13,14 +13,13 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// DecodeDocument reads a document as the service writes it into doc, as encoding/json does,
-// but for fields that are floats in doc: an Edm.Double that is infinite or not a number is a
-// string in JSON, "INF", "-INF" or "NaN", and becomes that float. All calls that return
-// documents use it. When there is an error, doc is the zero document. Values that read their own
-// JSON (UnmarshalJSON) are left to do so.
+// DecodeDocument decodes a document in the JSON of the service into doc, like encoding/json with one addition: an
+// Edm.Double that is infinite or not a number is a string in JSON, "INF", "-INF" or "NaN", and is decoded into float
+// fields of doc. All calls that return documents use it. On error doc is the zero document. Types with an
+// UnmarshalJSON decode their own values.
 func DecodeDocument[T any](b []byte, doc *T) error {
 	if raw, ok := any(doc).(*json.RawMessage); ok {
-		if _, ok := wire.Check(b); ok { // json.Unmarshal would read it three times
+		if _, ok := wire.Check(b); ok { // avoids json.Unmarshal, which would read it three times
 			*raw = append((*raw)[:0], bytes.TrimSpace(b)...)
 			return nil
 		}
@@ -43,17 +42,17 @@ func DecodeDocument[T any](b []byte, doc *T) error {
 	return err
 }
 
-// special are the floats that the service writes as strings. Document and FacetValue read them too.
+// special are the floats that the service writes as strings. Document and FacetValue use it too.
 var special = map[string]float64{"INF": math.Inf(1), "-INF": math.Inf(-1), "NaN": math.NaN()}
 
-// specialFloat is a float that JSON has no number for, and where in a document it belongs.
+// specialFloat is a float without a JSON number, with its place in the document.
 type specialFloat struct {
-	path []any // a *encode.Field, an int, or a string of a map, from the outside in
+	path []any // *encode.Field, int, or string for a map key, from the outside in
 	f    float64
 }
 
-// withoutSpecial returns b, the JSON of a value of type t at path, with 0 in place of each
-// special float, and these. JSON that t does not fit is returned as it is.
+// withoutSpecial returns b with 0 in place of each special float, and these floats. b is the JSON of a value of type
+// t at path. If t does not fit, b is returned unchanged.
 func withoutSpecial(b []byte, t reflect.Type, path []any) (plain []byte, floats []specialFloat) {
 	t = encode.Deref(t)
 	if p := reflect.PointerTo(t); p.Implements(unmarshalerType) || p.Implements(textUnmarshalerType) {
@@ -92,7 +91,7 @@ func withoutSpecial(b []byte, t reflect.Type, path []any) (plain []byte, floats 
 		}
 		for i, value := range elements {
 			if kind == reflect.Array && i >= t.Len() {
-				break // they are not read
+				break // encoding/json ignores surplus elements
 			}
 			elements[i] = inside(value, t.Elem(), i)
 		}
@@ -115,7 +114,7 @@ var (
 
 func isFloatKind(k reflect.Kind) bool { return k == reflect.Float32 || k == reflect.Float64 }
 
-// fieldNamed returns the field that encoding/json reads a member into, or nil.
+// fieldNamed returns the field into which encoding/json decodes a member, or nil.
 func fieldNamed(t reflect.Type, name string) *encode.Field {
 	fields := encode.FieldsOf(t)
 	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
@@ -128,7 +127,7 @@ func fieldNamed(t reflect.Type, name string) *encode.Field {
 	return nil
 }
 
-// set puts the float where it belongs in v, which was read from what withoutSpecial returned.
+// set stores the float in v, which was decoded from the result of withoutSpecial.
 func (s *specialFloat) set(v reflect.Value) { setIn(v, s.path, s.f) }
 
 func setIn(v reflect.Value, path []any, f float64) {
@@ -144,7 +143,7 @@ func setIn(v reflect.Value, path []any, f float64) {
 		setIn(step.Value(v), path[1:], f)
 	case int:
 		setIn(v.Index(step), path[1:], f)
-	case string: // what is in a map cannot be changed there
+	case string: // a value in a map is not addressable
 		key := reflect.ValueOf(step).Convert(v.Type().Key())
 		value := reflect.New(v.Type().Elem()).Elem()
 		value.Set(v.MapIndex(key))

@@ -11,18 +11,16 @@ import (
 	"time"
 )
 
-// ErrNoField is in the chain of a DocumentError about a field that is absent or
-// null.
+// ErrNoField is in the chain of a DocumentError if the field is absent or null.
 var ErrNoField = errors.New("the field is absent or null")
 
-// DocumentError says that a field of a Document could not be read as the type
-// that was asked for.
+// DocumentError means that a field of a Document does not have the requested type.
 type DocumentError struct {
 	// Field is the name of the field.
 	Field string
-	// Want is the type that was asked for, in the service's words: "Edm.Int64".
+	// Want is the requested type, in the service's notation: "Edm.Int64".
 	Want DataType
-	// Err is ErrNoField, or says what the field holds.
+	// Err is ErrNoField or describes the actual value.
 	Err error
 }
 
@@ -33,19 +31,17 @@ func (e *DocumentError) Error() string {
 // Unwrap returns Err.
 func (e *DocumentError) Unwrap() error { return e.Err }
 
-// Document is a document whose fields are not known when the program is
-// written, or which is not worth a type. It is a plain map: a missing member is
-// not sent, a nil one is sent as null, and what encoding/json can write can be a
-// value, times and GeographyPoints included.
+// Document is a document whose fields are unknown at compile time, or for which a type is not worthwhile. It is a
+// plain map: a missing member is not sent, and a nil one is sent as null. Values can be anything that encoding/json
+// encodes, and times and GeographyPoints.
 //
-// json.Unmarshal reads numbers as json.Number, so that 64-bit integers keep all
-// their digits; Int64 and its siblings return them as Go types. They read what
-// the service writes and also what a program put into the map.
+// json.Unmarshal decodes numbers as json.Number, so that 64-bit integers keep all digits; Int64 and its siblings
+// convert them to Go types. These methods accept the values of the service and the Go values that a program stored in
+// the map.
 type Document map[string]any
 
-// UnmarshalJSON implements json.Unmarshaler. Numbers become json.Number, objects
-// map[string]any, arrays []any. The former content is gone. null makes a nil
-// Document.
+// UnmarshalJSON implements json.Unmarshaler. Numbers become json.Number, objects map[string]any, arrays []any. The
+// former content is discarded. null makes a nil Document.
 func (d *Document) UnmarshalJSON(b []byte) error {
 	var m map[string]any
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -60,10 +56,10 @@ func (d *Document) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Has reports whether the document has the field and it is not null.
+// Has reports whether the field is present and not null.
 func (d Document) Has(field string) bool { return d[field] != nil }
 
-// String returns a field that holds an Edm.String.
+// String returns the value of an Edm.String field.
 func (d Document) String(field string) (string, error) {
 	if s, ok := d[field].(string); ok {
 		return s, nil
@@ -71,7 +67,7 @@ func (d Document) String(field string) (string, error) {
 	return "", d.mismatch(field, DataTypeString)
 }
 
-// Bool returns a field that holds an Edm.Boolean.
+// Bool returns the value of an Edm.Boolean field.
 func (d Document) Bool(field string) (bool, error) {
 	if b, ok := d[field].(bool); ok {
 		return b, nil
@@ -79,10 +75,9 @@ func (d Document) Bool(field string) (bool, error) {
 	return false, d.mismatch(field, DataTypeBoolean)
 }
 
-// Int64 returns a field that holds an Edm.Int64 or Edm.Int32, exactly: a number
-// that is not an integer of 64 bits is an error, and so is a float64 from 2⁵³ on,
-// which may stand for several. How an integer is written does not matter: 5, 5.0
-// and 0.5e1 are the same.
+// Int64 returns the value of an Edm.Int64 or Edm.Int32 field, exactly. A number that is not a 64-bit integer is an
+// error, and so is a float64 of 2⁵³ or more, which may stand for several integers. The notation does not matter: 5,
+// 5.0 and 0.5e1 are equal.
 func (d Document) Int64(field string) (int64, error) {
 	n, err := toInt64(d[field])
 	if err != nil {
@@ -91,8 +86,8 @@ func (d Document) Int64(field string) (int64, error) {
 	return n, nil
 }
 
-// Float64 returns a field that holds an Edm.Double. The strings "NaN", "INF" and
-// "-INF" are those numbers, as the service writes them.
+// Float64 returns the value of an Edm.Double field. The service writes NaN and the infinities as the strings "NaN",
+// "INF" and "-INF".
 func (d Document) Float64(field string) (float64, error) {
 	f, err := toFloat64(d[field])
 	if err != nil {
@@ -101,7 +96,7 @@ func (d Document) Float64(field string) (float64, error) {
 	return f, nil
 }
 
-// Time returns a field that holds an Edm.DateTimeOffset.
+// Time returns the value of an Edm.DateTimeOffset field.
 func (d Document) Time(field string) (time.Time, error) {
 	switch v := d[field].(type) {
 	case time.Time:
@@ -116,7 +111,7 @@ func (d Document) Time(field string) (time.Time, error) {
 	return time.Time{}, d.mismatch(field, DataTypeDateTimeOffset)
 }
 
-// GeographyPoint returns a field that holds an Edm.GeographyPoint.
+// GeographyPoint returns the value of an Edm.GeographyPoint field.
 func (d Document) GeographyPoint(field string) (GeographyPoint, error) {
 	switch v := d[field].(type) {
 	case GeographyPoint:
@@ -139,8 +134,7 @@ func (d Document) GeographyPoint(field string) (GeographyPoint, error) {
 	return GeographyPoint{}, d.mismatch(field, DataTypeGeographyPoint)
 }
 
-// Object returns a field that holds an Edm.ComplexType. It shares the map with
-// the document.
+// Object returns the value of an Edm.ComplexType field. It shares the map with the document.
 func (d Document) Object(field string) (Document, error) {
 	if o, ok := toObject(d[field]); ok {
 		return o, nil
@@ -148,7 +142,7 @@ func (d Document) Object(field string) (Document, error) {
 	return nil, d.mismatch(field, DataTypeComplex)
 }
 
-// Strings returns a field that holds a Collection(Edm.String).
+// Strings returns the value of a Collection(Edm.String) field.
 func (d Document) Strings(field string) ([]string, error) {
 	if s, ok := d[field].([]string); ok {
 		return s, nil
@@ -161,7 +155,7 @@ func (d Document) Strings(field string) ([]string, error) {
 	})
 }
 
-// Bools returns a field that holds a Collection(Edm.Boolean).
+// Bools returns the value of a Collection(Edm.Boolean) field.
 func (d Document) Bools(field string) ([]bool, error) {
 	if b, ok := d[field].([]bool); ok {
 		return b, nil
@@ -174,8 +168,7 @@ func (d Document) Bools(field string) ([]bool, error) {
 	})
 }
 
-// Int64s returns a field that holds a Collection(Edm.Int64) or
-// Collection(Edm.Int32).
+// Int64s returns the value of a Collection(Edm.Int64) or Collection(Edm.Int32) field.
 func (d Document) Int64s(field string) ([]int64, error) {
 	if n, ok := d[field].([]int64); ok {
 		return n, nil
@@ -183,7 +176,7 @@ func (d Document) Int64s(field string) ([]int64, error) {
 	return collection(d, field, DataTypeInt64, toInt64)
 }
 
-// Float64s returns a field that holds a Collection(Edm.Double).
+// Float64s returns the value of a Collection(Edm.Double) field.
 func (d Document) Float64s(field string) ([]float64, error) {
 	if f, ok := d[field].([]float64); ok {
 		return f, nil
@@ -191,7 +184,7 @@ func (d Document) Float64s(field string) ([]float64, error) {
 	return collection(d, field, DataTypeDouble, toFloat64)
 }
 
-// Vector returns a field that holds a Collection(Edm.Single).
+// Vector returns the value of a Collection(Edm.Single) field.
 func (d Document) Vector(field string) ([]float32, error) {
 	if f, ok := d[field].([]float32); ok {
 		return f, nil
@@ -205,7 +198,7 @@ func (d Document) Vector(field string) ([]float32, error) {
 	})
 }
 
-// Times returns a field that holds a Collection(Edm.DateTimeOffset).
+// Times returns the value of a Collection(Edm.DateTimeOffset) field.
 func (d Document) Times(field string) ([]time.Time, error) {
 	if t, ok := d[field].([]time.Time); ok {
 		return t, nil
@@ -216,7 +209,7 @@ func (d Document) Times(field string) ([]time.Time, error) {
 	})
 }
 
-// GeographyPoints returns a field that holds a Collection(Edm.GeographyPoint).
+// GeographyPoints returns the value of a Collection(Edm.GeographyPoint) field.
 func (d Document) GeographyPoints(field string) ([]GeographyPoint, error) {
 	if p, ok := d[field].([]GeographyPoint); ok {
 		return p, nil
@@ -227,7 +220,7 @@ func (d Document) GeographyPoints(field string) ([]GeographyPoint, error) {
 	})
 }
 
-// Objects returns a field that holds a Collection(Edm.ComplexType).
+// Objects returns the value of a Collection(Edm.ComplexType) field.
 func (d Document) Objects(field string) ([]Document, error) {
 	switch v := d[field].(type) {
 	case []Document:
@@ -271,7 +264,7 @@ func (d Document) failed(field string, want DataType, err error) error {
 	return &DocumentError{Field: field, Want: want, Err: err}
 }
 
-// cause returns what a DocumentError is about, for one of an element.
+// cause returns the Err of a DocumentError about an element.
 func cause(err error) error {
 	if de := (*DocumentError)(nil); errors.As(err, &de) {
 		return de.Err
@@ -279,10 +272,10 @@ func cause(err error) error {
 	return err
 }
 
-// held says what kind of value v is.
+// held describes the kind of value v.
 func held(v any) error {
 	switch v.(type) {
-	case nil, *GeographyPoint: // only a nil pointer gets here
+	case nil, *GeographyPoint: // only a nil pointer reaches this case
 		return ErrNoField
 	case string:
 		return errors.New("it holds a string")
@@ -352,7 +345,7 @@ func toFloat64(v any) (float64, error) {
 	case float64:
 		return n, nil
 	case float32:
-		// The value with the digits that the float32 is written with.
+		// Parse the digits with which the float32 is written.
 		return strconv.ParseFloat(strconv.FormatFloat(float64(n), 'g', -1, 32), 64)
 	case string:
 		if f, is := special[n]; is {

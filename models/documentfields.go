@@ -7,19 +7,16 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// DocumentFieldsOf returns the fields that documents of type T, a struct or a
-// pointer to one, have in JSON, to be compared with the definition of an index
-// that exists already. The types and attributes are those of FieldsOf, as far as
-// the type and its tags say them.
+// DocumentFieldsOf returns the fields that documents of type T have in JSON, for a comparison with the definition of
+// an existing index. T is a struct or a pointer to one. Types and attributes are those of FieldsOf, as far as the
+// type and its tags determine them.
 //
-// Unlike FieldsOf it asks for nothing that only a new index needs: there may be no
-// key, vectors may have no profile, mistakes in tags are passed over. An attribute that
-// no tag names is false. Where a Go type does not say what it is in an index (any,
-// maps, types that write their own JSON) the Type is "". A type= that the Go type does
-// not fit is passed over. A type inside itself has
-// no Fields there.
+// Unlike FieldsOf, it does not require what only a new index needs: a key and the profiles of vectors may be missing,
+// and mistakes in tags are ignored, including a type= that does not fit the Go type. An attribute that no tag names
+// is false. If a Go type does not determine the type in an index (any, maps, types with their own JSON), Type is "".
+// Where a type contains itself, the inner one has no Fields.
 //
-// The error, a *FieldError, says that T is not a struct, or writes its own JSON.
+// The error is a *FieldError if T is not a struct or has its own JSON encoding.
 func DocumentFieldsOf[T any]() ([]SearchField, error) {
 	t := encode.Deref(reflect.TypeFor[T]())
 	if err := checkStruct(t); err != nil {
@@ -37,7 +34,7 @@ func documentFields(t reflect.Type, at place) []SearchField {
 			continue
 		}
 		typ, nested, length, err := dataTypeOf(f, tag)
-		if err != nil && tag.values["type"] != "" { // which the Go type does not fit
+		if err != nil && tag.values["type"] != "" { // the Go type does not fit it
 			delete(tag.values, "type")
 			typ, nested, length, err = dataTypeOf(f, tag)
 		}
@@ -48,7 +45,7 @@ func documentFields(t reflect.Type, at place) []SearchField {
 		inner := place{path: goPath(at.path, f.GoName), above: at.above}
 		switch {
 		case nested == nil:
-			_ = describe(&field, tag, length, at) // what a new index would be refused for
+			_ = describe(&field, tag, length, at) // ignore problems that matter to a new index only
 			if field.Dimensions != nil && *field.Dimensions == 0 {
 				field.Dimensions = nil
 			}
@@ -60,8 +57,7 @@ func documentFields(t reflect.Type, at place) []SearchField {
 	return fields
 }
 
-// writtenAs returns the type of what a t that FieldsOf refuses is in JSON, "" if
-// that is not known.
+// writtenAs returns the type of the JSON of a t that FieldsOf refuses, "" if it is unknown.
 func writtenAs(t reflect.Type) DataType {
 	switch {
 	case encode.MarshalsJSON(t), encode.MarshalsText(t):

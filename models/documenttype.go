@@ -9,18 +9,17 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// documentType is what is known of a type of documents before any is seen.
+// documentType describes a type of documents, independent of their values.
 type documentType struct {
 	plan  *encode.Plan
-	boxes sync.Pool // of *T; their contents are gone after use
-	// boxed: documents are written through a pointer, which gives them an
-	// address, so that methods with a pointer receiver are asked.
+	boxes sync.Pool // of *T; cleared after use
+	// boxed means that documents are encoded through a pointer, so that methods with a pointer receiver are called.
 	boxed bool
-	// asked: there are such methods. They get a copy that they may keep.
+	// asked means that there are such methods. They get a copy, which they may keep.
 	asked bool
-	// dynamic: T is an interface, so that each document has its own plan.
+	// dynamic means that T is an interface, so each document has its own plan.
 	dynamic bool
-	// anyName: the names of members are not known, or one is reserved.
+	// anyName means that the names of members are unknown, or one of them is reserved.
 	anyName bool
 }
 
@@ -39,7 +38,7 @@ func documentTypeOf[T any]() *documentType {
 	return known.(*documentType)
 }
 
-// needsBox reports whether values of t do not fit an interface without a copy.
+// needsBox reports whether storing a t in an interface needs a copy.
 func needsBox(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Interface:
@@ -48,12 +47,12 @@ func needsBox(t reflect.Type) bool {
 	return true
 }
 
-// appendPlanned appends the JSON of the document at doc by the plan of its type.
-// It is false if only encoding/json can do it, or knows why it cannot be done.
+// appendPlanned appends the JSON of the document at doc by the plan of its type. ok is false if only encoding/json
+// can encode the document, or can explain why it cannot be encoded.
 func appendPlanned[T any](t *documentType, dst []byte, doc *T) (out []byte, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			out, ok = dst, false // encoding/json meets the same panic
+			out, ok = dst, false // encoding/json will hit the same panic
 		}
 	}()
 	switch {
@@ -67,8 +66,8 @@ func appendPlanned[T any](t *documentType, dst []byte, doc *T) (out []byte, ok b
 	return t.plan.AppendDocument(dst, reflect.ValueOf(doc).Elem())
 }
 
-// encodable returns what to hand to encoding/json for doc: doc itself where it
-// fits an interface without a copy, its address otherwise.
+// encodable returns the value to pass to encoding/json for doc: doc itself if an interface holds it without a copy,
+// otherwise its address.
 func encodable[T any](doc T) any {
 	if needsBox(reflect.TypeFor[T]()) {
 		return addressOf(doc)
@@ -76,6 +75,5 @@ func encodable[T any](doc T) any {
 	return doc
 }
 
-// addressOf is a function of its own so that only documents that need it are
-// moved to the heap.
+// addressOf is a separate function so that only documents that need it escape to the heap.
 func addressOf[T any](doc T) any { return &doc }

@@ -16,12 +16,11 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// EncodeError says that a document cannot be turned into an action of a
-// request, or that its key cannot be read. Nothing was sent.
+// EncodeError means that a document cannot be encoded for a request, or that its key cannot be read. Nothing was
+// sent.
 type EncodeError struct {
-	// Field is where in the document the problem lies, in JSON names:
-	// "rooms[2].rate", `prices["EUR"]`. It is empty if the problem is the document
-	// as a whole or if the place is unknown.
+	// Field is the path of the problem in JSON names: "rooms[2].rate", `prices["EUR"]`. It is empty if the problem is the
+	// whole document, or its place is unknown.
 	Field string
 	// Err is the problem.
 	Err error
@@ -39,17 +38,16 @@ func (e *EncodeError) Unwrap() error { return e.Err }
 
 func isLetterOrDigit(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// explain finds the field that made encoding v fail with err. It encodes the
-// parts of the document one by one and descends into the one that fails, which
-// is slow, and only happens to a document that is refused.
+// explain finds the field for which encoding v fails with err. It encodes the parts of the document one by one and
+// descends into the failing one. That is slow, but only happens for a refused document.
 func explain(v any, err error) (e *EncodeError) {
 	e = &EncodeError{Err: err}
 	defer func() {
-		// The document may be changing under our hands, or its methods may fail
-		// differently each time. Then the first error is the answer.
+		// The document may change concurrently, or its methods may fail differently each time. Then the first error is
+		// returned.
 		_ = recover()
 	}()
-	if errors.Is(err, errNotUTF8) { // then v contains itself nowhere
+	if errors.Is(err, errNotUTF8) { // then v does not contain itself
 		e.Field, _ = notUTF8(reflect.ValueOf(v), "")
 		e.Err = errNotUTF8
 		return e
@@ -66,9 +64,9 @@ func explain(v any, err error) (e *EncodeError) {
 
 func isFloat(v reflect.Value) bool { return v.IsValid() && v.CanFloat() }
 
-// culprit returns the path of the innermost part of v that cannot be encoded.
-// v, known to fail, is at path. above holds the pointers, maps and slices that
-// lead to v: meeting one again means that the document contains itself.
+// culprit returns the path of the innermost part of v that cannot be encoded. v is at path and is known to fail.
+// above holds the pointers, maps and slices that lead to v: one of them again means that the document contains
+// itself.
 func culprit(v reflect.Value, path string, above []uintptr) string {
 	v = insidePatch(v)
 	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && !v.IsNil() {
@@ -112,8 +110,7 @@ func culprit(v reflect.Value, path string, above []uintptr) string {
 	return path
 }
 
-// insidePatch returns the fields of a Patch, which has a MarshalJSON but hides
-// nothing from us, and any other value as it is.
+// insidePatch returns the fields of a Patch, whose MarshalJSON would hide them, and any other value unchanged.
 func insidePatch(v reflect.Value) reflect.Value {
 	if v.IsValid() && v.CanInterface() {
 		switch p := v.Interface().(type) {
@@ -128,7 +125,7 @@ func insidePatch(v reflect.Value) reflect.Value {
 	return v
 }
 
-// fails reports whether v cannot be encoded on its own.
+// fails reports whether v by its own cannot be encoded.
 func fails(v reflect.Value) bool {
 	if !v.IsValid() {
 		return false
@@ -147,8 +144,7 @@ func fails(v reflect.Value) bool {
 	return err != nil
 }
 
-// join adds a member to a path: after a dot if its name is one that needs no
-// quotes, in brackets otherwise.
+// join appends a member to a path: after a dot if its name needs no quotes, otherwise in brackets.
 func join(path, name string) string {
 	plain := name != ""
 	for _, c := range name {

@@ -6,67 +6,59 @@ import (
 	"time"
 )
 
-// FacetResult is one bucket of a facet: the documents that have a value (Value
-// is set), or a value within a range (From, To or both are set), or figures
-// about all documents (Sum and so on).
+// FacetResult is one bucket of a facet. It counts the documents with a value (Value is set), or with a value in a
+// range (From, To or both are set), or it holds aggregates over all documents (Sum and so on).
 //
-// ValueFacets and RangeFacets make buckets of a known Go type out of a list.
+// ValueFacets and RangeFacets convert a list to buckets of a known Go type.
 type FacetResult struct {
-	// Count is how many documents the bucket holds, nil where there is no such
-	// figure. The service may approximate.
+	// Count is the number of documents in the bucket, nil if the bucket does not count. The service may approximate.
 	Count *int64 `json:"count,omitzero"`
-	// Value is the value, or with an interval the beginning of it.
+	// Value is the value, or the start of the interval.
 	Value FacetValue `json:"value,omitzero"`
-	// From is the beginning of the range, which is part of it. In the first range
-	// it is zero.
+	// From is the start of the range, inclusive. It is zero in the first range.
 	From FacetValue `json:"from,omitzero"`
-	// To is the end of the range, which is not part of it. In the last range it is
-	// zero.
+	// To is the end of the range, exclusive. It is zero in the last range.
 	To FacetValue `json:"to,omitzero"`
 
-	// Sum, Average, Min, Max and Cardinality are figures about the values, each if
-	// it was asked for. They take a preview of the api-version.
+	// Sum, Average, Min, Max and Cardinality are aggregates of the values, each if it was requested. They need a preview
+	// api-version.
 	Sum         *float64 `json:"sum,omitzero"`
 	Average     *float64 `json:"avg,omitzero"`
 	Min         *float64 `json:"min,omitzero"`
 	Max         *float64 `json:"max,omitzero"`
 	Cardinality *int64   `json:"cardinality,omitzero"`
-	// Facets are the facets within the bucket. They take a preview of the
-	// api-version.
+	// Facets are the facets within the bucket. They need a preview api-version.
 	Facets map[string][]FacetResult `json:"@search.facets,omitzero"`
 
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// FacetType is a Go type that the values of a facet can have.
+// FacetType is the Go type of the values of a facet.
 type FacetType interface {
 	string | bool | int64 | float64 | time.Time
 }
 
-// ValueFacet is a FacetResult that stands for a value.
+// ValueFacet is a bucket for a value.
 type ValueFacet[V FacetType] struct {
-	// Value is the value, or with an interval the beginning of it.
+	// Value is the value, or the start of the interval.
 	Value V
-	// Count is how many documents have it.
+	// Count is the number of documents with the value.
 	Count int64
 }
 
-// RangeFacet is a FacetResult that stands for a range.
+// RangeFacet is a bucket for a range.
 type RangeFacet[V FacetType] struct {
-	// From is the beginning of the range, which is part of it. In the first range
-	// it is nil.
+	// From is the start of the range, inclusive. It is nil in the first range.
 	From *V
-	// To is the end of the range, which is not part of it. In the last range it is
-	// nil.
+	// To is the end of the range, exclusive. It is nil in the last range.
 	To *V
-	// Count is how many documents have a value in the range.
+	// Count is the number of documents with a value in the range.
 	Count int64
 }
 
-// ValueFacets returns buckets that stand for values of type V, an int64 for
-// Edm.Int32 and Edm.Int64, a time.Time for Edm.DateTimeOffset. The error says
-// which bucket does not.
+// ValueFacets converts buckets to values of type V: an int64 for Edm.Int32 and Edm.Int64, a time.Time for
+// Edm.DateTimeOffset. If a bucket is not such a value, the error has its position.
 func ValueFacets[V FacetType](buckets []FacetResult) ([]ValueFacet[V], error) {
 	out := make([]ValueFacet[V], len(buckets))
 	for i, b := range buckets {
@@ -82,9 +74,8 @@ func ValueFacets[V FacetType](buckets []FacetResult) ([]ValueFacet[V], error) {
 	return out, nil
 }
 
-// RangeFacets returns buckets that stand for ranges of type V, an int64 for
-// Edm.Int32 and Edm.Int64, a time.Time for Edm.DateTimeOffset. The error says
-// which bucket does not.
+// RangeFacets converts buckets to ranges of type V: an int64 for Edm.Int32 and Edm.Int64, a time.Time for
+// Edm.DateTimeOffset. If a bucket is not such a range, the error has its position.
 func RangeFacets[V FacetType](buckets []FacetResult) ([]RangeFacet[V], error) {
 	out := make([]RangeFacet[V], len(buckets))
 	for i, b := range buckets {
@@ -109,7 +100,7 @@ func RangeFacets[V FacetType](buckets []FacetResult) ([]RangeFacet[V], error) {
 	return out, nil
 }
 
-// facetValueAs returns v as a V.
+// facetValueAs converts v to a V.
 func facetValueAs[V FacetType](v FacetValue) (V, error) {
 	var (
 		out V

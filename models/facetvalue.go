@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// FacetValue is a value in a facet: a string, a number, a boolean or a time.
-// Numbers keep all their digits. The zero FacetValue is no value. FacetValues
-// can be compared with ==, which compares the way they are written.
+// FacetValue is a value in a facet: a string, a number, a boolean or a time. Numbers keep all their digits. The zero
+// FacetValue means no value. == compares FacetValues by their notation.
 type FacetValue struct {
 	kind facetKind
-	text string // as in JSON, of a string what it stands for
+	text string // as in JSON; a string is decoded
 }
 
 type facetKind byte
@@ -29,12 +28,10 @@ const (
 // IsZero reports whether there is no value.
 func (v FacetValue) IsZero() bool { return v.kind == facetNothing }
 
-// String returns the value as text, for people: a number as the service wrote
-// it, "" for no value.
+// String returns the value as text: a number in the notation of the service, "" for no value.
 func (v FacetValue) String() string { return v.text }
 
-// Text returns the value of an Edm.String. (A time is a string as well: JSON
-// does not tell the two apart.)
+// Text returns the value of an Edm.String. It also accepts a time, because JSON has strings for both.
 func (v FacetValue) Text() (string, error) {
 	if v.kind != facetString {
 		return "", v.mismatch(DataTypeString, nil)
@@ -50,8 +47,7 @@ func (v FacetValue) Bool() (bool, error) {
 	return v.text == "true", nil
 }
 
-// Int64 returns the value of an Edm.Int64 or Edm.Int32, exactly. How it is
-// written does not matter: 5 and 5.0 are the same.
+// Int64 returns the value of an Edm.Int64 or Edm.Int32, exactly. The notation does not matter: 5 and 5.0 are equal.
 func (v FacetValue) Int64() (int64, error) {
 	if v.kind != facetNumber {
 		return 0, v.mismatch(DataTypeInt64, nil)
@@ -63,8 +59,7 @@ func (v FacetValue) Int64() (int64, error) {
 	return n, nil
 }
 
-// Float64 returns the value of an Edm.Double. The strings "NaN", "INF" and
-// "-INF" are those numbers.
+// Float64 returns the value of an Edm.Double. It accepts the strings "NaN", "INF" and "-INF".
 func (v FacetValue) Float64() (float64, error) {
 	var held any
 	switch v.kind {
@@ -82,9 +77,8 @@ func (v FacetValue) Float64() (float64, error) {
 	return f, nil
 }
 
-// Time returns the value of an Edm.DateTimeOffset, in UTC if the service wrote
-// it so. The service writes the values of a facet as RFC 3339, and the ends of
-// its ranges with an offset that has no colon.
+// Time returns the value of an Edm.DateTimeOffset, in UTC if its offset is 0. The service writes the values of a
+// facet in RFC 3339, but the ends of ranges with an offset without a colon.
 func (v FacetValue) Time() (time.Time, error) {
 	if v.kind != facetString {
 		return time.Time{}, v.mismatch(DataTypeDateTimeOffset, nil)
@@ -111,7 +105,7 @@ func (v FacetValue) MarshalJSON() ([]byte, error) {
 	return []byte(v.text), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. null is no value.
+// UnmarshalJSON implements json.Unmarshaler. null means no value.
 func (v *FacetValue) UnmarshalJSON(b []byte) error {
 	var kind facetKind
 	text := strings.TrimSpace(string(b))

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// describe fills in the attributes of a field that is not complex, and returns
-// what is wrong with them.
+// describe sets the attributes of a simple field, and returns the problems with them.
 func describe(field *SearchField, tag fieldTag, length int, at place) []string {
 	var problems []string
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -81,7 +80,7 @@ func describe(field *SearchField, tag fieldTag, length int, at place) []string {
 	return append(problems, describeVector(field, tag, length, at)...)
 }
 
-// describeVector does the same for what only vectors have.
+// describeVector does the same for attributes of vectors.
 func describeVector(field *SearchField, tag fieldTag, length int, at place) []string {
 	var problems []string
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }

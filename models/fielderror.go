@@ -6,15 +6,14 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// FieldError says what is wrong with the declaration of a document type. It is
-// about the program, not about a document.
+// FieldError is a mistake in the declaration of a document type. It concerns the program, not a document.
 type FieldError struct {
 	// Type is the document type: "catalog.Hotel".
 	Type string
-	// Field is the field, in Go names from the type on: "Rooms.Rate". It is empty
-	// if the problem is the type as a whole.
+	// Field is the path of the field in Go names, below the type: "Rooms.Rate". It is empty if the problem is the type
+	// itself.
 	Field string
-	// Problem is what is wrong, and where possible what to do about it.
+	// Problem is the mistake, and the fix where possible.
 	Problem string
 }
 

@@ -13,19 +13,15 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// FieldsOf returns the fields of an index that documents of type T, a struct or
-// a pointer to one, fit into. Names are those that encoding/json writes; the
-// fields of embedded structs count as T's own; a field tagged `json:"-"` has no
-// place in the index.
+// FieldsOf returns the fields of an index for documents of type T, a struct or a pointer to one. Names are those of
+// encoding/json. The fields of embedded structs count as fields of T. A field tagged `json:"-"` is omitted.
 //
 // # Attributes
 //
-// The tag `search` lists what a field is for. Nothing is implied that costs
-// storage or has limits: a field without a tag, or with an empty one, can be
-// read back and that is all. It is not searchable, filterable, sortable or
-// facetable. FieldsOf states every attribute, so the service's own defaults,
-// which are the opposite, never apply; and as everything is off until it is
-// named, no word turns anything off but hidden.
+// The tag `search` lists the attributes of a field. Attributes that cost storage or have limits are off by default: a
+// field without a tag, or with an empty one, is only retrievable. It is not searchable, filterable, sortable or
+// facetable. FieldsOf sets every attribute explicitly, so the service's opposite defaults never apply. Words turn
+// attributes on; only hidden turns one off.
 //
 //	word                       meaning
 //	key                        the key of documents; exactly one top-level string field
@@ -50,8 +46,8 @@ import (
 //	-                          alone: not in the index. The service refuses documents with
 //	                           members it does not know, so JSON must not have it either (omitempty)
 //
-// A struct, and a list of structs, becomes a complex field. It takes no words
-// but "-"; its fields do. Vectors are always searchable.
+// A struct, and a list of structs, becomes a complex field. Its only word is "-"; its fields have their own tags.
+// Vectors are always searchable.
 //
 // # Types
 //
@@ -72,14 +68,13 @@ import (
 //	*E                                           as E: every field but the key may be null
 //	any number or bool with `json:",string"`     Edm.String
 //
-// Types that may not fit (uint, uint64), that write their own JSON, and any and
-// maps need type=. A []byte is written as base64, so it needs type=Edm.String. A type=
-// whose values are of another form in JSON than those of the Go type is a problem.
+// A type= is required for types that may not fit (uint, uint64), types with their own JSON, any, and maps. A []byte
+// is written as base64, so it needs type=Edm.String. A type= that contradicts the JSON of the Go type is a problem.
 //
 // # Errors
 //
-// All problems are reported at once: the error joins a *FieldError for each,
-// with the type and the path of the field in Go names.
+// All problems are reported at once: the error joins a *FieldError for each, with the type and the path of the field
+// in Go names.
 func FieldsOf[T any]() ([]SearchField, error) {
 	t := encode.Deref(reflect.TypeFor[T]())
 	if err := checkStruct(t); err != nil {
@@ -99,7 +94,7 @@ func FieldsOf[T any]() ([]SearchField, error) {
 	return fields, nil
 }
 
-// checkStruct returns why the fields of documents of type t are not known, or nil.
+// checkStruct returns an error if the fields of documents of type t are unknown.
 func checkStruct(t reflect.Type) error {
 	switch {
 	case t.Kind() != reflect.Struct || t == timeType || t == pointType:
@@ -124,11 +119,11 @@ type fieldsReader struct {
 	problems []error
 }
 
-// place is where in the document a struct stands.
+// place is the position of a struct in the document.
 type place struct {
 	path   string         // in Go names
-	inList bool           // some list is above
-	above  []reflect.Type // the structs above, to find a type that contains itself
+	inList bool           // a list is above
+	above  []reflect.Type // the enclosing structs, to detect a type that contains itself
 }
 
 func (r *fieldsReader) problem(path, format string, args ...any) {
@@ -161,7 +156,7 @@ func (r *fieldsReader) fieldsOf(t reflect.Type, at place) []SearchField {
 	return fields
 }
 
-// unwritten reports tags on fields that encoding/json does not write.
+// unwritten reports tags on fields that encoding/json ignores.
 func (r *fieldsReader) unwritten(t reflect.Type, path string) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -177,8 +172,7 @@ func (r *fieldsReader) unwritten(t reflect.Type, path string) {
 	}
 }
 
-// field returns one field. It is false if the type is so wrong that there is
-// nothing more to say.
+// field returns one field. ok is false if its type is invalid, so that there is no field.
 func (r *fieldsReader) field(f encode.Field, tag fieldTag, path string, at place) (SearchField, bool) {
 	typ, nested, length, err := dataTypeOf(f, tag)
 	if err != nil {
@@ -210,8 +204,7 @@ func (r *fieldsReader) field(f encode.Field, tag fieldTag, path string, at place
 	return field, true
 }
 
-// dataTypeOf returns the type in the index of a field, the struct behind it if
-// it is complex, and the length if it is an array.
+// dataTypeOf returns the type of a field in the index, the struct of a complex field, and the length of an array.
 func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type, length int, err error) {
 	t := encode.Deref(f.Type)
 	if t.Kind() == reflect.Array && !encode.MarshalsText(t) {
@@ -248,17 +241,17 @@ func dataTypeOf(f encode.Field, tag fieldTag) (typ DataType, nested reflect.Type
 	return Collection(typ), nested, length, err
 }
 
-// isQuotable reports whether encoding/json heeds `json:",string"` on a t.
+// isQuotable reports whether encoding/json applies `json:",string"` to a t.
 func isQuotable(t reflect.Type) bool {
 	return (t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 || t.Kind() == reflect.String) && !encode.MarshalsJSON(t) && !encode.MarshalsText(t)
 }
 
-// isList reports whether encoding/json writes t as a list.
+// isList reports whether encoding/json encodes t as a list.
 func isList(t reflect.Type) bool {
 	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && !encode.MarshalsJSON(t) && !encode.MarshalsText(t)
 }
 
-// scalarTypeOf returns the type in the index of what is not a list.
+// scalarTypeOf returns the type in the index of a type that is not a list.
 func scalarTypeOf(t reflect.Type) (DataType, reflect.Type, error) {
 	switch {
 	case t == timeType:
@@ -293,8 +286,7 @@ func scalarTypeOf(t reflect.Type) (DataType, reflect.Type, error) {
 	return "", nil, fmt.Errorf("%s has no type in the index: say type=, or use another type", t)
 }
 
-// simple reports whether t is a type that fields other than complex ones can
-// have.
+// simple reports whether t is a type of simple fields.
 func (t DataType) simple() bool {
 	scalar := t
 	element, list := t.Element()

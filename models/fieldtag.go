@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// fieldTag is a `search` tag, taken apart. Its words are those in the table of
-// FieldsOf.
+// fieldTag is a parsed `search` tag. Its words are those of the table at FieldsOf.
 type fieldTag struct {
 	skip   bool
-	words  []string          // those without a value
-	values map[string]string // those with one
+	words  []string          // words without a value
+	values map[string]string // words with a value
 }
 
 var (
@@ -22,7 +21,7 @@ var (
 	}
 )
 
-// parseTag returns the tag, and what is wrong with its words.
+// parseTag returns the tag, and the problems with its words.
 func parseTag(tag string) (fieldTag, []string) {
 	t := fieldTag{values: map[string]string{}}
 	var problems []string
@@ -62,7 +61,7 @@ func (t fieldTag) has(word string) bool {
 	return slices.Contains(t.words, word) || t.values[word] != ""
 }
 
-// anyOf returns the first of words that the tag has, or "".
+// anyOf returns the first of words that is in the tag, or "".
 func (t fieldTag) anyOf(words ...string) string {
 	for _, w := range words {
 		if t.has(w) {
@@ -72,7 +71,7 @@ func (t fieldTag) anyOf(words ...string) string {
 	return ""
 }
 
-// meant suggests the word that was probably meant.
+// meant suggests a word that resembles an unknown one.
 func meant(word string) string {
 	for _, w := range slices.Concat(plainWords, valueWords) {
 		if strings.EqualFold(w, word) || len(word) >= 4 && strings.HasPrefix(strings.ToLower(w), strings.ToLower(word)) {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// ErrNotAPoint is in the chain of the error about JSON that is not a point on
-// the globe.
+// ErrNotAPoint is in the error chain for JSON that is not a point on the globe.
 var ErrNotAPoint = errors.New("not a GeoJSON point in EPSG:4326")
 
 // GeographyPoint is a point on the globe, the value of an Edm.GeographyPoint. Its
@@ -23,7 +22,7 @@ type GeographyPoint struct {
 	Latitude float64
 }
 
-// String returns the point as filters write it: POINT(-122.131577 47.678581).
+// String returns the point in the notation of filters: POINT(-122.131577 47.678581).
 func (p GeographyPoint) String() string {
 	return fmt.Sprintf("POINT(%s %s)", degrees(p.Longitude), degrees(p.Latitude))
 }
@@ -45,11 +44,9 @@ func (p GeographyPoint) MarshalJSON() ([]byte, error) {
 	return json.Marshal(geoJSON{Type: "Point", Coordinates: []*float64{&p.Longitude, &p.Latitude}})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It reads GeoJSON points, with the
-// coordinate system that the service writes into its answers or with none. null
-// leaves the point as it is: a field that may be null is a *GeographyPoint. The
-// error wraps ErrNotAPoint for any other shape or coordinate system, for a
-// third coordinate and for coordinates out of range.
+// UnmarshalJSON implements json.Unmarshaler. It decodes GeoJSON points, with the coordinate system of the service or
+// without one. null leaves the point unchanged: use a *GeographyPoint for a field that may be null. The error wraps
+// ErrNotAPoint for any other shape or coordinate system, a third coordinate, and coordinates out of range.
 func (p *GeographyPoint) UnmarshalJSON(b []byte) error {
 	var g *geoJSON
 	if err := json.Unmarshal(b, &g); err != nil {
@@ -78,7 +75,7 @@ func (p *GeographyPoint) UnmarshalJSON(b []byte) error {
 }
 
 func (p GeographyPoint) check() error {
-	if !(math.Abs(p.Longitude) <= 180) || !(math.Abs(p.Latitude) <= 90) { // false for NaN, too
+	if !(math.Abs(p.Longitude) <= 180) || !(math.Abs(p.Latitude) <= 90) { // the negations also catch NaN
 		return fmt.Errorf("%w: longitude %v, latitude %v", ErrNotAPoint, p.Longitude, p.Latitude)
 	}
 	return nil
@@ -95,7 +92,7 @@ type geoJSON struct {
 	} `json:"crs,omitempty"`
 }
 
-// isWGS84 accepts the name that the service writes, EPSG:4326, and its long form.
+// isWGS84 accepts the service's name EPSG:4326, and its long form.
 func isWGS84(name string) bool {
 	return strings.EqualFold(name, "EPSG:4326") || strings.EqualFold(name, "urn:ogc:def:crs:EPSG::4326")
 }

@@ -2,68 +2,57 @@ package models
 
 import "encoding/json"
 
-// SearchIndex is the definition of an index: its fields and how they are
-// analyzed, scored and searched. The types of this package cover api-version
-// 2026-10-01, which is a superset of the earlier stable ones; a member that an
-// older api-version does not know is refused by the service.
+// SearchIndex is the definition of an index: its fields and how they are analyzed, scored and searched. The types of
+// this package cover api-version 2026-10-01, a superset of the earlier stable ones. The service refuses members that
+// the requested api-version lacks.
 //
-// Wherever the service tells "not said" from a value, a field is a pointer, a
-// slice or a map, and nil leaves the member out, so that the service's default
-// applies: new(true), new(false) and new(7) make such values in place.
+// If the service distinguishes a missing member from a value, the Go field is a pointer, a slice or a map. nil omits
+// the member, so that the service's default applies. new(true), new(false) and new(7) make such values in place.
 //
-// What was read from a service is written back whole: members that this library
-// does not know are kept in AdditionalProperties, on every level. A null is the
-// same to the service as an absent member and is not written back, unless
-// AdditionalProperties holds it.
+// A definition that was read is written back completely: AdditionalProperties keep unknown members at every level.
+// The service treats null like a missing member, so nulls are not written back, except those in AdditionalProperties.
 type SearchIndex struct {
-	// Name is 2 to 128 lower-case letters, digits, dashes and underscores, the
-	// first a letter or digit, no two dashes or underscores in a row.
+	// Name is 2 to 128 lower-case letters, digits, dashes and underscores. It starts with a letter or digit and has no
+	// consecutive dashes or underscores.
 	Name string `json:"name"`
-	// Description is for people and for language models that choose among indexes.
-	// It takes api-version 2025-09-01.
+	// Description is free text, also for language models that choose among indexes. It needs api-version 2025-09-01.
 	Description string `json:"description,omitzero"`
-	// Fields are the fields of a document. Exactly one is the key. FieldsOf makes
-	// them from a Go type.
+	// Fields are the fields of a document. Exactly one is the key. FieldsOf derives them from a Go type.
 	Fields []SearchField `json:"fields"`
-	// ScoringProfiles change how results are ranked, for queries that name one. At
-	// most 100.
+	// ScoringProfiles modify the ranking of results, for queries that name one. At most 100.
 	ScoringProfiles []ScoringProfile `json:"scoringProfiles,omitzero"`
-	// DefaultScoringProfile is the one for queries that name none.
+	// DefaultScoringProfile is the scoring profile of queries that name none.
 	DefaultScoringProfile string `json:"defaultScoringProfile,omitzero"`
-	// CORSOptions lets scripts of other origins query the index.
+	// CORSOptions allow scripts of other origins to query the index.
 	CORSOptions *CORSOptions `json:"corsOptions,omitzero"`
-	// Suggesters name the fields to complete and suggest from. At most one.
+	// Suggesters name the fields for suggestions and completions. At most one.
 	Suggesters []Suggester `json:"suggesters,omitzero"`
-	// Analyzers, Tokenizers, TokenFilters, CharFilters and Normalizers are analysis
-	// components that fields and each other refer to by name. Adding one to an
-	// existing index takes it offline for seconds.
+	// Analyzers, Tokenizers, TokenFilters, CharFilters and Normalizers are analysis components, to which fields and other
+	// components refer by name. Adding one to an existing index takes the index offline for some seconds.
 	Analyzers    []Analyzer    `json:"analyzers,omitzero"`
 	Tokenizers   []Tokenizer   `json:"tokenizers,omitzero"`
 	TokenFilters []TokenFilter `json:"tokenFilters,omitzero"`
 	CharFilters  []CharFilter  `json:"charFilters,omitzero"`
 	Normalizers  []Normalizer  `json:"normalizers,omitzero"`
-	// EncryptionKey is a key of the customer's to encrypt the index with, beside
-	// the service's own. Once set it cannot be removed.
+	// EncryptionKey is a customer-managed key that encrypts the index in addition to the service's own key. It cannot be
+	// removed later.
 	EncryptionKey *EncryptionKey `json:"encryptionKey,omitzero"`
-	// Similarity ranks text matches. Its type cannot be changed. The service
-	// defaults to BM25.
+	// Similarity is the algorithm that ranks text matches. Its type cannot be changed. The service defaults to BM25.
 	Similarity *Similarity `json:"similarity,omitzero"`
 	// Semantic configures the semantic ranker.
 	Semantic *SemanticSearch `json:"semantic,omitzero"`
 	// VectorSearch configures how vector fields are indexed and searched.
 	VectorSearch *VectorSearch `json:"vectorSearch,omitzero"`
-	// PermissionFilterOption is PermissionFilterEnabled if queries return only what
-	// the user may see, by the fields with a PermissionFilter. It takes api-version
-	// 2026-10-01 or a preview that has it.
+	// PermissionFilterOption is PermissionFilterEnabled if queries return only documents that the user may see, according
+	// to the fields with a PermissionFilter. It needs api-version 2026-10-01 or a preview that has it.
 	PermissionFilterOption string `json:"permissionFilterOption,omitzero"`
-	// SharePointApp is the application that asks SharePoint for permissions. It takes
-	// api-version 2026-10-01 or a preview that has it.
+	// SharePointApp is the application that queries permissions from SharePoint. It needs api-version 2026-10-01 or a
+	// preview that has it.
 	SharePointApp *SharePointApp `json:"sharePointConnectorAppRegistration,omitzero"`
-	// ETag is the version of the definition, quotes included, as the service wrote
-	// it. search.IndexClient.CreateOrUpdateIndex writes only over this version,
-	// unless its options say otherwise.
+	// ETag is the version of the definition, in the service's notation with quotes.
+	// search.IndexClient.CreateOrUpdateIndex writes only over this version, unless its options say otherwise.
 	ETag string `json:"@odata.etag,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -75,18 +64,17 @@ const (
 
 // SharePointApp is an application registered with Entra ID.
 type SharePointApp struct {
-	// ApplicationID is the application.
+	// ApplicationID is the id of the application.
 	ApplicationID string `json:"applicationId"`
-	// FederatedCredentialID is the credential by which the service acts as it.
+	// FederatedCredentialID is the credential with which the service acts as the application.
 	FederatedCredentialID string `json:"federatedCredentialId"`
-	// TenantID is its tenant.
+	// TenantID is the tenant of the application.
 	TenantID string `json:"tenantId,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// KeyField returns the key of the index, a top-level field. It is false if
-// there is none.
+// KeyField returns the key of the index, a top-level field, and whether there is one.
 func (x SearchIndex) KeyField() (SearchField, bool) {
 	for _, f := range x.Fields {
 		if f.Key != nil && *f.Key {
@@ -96,60 +84,57 @@ func (x SearchIndex) KeyField() (SearchField, bool) {
 	return SearchField{}, false
 }
 
-// CORSOptions lets scripts of other origins query an index.
+// CORSOptions allow scripts of other origins to query an index.
 type CORSOptions struct {
 	// AllowedOrigins are origins such as "https://example.com:8080", or "*" alone.
 	AllowedOrigins []string `json:"allowedOrigins"`
-	// MaxAgeInSeconds is how long browsers may cache the answer to a preflight
-	// request. The service defaults to 300.
+	// MaxAgeInSeconds is how long browsers may cache the reply to a preflight request. The service defaults to 300.
 	MaxAgeInSeconds *int64 `json:"maxAgeInSeconds,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // AnalyzingInfixMatching is the only search mode of suggesters.
 const AnalyzingInfixMatching = "analyzingInfixMatching"
 
-// Suggester names the fields to complete and suggest from.
+// Suggester names the fields for suggestions and completions.
 type Suggester struct {
-	// Name is what requests refer to it by: 1 to 128 letters, digits, underscores.
+	// Name is the name by which requests refer to the suggester: 1 to 128 letters, digits, underscores.
 	Name string `json:"name"`
-	// SearchMode is AnalyzingInfixMatching, which is also what "" is written as.
+	// SearchMode is AnalyzingInfixMatching. "" is written as AnalyzingInfixMatching too.
 	SearchMode string `json:"searchMode" empty:"\"analyzingInfixMatching\""`
-	// SourceFields are paths of searchable strings with a standard or language
-	// analyzer: "hotelName", "address/city". A suggester added to an existing index
-	// may only use fields added with it.
+	// SourceFields are paths of searchable strings with a standard or language analyzer: "hotelName", "address/city". A
+	// suggester that is added to an existing index can only use fields that are added with it.
 	SourceFields []string `json:"sourceFields"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // EncryptionKey is a key in Azure Key Vault.
 type EncryptionKey struct {
-	// KeyVaultURI is the vault, such as "https://name.vault.azure.net".
+	// KeyVaultURI is the URL of the vault, such as "https://name.vault.azure.net".
 	KeyVaultURI string `json:"keyVaultUri"`
 	// KeyVaultKeyName is the name of the key.
 	KeyVaultKeyName string `json:"keyVaultKeyName"`
-	// KeyVaultKeyVersion is its version. Defaults to the newest, followed as keys
-	// rotate, from api-version 2026-04-01 on; required before.
+	// KeyVaultKeyVersion is the version of the key. Since api-version 2026-04-01 it defaults to the newest version and
+	// follows rotations; before, it is required.
 	KeyVaultKeyVersion string `json:"keyVaultKeyVersion,omitzero"`
-	// AccessCredentials open the vault, where the service's managed identity does
-	// not.
+	// AccessCredentials give access to the vault if the service's managed identity has none.
 	AccessCredentials *ApplicationCredentials `json:"accessCredentials,omitzero"`
-	// Identity is the managed identity that opens the vault. Defaults to the
-	// system-assigned one. It takes api-version 2026-04-01.
+	// Identity is the managed identity with access to the vault. Defaults to the system-assigned one. It needs
+	// api-version 2026-04-01.
 	Identity *DataIdentity `json:"identity,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ApplicationCredentials are those of an application registered with Entra ID.
+// ApplicationCredentials are the credentials of an application registered with Entra ID.
 type ApplicationCredentials struct {
-	// ApplicationID is the application.
+	// ApplicationID is the id of the application.
 	ApplicationID string `json:"applicationId"`
-	// ApplicationSecret is its secret. The service does not return it.
+	// ApplicationSecret is the secret of the application. The service does not return it.
 	ApplicationSecret string `json:"applicationSecret,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -159,18 +144,16 @@ const (
 	DataIdentityUserAssigned = "#Microsoft.Azure.Search.DataUserAssignedIdentity"
 )
 
-// DataIdentity is the identity with which the service connects to something
-// else.
+// DataIdentity is the identity with which the service connects to another resource.
 type DataIdentity struct {
-	// Type is DataIdentityNone, which clears an identity set before, or
-	// DataIdentityUserAssigned.
+	// Type is DataIdentityNone, which clears the stored identity, or DataIdentityUserAssigned.
 	Type string `json:"@odata.type"`
 	// UserAssignedIdentity is the resource id of a user-assigned managed identity.
 	UserAssignedIdentity string `json:"userAssignedIdentity,omitzero"`
-	// FederatedIdentityClientID is the client id of a multi-tenant application
-	// that trusts this identity. It takes api-version 2026-04-01.
+	// FederatedIdentityClientID is the client id of a multi-tenant application that trusts this identity. It needs
+	// api-version 2026-04-01.
 	FederatedIdentityClientID string `json:"federatedIdentityClientId,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -182,15 +165,13 @@ const (
 
 // Similarity is the algorithm that ranks text matches.
 type Similarity struct {
-	// Type is SimilarityBM25, or SimilarityClassic (TF-IDF) for indexes as old as
-	// 2020.
+	// Type is SimilarityBM25, or SimilarityClassic (TF-IDF) for indexes from 2020 or earlier.
 	Type string `json:"@odata.type"`
-	// K1 says how fast more matches of one term stop to count, for BM25; 0 makes
-	// the first the only one. The service defaults to 1.2.
+	// K1 controls the saturation of repeated matches of a term, for BM25; with 0 only the first match counts. The service
+	// defaults to 1.2.
 	K1 *float64 `json:"k1,omitzero"`
-	// B says how much longer fields count less, from 0 to 1, for BM25. The service
-	// defaults to 0.75.
+	// B controls how much the length of a field reduces the score, 0 to 1, for BM25. The service defaults to 0.75.
 	B *float64 `json:"b,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

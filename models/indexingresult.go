@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// IndexingResult is what became of one action, in the service's words.
+// IndexingResult is the service's result for one action.
 type IndexingResult struct {
 	// Key is the key of the document.
 	Key string `json:"key"`
@@ -22,22 +22,19 @@ type IndexingResult struct {
 
 // IndexDocumentsResult is the reply to one request to index documents.
 type IndexDocumentsResult struct {
-	// Results holds one entry per action. The service answers in the order of
-	// the request but does not promise it: pair by key.
+	// Results holds one entry per action. The service replies in the order of the request but does not promise it: pair
+	// entries by key.
 	Results []IndexingResult `json:"value"`
-	// StatusCode is the status of the reply: 200 if every action succeeded, 207
-	// if at least one failed.
+	// StatusCode is the HTTP status: 200 if every action succeeded, 207 if at least one failed.
 	StatusCode int `json:"-"`
 	// RequestID is the service's id of the request, for support cases.
 	RequestID string `json:"-"`
-	// RetryAfter is how long the service asked to wait before the next request,
-	// 0 if it did not ask. It matters when documents were refused with 503.
+	// RetryAfter is how long the service asks to wait before the next request, 0 if it does not ask. It matters if
+	// documents failed with 503.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// ErrMalformedReply is in the chain of an error that says that the service
-// answered with success but that the body could not be understood: empty, cut
-// off, not JSON. It is also in that of a reply to another request than the one that
-// was sent, because a Transport has followed a redirect. The request may have been
-// applied.
+// ErrMalformedReply is in the error chain if the service replied with success but the body cannot be decoded: empty,
+// cut off, not JSON. It is also in the chain if the reply belongs to another request, because a Transport followed a
+// redirect. The request may have been applied.
 var ErrMalformedReply = errors.New("malformed reply")

@@ -7,11 +7,11 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// jsonShape is the form in JSON of the values of a Go type.
+// jsonShape is the JSON type of the values of a Go type.
 type jsonShape string
 
 const (
-	unknownShape jsonShape = "" // the type writes its own JSON, or is an interface
+	unknownShape jsonShape = "" // an interface, or a type with its own JSON
 	stringShape  jsonShape = "a string"
 	boolShape    jsonShape = "a boolean"
 	numberShape  jsonShape = "a number"
@@ -20,7 +20,7 @@ const (
 	noShape      jsonShape = "nothing" // encoding/json refuses the type
 )
 
-// shapeOf returns the form of a t that is not a pointer.
+// shapeOf returns the JSON type of t, which is not a pointer.
 func shapeOf(t reflect.Type) jsonShape {
 	switch {
 	case t == timeType:
@@ -60,12 +60,12 @@ func shapeOf(t reflect.Type) jsonShape {
 	return noShape
 }
 
-// isBytes reports whether encoding/json writes t as a string in base64.
+// isBytes reports whether encoding/json encodes t as a base64 string.
 func isBytes(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !encode.MarshalsJSON(t.Elem()) && !encode.MarshalsText(t.Elem())
 }
 
-// shape returns the form in JSON that the service takes for a type that is not a collection.
+// shape returns the JSON type that the service expects for t, which is not a collection.
 func (t DataType) shape() jsonShape {
 	switch t {
 	case DataTypeString, DataTypeDateTimeOffset:
@@ -78,7 +78,7 @@ func (t DataType) shape() jsonShape {
 	return numberShape
 }
 
-// checkGiven returns why documents with f do not fit the type that its tag gives, or nil.
+// checkGiven returns an error if f does not fit the type in its tag.
 func checkGiven(given DataType, f encode.Field) error {
 	t := encode.Deref(f.Type)
 	written := shapeOf(t)

@@ -12,43 +12,37 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// ErrNoKey is in the chain of an EncodeError about a document whose key is
-// missing or null.
+// ErrNoKey is in the chain of an EncodeError if the key of the document is missing or null.
 var ErrNoKey = errors.New("the document has no key")
 
-// KeyField knows how to read the key of a T. The zero value knows of no key.
-// It may be used by many goroutines at once.
+// KeyField reads the key of a T. The zero value reads none. It is safe for concurrent use.
 type KeyField[T any] struct {
-	// Name is the name of the key field in JSON and in the index, "" in the zero
-	// value.
+	// Name is the name of the key field in JSON and in the index, "" in the zero value.
 	Name string
 
-	field *encode.Field // nil: read by name
+	field *encode.Field // nil for keyByName
 	how   keyReading
 }
 
 type keyReading int
 
 const (
-	keyByName  keyReading = iota // maps and raw JSON by their dynamic type, anything else through its encoded form
+	keyByName  keyReading = iota // maps and raw JSON by their dynamic type, all other types by their JSON
 	keyString                    // the field is a string, or pointers to one
-	keyEncoded                   // the field writes its own text or JSON
+	keyEncoded                   // the field has its own text or JSON encoding
 )
 
-// KeyFieldOf finds the key of T, a struct or pointers to one, by the tag
-// `search:"key"`:
+// KeyFieldOf finds the key of T, a struct or a pointer to one, by the tag `search:"key"`:
 //
 //	type Hotel struct {
 //		ID string `json:"hotelId" search:"key"`
 //	}
 //
-// Fields of embedded structs count. The key is a string, a type whose kind is
-// string, a type that marshals itself as text (a UUID), or a pointer to one of
-// these.
+// Fields of embedded structs count. The key is a string, a type whose kind is string, a type with MarshalText (a
+// UUID), or a pointer to one of these.
 //
-// If T has no such tag, or is not a struct, the result is the zero KeyField and
-// no error. Two keys, a key that is not a string and a key that encoding/json
-// does not write are errors that name the type and the fields: *FieldError.
+// If T has no such tag or is not a struct, the result is the zero KeyField without an error. Two keys, a key that is
+// not a string, and a key that encoding/json ignores are errors: a *FieldError names the type and the fields.
 func KeyFieldOf[T any]() (KeyField[T], error) {
 	t := encode.Deref(reflect.TypeFor[T]())
 	if t.Kind() != reflect.Struct {
@@ -76,13 +70,12 @@ func KeyFieldOf[T any]() (KeyField[T], error) {
 	return KeyField[T]{}, &FieldError{Type: typeName(t), Field: strings.Join(names, ", "), Problem: "a document has exactly one key"}
 }
 
-// KeyFieldByName finds the key of T by its name in JSON, for callers who know it
-// from the definition of the index. It works for structs and pointers to them,
-// maps, Document, json.RawMessage, and for any other type, including those with
-// a MarshalJSON of their own, by encoding each document once more.
+// KeyFieldByName finds the key of T by its name in JSON, for callers that have it from the definition of the index.
+// It works for structs and pointers to them, maps, Document and json.RawMessage. For any other type, including those
+// with MarshalJSON, Get encodes each document once more.
 //
-// For a struct the error, a *FieldError, says that no field has this name or
-// that it is not a string. For other types only Get can tell.
+// For a struct the error is a *FieldError if no field has this name, or it is not a string. For other types only Get
+// reports such errors.
 func KeyFieldByName[T any](name string) (KeyField[T], error) {
 	t := encode.Deref(reflect.TypeFor[T]())
 	if name == "" {
@@ -99,14 +92,12 @@ func KeyFieldByName[T any](name string) (KeyField[T], error) {
 	return KeyField[T]{}, &FieldError{Type: typeName(t), Problem: fmt.Sprintf("no field is called %q in JSON, which is the name of the index's key", name)}
 }
 
-// Get returns the key of doc. It does not check that the key is legal: package
-// keys does. The error is an *EncodeError; ErrNoKey is in its chain if the key
-// is missing or null. A key that is a plain string field is read without an
-// allocation.
+// Get returns the key of doc. It does not check that the key is legal; use keys.Validate. The error is an
+// *EncodeError; ErrNoKey is in its chain if the key is missing or null. Get does not allocate for a key that is a
+// plain string field.
 func (k KeyField[T]) Get(doc T) (string, error) { return k.GetFrom(&doc) }
 
-// GetFrom is Get for a document that lies at doc, which must not be nil, and
-// need not be copied.
+// GetFrom is Get for a document behind a pointer, which avoids a copy. doc must not be nil.
 func (k KeyField[T]) GetFrom(doc *T) (string, error) {
 	switch {
 	case k.Name == "":
@@ -114,7 +105,7 @@ func (k KeyField[T]) GetFrom(doc *T) (string, error) {
 	case k.how == keyString:
 		return keyOfString(doc, k.field)
 	case k.how == keyEncoded:
-		return keyOfMarshalingField(*doc, k.field) // a copy, which its method may keep
+		return keyOfMarshalingField(*doc, k.field) // a copy, because its method may keep it
 	}
 	return keyByDynamicType(*doc, k.Name)
 }
@@ -141,8 +132,7 @@ func keyOfMarshalingField[T any](doc T, f *encode.Field) (string, error) {
 	return keyOfMarshaler(v, f.Name)
 }
 
-// pointee follows pointers to what they point at. It is false for a nil one and
-// for the zero Value.
+// pointee follows pointers to their target. ok is false for a nil pointer and for the zero Value.
 func pointee(v reflect.Value) (reflect.Value, bool) {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -166,8 +156,7 @@ func keyFieldFrom[T any](t reflect.Type, f encode.Field) (KeyField[T], error) {
 	return fail(fmt.Sprintf("the key must be a string, not %s", f.Type))
 }
 
-// unseenKey returns an error if a field tagged as the key is one that
-// encoding/json does not write.
+// unseenKey returns an error if encoding/json ignores a field that is tagged as the key.
 func unseenKey(t reflect.Type) error {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -181,8 +170,7 @@ func unseenKey(t reflect.Type) error {
 	return nil
 }
 
-// hasWord reports whether a `search` tag holds word among its comma-separated
-// words.
+// hasWord reports whether word is among the comma-separated words of a `search` tag.
 func hasWord(tag, word string) bool {
 	for w := range strings.SplitSeq(tag, ",") {
 		if strings.TrimSpace(w) == word {
@@ -246,8 +234,8 @@ func keyOfMap(m map[string]any, name string) (string, error) {
 	}
 }
 
-// keyOfJSON scans the top level only. A key that appears twice is refused: the
-// service might read the other one.
+// keyOfJSON scans the top level only. It refuses a key that appears twice, because the service might read the other
+// one.
 func keyOfJSON(object []byte, name string) (string, error) {
 	var value []byte
 	times := 0
@@ -277,7 +265,7 @@ func keyOfJSON(object []byte, name string) (string, error) {
 	return key, nil
 }
 
-// keyOfMarshaler returns the string that v is written as.
+// keyOfMarshaler returns the string in the JSON of v.
 func keyOfMarshaler(v reflect.Value, name string) (string, error) {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		return "", noKey(name)

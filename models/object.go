@@ -10,7 +10,7 @@ import (
 
 const odataType = "@odata.type"
 
-// componentTypes are the types of all analysis components.
+// componentTypes are the Go types of all analysis components.
 var componentTypes = slices.Concat(analyzerTypes, tokenizerTypes, tokenFilterTypes, charFilterTypes, normalizerTypes)
 
 func init() {

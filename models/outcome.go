@@ -1,61 +1,51 @@
 package models
 
-// Reason says whom or what it is up to that an action of a buffered sender was not
-// applied.
+// Reason is the cause for which a buffered sender did not complete an action.
 type Reason uint8
 
 const (
-	// ReasonNone means that nothing is wrong: the action was applied.
+	// ReasonNone means that the action was applied.
 	ReasonNone Reason = iota
-	// ReasonDocument means that the service has refused this document by itself:
-	// a value of the wrong type, a number that is out of range.
+	// ReasonDocument means that the service rejected this document: a value of the wrong type, a number out of range.
 	ReasonDocument
-	// ReasonMissingDocument means that a merge has found no document. It is Rejected
-	// too: sent again it will find none.
+	// ReasonMissingDocument means that the document of a merge does not exist. It is Rejected too, because a retry would
+	// not find it either.
 	ReasonMissingDocument
-	// ReasonTooLarge means that the service takes no document of this size.
+	// ReasonTooLarge means that the document exceeds the size that the service accepts.
 	ReasonTooLarge
-	// ReasonConflict means that other changes of the document, or of the index,
-	// kept coming in between.
+	// ReasonConflict means that concurrent changes of the document or the index interfered in every attempt.
 	ReasonConflict
-	// ReasonQuota means that the index may not hold more documents.
+	// ReasonQuota means that the index has reached its limit of documents.
 	ReasonQuota
-	// ReasonBusy means that the service was too busy for this document again and
-	// again, while others got through.
+	// ReasonBusy means that the service was too busy for this document in every attempt, while others succeeded.
 	ReasonBusy
-	// ReasonUnreachable means that requests with this document failed again and
-	// again: without a reply, or with an error of the server.
+	// ReasonUnreachable means that all requests with this document failed, without a reply or with a server error.
 	ReasonUnreachable
-	// ReasonNoResult means that the replies said nothing, or nothing sensible,
-	// about the document.
+	// ReasonNoResult means that no reply contained a usable result for the document.
 	ReasonNoResult
-	// ReasonCredentials means that the service does not accept the key, the token
-	// or the role of the client.
+	// ReasonCredentials means that the service refuses the key, the token or the role of the client.
 	ReasonCredentials
-	// ReasonIndex means that the index is not as the document needs it: it does not
-	// have one of its fields. It is Rejected, until somebody changes the index.
+	// ReasonIndex means that the index does not fit the document: it lacks one of its fields. It is Rejected until the
+	// index is changed.
 	ReasonIndex
-	// ReasonNoIndex means that the index does not exist, or not at the address that
-	// the client has.
+	// ReasonNoIndex means that the index does not exist at the address of the client.
 	ReasonNoIndex
-	// ReasonClosed means that Close has given the action up.
+	// ReasonClosed means that Close gave the action up.
 	ReasonClosed
-	// ReasonWithdrawn means that the program has taken the action back.
+	// ReasonWithdrawn means that the program withdrew the action.
 	ReasonWithdrawn
-	// ReasonPurged means that the action was given up to make room for newer ones.
+	// ReasonPurged means that the action was purged to make room for newer ones.
 	ReasonPurged
-	// ReasonSuperseded means that a newer version of the document was applied in
-	// its place. It is not a failure.
+	// ReasonSuperseded means that a newer version of the document was applied instead. It is not a failure.
 	ReasonSuperseded
-	// ReasonClient means that the client has failed in a way that it calls
-	// permanent.
+	// ReasonClient means that the client failed with an error that it marks as permanent.
 	ReasonClient
-	// ReasonGateway means that something in front of the service, a firewall or a gateway, refused requests
-	// with this document again and again, while others got through.
+	// ReasonGateway means that a firewall or gateway in front of the service refused requests with this document in every
+	// attempt, while others succeeded.
 	ReasonGateway
 )
 
-// String returns the reason in words, for logs and labels.
+// String returns the reason as text, for logs and labels.
 func (r Reason) String() string {
 	names := [...]string{
 		"none", "document", "missing document", "too large", "conflict", "quota", "busy", "unreachable", "no result",
@@ -67,9 +57,8 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// Rejected reports whether the service has refused the document for what it is:
-// sent again as it is, to the index as it is, it will be refused again. Other
-// failures, a quota that is used up among them, say nothing about the document.
+// Rejected reports whether the cause is the document itself: sent again unchanged to the unchanged index, it would be
+// rejected again. Any other reason, including an exhausted quota, says nothing about the document.
 func (r Reason) Rejected() bool {
 	switch r {
 	case ReasonDocument, ReasonMissingDocument, ReasonTooLarge, ReasonIndex:
@@ -78,31 +67,27 @@ func (r Reason) Rejected() bool {
 	return false
 }
 
-// Outcome is how an action of a buffered sender has ended.
+// Outcome is the outcome of an action of a buffered sender.
 type Outcome struct {
-	// Key is the key of the document, and Tag that of the action.
+	// Key is the key of the document, and Tag the tag of the action.
 	Key string
 	Tag any
-	// Reason is why it was not applied, ReasonNone or ReasonSuperseded if there was
-	// nothing wrong.
+	// Reason is the cause of a failure. It is ReasonNone or ReasonSuperseded if there was none.
 	Reason Reason
-	// Status is what the service has answered about the document, or about the
-	// whole request; 0 if it has not.
+	// Status is the service's status of the document, or of the whole request; 0 without a reply.
 	Status int
-	// Unknown is true if the action was not completed and may have been applied all
-	// the same.
+	// Unknown is true if the action was not completed but may have been applied.
 	Unknown bool
-	// Cut is true if a request that carried the action had no answer less than
-	// UnknownWait ago, also if another one has completed it since: the service may
-	// still apply the first. Who writes the key by another sender should wait as long.
+	// Cut is true if a request with the action got no reply and was sent less than UnknownWait ago, even if a later
+	// request has completed the action: the service may still apply the first. Before another sender writes the key, wait
+	// as long.
 	Cut bool
 	// Err is a *bufferedsender.ActionError, or nil if the action was completed.
 	Err error
 }
 
-// Completed reports whether the index holds what the action asked for, or
-// something newer.
+// Completed reports whether the index holds the result of the action, or something newer.
 func (o Outcome) Completed() bool { return o.Err == nil }
 
-// Rejected is that of Reason.
+// Rejected is Reason.Rejected.
 func (o Outcome) Rejected() bool { return o.Reason.Rejected() }

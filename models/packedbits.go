@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// PackedBits is a binary vector in a document, a Collection(Edm.Byte): each byte holds eight
-// dimensions. In JSON it is a list of numbers; a []byte is a string in base64, which the
-// service refuses. nil is null. For the vector of a query see VectorOf.
+// PackedBits is a binary vector in a document, a Collection(Edm.Byte): each byte holds eight dimensions. In JSON it
+// is a list of numbers, while a []byte would be a base64 string, which the service refuses. nil is null. For the
+// vector of a query see VectorOf.
 type PackedBits []byte
 
 var bitsType = reflect.TypeFor[PackedBits]()

@@ -10,9 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// Patch is a document for a merge, in which "leave it", "make it null" and "make
-// it zero" are three different things. In a struct they are not: every field is
-// sent and so overwritten, or, with omitempty, can never become zero.
+// Patch is a document for a merge that distinguishes unchanged, null and zero fields. A struct cannot: every field is
+// sent and overwrites the stored one, or, with omitempty, can never become zero.
 //
 //	p := models.NewPatch("hotelId", "7")
 //	p.Set("rating", 0)         // {"rating":0}
@@ -20,9 +19,8 @@ import (
 //	p.In("address").Set("city", "Oslo") // {"address":{"city":"Oslo"}}, the rest of the address stays
 //	// every other field stays as it is
 //
-// A list is always replaced as a whole. The key has to be in every patch; it is
-// read from there by KeyFieldByName. A Patch marshals like the map it is, names
-// in alphabetical order, so that the same patch is always the same bytes.
+// A list is always replaced as a whole. Every patch must contain the key, where KeyFieldByName reads it. A Patch is
+// encoded like a map, with names in alphabetical order, so equal patches have equal bytes.
 //
 // The zero value is ready to use. A Patch is not safe for concurrent use.
 type Patch struct {
@@ -34,7 +32,7 @@ func NewPatch(keyField, key string) *Patch {
 	return new(Patch).Set(keyField, key)
 }
 
-// Set makes the field value. It returns p.
+// Set sets the field to value. It returns p.
 func (p *Patch) Set(field string, value any) *Patch {
 	if p.fields == nil {
 		p.fields = Document{}
@@ -43,17 +41,17 @@ func (p *Patch) Set(field string, value any) *Patch {
 	return p
 }
 
-// Clear makes the field null, or an empty list if it is one. It returns p.
+// Clear sets the field to null, or to an empty list if it is a list. It returns p.
 func (p *Patch) Clear(field string) *Patch { return p.Set(field, nil) }
 
-// Keep takes the field out of the patch, so that it stays as it is. It returns p.
+// Keep removes the field from the patch, so that a merge does not change it. It returns p.
 func (p *Patch) Keep(field string) *Patch {
 	delete(p.fields, field)
 	return p
 }
 
-// In returns the patch of the fields of a complex field, which belongs to p. What
-// p said about the field before is gone, unless it was such a patch.
+// In returns the patch for the fields of a complex field. It is part of p. It replaces a former value of the field,
+// unless that was already a patch from In.
 func (p *Patch) In(field string) *Patch {
 	if inner, ok := p.fields[field].(*Patch); ok {
 		return inner
@@ -63,12 +61,11 @@ func (p *Patch) In(field string) *Patch {
 	return inner
 }
 
-// Fields returns the names of the fields that the patch says something about, in
-// alphabetical order.
+// Fields returns the names of the fields in the patch, in alphabetical order.
 func (p *Patch) Fields() []string { return slices.Sorted(maps.Keys(p.fields)) }
 
-// Get returns the value of a field: nil and true if it is to become null, nil
-// and false if the patch says nothing about it.
+// Get returns the value of a field: nil and true if the patch sets it to null, nil and false if the field is not in
+// the patch.
 func (p *Patch) Get(field string) (value any, ok bool) {
 	value, ok = p.fields[field]
 	return value, ok
@@ -86,20 +83,18 @@ func (p Patch) MarshalJSON() ([]byte, error) {
 	if out, ok := encode.AppendDocument(nil, fields); ok {
 		return out, nil
 	}
-	out, err := appendValue(nil, fields) // which says why not
+	out, err := appendValue(nil, fields) // returns the error
 	if _, broken := notUTF8(reflect.ValueOf(fields), ""); err == nil && broken {
 		return nil, errNotUTF8
 	}
 	return out, err
 }
 
-// maxNesting is how deep patches may be inside each other. The service stops at
-// ten.
+// maxNesting is the largest depth of nested patches. The service allows ten levels.
 const maxNesting = 1000
 
-// flat returns the fields with the patches in them replaced by theirs. Left to
-// encoding/json, each would be encoded by a call of MarshalJSON inside another,
-// and a patch that contains itself would end the process.
+// flat returns the fields, with each nested patch replaced by its fields. encoding/json would call MarshalJSON
+// recursively for nested patches, and a patch that contains itself would overflow the stack.
 func (p Patch) flat(depth int) (Document, error) {
 	if depth > maxNesting {
 		return nil, errors.New("patches are nested too deep, or one contains itself")
@@ -133,9 +128,8 @@ func (p Patch) flat(depth int) (Document, error) {
 	return fields, nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The patch then says about every
-// member what the JSON says, numbers being json.Number. Objects are values, not
-// what In returns.
+// UnmarshalJSON implements json.Unmarshaler. The patch then sets every member of the JSON; numbers become
+// json.Number. Objects become plain values, which In replaces.
 func (p *Patch) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &p.fields)
 }

@@ -2,36 +2,31 @@ package models
 
 import "encoding/json"
 
-// DocumentDebugInfo says how a result came to its score. A query asks for it
-// with a QueryDebugMode.
+// DocumentDebugInfo explains the score of a result. A QueryDebugMode requests it.
 type DocumentDebugInfo struct {
-	// Vectors is about vector and hybrid search.
+	// Vectors explains vector and hybrid search.
 	Vectors *VectorsDebugInfo `json:"vectors,omitzero"`
-	// AdditionalProperties are the members this library does not know: "semantic"
-	// and "innerHits" of preview versions, for example.
+	// AdditionalProperties are the JSON members that have no field, for example "semantic" and "innerHits" of previews.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// VectorsDebugInfo is what DocumentDebugInfo says about vector and hybrid
-// search.
+// VectorsDebugInfo is the part of DocumentDebugInfo about vector and hybrid search.
 type VectorsDebugInfo struct {
-	// Subscores are the scores before they were fused into one.
+	// Subscores are the scores before they were fused.
 	Subscores *QueryResultDocumentSubscores `json:"subscores,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// QueryResultDocumentSubscores are the scores of a result before they were fused
-// into one.
+// QueryResultDocumentSubscores are the scores of a result before they were fused.
 type QueryResultDocumentSubscores struct {
 	// Text is the score of the text of the query.
 	Text *TextSubscore `json:"text,omitzero"`
-	// Vectors are those of the vector queries, in their order, each by the name of
-	// the vector field.
+	// Vectors are the scores of the vector queries, in their order, each by the name of the vector field.
 	Vectors []map[string]VectorSubscore `json:"vectors,omitzero"`
-	// DocumentBoost is what a scoring profile multiplied the score with.
+	// DocumentBoost is the factor of a scoring profile.
 	DocumentBoost *float64 `json:"documentBoost,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -39,17 +34,16 @@ type QueryResultDocumentSubscores struct {
 type TextSubscore struct {
 	// SearchScore is the BM25 or classic score.
 	SearchScore *float64 `json:"searchScore,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // VectorSubscore is the score of a vector query in one field.
 type VectorSubscore struct {
-	// SearchScore is what VectorSimilarity became as a score.
+	// SearchScore is the score computed from VectorSimilarity.
 	SearchScore *float64 `json:"searchScore,omitzero"`
-	// VectorSimilarity is the similarity by the metric of the field: the cosine,
-	// for example, not the distance.
+	// VectorSimilarity is the similarity by the metric of the field, for example the cosine, not the distance.
 	VectorSimilarity *float64 `json:"vectorSimilarity,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -13,19 +13,18 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Replies to queries are read by hand rather than by encoding/json alone. What
-// the service says about a document stands among the members of the document,
+// Replies to queries are decoded member by member, not by encoding/json alone. The service mixes metadata into the
+// members of a document,
 //
 //	{"@search.score":1.5,"@search.highlights":{…},"hotelId":"1","rating":4}
 //
-// so that a T which takes all members (a map, a json.RawMessage) would take these
-// as well, and a document could not be sent back. Here the two are told apart by
-// their names, and T sees the members of the document only.
+// so a T that accepts all members (a map, a json.RawMessage) would accept the metadata too, and the document could
+// not be sent back. Here the two are separated by name, and T gets only the members of the document.
 
 var errNoResults = fmt.Errorf("%w: it has no list of results", ErrMalformedReply)
 
-// decodeReply calls member for each member of a reply. Errors that are not about
-// a document have ErrMalformedReply in their chain.
+// decodeReply calls member for each member of a reply. Errors have ErrMalformedReply in their chain, except those
+// about a document.
 func decodeReply(b []byte, member func(name string, value []byte) error) error {
 	var failed error
 	err := wire.EachMember(b, func(quoted, value []byte) bool {
@@ -47,8 +46,7 @@ func decodeReply(b []byte, member func(name string, value []byte) error) error {
 
 func malformedReply(err error) error { return fmt.Errorf("%w: %w", ErrMalformedReply, err) }
 
-// decodeResults reads a list of results with decode, which gets memory that it
-// may use until it returns.
+// decodeResults decodes a list of results with decode, which may use scratch until it returns.
 func decodeResults[R any](list []byte, to *[]R, decode func(r *R, b []byte, scratch *[]byte) error) error {
 	i := wire.Space(list, 0)
 	if i >= len(list) || list[i] != '[' {
@@ -61,7 +59,7 @@ func decodeResults[R any](list []byte, to *[]R, decode func(r *R, b []byte, scra
 		if end < 0 {
 			return wire.ErrNotJSON
 		}
-		if len(results) == cap(results) { // results are about as long as the first one
+		if len(results) == cap(results) { // estimate the number of results from the length of this one
 			results = slices.Grow(results, max(1, min(len(list)/(end-i)-len(results), mostResults)))
 		}
 		results = results[:len(results)+1]
@@ -79,10 +77,10 @@ func decodeResults[R any](list []byte, to *[]R, decode func(r *R, b []byte, scra
 	return nil
 }
 
-// mostResults is how many results a page has at most.
+// mostResults is the largest number of results in a page.
 const mostResults = 1000
 
-// atPosition says which result err is about.
+// atPosition adds the position of the result to err.
 func atPosition(position int, err error) error {
 	var misfit *misfitError
 	if errors.As(err, &misfit) {
@@ -91,8 +89,7 @@ func atPosition(position int, err error) error {
 	return fmt.Errorf("result %d: %w", position, err)
 }
 
-// misfitError is about a document that does not fit into its Go type, and not
-// about the reply.
+// misfitError means that a document does not fit into its Go type. It is not about the reply.
 type misfitError struct{ err error }
 
 func (e *misfitError) Error() string { return e.err.Error() }
@@ -100,8 +97,7 @@ func (e *misfitError) Error() string { return e.err.Error() }
 // Unwrap returns the error of encoding/json.
 func (e *misfitError) Unwrap() error { return e.err }
 
-// decodeFound reads a document and calls about for what the service says about
-// it.
+// decodeFound decodes a document, and calls about for each member of metadata.
 func decodeFound[T any](b []byte, scratch *[]byte, doc *T, about func(quoted, value []byte) error) error {
 	members, err := splitFound(b, (*scratch)[:0], about)
 	if err != nil {
@@ -114,16 +110,15 @@ func decodeFound[T any](b []byte, scratch *[]byte, doc *T, about func(quoted, va
 	return nil
 }
 
-// splitFound calls about for each member that is about the document and appends
-// an object of all others to dst. The service writes the former first, so that
-// usually the rest can be taken as it is.
+// splitFound calls about for each member of metadata and appends an object with all other members to dst. The service
+// writes the metadata first, so usually the rest can be copied unchanged.
 func splitFound(b, dst []byte, about func(quoted, value []byte) error) ([]byte, error) {
 	dst = append(dst, '{')
 	var failed error
-	rest := -1 // where the members of the document begin
+	rest := -1 // start of the members of the document
 	err := wire.EachMember(b, func(quoted, value []byte) bool {
 		if !isAbout(quoted) {
-			rest = cap(b) - cap(quoted) // quoted is a part of b
+			rest = cap(b) - cap(quoted) // quoted is a subslice of b
 			return false
 		}
 		failed = about(quoted, value)
@@ -160,7 +155,7 @@ func splitFound(b, dst []byte, about func(quoted, value []byte) error) ([]byte, 
 	return append(dst, '}'), nil
 }
 
-// isAbout reports whether the member with this name is about the document.
+// isAbout reports whether a member with this name is metadata.
 func isAbout(quoted []byte) bool {
 	if bytes.IndexByte(quoted, '\\') >= 0 {
 		name, ok := wire.Unquote(quoted)
@@ -172,12 +167,12 @@ func isAbout(quoted []byte) bool {
 	return bytes.HasPrefix(quoted, []byte(`"@search.`)) || bytes.HasPrefix(quoted, []byte(`"@odata.`))
 }
 
-// mayHoldAbout is false if no member that follows can be about the document.
+// mayHoldAbout is false if members certainly has no metadata.
 func mayHoldAbout(members []byte) bool {
 	return bytes.Contains(members, []byte(`"@`)) || bytes.Contains(members, []byte(`"\u0040`))
 }
 
-// keep adds a member that no field stands for.
+// keep adds a member without a field.
 func keep(to *map[string]json.RawMessage, name string, value []byte) {
 	if *to == nil {
 		*to = map[string]json.RawMessage{}
@@ -185,7 +180,7 @@ func keep(to *map[string]json.RawMessage, name string, value []byte) {
 	(*to)[name] = bytes.Clone(value)
 }
 
-// decodeNullable reads a string, for which null is "".
+// decodeNullable decodes a string; null becomes "".
 func decodeNullable[S ~string](value []byte, to *S) error {
 	var s *string
 	if err := json.Unmarshal(value, &s); err != nil {
@@ -197,8 +192,8 @@ func decodeNullable[S ~string](value []byte, to *S) error {
 	return nil
 }
 
-// decodeName reads one of names, or another one. The service writes some names
-// with a capital that its specification has without.
+// decodeName decodes a name and normalizes the case of known names. The service capitalizes some names that its
+// specification writes in lower case.
 func decodeName[S ~string](value []byte, to *S, names ...S) error {
 	if err := decodeNullable(value, to); err != nil {
 		return err
@@ -211,7 +206,7 @@ func decodeName[S ~string](value []byte, to *S, names ...S) error {
 	return nil
 }
 
-// decodeScore reads a number as encoding/json does, faster: every result has one.
+// decodeScore decodes a number faster than encoding/json, because every result has one.
 func decodeScore(value []byte, to *float64) error {
 	if c := value[0]; c == '-' || c >= '0' && c <= '9' {
 		if f, err := strconv.ParseFloat(string(value), 64); err == nil {
@@ -224,7 +219,7 @@ func decodeScore(value []byte, to *float64) error {
 
 func isNull(b []byte) bool { return string(bytes.TrimSpace(b)) == "null" }
 
-// notNil returns list, which is then not written as null.
+// notNil returns list, or an empty one for nil, which JSON would write as null.
 func notNil[E any](list []E) []E {
 	if list == nil {
 		return []E{}
@@ -270,7 +265,7 @@ func (w *replyWriter) others(members map[string]json.RawMessage) {
 	}
 }
 
-// document writes the members of a document. Of null there are none.
+// document writes the members of a document; null has none.
 func (w *replyWriter) document(doc any) {
 	if w.err != nil {
 		return

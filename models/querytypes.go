@@ -5,18 +5,16 @@ type QueryType string
 
 // The types of queries. The service defaults to QueryTypeSimple.
 const (
-	// QueryTypeSimple is the simple syntax: + | - "" * and parentheses. Whatever
-	// is written in it is a query.
+	// QueryTypeSimple is the simple syntax: + | - "" * and parentheses. Any text is a valid query.
 	QueryTypeSimple QueryType = "simple"
-	// QueryTypeFull is Lucene's syntax: fields, fuzzy and proximity search, boosts,
-	// regular expressions. What is not well formed is refused.
+	// QueryTypeFull is Lucene's syntax: fields, fuzzy and proximity search, boosts, regular expressions. The service
+	// refuses malformed text.
 	QueryTypeFull QueryType = "full"
-	// QueryTypeSemantic is text in the simple syntax whose best matches are ranked
-	// once more by a language model.
+	// QueryTypeSemantic is the simple syntax, and a language model reranks the best matches.
 	QueryTypeSemantic QueryType = "semantic"
 )
 
-// SearchMode says how many terms of a query a document must match.
+// SearchMode selects whether a document must match any or all terms of a query.
 type SearchMode string
 
 // The search modes. The service defaults to SearchModeAny.
@@ -25,103 +23,90 @@ const (
 	SearchModeAll SearchMode = "all"
 )
 
-// ScoringStatistics says whose statistics, of how rare a term is for example, go
-// into scores.
+// ScoringStatistics selects the scope of term statistics, such as the rarity of a term, for scores.
 type ScoringStatistics string
 
 // The scoring statistics. The service defaults to ScoringStatisticsLocal.
 const (
-	// ScoringStatisticsLocal are those of the shard that a document lies in.
+	// ScoringStatisticsLocal are the statistics of the document's shard.
 	ScoringStatisticsLocal ScoringStatistics = "local"
-	// ScoringStatisticsGlobal are those of the whole index. They cost time.
+	// ScoringStatisticsGlobal are the statistics of the whole index. They take more time.
 	ScoringStatisticsGlobal ScoringStatistics = "global"
 )
 
-// VectorFilterMode says when the filter of a query is applied to its vector
-// queries.
+// VectorFilterMode selects when the filter of a query applies to its vector queries.
 type VectorFilterMode string
 
 // The vector filter modes. The service defaults to VectorFilterModePreFilter.
 const (
-	// VectorFilterModePreFilter searches among the documents that meet the filter:
-	// k of them are found if there are k.
+	// VectorFilterModePreFilter searches only the documents that match the filter, so k are found if k match.
 	VectorFilterModePreFilter VectorFilterMode = "preFilter"
-	// VectorFilterModePostFilter filters what each shard has found. With a filter
-	// that few documents meet, fewer than k are left.
+	// VectorFilterModePostFilter filters the results of each shard. If few documents match the filter, fewer than k
+	// remain.
 	VectorFilterModePostFilter VectorFilterMode = "postFilter"
-	// VectorFilterModeStrictPostFilter filters the k nearest of the whole index. It
-	// takes api-version 2026-04-01.
+	// VectorFilterModeStrictPostFilter filters the k nearest documents of the whole index. It needs api-version
+	// 2026-04-01.
 	VectorFilterModeStrictPostFilter VectorFilterMode = "strictPostFilter"
 )
 
-// QueryDebugMode says what a query should tell about how its results came to be.
+// QueryDebugMode selects the debugging information about the results.
 type QueryDebugMode string
 
-// The debug modes. Several are joined by "|". The service defaults to
-// QueryDebugModeDisabled. The stable api-versions document these two;
-// "semantic", "queryRewrites", "innerHits" and "all" belong to previews.
+// The debug modes of the stable api-versions. The service defaults to QueryDebugModeDisabled. Previews also have
+// "semantic", "queryRewrites", "innerHits" and "all". Join several modes with "|".
 const (
 	QueryDebugModeDisabled QueryDebugMode = "disabled"
-	// QueryDebugModeVector tells the parts of each score of a vector or a hybrid
-	// query: SearchResult.DebugInfo.
+	// QueryDebugModeVector returns the components of each score of a vector or hybrid query in SearchResult.DebugInfo.
 	QueryDebugModeVector QueryDebugMode = "vector"
 )
 
-// SemanticErrorHandling says what happens to a query whose semantic ranking
-// fails.
+// SemanticErrorHandling selects the reaction to a failed semantic ranking.
 type SemanticErrorHandling string
 
-// The ways to handle semantic errors. Which is the default the service's
-// specification says in two ways; programs that set neither have got partial
-// responses.
+// The ways to handle semantic errors. The service's specification contradicts itself about the default; queries that
+// set neither have returned partial responses.
 const (
-	// SemanticErrorHandlingPartial returns what there is:
-	// SearchDocumentsResult.SemanticPartialResponseReason says why it is not all.
+	// SemanticErrorHandlingPartial returns a partial response with its reason in
+	// SearchDocumentsResult.SemanticPartialResponseReason.
 	SemanticErrorHandlingPartial SemanticErrorHandling = "partial"
-	// SemanticErrorHandlingFail makes it an error.
+	// SemanticErrorHandlingFail returns an error.
 	SemanticErrorHandlingFail SemanticErrorHandling = "fail"
 )
 
-// SemanticPartialResponseReason says why the semantic ranking of a reply is not
-// complete. There may be others than these, which are decoded as they are written;
-// these are, with whatever capitals.
+// SemanticPartialResponseReason is the reason why the semantic ranking of a reply is incomplete. Other values are
+// possible and are kept as received; the case of the known values is normalized.
 type SemanticPartialResponseReason string
 
 // The reasons of partial responses.
 const (
-	// SemanticPartialResponseMaxWaitExceeded means that it took longer than the
-	// request allowed.
+	// SemanticPartialResponseMaxWaitExceeded means that the ranking exceeded the time limit of the request.
 	SemanticPartialResponseMaxWaitExceeded SemanticPartialResponseReason = "maxWaitExceeded"
-	// SemanticPartialResponseCapacityOverloaded means that it was throttled.
+	// SemanticPartialResponseCapacityOverloaded means that the ranking was throttled.
 	SemanticPartialResponseCapacityOverloaded SemanticPartialResponseReason = "capacityOverloaded"
-	// SemanticPartialResponseTransient means that a step of it failed.
+	// SemanticPartialResponseTransient means that a step of the ranking failed.
 	SemanticPartialResponseTransient SemanticPartialResponseReason = "transient"
 )
 
-// SemanticPartialResponseType says what a partial response holds. There may be
-// others than these, as with the reasons.
+// SemanticPartialResponseType is the content of a partial response. Other values are possible, as for the reasons.
 type SemanticPartialResponseType string
 
 // The types of partial responses.
 const (
 	// SemanticPartialResponseBaseResults are results without any semantic ranking.
 	SemanticPartialResponseBaseResults SemanticPartialResponseType = "baseResults"
-	// SemanticPartialResponseRerankedResults are ranked, but have no answers and
-	// no highlights in their captions.
+	// SemanticPartialResponseRerankedResults are ranked results without answers and without highlights in captions.
 	SemanticPartialResponseRerankedResults SemanticPartialResponseType = "rerankedResults"
 )
 
-// AutocompleteMode says what is completed.
+// AutocompleteMode selects what is completed.
 type AutocompleteMode string
 
 // The modes of autocompletion. The service defaults to AutocompleteModeOneTerm.
 const (
 	// AutocompleteModeOneTerm completes the last term of the text.
 	AutocompleteModeOneTerm AutocompleteMode = "oneTerm"
-	// AutocompleteModeTwoTerms completes it to two terms that follow each other in
-	// the index.
+	// AutocompleteModeTwoTerms completes the last term to two terms that are adjacent in the index.
 	AutocompleteModeTwoTerms AutocompleteMode = "twoTerms"
-	// AutocompleteModeOneTermWithContext completes it to terms that follow the
-	// term before it in the index.
+	// AutocompleteModeOneTermWithContext completes the last term to terms that follow its preceding term in the index.
 	AutocompleteModeOneTermWithContext AutocompleteMode = "oneTermWithContext"
 )

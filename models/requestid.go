@@ -4,9 +4,8 @@ import "context"
 
 type clientRequestIDKey struct{}
 
-// WithClientRequestID returns a context that carries the id to send in
-// the x-ms-client-request-id header of the requests made with it, so that the
-// caller's records and the service's logs can be joined. Ids are GUIDs.
+// WithClientRequestID returns a context with an id for the x-ms-client-request-id header of its requests, to match
+// the caller's records with the service's logs. Ids are GUIDs.
 func WithClientRequestID(ctx context.Context, id string) context.Context {
 	if ctx == nil {
 		panic("models: WithClientRequestID of a nil context")
@@ -14,7 +13,7 @@ func WithClientRequestID(ctx context.Context, id string) context.Context {
 	return &requestIDContext{ctx, id}
 }
 
-// requestIDContext is what context.WithValue makes, without boxing the id.
+// requestIDContext replaces context.WithValue to avoid boxing the id.
 type requestIDContext struct {
 	context.Context
 	id string
@@ -27,7 +26,7 @@ func (c *requestIDContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// ClientRequestID returns the id that ctx carries, or "".
+// ClientRequestID returns the id in ctx, or "".
 func ClientRequestID(ctx context.Context) string {
 	id, _ := ctx.Value(clientRequestIDKey{}).(string)
 	return id

@@ -10,32 +10,31 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Row is a document as a comparison sees it: its key, and what tells one state of the document from another. Both
-// sides of a comparison fill in the same fields.
+// Row is a document in a comparison: its key and the version or digest that identifies its state. Both sides of a
+// comparison must fill in the same fields.
 type Row struct {
 	Key string
-	// Version is a number that rises with each change: a sequence, or the time of the change. 0: it has none.
+	// Version is a number that increases with each change: a sequence, or the time of the change. 0 means none.
 	Version int64
-	// Digest is anything that differs when the document does, see DigestOf; "": it has none.
+	// Digest is any string that differs whenever documents differ, see DigestOf. "" means none.
 	Digest string
-	// Hidden says that the document exists and is not to be in the index: a draft, for example. Only sources have
-	// such rows.
+	// Hidden means that the document exists but must not be in the index, for example a draft. Only sources have such
+	// rows.
 	Hidden bool
-	// Problem says why the document cannot be compared: its version is no number, for example. A comparison leaves the
-	// key out, and names it. "": none.
+	// Problem is the reason why the document cannot be compared, for example a version that is not a number. A comparison
+	// skips the key and reports it. "" means none.
 	Problem string
 }
 
-// DigestOf returns a digest of some fields of a document in JSON: the same for the document as it was uploaded, and
-// as the service returns it. So the order of fields does not count, nor how numbers and times are written, nor what
-// of a time is less than a millisecond, which the service cuts off, nor what begins with an "@"; a field that is
-// missing, null or an empty list is the same, and so is one in an object, and the "crs" of a point. fields are names
-// at the top level; none means all that the document has, which is only the same on both sides if they have the same
-// fields.
+// DigestOf returns a digest of fields of a JSON document. The digest is the same for the document as uploaded and as
+// the service returns it. Therefore it ignores the order of fields, the notation of numbers and times, fractions of a
+// millisecond, which the service truncates, names that begin with "@", and the "crs" of a point. A missing field,
+// null and an empty list are equal, also within an object. fields are top-level names. Without them all fields count,
+// so the digests are equal only if both sides have the same fields.
 //
-// Numbers are compared as float64, and integers that it would change as they are: what a field of type Edm.Single or
-// smaller rounds, such as vectors, is different, so leave it out, and an integer above 2^53 in a field of type
-// Edm.Double may be. An error says that the document is not one object in JSON.
+// Numbers are compared as float64, except integers that float64 would change. So a field that rounds its values
+// (Edm.Single and smaller, such as vectors) has different digests on both sides and must be left out. An integer
+// above 2^53 in an Edm.Double may differ too. The error means that the document is not a JSON object.
 func DigestOf(document []byte, fields ...string) (string, error) {
 	at := wire.Space(document, 0)
 	if _, ok := wire.Check(document); !ok || document[at] != '{' {

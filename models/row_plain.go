@@ -14,23 +14,23 @@ import (
 
 var plains sync.Pool
 
-// plain writes JSON so that equal values are written equally: what encoding/json writes for the same value in maps,
-// without what is nothing. Digests that are kept somewhere depend on each byte of it. It makes no maps, since a backup
-// and a comparison take the digest of every document of an index, several times.
+// plain writes JSON in a canonical form: the output of encoding/json for the same value in maps, without empty
+// values. Stored digests depend on each byte of it. It builds no maps, because backups and comparisons compute the
+// digest of every document of an index, several times.
 type plain struct {
 	src     []byte // valid JSON
 	out     []byte
-	members []plainMember // of the objects around the current value
+	members []plainMember // of the objects that enclose the current value
 	sorted  []byte
 }
 
-// plainMember is a member of an object in out, with its name and a comma behind it.
+// plainMember is a member of an object in out, including its name and a trailing comma.
 type plainMember struct {
 	name       []byte
-	start, end int // the same if it is nothing
+	start, end int // equal for an empty value
 }
 
-// value appends the value that begins at i, and returns where it ends. What is nothing is not appended.
+// value appends the value that begins at i, and returns its end. An empty value is not appended.
 func (p *plain) value(i int) (end int, something bool) {
 	switch p.src[i] {
 	case '{':
@@ -55,7 +55,7 @@ func (p *plain) value(i int) (end int, something bool) {
 	return end, true
 }
 
-// list appends a list, whose elements keep their places.
+// list appends a list. Its elements keep their positions.
 func (p *plain) list(i int) (end int, something bool) {
 	start := len(p.out)
 	p.out = append(p.out, '[')
@@ -76,7 +76,7 @@ func (p *plain) list(i int) (end int, something bool) {
 	return i + 1, true
 }
 
-// object appends an object: the members that are named, or all.
+// object appends an object with only the given members, or all.
 func (p *plain) object(i int, only []string) (end int, something bool) {
 	start, first := len(p.out), len(p.members)
 	p.out = append(p.out, '{')
@@ -113,8 +113,8 @@ func (p *plain) object(i int, only []string) (end int, something bool) {
 	return i + 1, true
 }
 
-// sort brings members of an object, which begin at start, into the order of their names. Of those with the same name
-// the last one counts. A point has no crs.
+// sort orders the members of an object, which begin at start, by name. Of equal names the last one counts. The crs of
+// a point is dropped.
 func (p *plain) sort(members []plainMember, start int, point bool) {
 	slices.SortStableFunc(members, func(a, b plainMember) int { return bytes.Compare(a.name, b.name) })
 	p.sorted = p.sorted[:0]
@@ -127,7 +127,7 @@ func (p *plain) sort(members []plainMember, start int, point bool) {
 	p.out = append(p.out[:start], p.sorted...)
 }
 
-// text appends a string, or a time that it stands for.
+// text appends a string. A time is normalized first.
 func (p *plain) text(quoted []byte) {
 	if len(quoted) > 20 && (quoted[5] == '-' || bytes.IndexByte(quoted, '\\') >= 0) {
 		s, _ := wire.Unquote(quoted)
@@ -141,7 +141,7 @@ func (p *plain) text(quoted []byte) {
 	p.string(quoted)
 }
 
-// string appends a string as encoding/json writes it.
+// string appends a string in the notation of encoding/json.
 func (p *plain) string(quoted []byte) {
 	ascii := true
 	for _, c := range quoted {
@@ -160,11 +160,11 @@ func (p *plain) string(quoted []byte) {
 
 func (p *plain) escape(quoted []byte) {
 	s, _ := wire.Unquote(quoted)
-	text, _ := json.Marshal(s) // a string
+	text, _ := json.Marshal(s) // a string always encodes
 	p.out = append(p.out, text...)
 }
 
-// unquoted returns what a name stands for.
+// unquoted returns the decoded name.
 func unquoted(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
 		return quoted[1 : len(quoted)-1]
@@ -173,7 +173,7 @@ func unquoted(quoted []byte) []byte {
 	return []byte(s)
 }
 
-// number appends a number as a float64, or as it is where that would change it.
+// number appends a number as a float64, or unchanged if float64 would change it.
 func (p *plain) number(n []byte) {
 	if isSmallInteger(n) {
 		p.out = append(p.out, n...)
@@ -184,13 +184,14 @@ func (p *plain) number(n []byte) {
 	case err != nil, isLargeInteger(string(n), f):
 		p.out = append(p.out, n...)
 	case f == 0:
-		p.out = append(p.out, '0') // not -0
+		p.out = append(p.out, '0') // also for -0
 	default:
 		p.out = strconv.AppendFloat(p.out, f, 'g', -1, 64)
 	}
 }
 
-// isSmallInteger reports whether a number is written as a float64 is, by up to six digits.
+// isSmallInteger reports whether a number has only digits, at most six, and so is already in the notation of a
+// float64.
 func isSmallInteger(n []byte) bool {
 	for _, c := range n {
 		if c < '0' || c > '9' {
@@ -200,8 +201,8 @@ func isSmallInteger(n []byte) bool {
 	return len(n) <= 6
 }
 
-// isLargeInteger reports whether a number is an integer that float64 would change. One that is how a float64 is
-// written, with zeros for the digits that it does not have, is not: so JSON shows a float64.
+// isLargeInteger reports whether a number is an integer that float64 would change. An integer that is the decimal
+// notation of a float64, with zeros after its significant digits, is not.
 func isLargeInteger(n string, f float64) bool {
 	_, err := strconv.ParseInt(n, 10, 64)
 	return err == nil && strconv.FormatFloat(f, 'f', -1, 64) != n

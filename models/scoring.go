@@ -2,7 +2,7 @@ package models
 
 import "encoding/json"
 
-// ScoringFunctionAggregation says how the functions of a profile add up.
+// ScoringFunctionAggregation is the way in which the functions of a profile are combined.
 type ScoringFunctionAggregation string
 
 // The aggregations.
@@ -15,30 +15,30 @@ const (
 	ScoringFunctionAggregationProduct       ScoringFunctionAggregation = "product"
 )
 
-// ScoringProfile changes how results are ranked.
+// ScoringProfile modifies the ranking of results.
 type ScoringProfile struct {
-	// Name is what queries refer to it by.
+	// Name is the name by which queries refer to the profile.
 	Name string `json:"name"`
 	// Text weights matches by field.
 	Text *TextWeights `json:"text,omitzero"`
 	// Functions boost results by the values of fields. At most 8.
 	Functions []ScoringFunction `json:"functions,omitzero"`
-	// FunctionAggregation says how the functions add up. The service defaults to
+	// FunctionAggregation is the way in which the functions are combined. The service defaults to
 	// ScoringFunctionAggregationSum.
 	FunctionAggregation ScoringFunctionAggregation `json:"functionAggregation,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // TextWeights weights matches by field.
 type TextWeights struct {
-	// Weights are positive numbers by the path of the field. Others count 1.
+	// Weights are positive numbers by the path of the field. Other fields have weight 1.
 	Weights map[string]float64 `json:"weights"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ScoringFunctionType says what a function looks at.
+// ScoringFunctionType is the kind of value that a function scores.
 type ScoringFunctionType string
 
 // The types of scoring functions.
@@ -49,7 +49,7 @@ const (
 	ScoringFunctionTypeTag       ScoringFunctionType = "tag"
 )
 
-// ScoringFunctionInterpolation says how a boost falls off over its range.
+// ScoringFunctionInterpolation is the decline of a boost over its range.
 type ScoringFunctionInterpolation string
 
 // The interpolations.
@@ -60,17 +60,16 @@ const (
 	ScoringFunctionInterpolationLogarithmic ScoringFunctionInterpolation = "logarithmic"
 )
 
-// ScoringFunction boosts results by the value of a filterable field. Exactly the
-// parameters of its type are set.
+// ScoringFunction boosts results by the value of a filterable field. Set exactly the parameters of its type.
 type ScoringFunction struct {
-	// Type says which of the parameters below are meant.
+	// Type selects which of the parameters below apply.
 	Type ScoringFunctionType `json:"type"`
 	// FieldName is the path of the field.
 	FieldName string `json:"fieldName"`
-	// Boost is what the score is multiplied by: positive and not 1.
+	// Boost is the factor for the score: positive and not 1.
 	Boost float64 `json:"boost"`
-	// Interpolation says how the boost falls off. The service defaults to
-	// ScoringFunctionInterpolationLinear. Tags take only linear and constant.
+	// Interpolation is the decline of the boost. The service defaults to ScoringFunctionInterpolationLinear. For tags
+	// only linear and constant are allowed.
 	Interpolation ScoringFunctionInterpolation `json:"interpolation,omitzero"`
 	// Freshness is for an Edm.DateTimeOffset.
 	Freshness *FreshnessParameters `json:"freshness,omitzero"`
@@ -80,47 +79,44 @@ type ScoringFunction struct {
 	Distance *DistanceParameters `json:"distance,omitzero"`
 	// Tag is for a string or a list of strings.
 	Tag *TagParameters `json:"tag,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// FreshnessParameters boost what is near in time.
+// FreshnessParameters boost recent times.
 type FreshnessParameters struct {
-	// BoostingDuration is when the boost ends, as an ISO 8601 duration of days and
-	// less: "P365D", "PT12H". Negative ones look at the future.
+	// BoostingDuration is the time after which the boost ends, an ISO 8601 duration of days and smaller units: "P365D",
+	// "PT12H". A negative duration boosts future times.
 	BoostingDuration string `json:"boostingDuration"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // MagnitudeParameters boost a range of numbers.
 type MagnitudeParameters struct {
-	// BoostingRangeStart and BoostingRangeEnd are where the boost is least and
-	// greatest.
+	// BoostingRangeStart and BoostingRangeEnd are the values with the least and the greatest boost.
 	BoostingRangeStart float64 `json:"boostingRangeStart"`
 	BoostingRangeEnd   float64 `json:"boostingRangeEnd"`
-	// ConstantBoostBeyondRange boosts what is beyond the end too. The service
-	// defaults to false.
+	// ConstantBoostBeyondRange also boosts values beyond the end. The service defaults to false.
 	ConstantBoostBeyondRange *bool `json:"constantBoostBeyondRange,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// DistanceParameters boost what is near in space.
+// DistanceParameters boost near points.
 type DistanceParameters struct {
-	// ReferencePointParameter is the name of the query's parameter that holds the
-	// point.
+	// ReferencePointParameter is the name of the query's parameter with the point.
 	ReferencePointParameter string `json:"referencePointParameter"`
-	// BoostingDistance is where the boost ends, in kilometres.
+	// BoostingDistance is the distance at which the boost ends, in kilometres.
 	BoostingDistance float64 `json:"boostingDistance"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// TagParameters boost what shares tags with the query.
+// TagParameters boost documents that share tags with the query.
 type TagParameters struct {
-	// TagsParameter is the name of the query's parameter that holds the tags.
+	// TagsParameter is the name of the query's parameter with the tags.
 	TagsParameter string `json:"tagsParameter"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -8,82 +8,74 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// statusPartialContent is the HTTP status of a reply that is not complete.
+// statusPartialContent is the HTTP status of an incomplete reply.
 const statusPartialContent = 206
 
 // SearchDocumentsResult is one page of the results of a query.
 type SearchDocumentsResult[T any] struct {
-	// Results are the results, the best first unless the query says otherwise.
+	// Results are the results, the best first unless the query sets another order.
 	Results []SearchResult[T]
-	// Count is how many documents match, on all pages, nil if the query did not
-	// ask. The service may approximate.
+	// Count is the number of matching documents on all pages, nil if the query did not request it. The service may
+	// approximate.
 	Count *int64
 	// Coverage is the percentage of the index that was searched, nil if the query
 	// has no MinimumCoverage.
 	Coverage *float64
-	// Facets are the facets that the query asked for, by field.
+	// Facets are the requested facets, by field.
 	Facets map[string][]FacetResult
-	// Answers are those of a semantic query, the best first, nil if it did not ask
-	// or there are none.
+	// Answers are the answers to a semantic query, the best first, nil if there are none or they were not requested.
 	Answers []QueryAnswer
-	// SemanticPartialResponseReason says why the semantic ranking is not complete,
-	// "" if it is or was not asked for.
+	// SemanticPartialResponseReason is the reason why the semantic ranking is incomplete, "" if it is complete or was not
+	// requested.
 	SemanticPartialResponseReason SemanticPartialResponseReason
-	// SemanticPartialResponseType says what the results are instead, "" if the
-	// semantic ranking is complete or was not asked for.
+	// SemanticPartialResponseType is the content of a partial response, "" if the semantic ranking is complete or was not
+	// requested.
 	SemanticPartialResponseType SemanticPartialResponseType
-	// NextPageParameters is the body of the request for the next page and NextLink
-	// the address of the service that it is for. Both are absent on the last page.
-	// Pagers take care of them, and ask where they asked first.
+	// NextPageParameters is the body of the request for the next page, and NextLink its URL. Both are absent on the last
+	// page. Pagers use the parameters, but send them to the URL of the first request.
 	NextPageParameters json.RawMessage
 	NextLink           string
-	// AdditionalProperties are the members this library does not know:
-	// "@search.debug" of preview versions, for example.
+	// AdditionalProperties are the JSON members that have no field, for example "@search.debug" of previews.
 	AdditionalProperties map[string]json.RawMessage
 
-	// StatusCode is the HTTP status of the reply: 200, or 206 for one that is not
-	// complete. It is no part of the JSON.
+	// StatusCode is the HTTP status of the reply: 200, or 206 for an incomplete one. It is not part of the JSON.
 	StatusCode int
-	// RequestID is the service's id of the request, for support cases. It is no
-	// part of the JSON.
+	// RequestID is the service's id of the request, for support cases. It is not part of the JSON.
 	RequestID string
 }
 
-// SearchResult is a document that a query has found.
+// SearchResult is a document that a query found.
 type SearchResult[T any] struct {
-	// Document is the document, those of its fields that the query selects.
+	// Document is the document, with the fields that the query selects.
 	Document T
-	// Score says how well the document matches, compared with the other results.
+	// Score is the relevance of the document, relative to the other results.
 	Score float64
-	// RerankerScore is the score of a semantic query, 0 to 4, nil where the
-	// document was not ranked.
+	// RerankerScore is the score of a semantic query, 0 to 4, nil if the document was not reranked.
 	RerankerScore *float64
-	// RerankerBoostedScore is RerankerScore after a scoring profile, nil where the
-	// semantic configuration does not ask for it.
+	// RerankerBoostedScore is RerankerScore after a scoring profile, nil if the semantic configuration does not request
+	// it.
 	RerankerBoostedScore *float64
-	// Highlights are fragments of fields with the matches marked, by field. It is
-	// nil if the query did not ask or nothing in the fields matches.
+	// Highlights are fragments of fields with the matches marked, by field. It is nil if they were not requested or
+	// nothing in the fields matches.
 	Highlights map[string][]string
-	// Captions are those of a semantic query, nil if it did not ask.
+	// Captions are the captions of a semantic query, nil if they were not requested.
 	Captions []QueryCaption
-	// DebugInfo says how the document came to its score, nil if the query did not
-	// ask.
+	// DebugInfo explains the score, nil if it was not requested.
 	DebugInfo *DocumentDebugInfo
-	// AdditionalProperties are the members whose names start with "@search." or
-	// "@odata." that this library does not know. All others belong to the
-	// document.
+	// AdditionalProperties are the members that start with "@search." or "@odata." and have no field. All other members
+	// belong to the document.
 	AdditionalProperties map[string]json.RawMessage
 }
 
-// Partial reports whether the service says that the page is not all that was
-// asked for. Its results are usable; SemanticPartialResponseReason may say why.
+// Partial reports whether the service marks the page as incomplete. Its results are usable;
+// SemanticPartialResponseReason may have the reason.
 func (r *SearchDocumentsResult[T]) Partial() bool {
 	return r.StatusCode == statusPartialContent || r.SemanticPartialResponseReason != "" || r.SemanticPartialResponseType != ""
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What r held is gone, unless b is
-// null. The error is a *ResultError if a document does not fit into T, and has
-// ErrMalformedReply in its chain if b is no page of results.
+// UnmarshalJSON implements json.Unmarshaler. It discards the former content of r, unless b is null. The error is a
+// *ResultError if a document does not fit into T, and has ErrMalformedReply in its chain if b is not a page of
+// results.
 func (r *SearchDocumentsResult[T]) UnmarshalJSON(b []byte) error {
 	if isNull(b) {
 		return nil
@@ -125,7 +117,7 @@ func (r *SearchDocumentsResult[T]) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// MarshalJSON returns the page as the service writes it.
+// MarshalJSON returns the page in the JSON of the service.
 func (r SearchDocumentsResult[T]) MarshalJSON() ([]byte, error) {
 	w := newReplyWriter()
 	w.member("@odata.count", r.Count, r.Count != nil)
@@ -141,8 +133,7 @@ func (r SearchDocumentsResult[T]) MarshalJSON() ([]byte, error) {
 	return w.end()
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What r held is gone, unless b is
-// null.
+// UnmarshalJSON implements json.Unmarshaler. It discards the former content of r, unless b is null.
 func (r *SearchResult[T]) UnmarshalJSON(b []byte) error {
 	if isNull(b) {
 		return nil
@@ -151,8 +142,7 @@ func (r *SearchResult[T]) UnmarshalJSON(b []byte) error {
 	return r.decode(b, &scratch)
 }
 
-// MarshalJSON returns the result as the service writes it: what is said about
-// the document, then its members.
+// MarshalJSON returns the result in the JSON of the service: metadata, then the members of the document.
 func (r SearchResult[T]) MarshalJSON() ([]byte, error) {
 	w := newReplyWriter()
 	w.member("@search.score", r.Score, true)
@@ -166,7 +156,7 @@ func (r SearchResult[T]) MarshalJSON() ([]byte, error) {
 	return w.end()
 }
 
-// decode reads a result. scratch is memory that results share.
+// decode decodes a result. scratch is memory that results share.
 func (r *SearchResult[T]) decode(b []byte, scratch *[]byte) error {
 	*r = SearchResult[T]{}
 	return decodeFound(b, scratch, &r.Document, func(quoted, value []byte) error {
@@ -190,12 +180,11 @@ func (r *SearchResult[T]) decode(b []byte, scratch *[]byte) error {
 	})
 }
 
-// ResultError says that the document of a result does not fit into the Go type
-// that it was asked for as.
+// ResultError means that the document of a result does not fit into its Go type.
 type ResultError struct {
-	// Position is the place in the page, from 0.
+	// Position is the position in the page, from 0.
 	Position int
-	// Err says what does not fit. It may quote the document.
+	// Err is the mismatch. It may quote the document.
 	Err error
 }
 

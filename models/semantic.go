@@ -4,46 +4,44 @@ import "encoding/json"
 
 // SemanticSearch configures the semantic ranker.
 type SemanticSearch struct {
-	// DefaultConfiguration is the one for queries that name none.
+	// DefaultConfiguration is the configuration of queries that name none.
 	DefaultConfiguration string `json:"defaultConfiguration,omitzero"`
-	// Configurations are what queries can name. At most 100.
+	// Configurations are the configurations that queries can name. At most 100.
 	Configurations []SemanticConfiguration `json:"configurations,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// RankingOrder says which score orders results that the semantic ranker ranked.
+// RankingOrder selects the score that orders reranked results.
 type RankingOrder string
 
-// The ranking orders. The second ignores scoring profiles.
+// The ranking orders. RankingOrderRerankerScore ignores scoring profiles.
 const (
 	RankingOrderBoostedRerankerScore RankingOrder = "BoostedRerankerScore"
 	RankingOrderRerankerScore        RankingOrder = "RerankerScore"
 )
 
-// SemanticConfiguration says which fields the semantic ranker reads.
+// SemanticConfiguration selects the fields that the semantic ranker reads.
 type SemanticConfiguration struct {
-	// Name is what queries refer to it by.
+	// Name is the name by which queries refer to the configuration.
 	Name string `json:"name"`
-	// PrioritizedFields are the fields. At least one of the three kinds is set.
+	// PrioritizedFields are the fields. At least one of the three kinds must be set.
 	PrioritizedFields SemanticPrioritizedFields `json:"prioritizedFields"`
-	// RankingOrder says which score orders the results. It takes api-version
-	// 2025-09-01.
+	// RankingOrder selects the score that orders the results. It needs api-version 2025-09-01.
 	RankingOrder RankingOrder `json:"rankingOrder,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// SemanticPrioritizedFields are searchable and retrievable strings, the most
-// important first.
+// SemanticPrioritizedFields are searchable and retrievable strings, the most important first.
 type SemanticPrioritizedFields struct {
-	// TitleField is the title.
+	// TitleField is the field with the title.
 	TitleField *SemanticField `json:"titleField,omitzero"`
-	// ContentFields are text. What is long may be cut, from the last field on.
+	// ContentFields are fields with text. If the text is too long, the service cuts it, starting with the last field.
 	ContentFields []SemanticField `json:"prioritizedContentFields,omitzero"`
-	// KeywordsFields are lists of keywords.
+	// KeywordsFields are fields with keywords.
 	KeywordsFields []SemanticField `json:"prioritizedKeywordsFields,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
@@ -51,6 +49,6 @@ type SemanticPrioritizedFields struct {
 type SemanticField struct {
 	// FieldName is the path of the field.
 	FieldName string `json:"fieldName"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -2,44 +2,41 @@ package models
 
 import "encoding/json"
 
-// IndexStatistics say how big an index is. The service counts from time to time:
-// they lag behind.
+// IndexStatistics are the sizes of an index. They lag, because the service counts periodically.
 type IndexStatistics struct {
 	// DocumentCount is the number of documents.
 	DocumentCount int64 `json:"documentCount"`
-	// StorageSize is the storage they take, in bytes.
+	// StorageSize is the storage of the documents, in bytes.
 	StorageSize int64 `json:"storageSize"`
-	// VectorIndexSize is the memory that vectors take, in bytes. It takes
-	// api-version 2024-07-01 and is 0 before.
+	// VectorIndexSize is the memory of the vectors, in bytes. It is 0 before api-version 2024-07-01.
 	VectorIndexSize int64 `json:"vectorIndexSize"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// NamedIndexStatistics are the statistics of one index of many.
+// NamedIndexStatistics are the statistics of an index with its name.
 type NamedIndexStatistics struct {
 	// Name is the name of the index.
 	Name string `json:"name"`
-	// The sizes are those of IndexStatistics.
+	// The sizes have the meaning of IndexStatistics.
 	DocumentCount   int64 `json:"documentCount"`
 	StorageSize     int64 `json:"storageSize"`
 	VectorIndexSize int64 `json:"vectorIndexSize"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ServiceStatistics say how much of what a service allows is used.
+// ServiceStatistics are the usage and the limits of a service.
 type ServiceStatistics struct {
-	// Counters are what is used.
+	// Counters are the usage.
 	Counters ServiceCounters `json:"counters"`
-	// Limits are those of each index.
+	// Limits are the limits of each index.
 	Limits ServiceLimits `json:"limits"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ServiceCounters count the objects of a service. A counter that the service
-// did not send is nil.
+// ServiceCounters count the objects of a service. A counter that the service does not send is nil.
 type ServiceCounters struct {
 	Aliases     *ResourceCounter `json:"aliasesCount,omitzero"`
 	Documents   *ResourceCounter `json:"documentCount,omitzero"`
@@ -52,22 +49,21 @@ type ServiceCounters struct {
 	Skillsets   *ResourceCounter `json:"skillsetCount,omitzero"`
 	// VectorIndexSize is in bytes of memory.
 	VectorIndexSize *ResourceCounter `json:"vectorIndexSize,omitzero"`
-	// AdditionalProperties are the counters this library does not know.
+	// AdditionalProperties are the counters that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // ResourceCounter is one counter.
 type ResourceCounter struct {
-	// Usage is how much there is.
+	// Usage is the used amount.
 	Usage int64 `json:"usage"`
-	// Quota is how much there may be, nil if there is no fixed limit.
+	// Quota is the allowed amount, nil without a fixed limit.
 	Quota *int64 `json:"quota,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// ServiceLimits are those of each index of a service. nil means none, or that
-// the service did not say.
+// ServiceLimits are the limits of each index. nil means that there is none, or the service did not send it.
 type ServiceLimits struct {
 	MaxFieldsPerIndex                         *int64 `json:"maxFieldsPerIndex,omitzero"`
 	MaxFieldNestingDepthPerIndex              *int64 `json:"maxFieldNestingDepthPerIndex,omitzero"`
@@ -75,8 +71,8 @@ type ServiceLimits struct {
 	MaxComplexObjectsInCollectionsPerDocument *int64 `json:"maxComplexObjectsInCollectionsPerDocument,omitzero"`
 	// MaxStoragePerIndex is in bytes.
 	MaxStoragePerIndex *int64 `json:"maxStoragePerIndex,omitzero"`
-	// MaxCumulativeIndexerRuntimeSeconds is that of all indexers in a day.
+	// MaxCumulativeIndexerRuntimeSeconds is the limit of all indexers per day.
 	MaxCumulativeIndexerRuntimeSeconds *int64 `json:"maxCumulativeIndexerRuntimeSeconds,omitzero"`
-	// AdditionalProperties are the limits this library does not know.
+	// AdditionalProperties are the limits that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }

@@ -9,37 +9,32 @@ import (
 
 // SuggestDocumentsResult is the reply to a request for suggestions.
 type SuggestDocumentsResult[T any] struct {
-	// Results are the suggestions, the best first unless the request says
-	// otherwise.
+	// Results are the suggestions, the best first unless the request sets another order.
 	Results []SuggestResult[T]
 	// Coverage is the percentage of the index that was searched, nil if the request
 	// has no MinimumCoverage.
 	Coverage *float64
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage
 
-	// RequestID is the service's id of the request, for support cases. It is no
-	// part of the JSON.
+	// RequestID is the service's id of the request, for support cases. It is not part of the JSON.
 	RequestID string
 }
 
-// SuggestResult is a document that is suggested.
+// SuggestResult is a suggested document.
 type SuggestResult[T any] struct {
-	// Text is the text of the field that matches, all of it, with the matches
-	// marked if the request asked for that.
+	// Text is the whole text of the matching field, with the matches marked if the request set tags.
 	Text string
-	// Document is the document, those of its fields that the request selects, only
-	// the key by default.
+	// Document is the document, with the fields that the request selects, by default only the key.
 	Document T
-	// AdditionalProperties are the members whose names start with "@search." or
-	// "@odata." that this library does not know. All others belong to the
-	// document.
+	// AdditionalProperties are the members that start with "@search." or "@odata." and have no field. All other members
+	// belong to the document.
 	AdditionalProperties map[string]json.RawMessage
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What r held is gone, unless b is
-// null. The error is a *ResultError if a document does not fit into T, and has
-// ErrMalformedReply in its chain if b is no list of suggestions.
+// UnmarshalJSON implements json.Unmarshaler. It discards the former content of r, unless b is null. The error is a
+// *ResultError if a document does not fit into T, and has ErrMalformedReply in its chain if b is not a list of
+// suggestions.
 func (r *SuggestDocumentsResult[T]) UnmarshalJSON(b []byte) error {
 	if isNull(b) {
 		return nil
@@ -63,7 +58,7 @@ func (r *SuggestDocumentsResult[T]) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// MarshalJSON returns the reply as the service writes it.
+// MarshalJSON returns the reply in the JSON of the service.
 func (r SuggestDocumentsResult[T]) MarshalJSON() ([]byte, error) {
 	w := newReplyWriter()
 	w.member("@search.coverage", r.Coverage, r.Coverage != nil)
@@ -72,8 +67,7 @@ func (r SuggestDocumentsResult[T]) MarshalJSON() ([]byte, error) {
 	return w.end()
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What r held is gone, unless b is
-// null.
+// UnmarshalJSON implements json.Unmarshaler. It discards the former content of r, unless b is null.
 func (r *SuggestResult[T]) UnmarshalJSON(b []byte) error {
 	if isNull(b) {
 		return nil
@@ -82,7 +76,7 @@ func (r *SuggestResult[T]) UnmarshalJSON(b []byte) error {
 	return r.decode(b, &scratch)
 }
 
-// MarshalJSON returns the suggestion as the service writes it.
+// MarshalJSON returns the suggestion in the JSON of the service.
 func (r SuggestResult[T]) MarshalJSON() ([]byte, error) {
 	w := newReplyWriter()
 	w.member("@search.text", r.Text, true)
@@ -91,7 +85,7 @@ func (r SuggestResult[T]) MarshalJSON() ([]byte, error) {
 	return w.end()
 }
 
-// decode reads a suggestion. scratch is memory that suggestions share.
+// decode decodes a suggestion. scratch is memory that suggestions share.
 func (r *SuggestResult[T]) decode(b []byte, scratch *[]byte) error {
 	*r = SuggestResult[T]{}
 	return decodeFound(b, scratch, &r.Document, func(quoted, value []byte) error {
@@ -111,21 +105,20 @@ type AutocompleteResult struct {
 	// Coverage is the percentage of the index that was searched, nil if the request
 	// has no MinimumCoverage.
 	Coverage *float64 `json:"@search.coverage,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 
-	// RequestID is the service's id of the request, for support cases. It is no
-	// part of the JSON.
+	// RequestID is the service's id of the request, for support cases. It is not part of the JSON.
 	RequestID string `json:"-"`
 }
 
 // AutocompleteItem is a completion.
 type AutocompleteItem struct {
-	// Text is what completes the text: a term, or two.
+	// Text is the completion: one term, or two.
 	Text string `json:"text"`
-	// QueryPlusText is the text with its last term replaced by it.
+	// QueryPlusText is the text of the request with its last term replaced by Text.
 	QueryPlusText string `json:"queryPlusText"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 

@@ -8,13 +8,12 @@ import (
 // SynonymFormatSolr is the only format of synonym maps.
 const SynonymFormatSolr = "solr"
 
-// SynonymMap holds rules that expand the queries of the fields that name it in
-// SearchField.SynonymMaps. A change takes effect at once: nothing is indexed by
-// it.
+// SynonymMap holds rules that expand the queries on fields whose SearchField.SynonymMaps name it. A change takes
+// effect at once, because the rules do not affect what is indexed.
 type SynonymMap struct {
-	// Name is what fields refer to it by.
+	// Name is the name by which fields refer to the map.
 	Name string `json:"name"`
-	// Format is SynonymFormatSolr, which is also what "" is written as.
+	// Format is SynonymFormatSolr. "" is written as SynonymFormatSolr too.
 	Format string `json:"format" empty:"\"solr\""`
 	// Synonyms are the rules:
 	//
@@ -22,19 +21,19 @@ type SynonymMap struct {
 	//	Wash., WA => Washington one side is searched for by the other
 	//	# a comment
 	//
-	// A backslash takes the meaning from a comma, from => and from itself.
+	// A backslash escapes a comma, => and itself.
 	Synonyms SynonymRules `json:"synonyms"`
-	// EncryptionKey is a key of the customer's to encrypt the map with, beside the
-	// service's own. Once set it cannot be removed.
+	// EncryptionKey is a customer-managed key that encrypts the map in addition to the service's own key. It cannot be
+	// removed later.
 	EncryptionKey *EncryptionKey `json:"encryptionKey,omitzero"`
-	// ETag is the version of the map, quotes included, as the service wrote it.
+	// ETag is the version of the map, in the service's notation with quotes.
 	ETag string `json:"@odata.etag,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// SynonymRules are the rules of a synonym map. In JSON they are one text with a rule a line;
-// empty lines are left out.
+// SynonymRules are the rules of a synonym map. In JSON they are one text with a rule per line; empty lines are
+// dropped.
 type SynonymRules []string
 
 // MarshalJSON implements json.Marshaler.

@@ -25,20 +25,20 @@ const (
 
 // ClassicTokenizer splits European-language text by grammar.
 type ClassicTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // EdgeNGramTokenizer makes n-grams that start at the edge of the input.
 type EdgeNGramTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// MinGram is the length of the shortest n-gram, at most 300 and less than
 	// MaxGram. The service defaults to 1.
@@ -49,40 +49,40 @@ type EdgeNGramTokenizer struct {
 	// TokenChars are the classes of characters to keep in tokens. The service
 	// defaults to all.
 	TokenChars []TokenCharacterKind `json:"tokenChars,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // KeywordTokenizer emits the whole input as one token. New indexes use
 // KeywordTokenizerV2.
 type KeywordTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// BufferSize is the size of the read buffer. The service defaults to 256.
 	BufferSize *int `json:"bufferSize,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // KeywordTokenizerV2 emits the whole input as one token.
 type KeywordTokenizerV2 struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 256.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // MicrosoftLanguageTokenizer splits text by the rules of a language.
 type MicrosoftLanguageTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
 	// IsSearchTokenizer is true for a tokenizer of queries and false for one of
@@ -91,17 +91,17 @@ type MicrosoftLanguageTokenizer struct {
 	// Language is the language, such as "english". The service defaults to
 	// English.
 	Language string `json:"language,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // MicrosoftLanguageStemmingTokenizer splits text by the rules of a language and
 // reduces words to their base forms.
 type MicrosoftLanguageStemmingTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
 	// IsSearchTokenizer is true for a tokenizer of queries and false for one of
@@ -110,14 +110,14 @@ type MicrosoftLanguageStemmingTokenizer struct {
 	// Language is the language, such as "english". The service defaults to
 	// English.
 	Language string `json:"language,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // NGramTokenizer makes n-grams of the input.
 type NGramTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// MinGram is the length of the shortest n-gram, at most 300 and less than
 	// MaxGram. The service defaults to 1.
@@ -128,14 +128,14 @@ type NGramTokenizer struct {
 	// TokenChars are the classes of characters to keep in tokens. The service
 	// defaults to all.
 	TokenChars []TokenCharacterKind `json:"tokenChars,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // PathHierarchyTokenizerV2 emits a path and each of its parents.
 type PathHierarchyTokenizerV2 struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// Delimiter is the one character between the parts. The service defaults to
 	// "/".
@@ -143,7 +143,7 @@ type PathHierarchyTokenizerV2 struct {
 	// Replacement is the one character to put in its place. The service defaults
 	// to "/".
 	Replacement string `json:"replacement,omitzero"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 300.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
 	// Reverse starts from the end, as domain names want it. The service defaults
@@ -152,14 +152,14 @@ type PathHierarchyTokenizerV2 struct {
 	// Skip is the number of leading tokens to leave out. The service defaults to
 	// 0.
 	Skip *int `json:"skip,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // PatternTokenizer splits text with a regular expression.
 type PatternTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
 	// Pattern is the regular expression that separates tokens, in the syntax of
 	// Java. The service defaults to \W+.
@@ -170,45 +170,45 @@ type PatternTokenizer struct {
 	// Group is the group of the expression that becomes the token; -1 splits at
 	// the matches. The service defaults to -1.
 	Group *int `json:"group,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // StandardTokenizer splits text at the word boundaries of Unicode. New indexes
 // use StandardTokenizerV2.
 type StandardTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split. The service defaults to
+	// MaxTokenLength is the length at which longer tokens are split. The service defaults to
 	// 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // StandardTokenizerV2 splits text at the word boundaries of Unicode.
 type StandardTokenizerV2 struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
 // UaxURLEmailTokenizer splits text like StandardTokenizerV2 but keeps URLs and
 // e-mail addresses whole.
 type UaxURLEmailTokenizer struct {
-	// Name is what the definition refers to it by: letters, digits, spaces,
-	// dashes and underscores, alphanumeric at both ends, at most 128.
+	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
+	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is where longer tokens are split, at most 300. The service
+	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// AdditionalProperties are the members this library does not know.
+	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 

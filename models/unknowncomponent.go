@@ -2,14 +2,13 @@ package models
 
 import "encoding/json"
 
-// UnknownComponent is an analyzer, tokenizer, filter or normalizer of a type
-// that this library does not know. It is written back as it was read.
+// UnknownComponent is an analyzer, tokenizer, filter or normalizer of an unknown type. It is written back unchanged.
 type UnknownComponent struct {
-	// Type is its @odata.type.
+	// Type is the @odata.type of the component.
 	Type string `json:"@odata.type"`
-	// Name is what the definition refers to it by.
+	// Name is the name of the component.
 	Name string `json:"name"`
-	// AdditionalProperties are all its other members.
+	// AdditionalProperties are all other members.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 

@@ -11,17 +11,16 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// errNotUTF8 is the error about text that JSON cannot hold. encoding/json would put U+FFFD in
-// place of what is wrong, and the index would have another text than the program.
+// errNotUTF8 means that a text cannot be encoded in JSON. encoding/json would replace the invalid bytes with U+FFFD,
+// so the index would have another text than the program.
 var errNotUTF8 = errors.New(`the text is not valid UTF-8; strings.ToValidUTF8(text, "\ufffd") replaces what is wrong`)
 
-// byteOrderMark begins files of some editors. It is not JSON.
+// byteOrderMark is the start of files of some editors. It is not valid JSON.
 var byteOrderMark = []byte("\ufeff")
 
 var errByteOrderMark = errors.New(`it begins with a byte order mark; remove it with bytes.TrimPrefix(doc, []byte("\ufeff"))`)
 
-// notUTF8 returns the path of the first text in v that is not UTF-8. v, which can be encoded, is
-// at path.
+// notUTF8 returns the path of the first text in v that is not UTF-8. v is at path and is known to be encodable.
 func notUTF8(v reflect.Value, path string) (at string, found bool) {
 	v = insidePatch(v)
 	if !v.IsValid() {

@@ -10,23 +10,21 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/encode"
 )
 
-// VectorElement is what a vector can be made of, one Go type for each type of
-// vector field: float32 for Edm.Single and Edm.Half, int16 for Edm.Int16, int8
-// for Edm.SByte, uint8 for Edm.Byte, which holds eight dimensions of a binary
-// vector each. float64 is for those whose vectors come so; the service rounds
-// them.
+// VectorElement is the type of the elements of a vector, according to the type of the field: float32 for Edm.Single
+// and Edm.Half, int16 for Edm.Int16, int8 for Edm.SByte, and uint8 for Edm.Byte, where each element holds eight
+// dimensions of a binary vector. float64 is accepted for convenience; the service rounds it.
 type VectorElement interface {
 	~float32 | ~float64 | ~int16 | ~int8 | ~uint8
 }
 
-// Vector is the vector of a query. The zero Vector is none.
+// Vector is the vector of a query. The zero Vector is empty.
 type Vector struct {
 	length int
 	write  func(dst []byte) ([]byte, error)
 }
 
-// VectorOf returns a vector of the given elements. It does not copy them: they
-// must not change until the query that it is part of has been made.
+// VectorOf returns a vector with the given elements. It does not copy them: they must not change until the query has
+// been encoded.
 func VectorOf[E VectorElement](elements []E) Vector {
 	if len(elements) == 0 {
 		return Vector{}
@@ -44,10 +42,9 @@ func VectorOf[E VectorElement](elements []E) Vector {
 // Len returns the number of elements.
 func (v Vector) Len() int { return v.length }
 
-// AppendJSON appends the vector as the service reads it, a list of numbers, each
-// with as few digits as tell it from its neighbours, and returns the extended
-// slice. The error says which element is not a finite number; dst is returned
-// as it was then, and for the zero Vector.
+// AppendJSON appends the vector in the JSON of the service, a list of numbers with the fewest digits that preserve
+// their values, and returns the extended slice. If an element is not a finite number, the error has its position. On
+// error, also for the zero Vector, dst is returned unchanged.
 func (v Vector) AppendJSON(dst []byte) ([]byte, error) {
 	if v.write == nil {
 		return dst, errors.New("the vector is empty")
@@ -58,8 +55,7 @@ func (v Vector) AppendJSON(dst []byte) ([]byte, error) {
 // MarshalJSON implements json.Marshaler.
 func (v Vector) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil) }
 
-// appendFloats is fast where encode can write the list, which is always but for
-// NaN and the infinities.
+// appendFloats uses encode, which fails only for NaN and the infinities.
 func appendFloats[E VectorElement](dst []byte, elements []E) ([]byte, error) {
 	out, ok := encode.Append(dst, elements)
 	if ok {
@@ -73,8 +69,7 @@ func appendFloats[E VectorElement](dst []byte, elements []E) ([]byte, error) {
 	return dst, errors.New("an element of the vector cannot be encoded")
 }
 
-// appendIntegers does not leave bytes to encode, which would write them as text
-// in base64, as encoding/json does.
+// appendIntegers does not use encode, which would write bytes as base64, like encoding/json.
 func appendIntegers[E VectorElement](dst []byte, elements []E) []byte {
 	dst = append(dst, '[')
 	for i, e := range elements {

@@ -8,28 +8,27 @@ import (
 
 // DataSource is the store from which an indexer reads. It is printed without its secrets.
 type DataSource struct {
-	// Name is the name that indexers refer to.
+	// Name is the name by which indexers refer to the data source.
 	Name string `json:"name"`
 	// Description is free text.
 	Description string `json:"description,omitzero"`
 	// Type is the kind of store.
 	Type DataSourceType `json:"type"`
-	// Credentials open the store.
+	// Credentials give access to the store.
 	Credentials Credentials `json:"credentials"`
 	// Container is the part of the store to read.
 	Container Container `json:"container"`
-	// Identity is the managed identity that opens the store. Defaults to the system-assigned one if the
-	// connection string names a resource id instead of a key. Absent in an update it stays as it is;
-	// models.DataIdentityNone clears it.
+	// Identity is the managed identity with access to the store. Defaults to the system-assigned one if the connection
+	// string names a resource id instead of a key. In an update nil keeps the stored identity; models.DataIdentityNone
+	// clears it.
 	Identity *models.DataIdentity `json:"identity,omitzero"`
-	// PermissionOptions are the permissions to ingest with the documents. They need api-version
-	// 2026-10-01 or a preview that has them.
+	// PermissionOptions are the permissions to ingest with the documents. They need api-version 2026-10-01 or a preview
+	// that has them.
 	PermissionOptions []PermissionOption `json:"indexerPermissionOptions,omitzero"`
-	// ChangeDetection finds the rows that changed since the last run. Blobs and files are compared by
-	// their times and take none.
+	// ChangeDetection finds rows that changed since the last run. Blobs and files need none: they are compared by their
+	// times.
 	ChangeDetection ChangeDetectionPolicy `json:"dataChangeDetectionPolicy,omitzero"`
-	// DeletionDetection finds deleted rows. Without it documents stay in the index when their source is
-	// deleted.
+	// DeletionDetection finds deleted rows. Without it a document stays in the index when its source is deleted.
 	DeletionDetection DeletionDetectionPolicy `json:"dataDeletionDetectionPolicy,omitzero"`
 	// EncryptionKey is a customer-managed key that encrypts the definition. It cannot be removed later.
 	EncryptionKey *models.EncryptionKey `json:"encryptionKey,omitzero"`
@@ -55,24 +54,24 @@ const (
 	DataSourceTypeSharePoint DataSourceType = "sharepoint"
 )
 
-// Credentials open a data source. They are printed as ***.
+// Credentials give access to a data source. They are printed as ***.
 type Credentials struct {
-	// ConnectionString is the connection string, or "ResourceId=…;" for a managed identity. The service
-	// never returns it. Empty it is written as null; CreateOrUpdateDataSource of the client writes
-	// Unchanged instead, so that the service keeps the stored one.
+	// ConnectionString is the connection string, or "ResourceId=…;" for a managed identity. The service never returns it.
+	// An empty string is written as null; CreateOrUpdateDataSource writes Unchanged instead, so that the service keeps
+	// the stored one.
 	ConnectionString string `json:"connectionString" empty:"null"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// Unchanged is the ConnectionString by which an update keeps the stored one.
+// Unchanged is the ConnectionString with which an update keeps the stored one.
 const Unchanged = "<unchanged>"
 
-// Container is a part of a data source.
+// Container is the part of a data source to read.
 type Container struct {
-	// Name is the table, view, collection, blob container, library or folder.
+	// Name is the name of the table, view, collection, blob container, library or folder.
 	Name string `json:"name"`
-	// Query narrows it: a prefix of blobs, SQL of Cosmos DB, OData of a table. Azure SQL takes none.
+	// Query restricts the content: a prefix of blobs, SQL of Cosmos DB, OData of a table. Azure SQL does not support it.
 	Query string `json:"query,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -88,14 +87,14 @@ const (
 	PermissionOptionRBACScope PermissionOption = "rbacScope"
 )
 
-// ChangeDetectionPolicy finds changed rows: HighWaterMark, SQLChangeTracking, or UnknownPolicy for
-// what a newer service has. Definitions that were read hold values, not pointers.
+// ChangeDetectionPolicy is a way to find changed rows: HighWaterMark, SQLChangeTracking, or UnknownPolicy for an
+// unknown type. Decoded policies are values, not pointers.
 type ChangeDetectionPolicy interface{ changeDetection() }
 
-// HighWaterMark takes the rows whose column is above the highest value that was read. Rows with null
-// in it are never read.
+// HighWaterMark reads the rows whose column exceeds the highest value that was read. A row with null in the column is
+// never read.
 type HighWaterMark struct {
-	// Column is that column, such as "_ts" of Cosmos DB.
+	// Column is the name of the column, such as "_ts" of Cosmos DB.
 	Column string `json:"highWaterMarkColumnName"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -107,30 +106,29 @@ type SQLChangeTracking struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// DeletionDetectionPolicy finds deleted rows: SoftDeleteColumn, NativeBlobSoftDelete, or UnknownPolicy
-// for what a newer service has. Definitions that were read hold values, not pointers.
+// DeletionDetectionPolicy is a way to find deleted rows: SoftDeleteColumn, NativeBlobSoftDelete, or UnknownPolicy for
+// an unknown type. Decoded policies are values, not pointers.
 type DeletionDetectionPolicy interface{ deletionDetection() }
 
-// SoftDeleteColumn takes a row as deleted while a column, or a metadata key of a blob, has a value.
+// SoftDeleteColumn treats a row as deleted if a column, or a metadata key of a blob, has a given value.
 type SoftDeleteColumn struct {
-	// Column is that column or key.
+	// Column is the name of the column or key.
 	Column string `json:"softDeleteColumnName,omitzero"`
-	// Marker is that value, as text.
+	// Marker is the value of a deleted row, as text.
 	Marker string `json:"softDeleteMarkerValue,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// NativeBlobSoftDelete follows the soft delete of the storage account.
+// NativeBlobSoftDelete uses the soft delete of the storage account.
 type NativeBlobSoftDelete struct {
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UnknownPolicy is a policy of an unknown type. It is written back as it was
-// read.
+// UnknownPolicy is a policy of an unknown type. It is written back unchanged.
 type UnknownPolicy struct {
-	// Type is its @odata.type.
+	// Type is the @odata.type of the policy.
 	Type string `json:"@odata.type"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
