@@ -6,9 +6,8 @@ import (
 	"github.com/go-azsearch/azsearch/models/internal/object"
 )
 
-// Tokenizer is a tokenizer that an index defines, one of the types whose name
-// ends in Tokenizer or TokenizerV2, or UnknownComponent for what a newer service
-// has. Definitions that were read hold values, not pointers.
+// Tokenizer is a tokenizer defined in an index: one of the types whose name ends in Tokenizer or TokenizerV2, or
+// UnknownComponent for an unknown type. Decoded tokenizers are values, not pointers.
 type Tokenizer interface{ tokenizer() }
 
 // TokenCharacterKind is a class of characters for the n-gram tokenizers.
@@ -23,7 +22,7 @@ const (
 	TokenCharacterSymbol      TokenCharacterKind = "symbol"
 )
 
-// ClassicTokenizer splits European-language text by grammar.
+// ClassicTokenizer splits text by the grammar of European languages.
 type ClassicTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
@@ -35,7 +34,7 @@ type ClassicTokenizer struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// EdgeNGramTokenizer makes n-grams that start at the edge of the input.
+// EdgeNGramTokenizer forms n-grams at the start of the input.
 type EdgeNGramTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
@@ -46,15 +45,13 @@ type EdgeNGramTokenizer struct {
 	// MaxGram is the length of the longest n-gram, at most 300. The service
 	// defaults to 2.
 	MaxGram *int `json:"maxGram,omitzero"`
-	// TokenChars are the classes of characters to keep in tokens. The service
-	// defaults to all.
+	// TokenChars are the classes of characters in tokens. The service defaults to all.
 	TokenChars []TokenCharacterKind `json:"tokenChars,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// KeywordTokenizer emits the whole input as one token. New indexes use
-// KeywordTokenizerV2.
+// KeywordTokenizer emits the whole input as one token. For new indexes use KeywordTokenizerV2.
 type KeywordTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
@@ -85,18 +82,15 @@ type MicrosoftLanguageTokenizer struct {
 	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// IsSearchTokenizer is true for a tokenizer of queries and false for one of
-	// documents. The service defaults to false.
+	// IsSearchTokenizer means that the tokenizer is for queries, not for documents. The service defaults to false.
 	IsSearchTokenizer *bool `json:"isSearchTokenizer,omitzero"`
-	// Language is the language, such as "english". The service defaults to
-	// English.
+	// Language is the language of the text, such as "english". The service defaults to English.
 	Language string `json:"language,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// MicrosoftLanguageStemmingTokenizer splits text by the rules of a language and
-// reduces words to their base forms.
+// MicrosoftLanguageStemmingTokenizer splits text by the rules of a language and reduces words to their base forms.
 type MicrosoftLanguageStemmingTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
@@ -104,17 +98,15 @@ type MicrosoftLanguageStemmingTokenizer struct {
 	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// IsSearchTokenizer is true for a tokenizer of queries and false for one of
-	// documents. The service defaults to false.
+	// IsSearchTokenizer means that the tokenizer is for queries, not for documents. The service defaults to false.
 	IsSearchTokenizer *bool `json:"isSearchTokenizer,omitzero"`
-	// Language is the language, such as "english". The service defaults to
-	// English.
+	// Language is the language of the text, such as "english". The service defaults to English.
 	Language string `json:"language,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// NGramTokenizer makes n-grams of the input.
+// NGramTokenizer forms n-grams of the input.
 type NGramTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
@@ -125,8 +117,7 @@ type NGramTokenizer struct {
 	// MaxGram is the length of the longest n-gram, at most 300. The service
 	// defaults to 2.
 	MaxGram *int `json:"maxGram,omitzero"`
-	// TokenChars are the classes of characters to keep in tokens. The service
-	// defaults to all.
+	// TokenChars are the classes of characters in tokens. The service defaults to all.
 	TokenChars []TokenCharacterKind `json:"tokenChars,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -137,26 +128,22 @@ type PathHierarchyTokenizerV2 struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
 	Name string `json:"name"`
-	// Delimiter is the one character between the parts. The service defaults to
-	// "/".
+	// Delimiter is the character between the parts. The service defaults to "/".
 	Delimiter string `json:"delimiter,omitzero"`
-	// Replacement is the one character to put in its place. The service defaults
-	// to "/".
+	// Replacement is the character that replaces Delimiter. The service defaults to "/".
 	Replacement string `json:"replacement,omitzero"`
 	// MaxTokenLength is the length at which longer tokens are split, at most 300. The service
 	// defaults to 300.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
-	// Reverse starts from the end, as domain names want it. The service defaults
-	// to false.
+	// Reverse builds the hierarchy from the end, for example for domain names. The service defaults to false.
 	Reverse *bool `json:"reverse,omitzero"`
-	// Skip is the number of leading tokens to leave out. The service defaults to
-	// 0.
+	// Skip is the number of leading tokens to omit. The service defaults to 0.
 	Skip *int `json:"skip,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// PatternTokenizer splits text with a regular expression.
+// PatternTokenizer splits text at a regular expression.
 type PatternTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
@@ -167,21 +154,18 @@ type PatternTokenizer struct {
 	// Flags are regular expression flags joined with "|", such as
 	// "CASE_INSENSITIVE|COMMENTS".
 	Flags string `json:"flags,omitzero"`
-	// Group is the group of the expression that becomes the token; -1 splits at
-	// the matches. The service defaults to -1.
+	// Group is the group of Pattern that becomes the token; -1 splits at the matches. The service defaults to -1.
 	Group *int `json:"group,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// StandardTokenizer splits text at the word boundaries of Unicode. New indexes
-// use StandardTokenizerV2.
+// StandardTokenizer splits text at the word boundaries of Unicode. For new indexes use StandardTokenizerV2.
 type StandardTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.
 	Name string `json:"name"`
-	// MaxTokenLength is the length at which longer tokens are split. The service defaults to
-	// 255.
+	// MaxTokenLength is the length at which longer tokens are split. The service defaults to 255.
 	MaxTokenLength *int `json:"maxTokenLength,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
@@ -199,8 +183,7 @@ type StandardTokenizerV2 struct {
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
 }
 
-// UaxURLEmailTokenizer splits text like StandardTokenizerV2 but keeps URLs and
-// e-mail addresses whole.
+// UaxURLEmailTokenizer splits text like StandardTokenizerV2, but keeps each URL and e-mail address in one token.
 type UaxURLEmailTokenizer struct {
 	// Name is the name of the component: up to 128 letters, digits, spaces, dashes and underscores, alphanumeric at
 	// both ends.

@@ -1,24 +1,24 @@
 package apiversion
 
-// Capability is something that some api-versions have and others lack.
+// Capability is a feature that some api-versions have and others lack.
 type Capability uint8
 
-// The capabilities, each with what it is. Those without a member of requests or
-// replies are behaviour of the service that was recorded or reported.
+// The capabilities. Those that do not name a member of requests or replies are behaviour of the service that was
+// recorded or reported.
 const (
-	_ Capability = iota // what all versions have
+	_ Capability = iota // 0: all versions have it
 
 	// Of indexes and their definitions.
 
-	// EncryptionKeys encrypt indexes and synonym maps with keys of the customer.
+	// EncryptionKeys encrypt indexes and synonym maps with customer-managed keys.
 	EncryptionKeys
-	// Similarity selects the algorithm of scores; versions without it score by the classic one.
+	// Similarity selects the scoring algorithm. Versions without it use the classic one.
 	Similarity
-	// Normalizers treat the values that filters, sorting and facets compare.
+	// Normalizers normalize the values for filters, sorting and facets.
 	Normalizers
-	// SemanticRanking ranks results again by a semantic configuration of the index.
+	// SemanticRanking reranks results by a semantic configuration of the index.
 	SemanticRanking
-	// RankingOrder says which score orders semantic results, and returns the boosted one.
+	// RankingOrder selects the score that orders semantic results, and returns the boosted score.
 	RankingOrder
 	// VectorSearch has fields of Edm.Single, vector profiles, and vectorQueries.
 	VectorSearch
@@ -28,17 +28,17 @@ const (
 	PackedBits
 	// WideVectors have up to 4096 dimensions instead of 2048.
 	WideVectors
-	// Stored says whether a vector is kept as it was uploaded.
+	// Stored controls whether the original vector is kept.
 	Stored
 	// Compressions compress the vectors of an index.
 	Compressions
-	// RerankWithOriginals are the options of compressions that Rescoring has replaced.
+	// RerankWithOriginals are the predecessors of Rescoring in the options of compressions.
 	RerankWithOriginals
 	// Rescoring are the rescoringOptions of compressions.
 	Rescoring
 	// TruncationDimension shortens the vectors of a compression.
 	TruncationDimension
-	// Vectorizers make the vectors of queries from their text, in definitions and as the kind "text".
+	// Vectorizers compute the vectors of queries from text, in definitions and as the kind "text".
 	Vectorizers
 	// IndexDescription is the member description of an index.
 	IndexDescription
@@ -46,9 +46,9 @@ const (
 	Aliases
 	// VisionVectorizers are vectorizers of the kinds aiServicesVision and aml.
 	VisionVectorizers
-	// PermissionFilters let the service trim results by the permissions of their reader.
+	// PermissionFilters let the service trim results by the permissions of the reader.
 	PermissionFilters
-	// SharePointPermissions let the service ask SharePoint for the permissions of documents.
+	// SharePointPermissions let the service query the permissions of documents from SharePoint.
 	SharePointPermissions
 	// AnalyzeNormalizer analyzes a text with a normalizer.
 	AnalyzeNormalizer
@@ -58,31 +58,31 @@ const (
 	// ResetSkills runs single skills again.
 	ResetSkills
 
-	// Of knowledge.
+	// Of knowledge sources and bases.
 
 	// KnowledgeFiles are files that clients upload to a knowledge source.
 	KnowledgeFiles
-	// RetrieveStream is the answer of a knowledge base as a stream of events.
+	// RetrieveStream returns the answer of a knowledge base as a stream of events.
 	RetrieveStream
 
-	// Of indexers and what they need.
+	// Of indexers, data sources and skillsets.
 
-	// RetiredMembers are those of indexers and skills that the service has given up, and the first entity and
-	// sentiment skills.
+	// RetiredMembers are members of indexers and skills that the service has retired, and the first entity and sentiment
+	// skills.
 	RetiredMembers
-	// KnowledgeStore is the member of skillsets.
+	// KnowledgeStore is a member of skillsets.
 	KnowledgeStore
-	// IndexProjections is the member of skillsets.
+	// IndexProjections is a member of skillsets.
 	IndexProjections
-	// DataSourceIdentities let a data source, or an encryption key, sign in with an identity of its own.
+	// DataSourceIdentities give a data source or an encryption key its own identity.
 	DataSourceIdentities
 	// IndexerCache is the member cache of indexers.
 	IndexerCache
 	// Resync lets an indexer read permissions again.
 	Resync
-	// ResetDocuments lets an indexer process some documents, or some skills, again.
+	// ResetDocuments lets an indexer process selected documents again.
 	ResetDocuments
-	// KnowledgeBases are knowledge sources and the bases made of them.
+	// KnowledgeBases are knowledge sources and knowledge bases.
 	KnowledgeBases
 
 	// Of queries.
@@ -121,7 +121,7 @@ const (
 	StrictPostFilter
 	// HybridSearch is the parameter hybridSearch.
 	HybridSearch
-	// FacetMetrics are the averages and other metrics that facets return.
+	// FacetMetrics are averages and other aggregates in facets.
 	FacetMetrics
 
 	// Of replies.
@@ -132,32 +132,32 @@ const (
 	VectorIndexSize
 	// KnowledgeCounters count knowledge sources and bases in the statistics of the service.
 	KnowledgeCounters
-	// IndexSummaries are the statistics of all indexes in one reply.
+	// IndexSummaries are the statistics of all indexes in one request.
 	IndexSummaries
-	// ListPages are the parameters search and pageSize of lists, which come page by page.
+	// ListPages are the parameters search and pageSize of lists, and their division into pages.
 	ListPages
 	// StorageLimit is the limit maxStoragePerIndex in the statistics of the service.
 	StorageLimit
-	// CodedErrors fill code and details of refusals, and name the body otherwise.
+	// CodedErrors set code and details in the errors of refusals, and use another name for the body.
 	CodedErrors
 	// RenewedHeaders are the headers of replies as recorded since 2023.
 	RenewedHeaders
-	// CountLast writes the count of a facet behind its value.
+	// CountLast writes the count of a facet after its value.
 	CountLast
 	// FlatScores do not count nested objects as documents.
 	FlatScores
-	// FuzzyFallback completes fuzzily only where no term begins as was typed.
+	// FuzzyFallback uses fuzzy completion only if no term has the typed prefix.
 	FuzzyFallback
 
-	end // behind the last capability
+	end // after the last capability
 )
 
-// capabilities is a set of them.
+// capabilities is a set of Capability values.
 type capabilities uint64
 
 func (c Capability) bit() capabilities { return 1 << c }
 
-// Stable returns the oldest stable version that has c, the zero Version if none has.
+// Stable returns the oldest stable version that has c, or the zero Version.
 func (c Capability) Stable() Version {
 	for i := range table {
 		if known := &table[i]; known.has&c.bit() != 0 && !preview(known.version) {
@@ -167,8 +167,8 @@ func (c Capability) Stable() Version {
 	return Version{}
 }
 
-// Versions describes the versions that have c for an error: the oldest stable and
-// the oldest preview version. Newer ones of the same kind have it as well.
+// Versions describes the versions that have c, for an error: the oldest stable one and the oldest preview. Newer ones
+// of the same kind have it too.
 func (c Capability) Versions() string {
 	var stable, previews string
 	for i := len(table) - 1; i >= 0; i-- {

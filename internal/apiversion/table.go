@@ -1,18 +1,17 @@
 package apiversion
 
-// release is one version: it has what an older version has, and more, or less.
+// release is one api-version, described by its differences from an older one.
 type release struct {
 	version string
-	like    string // the version it is compared with, "" for the first
+	like    string // the version it differs from, "" for the first
 	adds    []Capability
-	lacks   []Capability // of those that like has
+	lacks   []Capability // capabilities of like that it lacks
 	has     capabilities // filled in by init
 }
 
-// table lists the versions from the oldest on, in lower case. It is made of the
-// service's published specifications, of the packages that its vendor generated
-// from them, and, for the capabilities that no specification has, of recorded
-// replies. TestTheSpecificationAgrees compares it with the specifications.
+// table lists the versions, the oldest first, in lower case. Its sources are the service's published specifications,
+// the packages that the vendor generated from them, and recorded replies for capabilities that no specification has.
+// TestTheSpecificationAgrees compares it with the specifications.
 var table = []release{
 	{version: "2019-05-06", adds: []Capability{RetiredMembers}},
 	{
@@ -23,7 +22,7 @@ var table = []release{
 		version: "2020-06-30", like: "2019-05-06",
 		adds: []Capability{
 			EncryptionKeys, Similarity, SkillsetCounter, FuzzyFallback, ScoringStatistics, KnowledgeStore,
-			IndexerCache, // recorded in replies, and in no specification
+			IndexerCache, // found in recorded replies, not in specifications
 		},
 	},
 	{
@@ -38,8 +37,7 @@ var table = []release{
 		},
 	},
 	{
-		// Its vector queries and profiles have other names than those of all later
-		// versions, so it lacks VectorSearch.
+		// Its vector queries and profiles have other names than in all later versions, so it lacks VectorSearch.
 		version: "2023-07-01-preview", like: "2021-04-30-preview",
 		adds:  []Capability{SemanticErrorHandling, Debug, SemanticDebug, VectorIndexSize},
 		lacks: []Capability{RetiredMembers},
@@ -118,7 +116,7 @@ var table = []release{
 			PermissionFilters, SharePointPermissions, Resync, IndexSummaries, ListPages, MoreLikeThis, KnowledgeFiles, RetrieveStream,
 		},
 	},
-	// Nothing is published of it but its name.
+	// Only its name is published.
 	{version: "2026-11-01-preview", like: "2026-08-01-preview"},
 }
 
@@ -137,7 +135,7 @@ func init() {
 	}
 }
 
-// find returns the row of a version, nil if it has none.
+// find returns the row of a version, or nil.
 func find(version string) *release {
 	for i := range table {
 		if table[i].version == version {

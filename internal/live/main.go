@@ -2,11 +2,11 @@
 //
 //	AZSEARCH_API_KEY=… go run ./internal/live -endpoint https://NAME.search.windows.net -out recording.jsonl
 //
-// The key is an admin key. What it makes has names with one random prefix, and is deleted at the end,
-// whatever happened; of what else the service has only names are listed, for that, and not recorded.
-// It prints a table of results in Markdown, and writes every request and reply to a file, without
-// keys, secrets and the name of the service. Both can be sent to this project. Against the emulator,
-// which CI does, it only shows that the suite itself works.
+// The key must be an admin key. All definitions get names with one random prefix and are deleted at the end, in any
+// case. To find them, the suite lists the names of all definitions of the service, but does not record these lists.
+// It prints a table of results in Markdown and writes all other requests and replies to a file, without keys, secrets
+// and the name of the service. Please send both to this project. CI runs the suite against the emulator, which only
+// tests the suite itself.
 package main
 
 import (
@@ -53,7 +53,7 @@ func live(endpoint, key, out string, limit time.Duration) (err error) {
 	return s.run(ctx, os.Stdout)
 }
 
-// run tries all steps, removes what they have made, and writes the table.
+// run executes all steps, deletes their definitions, and prints the table.
 func (s *suite) run(ctx context.Context, table io.Writer) error {
 	failed := 0
 	fmt.Fprintf(table, "| step | result | time |\n|---|---|---|\n")
@@ -69,7 +69,7 @@ func (s *suite) run(ctx context.Context, table io.Writer) error {
 	for _, st := range steps {
 		try(ctx, st)
 	}
-	// Ctrl-C and the limit end the steps, and never the removal.
+	// Ctrl-C and the time limit stop the steps, but not the cleanup.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	try(ctx, step{"everything is removed", func(ctx context.Context, s *suite) (string, error) { return s.remove(ctx) }})

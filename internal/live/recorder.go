@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// exchange is a line of a recording.
+// exchange is a line of the recording.
 type exchange struct {
 	Method, URL string
 	Headers     map[string]string `json:",omitempty"`
@@ -24,18 +24,17 @@ type exchange struct {
 	Reply       json.RawMessage   `json:",omitempty"`
 }
 
-// shownHeaders are the headers that say something of the protocol. All others are left out, and so are
-// the credentials.
+// shownHeaders are the headers that matter for the protocol. All others are omitted, including credentials.
 var shownHeaders = []string{"Accept", "Content-Type", "If-Match", "If-None-Match", "Prefer", "X-Ms-Enable-Elevated-Read", "Etag", "Retry-After", "Warning", "Preference-Applied"}
 
-// recorder writes what a transport sends and gets.
+// recorder is a transport that records requests and replies.
 type recorder struct {
 	next    policy.Transporter
-	secrets []string // that no line may have: the key, the host, the name of the service in quotes
+	secrets []string // redacted in every line: the key, the host, the quoted name of the service
 
 	mu     sync.Mutex
 	out    *json.Encoder
-	paused bool // while what is listed is not the suite's
+	paused bool // set while definitions of others are listed
 }
 
 func newRecorder(next policy.Transporter, endpoint, key string, out io.Writer) (*recorder, error) {
@@ -79,7 +78,7 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	return resp, r.out.Encode(x)
 }
 
-// pause stops the recording.
+// pause stops the recording for good.
 func (r *recorder) pause() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +95,7 @@ func (r *recorder) headers(h http.Header) map[string]string {
 	return shown
 }
 
-// body returns JSON without secrets, and anything else as a string.
+// body returns JSON without secrets. Any other text becomes a string.
 func (r *recorder) body(b []byte) json.RawMessage {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if len(b) == 0 {
@@ -108,7 +107,7 @@ func (r *recorder) body(b []byte) json.RawMessage {
 	return json.RawMessage(r.redact(string(wire.Redact(b))))
 }
 
-// redact returns text without the key and the names of the service.
+// redact returns text without the key and the name of the service.
 func (r *recorder) redact(text string) string {
 	for _, secret := range r.secrets {
 		if secret != "" {

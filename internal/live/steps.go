@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// step is a row of the table. Its result is what was found out; an error is what must not be.
+// step is a row of the table. do returns the finding, or an error for an unexpected result.
 type step struct {
 	name string
 	do   func(context.Context, *suite) (string, error)
@@ -29,11 +29,10 @@ func same[T comparable](got, want T, err error) (string, error) {
 	return fmt.Sprint(got), err
 }
 
-// connection opens nothing: the service does not try it.
+// connection does not work: the service does not try it.
 const connection = "DefaultEndpointsProtocol=https;AccountName=azsearchlive;AccountKey=bm9uZQ==;EndpointSuffix=core.windows.net"
 
-// steps go on with what the ones before them have left. Those that end in a question mark are about
-// what is documented nowhere.
+// steps use the results of earlier steps. A name with a question mark is a test of undocumented behaviour.
 var steps = []step{
 	{"an index is created", func(ctx context.Context, s *suite) (string, error) {
 		_, err := s.indexes.CreateIndex(ctx, index(s.prefix), nil)
@@ -173,7 +172,7 @@ var steps = []step{
 		if err == nil {
 			_, err = s.indexes.CreateKnowledgeBase(ctx, knowledge.Base{Name: s.prefix, Sources: []knowledge.SourceReference{{Name: s.prefix}}}, nil)
 		}
-		return refusal(err) // an index needs a semantic configuration, perhaps
+		return refusal(err) // may be refused, because an index may need a semantic configuration
 	}},
 	{"a stale ETag is refused", func(ctx context.Context, s *suite) (string, error) {
 		err := s.indexers.DeleteIndexer(ctx, s.prefix, &search.DeleteIndexerOptions{IfMatch: new(azcore.ETag(`"0x0"`))})

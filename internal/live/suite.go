@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// suite is one run.
+// suite is one run of the steps.
 type suite struct {
 	prefix   string
 	recorder *recorder
@@ -35,7 +35,7 @@ type hotel struct {
 	Mood   []float32 `json:"mood" search:"dimensions=3,vectorProfile=nearest"`
 }
 
-// newSuite returns a suite for a service. A nil transport is the default one.
+// newSuite returns a suite for a service. A nil transport means the default one.
 func newSuite(endpoint, key string, transport policy.Transporter, recording io.Writer) (*suite, error) {
 	if transport == nil {
 		transport = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -55,8 +55,8 @@ func newSuite(endpoint, key string, transport policy.Transporter, recording io.W
 	return s, errors.Join(errs[:]...)
 }
 
-// remove deletes what has the prefix, in the order of what needs what. The lists name what others have
-// made, so nothing of this is recorded.
+// remove deletes all definitions with the prefix, dependent ones first. Recording stops, because the lists contain
+// the names of other definitions.
 func (s *suite) remove(ctx context.Context) (string, error) {
 	s.recorder.pause()
 	bases, sources := func(yield func(string, error) bool) {
@@ -105,7 +105,7 @@ func (s *suite) remove(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d definitions", removed), errors.Join(errs...)
 }
 
-// eventually repeats a question until its answer is true: the service shows writes after a moment.
+// eventually calls ask until it returns true or an error, because the service shows writes with a delay.
 func eventually(ctx context.Context, ask func() (bool, error)) error {
 	for {
 		ok, err := ask()
@@ -120,7 +120,7 @@ func eventually(ctx context.Context, ask func() (bool, error)) error {
 	}
 }
 
-// refusal says how the service refused, which is what a step wants to know; nil is an answer as well.
+// refusal describes how the service refused a request. nil means that it accepted.
 func refusal(err error) (string, error) {
 	var e *search.Error
 	switch {

@@ -1,4 +1,4 @@
-// Package nilcheck finds nil pointers inside interfaces, which a comparison with nil does not.
+// Package nilcheck finds nil pointers in interfaces, which a comparison with nil does not detect.
 package nilcheck
 
 import (
@@ -7,7 +7,7 @@ import (
 	"reflect"
 )
 
-// IsNil reports whether v is nil, or a nil pointer, function, map, slice or channel inside an interface.
+// IsNil reports whether v is nil, or an interface with a nil pointer, function, map, slice or channel.
 func IsNil(v any) bool {
 	switch value := reflect.ValueOf(v); value.Kind() {
 	case reflect.Invalid:
@@ -18,14 +18,14 @@ func IsNil(v any) bool {
 	return false
 }
 
-// Option is an interface that a user may leave out.
+// Option is an option of an interface type that a user may leave out.
 type Option struct {
 	Name  string
 	Value any
 }
 
-// Refuse returns an error that names each option with a nil pointer, function, map, slice or channel inside, as a
-// constructor has returned whose error was ignored. A nil interface is an option that was left out.
+// Refuse returns an error that names each option with a nil pointer, function, map, slice or channel. Such a value
+// usually comes from a constructor whose error was ignored. A nil interface means that the option was left out.
 func Refuse(options ...Option) error {
 	var errs []error
 	for _, o := range options {

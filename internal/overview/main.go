@@ -1,5 +1,5 @@
-// Overview is for whoever changes what the picture in README.md shows: it draws the boxes of overview.txt, for a
-// light and for a dark page.
+// Overview draws the picture in README.md from the boxes of overview.txt, for a light and for a dark page. Run it
+// after a change of overview.txt.
 //
 //	go run ./internal/overview        # from the root: writes .github/overview.svg and .github/overview-dark.svg
 package main
@@ -15,14 +15,14 @@ import (
 //go:embed overview.txt
 var text string
 
-// box is one box of the picture.
+// box is a box of the picture.
 type box struct {
 	column               int
 	title, about, folder string
 	x, y, w, h           int
 }
 
-// themes are the files of the picture with their colors: text, second text, lines, boxes, the box of the sender.
+// themes are the colors of each file: text, secondary text, lines, boxes, the box of the sender.
 var themes = map[string][5]string{
 	".github/overview.svg":      {"#1f2328", "#59636e", "#818b98", "#f6f8fa", "#ddf4ff"},
 	".github/overview-dark.svg": {"#f0f6fc", "#9198a1", "#656c76", "#151b23", "#0c2d6b"},
@@ -47,7 +47,7 @@ const (
 	margin, gap   = 10, 12
 )
 
-// parse returns the boxes of a description with their places: a column shares the height.
+// parse returns the boxes of a description with their positions. The boxes of a column share its height.
 func parse(text string) (boxes []box, err error) {
 	inColumn := [3]int{}
 	for line := range strings.Lines(text) {
@@ -80,7 +80,7 @@ func parse(text string) (boxes []box, err error) {
 	return boxes, nil
 }
 
-// draw returns the picture.
+// draw returns the picture as SVG.
 func draw(boxes []box, colors [5]string) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="system-ui, sans-serif" font-size="13">`+"\n", width, height, width, height)
@@ -89,7 +89,7 @@ func draw(boxes []box, colors [5]string) string {
 		for _, to := range boxes {
 			if to.column == from.column+1 {
 				x1, y1, x2, y2 := from.x+from.w, from.y+from.h/2, to.x, to.y+to.h/2
-				if to.column == 1 { // spread what comes in
+				if to.column == 1 { // spread the arrows
 					y2 = to.y + gap + (from.y*(to.h-2*gap))/height
 				}
 				fmt.Fprintf(&s, `<path d="M%d %dC%d %d %d %d %d %d" fill="none" stroke="%s" stroke-width="1.5" marker-end="url(#a)"/>`+"\n", x1, y1, x1+40, y1, x2-40, y2, x2, y2, colors[2])
@@ -117,7 +117,7 @@ func label(s *strings.Builder, b box, y int, attributes, color, text string) {
 	fmt.Fprintf(s, `<text x="%d" y="%d" text-anchor="middle"%s fill="%s">%s</text>`+"\n", b.x+b.w/2, y, attributes, color, text)
 }
 
-// wrap returns the lines of a text, each of at most n letters.
+// wrap returns the lines of a text, each of at most n bytes.
 func wrap(text string, n int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -1,4 +1,4 @@
-// Package sleep waits for a time or for the end of a context, whichever is first.
+// Package sleep waits for a time or for the end of a context, whichever comes first.
 package sleep
 
 import (
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// For waits for d and returns nil, or the cause with which ctx has ended if that is first, or has been already. It does
-// not wait if d is not positive.
+// For waits for d and returns nil. If ctx ends first, or has ended already, it returns the cause. If d is not
+// positive, it does not wait.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 || ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -1,16 +1,15 @@
-// Package spec is for the tests of this module: it holds what the specifications of the
-// service's REST API say, in short. spec.json has the names, types and versions of models,
-// enumerations and operations, and no text of the specifications.
+// Package spec holds a summary of the specifications of the service's REST API, for the tests of this module.
+// spec.json has the names, types and versions of models, enumerations and operations, and no text of the
+// specifications.
 //
 // It is made by
 //
 //	AZSEARCH_SPEC=folder go generate ./internal/spec
 //
-// of files that were extracted from the Python package azure-search-documents (Copyright (c)
-// Microsoft Corporation, MIT License); its "source" names the versions and their SHA-256.
-// What 2026-10-01 has was derived by hand from its changelog and the quarter of its file
-// that was read. Availability is a set of versions: a stable version may lack what an older
-// preview had. Of types that have been renamed since 2025-09-01 and 2025-11-01-preview the
+// from files that were extracted from the Python package azure-search-documents (Copyright (c) Microsoft Corporation,
+// MIT License); its "source" lists the versions and their SHA-256. The content of 2026-10-01 was derived by hand from
+// its changelog and the available quarter of its file. Availability is a set of versions, because a stable version
+// may lack a member of an older preview. For types that were renamed after 2025-09-01 and 2025-11-01-preview, the
 // sets lack these two.
 package spec
 
@@ -27,32 +26,32 @@ import (
 //go:embed spec.json
 var data []byte
 
-// Spec is the whole.
+// Spec is the summary.
 type Spec struct {
 	Versions   []string
 	Models     map[string]Model
-	Enums      map[string]map[string]string // by value: its Set
+	Enums      map[string]map[string]string // the Set of each value
 	Operations map[string]Operation         // by route: "GET /indexes('{}')"
 }
 
-// Model is an object.
+// Model is the type of a JSON object.
 type Model struct {
 	Base, Discriminator string // "kind=azureBlob"
 	In                  Set
-	Properties          map[string]Property // by their names in JSON
+	Properties          map[string]Property // by JSON name
 }
 
-// Property is a member of a model: its type, a comma, flags ("!" for required, "R" for
-// read only, "S" for secret), a space, and its Set.
+// Property is a member of a model: its type, a comma, flags ("!" for required, "R" for read only, "S" for secret), a
+// space, and its Set.
 type Property string
 
-// Operation is a request.
+// Operation is a request of the API.
 type Operation struct {
 	In         Set
-	Parameters map[string]Set // of the query, and headers
+	Parameters map[string]Set // query parameters and headers
 }
 
-// Set is a set of versions, a digit each: the position in Versions.
+// Set is a set of versions, one digit each: its position in Versions.
 type Set string
 
 // Load returns the specification.
@@ -64,7 +63,7 @@ func Load() (*Spec, error) {
 // Type returns the type: "string", "[]enum:RegexFlags", "ref:Alias", "map:string".
 func (p Property) Type() string { t, _, _ := strings.Cut(string(p), ","); return t }
 
-// Is reports whether the property has a flag.
+// Is reports whether the property has the flag.
 func (p Property) Is(flag string) bool {
 	_, rest, _ := strings.Cut(string(p), ",")
 	flags, _, _ := strings.Cut(rest, " ")
@@ -74,7 +73,7 @@ func (p Property) Is(flag string) bool {
 // In returns the versions that have the property.
 func (p Property) In() Set { _, in, _ := strings.Cut(string(p), " "); return Set(in) }
 
-// Stable reports whether a stable version is in the set.
+// Stable reports whether the set contains a stable version.
 func (s *Spec) Stable(in Set) bool {
 	return slices.ContainsFunc(s.Names(in), func(v string) bool { return !strings.Contains(v, "preview") })
 }
@@ -88,8 +87,8 @@ func (s *Spec) Names(in Set) []string {
 	return names
 }
 
-// Sets returns the versions of every item: "SearchIndex.fields", "QueryType=full",
-// "GET /aliases", "GET /aliases pageSize".
+// Sets returns the versions of each item: "SearchIndex.fields", "QueryType=full", "GET /aliases", "GET /aliases
+// pageSize".
 func (s *Spec) Sets() map[string]Set {
 	sets := map[string]Set{}
 	for name, m := range s.Models {
@@ -111,7 +110,7 @@ func (s *Spec) Sets() map[string]Set {
 	return sets
 }
 
-// StableModels returns the names of the models that a stable version has.
+// StableModels returns the names of the models in stable versions.
 func (s *Spec) StableModels() []string {
 	names := slices.Collect(maps.Keys(s.Models))
 	return slices.Sorted(slices.Values(slices.DeleteFunc(names, func(n string) bool { return !s.Stable(s.Models[n].In) })))

@@ -1,3 +1,3 @@
-// Package webpage is what the pages of this module have in common, the dashboard of a sender and the page of the
-// emulator: a guard against other pages in the same browser, embedded files, replies as JSON, and the looks.
+// Package webpage holds the common parts of this module's pages, the dashboard of a sender and the page of the
+// emulator: a guard against other pages in the same browser, embedded files, replies as JSON, and styles.
 package webpage

@@ -12,8 +12,8 @@ import (
 //go:embed page
 var shared embed.FS
 
-// contentTypes is said here: what the operating system thinks of the endings is
-// not always what a browser accepts.
+// contentTypes are set explicitly, because the types that the operating system assigns to extensions may be wrong for
+// browsers.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -21,7 +21,7 @@ var contentTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// ServeFile answers with a file in the folder page of own, or with one that all pages share.
+// ServeFile replies with a file from the folder page of own, or else from the shared files.
 func ServeFile(w http.ResponseWriter, own fs.FS, name string) {
 	content, err := fs.ReadFile(own, "page/"+name)
 	if err != nil {

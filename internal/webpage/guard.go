@@ -8,20 +8,18 @@ import (
 	"strings"
 )
 
-// contentPolicy lets the page load what is embedded here, talk to this server,
-// and nothing else. No text can become markup or a script: trusted types without
-// a policy switch off every way that would do that.
+// contentPolicy lets the page load embedded files and connect to this server only. Text cannot become markup or a
+// script: trusted types without a policy disable every way to do that.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// Guard refuses requests to next that another page has made a browser send. hosts are names, without a port, under
-// which the page may be asked for, in addition to localhost and addresses in digits.
+// Guard refuses requests to next that a browser sends for another page. hosts are additional host names, without a
+// port, for the page; localhost and IP addresses are always allowed.
 //
-// Such a page cannot read what comes from another origin, as long as no header of
-// a reply says that it may. Two ways remain. It can name its own host and then let that
-// name point to 127.0.0.1 (DNS rebinding), so that the browser takes both for one origin: the
-// browser still sends the name, so other names are refused. And it can
-// send without reading: browsers say with every request where it came from.
+// The browser does not let another page read replies from this origin, because no header allows it. Two attacks
+// remain. The other page can point its own host name to 127.0.0.1 (DNS rebinding), so that both have the same origin.
+// The request then has that name in its Host header, so Guard refuses all other names. The other page can also send
+// requests without reading the replies; Guard detects them by the origin headers of browsers.
 func Guard(hosts []string, next http.Handler) http.Handler {
 	var protection http.CrossOriginProtection
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +38,7 @@ func Guard(hosts []string, next http.Handler) http.Handler {
 			Refuse(w, http.StatusForbidden, err.Error())
 			return
 		}
-		// A link to the page may be anywhere. Everything else is for the page alone.
+		// Any page may link to this one. All other requests must come from this page.
 		if site := r.Header.Get("Sec-Fetch-Site"); !strings.HasSuffix(r.URL.Path, "/") && site != "" && site != "same-origin" && site != "none" {
 			Refuse(w, http.StatusForbidden, "cross-origin request detected from Sec-Fetch-Site header")
 			return
@@ -49,8 +47,8 @@ func Guard(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// known reports whether a Host header names this machine without a question to a name server:
-// by an address, which no name server can redirect, or by one of hosts.
+// known reports whether a Host header identifies this server independently of name servers: by an IP address, or by
+// one of hosts.
 func known(hosts []string, hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// WriteJSON answers with v. What could be taken for markup in it is escaped, so
-// that it is harmless even where it is taken for HTML.
+// WriteJSON replies with v. json.Marshal escapes markup, so the reply is harmless even if a browser treats it as
+// HTML.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -18,7 +18,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body)
 }
 
-// Refuse answers with what is wrong.
+// Refuse replies with a list of problems.
 func Refuse(w http.ResponseWriter, status int, problems ...string) {
 	WriteJSON(w, status, map[string]any{"errors": problems})
 }

@@ -1,14 +1,12 @@
 package wire
 
-// deepestText is how far objects and arrays may be nested in JSON that somebody
-// else has written: the limit of encoding/json.
+// deepestText is the deepest nesting of objects and arrays in foreign JSON, the limit of encoding/json.
 const deepestText = 10_000
 
-// Compact appends src, which must be one JSON value, without the white space
-// between its tokens. Everything else stays as it is, as in json.Compact: what is
-// not UTF-8, U+2028, escapes and the digits of numbers. If src is not valid JSON,
-// ok is false and dst is as it was. It allocates nothing but room in dst, and a
-// little for every 64 levels of nesting after the first 64.
+// Compact appends src, which must be one JSON value, without the white space between its tokens. All other bytes stay
+// unchanged, as in json.Compact: invalid UTF-8, U+2028, escapes and the digits of numbers. If src is not valid JSON,
+// ok is false and dst is unchanged. It allocates only to grow dst, and a little for every 64 levels of nesting after
+// the first 64.
 func Compact(dst, src []byte) (out []byte, ok bool) {
 	t := text{src: src, dst: dst, compact: true}
 	if _, ok := t.check(); !ok {
@@ -17,10 +15,9 @@ func Compact(dst, src []byte) (out []byte, ok bool) {
 	return append(t.dst, src[t.done:]...), true
 }
 
-// Check reports whether src is one JSON value, white space around it included. If
-// not, at is the index of the first byte that cannot be there, or len(src) if src
-// ends too early. That is the Offset of the json.SyntaxError, less one if a byte
-// is to blame.
+// Check reports whether src is one JSON value, with optional white space around it. If not, at is the index of the
+// first invalid byte, or len(src) if src ends too early. It equals the Offset of the json.SyntaxError, less one for
+// an invalid byte.
 func Check(src []byte) (at int, ok bool) {
 	t := text{src: src}
 	return t.check()
@@ -29,7 +26,7 @@ func Check(src []byte) (at int, ok bool) {
 // text is JSON that is being checked.
 type text struct {
 	src []byte
-	// What is in front of done has been appended to dst, or is white space.
+	// The bytes before done are already in dst, or are white space.
 	compact bool
 	dst     []byte
 	done    int
@@ -37,14 +34,14 @@ type text struct {
 	nesting
 }
 
-// nesting says which objects and arrays the next byte is in.
+// nesting describes the objects and arrays that enclose the next byte.
 type nesting struct {
 	depth int
-	inner uint64   // the innermost, up to 64: a one is an object, the lowest is the innermost
+	inner uint64   // one bit each for the innermost 64: 1 is an object, the lowest bit is the innermost
 	outer []uint64 // the others, in groups of 64
 }
 
-// check goes over the text from one value to the next. at is where it stopped.
+// check scans the text value by value. at is the index where it stopped.
 func (t *text) check() (at int, ok bool) {
 	src, i := t.src, 0
 	for {
@@ -52,7 +49,7 @@ func (t *text) check() (at int, ok bool) {
 		if i == len(src) {
 			return i, false
 		}
-		switch c := src[i]; c { // a value begins
+		switch c := src[i]; c { // start of a value
 		case '"':
 			i, ok = StringEnd(src, i+1)
 		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
@@ -85,7 +82,7 @@ func (t *text) check() (at int, ok bool) {
 		if !ok {
 			return i, false
 		}
-		for { // a value has ended
+		for { // end of a value
 			i = t.space(i)
 			if t.depth == 0 {
 				return i, i == len(src)
@@ -113,7 +110,7 @@ func (t *text) check() (at int, ok bool) {
 	}
 }
 
-// name returns where the name of a member ends that begins at i, with its colon.
+// name returns the index after the name that begins at i and its colon.
 func (t *text) name(i int) (end int, ok bool) {
 	if i == len(t.src) || t.src[i] != '"' {
 		return i, false
@@ -128,7 +125,7 @@ func (t *text) name(i int) (end int, ok bool) {
 	return i + 1, true
 }
 
-// space returns where the white space ends that begins at i, if there is some.
+// space returns the index after the white space that begins at i, if any.
 func (t *text) space(i int) int {
 	if i < len(t.src) && t.src[i] <= ' ' {
 		return t.leaveOut(i)
@@ -148,8 +145,7 @@ func (t *text) leaveOut(i int) int {
 	return i
 }
 
-// enter is called for each opening bracket. It returns false if that is one too
-// many.
+// enter is called for each opening bracket. It returns false if the nesting is too deep.
 func (n *nesting) enter(object bool) bool {
 	if n.depth == deepestText {
 		return false

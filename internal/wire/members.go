@@ -8,19 +8,17 @@ import (
 )
 
 var (
-	// ErrNotJSON says that a text is not JSON.
+	// ErrNotJSON means that a text is not valid JSON.
 	ErrNotJSON = errors.New("not valid JSON")
-	// ErrNotAnObject says that a text is JSON of something else than an object.
+	// ErrNotAnObject means that a JSON text is not an object.
 	ErrNotAnObject = errors.New("a document must be a JSON object")
 )
 
-// EachMember calls f with the name (with its quotes) and the value of every
-// top-level member of a JSON object, in order, until f returns false. It builds
-// nothing and decodes nothing.
+// EachMember calls f with the name (with its quotes) and the value of every top-level member of a JSON object, in
+// order, until f returns false. It builds and decodes nothing.
 //
-// It finds the members of every valid object. In what is not valid JSON it
-// reports what it meets and may miss the rest: it is no validator. The bytes it is
-// used on are checked by encoding/json or Check as well.
+// It finds the members of every valid object. It does not validate: in invalid JSON it may report some members and
+// miss the rest. Its callers also check the text with encoding/json or Check.
 func EachMember(b []byte, f func(name, value []byte) bool) error {
 	i := Space(b, 0)
 	if i >= len(b) {
@@ -66,7 +64,7 @@ func EachMember(b []byte, f func(name, value []byte) bool) error {
 	}
 }
 
-// Space returns the index of the first byte from i on that is not white space.
+// Space returns the index of the first byte, from i on, that is not white space.
 func Space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
@@ -134,7 +132,7 @@ func ValueEnd(b []byte, i int) int {
 	return i
 }
 
-// Unquote returns the string that a JSON string literal stands for.
+// Unquote returns the decoded value of a JSON string literal.
 func Unquote(quoted []byte) (string, bool) {
 	if len(quoted) < 2 {
 		return "", false
@@ -150,7 +148,7 @@ func Unquote(quoted []byte) (string, bool) {
 	return s, true
 }
 
-// Quotes reports whether a JSON string literal stands for s.
+// Quotes reports whether the value of a JSON string literal is s.
 func Quotes(quoted []byte, s string) bool {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return len(quoted) == len(s)+2 && string(quoted[1:len(quoted)-1]) == s

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Hidden stands for a secret in what is printed or logged.
+// Hidden replaces a secret in printed and logged text.
 const Hidden = "***"
 
-// secretNames are the members whose values are secrets, in definitions of any api-version, in lower
-// case, and secretEnds how further ones end, which a preview may have. "key" is a boolean in fields.
+// secretNames are the lower-case names of members whose values are secrets, in definitions of any api-version.
+// secretEnds are the suffixes of further names, which a preview may add. "key" is a boolean in fields.
 var (
 	secretNames = []string{"entitiesdefinitionuri", "key", "authorization"}
 	secretEnds  = []string{
@@ -22,26 +22,25 @@ var (
 	addresses     = []string{"uri", "serverurl"}
 )
 
-// Secret reports whether a string member of that name is a secret. encoding/json takes names in any case.
+// Secret reports whether a string member with this name is a secret. It ignores case, like encoding/json.
 func Secret(name string) bool {
 	lower := strings.ToLower(name)
 	return slices.Contains(secretNames, lower) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(lower, end) })
 }
 
-// SecretObject reports whether every value in an object of that name is a secret: those of the headers
-// of requests.
+// SecretObject reports whether all values in an object with this name are secrets, as in the headers of requests.
 func SecretObject(name string) bool { return slices.Contains(secretObjects, strings.ToLower(name)) }
 
-// Address reports whether a string member of that name is an address that may have a key in it.
+// Address reports whether a string member with this name is a URL that may contain a key.
 func Address(name string) bool { return slices.Contains(addresses, strings.ToLower(name)) }
 
-// Redact returns JSON with Hidden in place of its secrets. Of an address that may
-// have a key in its path or query, "uri", the host stays.
+// Redact returns JSON with Hidden in place of secrets. A URL that may contain a key in its path or query keeps only
+// its host.
 func Redact(b []byte) []byte {
 	return appendRedacted(make([]byte, 0, len(b)), "", bytes.TrimSpace(b), false)
 }
 
-// appendRedacted appends the value of the member name. all hides every string and number.
+// appendRedacted appends the value of the member name. all hides every string and number in it.
 func appendRedacted(dst []byte, name string, b []byte, all bool) []byte {
 	switch {
 	case len(b) > 0 && b[0] == '{':
@@ -90,7 +89,7 @@ func appendRedactedList(dst []byte, name string, b []byte, all bool) []byte {
 	return append(dst, ']')
 }
 
-// hostOf returns scheme and host of an address, and Hidden for the rest.
+// hostOf returns the scheme and host of a URL, followed by Hidden for the rest.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || strings.ContainsAny(u.Host, `"\`) {

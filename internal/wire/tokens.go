@@ -10,10 +10,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// StringEnd returns the index after a string whose first quote is before i. It
-// looks at eight bytes at a time: subtracting borrows from the high bit of each
-// byte that is too small. A borrow goes upwards only, so what is found first is
-// what is looked for. If ok is false, end is the byte that cannot be there.
+// StringEnd returns the index after a string whose first quote is before i. It tests eight bytes at a time:
+// subtractions set the high bit of each byte that is too small. A borrow carries only to higher bytes, so the lowest
+// match is correct. If ok is false, end is the index of the invalid byte.
 func StringEnd(src []byte, i int) (end int, ok bool) {
 	for {
 		for i+8 <= len(src) {
@@ -27,7 +26,7 @@ func StringEnd(src []byte, i int) (end int, ok bool) {
 			i += 8
 		}
 		for i < len(src) && src[i] >= ' ' && src[i] != '"' && src[i] != '\\' {
-			i++ // near the end of the text
+			i++ // fewer than eight bytes are left
 		}
 		if i == len(src) {
 			return i, false
@@ -68,8 +67,8 @@ func escapeEnd(src []byte, i int) (end int, ok bool) {
 	return i, false
 }
 
-// NumberEnd returns the index after the number that begins at i, which must be a
-// byte of src. If ok is false, end is the byte that cannot be there.
+// NumberEnd returns the index after the number that begins at i, which must be a byte of src. If ok is false, end is
+// the index of the invalid byte.
 func NumberEnd(src []byte, i int) (end int, ok bool) {
 	if src[i] == '-' {
 		i++
@@ -94,7 +93,7 @@ func NumberEnd(src []byte, i int) (end int, ok bool) {
 	return i, true
 }
 
-// digitsEnd returns the index after the digits that begin at i. There must be one.
+// digitsEnd returns the index after the digits that begin at i. At least one is required.
 func digitsEnd(src []byte, i int) (end int, ok bool) {
 	start := i
 	for i < len(src) && src[i]-'0' <= 9 {
@@ -103,8 +102,8 @@ func digitsEnd(src []byte, i int) (end int, ok bool) {
 	return i, i > start
 }
 
-// WordEnd returns the index after word, true, false or null, of which the first
-// letter is at i. If ok is false, end is the byte that cannot be there.
+// WordEnd returns the index after word (true, false or null), whose first character is at i. If ok is false, end is
+// the index of the invalid byte.
 func WordEnd(src []byte, i int, word string) (end int, ok bool) {
 	for n := range len(word) {
 		if i+n == len(src) || src[i+n] != word[n] {

@@ -2,7 +2,7 @@ package wire
 
 import "unicode/utf8"
 
-// FirstInvalid returns where text stops to be UTF-8, its length if it does not.
+// FirstInvalid returns the index of the first byte that is not valid UTF-8, or the length of text.
 func FirstInvalid(text []byte) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])

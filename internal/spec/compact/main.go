@@ -1,5 +1,4 @@
-// Command compact makes spec.json of the folder of extracted specifications that
-// AZSEARCH_SPEC names: see package spec.
+// Command compact writes spec.json from the folder of extracted specifications in AZSEARCH_SPEC: see package spec.
 package main
 
 import (
@@ -66,7 +65,7 @@ type file struct {
 	}
 }
 
-// model and operation are as in package spec.
+// model and operation have the form of package spec.
 type model struct {
 	Base          string            `json:"base,omitempty"`
 	Discriminator string            `json:"discriminator,omitempty"`
@@ -92,7 +91,7 @@ func main() {
 	var files []file
 	for _, path := range paths {
 		if strings.Count(filepath.Base(path), ".") > 1 {
-			continue // a difference between two
+			continue // a difference between two specifications
 		}
 		b, err := os.ReadFile(path)
 		files = append(files, file{})
@@ -108,8 +107,8 @@ func main() {
 	}
 }
 
-// old reports whether a file is of a generator that named types otherwise: of these only
-// types whose names or discriminators are the same count.
+// old reports whether a file is from a generator with other type names. Of its types only those with the same name or
+// discriminator are used.
 func (f *file) old() bool { return strings.HasPrefix(f.Source.Version, "11.") }
 
 func write(files []file) []byte {
@@ -159,7 +158,7 @@ func write(files []file) []byte {
 		for _, o := range f.Operations {
 			route := o.Method + " " + variable.ReplaceAllString(o.Path, "{}")
 			for _, kind := range []string{"stream", "multipart"} {
-				if strings.Contains(o.Name, kind) { // another body under the same route
+				if strings.Contains(o.Name, kind) { // another body on the same route
 					route += " " + kind
 				}
 			}
@@ -177,13 +176,13 @@ func write(files []file) []byte {
 	return encode(files, models, enums, operations)
 }
 
-// variable is a part of a path.
+// variable matches a path parameter.
 var variable = regexp.MustCompile(`\{\w+\}`)
 
-// with returns a set with a digit, which may be its last one.
+// with returns the set with a digit added, unless it is the last one already.
 func with(in, digit string) string { return strings.TrimSuffix(in, digit) + digit }
 
-// String returns the type, and ! for required, R for read only, S for secret.
+// String returns the type and the flags: ! for required, R for read only, S for secret.
 func (p property) String() string {
 	text := p.Type.String() + ","
 	if p.Required {
@@ -198,7 +197,7 @@ func (p property) String() string {
 	return text
 }
 
-// encode writes one line for each model, enumeration and operation.
+// encode writes one line per model, enumeration and operation.
 func encode(files []file, models map[string]*model, enums map[string]map[string]string, operations map[string]*operation) []byte {
 	var b bytes.Buffer
 	sources, versions := make([]string, len(files)), make([]string, len(files))

@@ -1,9 +1,9 @@
-// Command report prints what each api-version of the specification has, and what this module has of it:
+// Command report prints, for each api-version, the size of the specification and the part that this module covers:
 //
 //	go run ./internal/spec/report
 //
-// A test of package spec counts it. What no function sends goes through search.Do, and what is not typed
-// survives reading and writing.
+// A test of package spec checks the numbers. Operations without a function can be sent with search.Do, and members
+// without a field survive reading and writing.
 package main
 
 import (

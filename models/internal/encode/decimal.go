@@ -2,14 +2,14 @@ package encode
 
 import "strconv"
 
-// The logarithms that the two algorithms need, as exact as these need them.
+// Integer approximations of logarithms, exact in the range that the two algorithms use.
 
 func floorLog2Pow10(e int) int          { return e * 1741647 >> 19 }
 func floorLog10(e int) int              { return e * 1262611 >> 22 }          // of 2^e
 func floorLog10ThreeQuarters(e int) int { return (e*1262611 - 524031) >> 22 } // of 3/4 × 2^e
 
-// appendDecimal appends n×10^power as encoding/json does: with an exponent if it
-// is less than 1e-6 or not less than 1e21.
+// appendDecimal appends n×10^power in the notation of encoding/json: with an exponent if it is less than 1e-6, or
+// 1e21 or more.
 func appendDecimal(dst []byte, n uint64, power int) []byte {
 	var buffer [20]byte
 	start := len(buffer)
@@ -31,7 +31,7 @@ func appendDecimal(dst []byte, n uint64, power int) []byte {
 		power++
 	}
 	digits := buffer[start:end]
-	point := len(digits) + power // how many digits are before it
+	point := len(digits) + power // number of digits before the point
 	switch {
 	case point > 21 || point < -5:
 		return appendExponent(dst, digits, point-1)

@@ -1,11 +1,9 @@
-// Package encode writes documents as JSON by a plan that it makes once for each
-// type: byte for byte what encoding/json writes with SetEscapeHTML(false), in a
-// third of the time and without an allocation of its own.
+// Package encode writes documents by a plan that it makes once per type: byte for byte the output of encoding/json
+// with SetEscapeHTML(false), in a third of the time and without its own allocations. Documents differ in one point,
+// infinities, see AppendDocument.
 //
-// Documents have one thing more, see AppendDocument: infinities.
-//
-// What it cannot write it leaves to encoding/json, which then does it or says in
-// its own words why not. So nothing here makes an error.
+// A value that it cannot write is left to encoding/json, which writes it or returns its own error. So this package
+// returns no errors.
 package encode
 
 import (
@@ -18,15 +16,15 @@ import (
 	"unicode"
 )
 
-// Field is a field of a struct as encoding/json sees it.
+// Field is a field of a struct in the view of encoding/json.
 type Field struct {
 	Name   string // in JSON
-	GoName string // in Go, with the embedded structs it was promoted through: "Base.ID"
+	GoName string // in Go, with the embedded structs that lead to it: "Base.ID"
 	Index  []int
 	Type   reflect.Type
 	Search string // the `search` tag
 	tagged bool   // the name comes from the `json` tag
-	often  bool   // there are more of it, at other places of the same depth
+	often  bool   // the same field exists at other places of the same depth
 	Quoted bool   // `json:",string"`
 
 	OmitZero  bool // `json:",omitzero"`
@@ -38,8 +36,8 @@ var (
 	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// FieldsOf returns the fields that encoding/json writes for a struct type,
-// in the order of their declaration, embedded structs expanded where they stand.
+// FieldsOf returns the fields that encoding/json writes for a struct type, in the order of their declaration. The
+// fields of an embedded struct are at its place.
 func FieldsOf(t reflect.Type) []Field {
 	if known, ok := fieldCache.Load(t); ok {
 		return known.([]Field)
@@ -59,10 +57,9 @@ type level struct {
 	often bool // more than once at this depth
 }
 
-// collect returns the candidates of t and of the structs embedded in it, hidden
-// ones included, in the order of their declaration. As in encoding/json a type
-// counts where it is embedded least deeply, and only once: if that is at several
-// places, its fields meet each other, and there are none.
+// collect returns the candidates of t and of the structs embedded in it, including hidden ones, in the order of their
+// declaration. As in encoding/json, a type counts only where it is embedded least deeply. If that is at several
+// places, its fields conflict and are dropped.
 func collect(t reflect.Type) []Field {
 	var fields []Field
 	seen := map[reflect.Type]bool{t: true}
@@ -134,8 +131,8 @@ func (l *level) fields() (own []Field, embedded []level) {
 	return own, embedded
 }
 
-// dominant applies the rule of encoding/json to fields of the same name: the
-// least embedded wins, then the one named by its tag; if that leaves two, none.
+// dominant applies the rule of encoding/json to fields with the same name: the least embedded one remains, then the
+// one with a json name in its tag. If two are left, both are dropped.
 func dominant(all []Field) []Field {
 	byName := make(map[string][]Field, len(all))
 	for _, f := range all {
@@ -146,8 +143,7 @@ func dominant(all []Field) []Field {
 	})
 }
 
-// beats reports whether f is not written because of r, which has the same name
-// and may be f itself.
+// beats reports whether the field r hides f. Both have the same name, and may be the same field.
 func (f *Field) beats(other *Field) bool {
 	switch {
 	case slices.Equal(f.Index, other.Index):
@@ -172,8 +168,7 @@ func validJSONName(s string) bool {
 	return true
 }
 
-// Value returns the field of v, a struct, or the zero Value if a pointer to an
-// embedded struct on the way is nil.
+// Value returns the field of the struct v, or the zero Value if a pointer to an embedded struct is nil.
 func (f *Field) Value(v reflect.Value) reflect.Value {
 	for i, x := range f.Index {
 		if i > 0 && v.Kind() == reflect.Pointer {
@@ -187,8 +182,8 @@ func (f *Field) Value(v reflect.Value) reflect.Value {
 	return v
 }
 
-// LeftOut reports whether encoding/json leaves the field out for its value. A
-// type's IsZero method is not asked: a value that it calls zero counts as there.
+// LeftOut reports whether encoding/json omits the field for its value. It ignores IsZero methods: it reports false
+// for a value that only its IsZero method calls zero.
 func (f *Field) LeftOut(v reflect.Value) bool {
 	if !v.IsValid() {
 		return true
@@ -202,7 +197,7 @@ func (f *Field) LeftOut(v reflect.Value) bool {
 	return (f.OmitEmpty || f.OmitZero) && v.IsZero()
 }
 
-// Deref returns t without its pointers.
+// Deref returns t without pointers.
 func Deref(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -210,12 +205,11 @@ func Deref(t reflect.Type) reflect.Type {
 	return t
 }
 
-// MarshalsJSON reports whether values of t, or addressable ones, write their own
-// JSON.
+// MarshalsJSON reports whether t or a pointer to it has a MarshalJSON method.
 func MarshalsJSON(t reflect.Type) bool { return implements(t, jsonMarshalerType) }
 
-// MarshalsText reports whether values of t, or addressable ones, write
-// themselves as text, which encoding/json turns into a string.
+// MarshalsText reports whether t or a pointer to it has a MarshalText method, whose result encoding/json writes as a
+// string.
 func MarshalsText(t reflect.Type) bool { return implements(t, textMarshalerType) }
 
 func implements(t, method reflect.Type) bool {

@@ -6,18 +6,17 @@ import (
 	"strconv"
 )
 
-// appendFloat32 appends the shortest decimal that stands for f and no other
-// float32, in the notation of encoding/json.
+// appendFloat32 appends the shortest decimal that identifies f among all float32 values, in the notation of
+// encoding/json.
 //
-// Vectors are most of what is sent to a search service, so this is most of what
-// encoding them costs. It takes half the time of strconv, by the algorithm of
-// Raffaello Giulietti, "The Schubfach way to render doubles" (2020), with the
-// bounds for 32 bits. TestFloat32BitPatterns compares it with encoding/json, for
-// all floats there are if it is asked to.
+// Vectors are most of the data that is sent to a search service, so this function dominates the time of encoding. It
+// takes half the time of strconv, by the algorithm of Raffaello Giulietti, "The Schubfach way to render doubles"
+// (2020), with the bounds for 32 bits. TestFloat32BitPatterns compares it with encoding/json, on request for all
+// floats.
 func appendFloat32(s *state, dst []byte, f float32) []byte {
 	b := math.Float32bits(f)
 	fraction, exponent := b&(1<<23-1), int(b>>23&0xff)
-	if exponent == 0xff { // an infinity, or not a number
+	if exponent == 0xff { // infinity or NaN
 		s.fail()
 		return dst
 	}
@@ -34,13 +33,11 @@ func appendFloat32(s *state, dst []byte, f float32) []byte {
 	return appendDecimal(dst, uint64(digits), power)
 }
 
-// evenBetween is the one power of two that lies exactly between two shortest
-// decimals, 0.00024414062 and 0.00024414063. Either would do; which one it is to be,
-// encoding/json shall say.
+// evenBetween is the only power of two exactly between two shortest decimals, 0.00024414062 and 0.00024414063. Both
+// are correct, so encoding/json decides.
 const evenBetween = 1.0 / (1 << 12)
 
-// shortest32 returns the decimal digits×10^power for the float with these bits,
-// which is not zero.
+// shortest32 returns the decimal digits×10^power for the float with these bits, which is not zero.
 func shortest32(fraction uint32, exponent int) (digits uint32, power int) {
 	// The float is c×2^q.
 	c, q := fraction, 1-150
@@ -50,20 +47,19 @@ func shortest32(fraction uint32, exponent int) (digits uint32, power int) {
 			return c >> -q, 0 // a small integer
 		}
 	}
-	// What is nearer to it than to any other float lies between the halves of the
-	// way to its neighbours; the one below a power of two is closer. Everything is
-	// counted in quarters.
+	// The decimals that round to this float lie between the midpoints to its neighbours. The neighbour below a power of
+	// two is closer. All values are multiplied by four.
 	closer := fraction == 0 && exponent > 1
 	low, middle, high := 4*c-2, 4*c, 4*c+2
 	k := floorLog10(q)
 	if closer {
 		low, k = 4*c-1, floorLog10ThreeQuarters(q)
 	}
-	// Divided by 10^k that interval is at least one and less than ten wide.
+	// Divided by 10^k, the width of that interval is at least one and less than ten.
 	shift := q + floorLog2Pow10(-k) + 1
 	g := power64(-k)
 	low, middle, high = scale32(g, low<<shift), scale32(g, middle<<shift), scale32(g, high<<shift)
-	if c%2 != 0 { // its ends do not belong to it: they are read as the neighbour, which is even
+	if c%2 != 0 { // exclude the ends, which round to the even neighbour
 		low++
 		high--
 	}
@@ -78,7 +74,7 @@ func shortest32(fraction uint32, exponent int) (digits uint32, power int) {
 		}
 	}
 	below, above := low <= 4*n, 4*n+4 <= high
-	if below == above { // both are in, so the nearer one
+	if below == above { // both are inside: choose the nearer one
 		half := 4*n + 2
 		above = middle > half || middle == half && n%2 != 0
 	}
@@ -88,7 +84,7 @@ func shortest32(fraction uint32, exponent int) (digits uint32, power int) {
 	return n, k
 }
 
-// scale32 returns g×x/2^64, odd if that is not exact.
+// scale32 returns g×x/2^64, made odd if it is not exact.
 func scale32(g uint64, x uint32) uint32 {
 	high, low := bits.Mul64(g, uint64(x))
 	y := uint32(high)

@@ -5,14 +5,13 @@ import (
 	"math/bits"
 )
 
-// appendFloat64 appends the shortest decimal that stands for f and no other
-// float64, in the notation of encoding/json. Of two equally short ones it is the
-// nearer.
+// appendFloat64 appends the shortest decimal that identifies f among all float64 values, in the notation of
+// encoding/json. Of two equally short ones it appends the nearer.
 func appendFloat64(s *state, dst []byte, f float64) []byte {
 	b := math.Float64bits(f)
 	fraction, exponent := b&(1<<52-1), int(b>>52&0x7ff)
 	switch {
-	case exponent == 0x7ff && (fraction != 0 || !s.document): // not a number, or not one of JSON
+	case exponent == 0x7ff && (fraction != 0 || !s.document): // NaN, or an infinity outside of a document
 		s.fail()
 		return dst
 	case f > math.MaxFloat64:
@@ -76,7 +75,7 @@ func shortest64(fraction uint64, exponent int) (digits uint64, power int) {
 	return n, k
 }
 
-// scale64 returns g×x/2^128, odd if that is not exact.
+// scale64 returns g×x/2^128, made odd if it is not exact.
 func scale64(g *[2]uint64, x uint64) uint64 {
 	upper, _ := bits.Mul64(g[1], x)
 	high, low := bits.Mul64(g[0], x)

@@ -53,8 +53,7 @@ func listWriter(t reflect.Type) writer {
 	}
 }
 
-// typedList is a listWriter for a type that is known here, without reflection
-// for each element.
+// typedList is a listWriter for a fixed element type, without reflection for each element.
 func typedList[E any](write func(*state, []byte, E) []byte) writer {
 	return func(s *state, dst []byte, v reflect.Value) []byte {
 		list, _ := reflect.TypeAssert[[]E](v)

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// mapWriter returns the writer of a map: nil is null, and the members are sorted
-// by name.
+// mapWriter returns the writer of a map: nil is null, and the members are sorted by name.
 func mapWriter(t reflect.Type) writer {
 	name := nameOf(t.Key())
 	if name == nil {
@@ -65,8 +64,8 @@ func membersWriter(t reflect.Type, name func(*state, reflect.Value) string) writ
 	}
 }
 
-// nameOf returns how keys of type t become the names of members, or nil. A
-// string is taken as it is, whatever methods it has.
+// nameOf returns a function that converts keys of type t to names of members, or nil. The methods of a string type
+// are ignored.
 func nameOf(t reflect.Type) func(*state, reflect.Value) string {
 	switch kind := t.Kind(); {
 	case kind == reflect.String:
@@ -97,8 +96,7 @@ func textName(s *state, k reflect.Value) string {
 	return string(text)
 }
 
-// appendObject appends a map that is not nil. The names of all maps that are
-// being written share one slice.
+// appendObject appends a map that is not nil. All maps that are being written share s.names.
 func appendObject(s *state, dst []byte, object map[string]any) []byte {
 	start := len(s.names)
 	for name := range object {
@@ -120,8 +118,8 @@ func appendObject(s *state, dst []byte, object map[string]any) []byte {
 	return append(dst, '}')
 }
 
-// appendAny appends what is in an interface. The types that a decoder makes, and
-// those that one would write by hand, need no reflection.
+// appendAny appends the value in an interface. It needs no reflection for the types that a decoder produces and those
+// that programs usually store.
 func appendAny(s *state, dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

@@ -9,9 +9,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// methodWriter returns the writer of a type with a MarshalJSON or MarshalText,
-// or nil. One with a pointer receiver is asked where the value has an address;
-// where not, encoding/json has to do it.
+// methodWriter returns the writer of a type with MarshalJSON or MarshalText, or nil. A method with a pointer receiver
+// is called if the value is addressable; otherwise encoding/json must write the value.
 func methodWriter(t reflect.Type) writer {
 	mayHaveAddress := t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface
 	p := reflect.PointerTo(t)
@@ -28,8 +27,8 @@ func methodWriter(t reflect.Type) writer {
 	return nil
 }
 
-// AsksAddress reports whether writing a t may call methods with the address of the
-// value, or of a part of it that lies in the same memory, as their receiver.
+// AsksAddress reports whether writing a t may call a method whose receiver is the address of the value or of a part
+// in the same memory.
 func AsksAddress(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	for _, method := range []reflect.Type{jsonMarshalerType, textMarshalerType, zeroerType} {
@@ -50,8 +49,7 @@ func AsksAddress(t reflect.Type) bool {
 	return false
 }
 
-// methodOf goes through the address of the value if it has one, which saves
-// copying it to the heap.
+// methodOf uses the address of an addressable value, which avoids a copy to the heap.
 func methodOf(mayHaveAddress bool, write writer) writer {
 	if !mayHaveAddress {
 		return write
@@ -67,7 +65,7 @@ func methodOf(mayHaveAddress bool, write writer) writer {
 func onlyWithAddress(write writer) writer {
 	return func(s *state, dst []byte, v reflect.Value) []byte {
 		if !v.CanAddr() {
-			s.fail() // rare enough: encoding/json knows what to do
+			s.fail() // rare: leave it to encoding/json
 			return dst
 		}
 		return write(s, dst, v.Addr())
@@ -98,7 +96,7 @@ func writeRaw(s *state, dst []byte, v reflect.Value) []byte {
 	return appendRaw(s, dst, v.Bytes())
 }
 
-// appendRaw appends JSON that somebody else has written.
+// appendRaw appends JSON that another encoder wrote.
 func appendRaw(s *state, dst, text []byte) []byte {
 	out, ok := wire.Compact(dst, text)
 	if !ok || s.document && !utf8.Valid(text) {

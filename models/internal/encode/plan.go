@@ -5,38 +5,35 @@ import (
 	"sync"
 )
 
-// Plan says how the values of a type are written.
+// Plan holds the writer of a type.
 type Plan struct {
 	write writer
-	// object: they are always written as an object, or not at all, and names are
-	// those of all its members.
+	// object means that every value is written as an object, or not at all. names are the names of all members.
 	object bool
 	names  []string
 }
 
-// writer appends a value. It reports what it cannot write by state.fail and
-// then may return anything.
+// writer appends a value. If it cannot, it calls state.fail and may return anything.
 type writer func(s *state, dst []byte, v reflect.Value) []byte
 
-// state is what goes along while one value is written.
+// state is the state of writing one value.
 type state struct {
 	depth  int
 	failed bool
-	// document: the infinities of a float64 are written as the strings of an Edm.Double, and
-	// text that is not UTF-8 is not written.
+	// document means that the infinities of a float64 are written as the strings of an Edm.Double, and that text that is
+	// not UTF-8 fails.
 	document bool
-	names    []string // of the maps that are being written, the inner ones last
+	names    []string // of the maps that are being written, innermost last
 }
 
-// deepest is how far pointers, maps and slices may be nested. From here on
-// encoding/json looks for cycles; finding none it goes on.
+// deepest is the deepest nesting of pointers, maps and slices. At this depth encoding/json starts to look for cycles,
+// and writes the value if there are none.
 const deepest = 1000
 
 func (s *state) fail() { s.failed = true }
 
-// enter is called before what may contain itself. If it returns false there is
-// nothing more to write. Having failed once is enough, or a tree of cycles would
-// take for ever.
+// enter is called before a value that may contain itself. If it returns false, the value is not written. One failure
+// stops everything, because a tree of cycles would otherwise take exponential time.
 func (s *state) enter() bool {
 	if s.depth >= deepest {
 		s.failed = true
@@ -49,12 +46,11 @@ func (s *state) leave() { s.depth-- }
 
 var states = sync.Pool{New: func() any { return new(state) }}
 
-// Append appends the JSON of v to dst. If ok is false, v is something that it
-// does not write, and dst is as it was: encoding/json may be able to, and knows
-// what to say if not. It asks the methods of v (MarshalJSON, MarshalText,
-// IsZero) as encoding/json does, and their panics are the caller's.
+// Append appends the JSON of v to dst. If ok is false, it cannot write v, and dst is unchanged: encoding/json either
+// can write v or returns the right error. Append calls the methods of v (MarshalJSON, MarshalText, IsZero) like
+// encoding/json, and does not recover their panics.
 //
-// It may be used by many goroutines at once.
+// It is safe for concurrent use.
 func Append(dst []byte, v any) (out []byte, ok bool) {
 	value := reflect.ValueOf(v)
 	if !value.IsValid() {
@@ -63,9 +59,9 @@ func Append(dst []byte, v any) (out []byte, ok bool) {
 	return PlanOf(value.Type()).Append(dst, value)
 }
 
-// AppendDocument is Append for documents: it writes the infinities of a float64 as the service
-// does those of an Edm.Double, "INF" and "-INF", where encoding/json refuses them, and does not
-// write text that is not UTF-8, where encoding/json replaces it.
+// AppendDocument is Append for documents, with two differences. It writes the infinities of a float64 as "INF" and
+// "-INF", like the service in an Edm.Double, where encoding/json fails. It fails for text that is not UTF-8, where
+// encoding/json replaces the invalid bytes.
 func AppendDocument(dst []byte, v any) (out []byte, ok bool) {
 	value := reflect.ValueOf(v)
 	if !value.IsValid() {
@@ -74,12 +70,12 @@ func AppendDocument(dst []byte, v any) (out []byte, ok bool) {
 	return PlanOf(value.Type()).AppendDocument(dst, value)
 }
 
-// Append is like the function for a v of the plan's type.
+// Append is the function Append for a v of the plan's type.
 func (p *Plan) Append(dst []byte, v reflect.Value) (out []byte, ok bool) {
 	return p.append(dst, v, false)
 }
 
-// AppendDocument is like the function for a v of the plan's type.
+// AppendDocument is the function AppendDocument for a v of the plan's type.
 func (p *Plan) AppendDocument(dst []byte, v reflect.Value) (out []byte, ok bool) {
 	return p.append(dst, v, true)
 }
@@ -97,11 +93,11 @@ func (p *Plan) append(dst []byte, v reflect.Value, document bool) (out []byte, o
 	return out, true
 }
 
-// Object reports whether all values of the type are written as an object, if at
-// all, and returns the names of the members that it may have.
+// Object reports whether every value of the type is written as an object, or not at all, and returns the names of its
+// possible members.
 func (p *Plan) Object() (names []string, ok bool) { return p.names, p.object }
 
-// PlanOf returns the plan for the values of t. It makes it only once.
+// PlanOf returns the plan for t. It is made once.
 func PlanOf(t reflect.Type) *Plan {
 	if known, ok := plans.Load(t); ok {
 		return known.(*Plan)
@@ -124,8 +120,8 @@ func newPlan(t reflect.Type) *Plan {
 	return p
 }
 
-// element returns the writer for what is inside another type. It is looked up
-// when the first value is written, because types may contain themselves.
+// element returns the writer for a type inside another one. The plan is looked up when the first value is written,
+// because types may contain themselves.
 func element(t reflect.Type) writer {
 	if w := leaf(t); w != nil {
 		return w
@@ -134,7 +130,7 @@ func element(t reflect.Type) writer {
 	return func(s *state, dst []byte, v reflect.Value) []byte { return write()(s, dst, v) }
 }
 
-// newWriter chooses in the order of encoding/json: methods first, then the kind.
+// newWriter tries methods first and then the kind, in the order of encoding/json.
 func newWriter(t reflect.Type) writer {
 	if w := leaf(t); w != nil {
 		return w
@@ -153,11 +149,10 @@ func newWriter(t reflect.Type) writer {
 	case reflect.Pointer:
 		return pointerWriter(t)
 	}
-	return writeNothing // a channel, a function, a complex number
+	return writeNothing // a channel, a function or a complex number
 }
 
-// leaf returns the writer of a type that has nothing of another type inside, as
-// far as one can see, or nil.
+// leaf returns the writer of a type that contains no other type, or nil.
 func leaf(t reflect.Type) writer {
 	switch t {
 	case timeType:

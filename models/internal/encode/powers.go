@@ -2,8 +2,8 @@ package encode
 
 const minPower = -292
 
-// power64 returns 10^k in 64 bits, rounded up. The table has it in 128 bits rounded
-// up, and rounding that up again gives the same as doing so once.
+// power64 returns 10^k in 64 bits, rounded up. Rounding the 128 bits of the table up again gives the same result as
+// rounding once.
 func power64(k int) uint64 {
 	g := &powersOfTen[k-minPower]
 	if g[1] != 0 {
@@ -12,8 +12,8 @@ func power64(k int) uint64 {
 	return g[0]
 }
 
-// powersOfTen are the powers of ten from 10^minPower on, multiplied by the
-// power of two that makes them 128 bits long, rounded up: the upper and the lower half.
+// powersOfTen are the powers of ten from 10^minPower on, scaled by a power of two to 128 bits and rounded up: the
+// upper and the lower half.
 var powersOfTen = [...][2]uint64{
 	{0xff77b1fcbebcdc4f, 0x25e8e89c13bb0f7b}, {0x9faacf3df73609b1, 0x77b191618c54e9ad}, {0xc795830d75038c1d, 0xd59df5b9ef6a2418},
 	{0xf97ae3d0d2446f25, 0x4b0573286b44ad1e}, {0x9becce62836ac577, 0x4ee367f9430aec33}, {0xc2e801fb244576d5, 0x229c41f793cda740},

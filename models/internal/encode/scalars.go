@@ -38,8 +38,7 @@ func writeString(s *state, dst []byte, v reflect.Value) []byte {
 	return appendString(s, dst, v.String())
 }
 
-// writeTime writes what MarshalJSON of a time does, which is an error for years
-// and offsets that RFC 3339 does not know.
+// writeTime writes a time like its MarshalJSON, which fails for years and offsets that RFC 3339 does not allow.
 func writeTime(s *state, dst []byte, v reflect.Value) []byte {
 	t, ok := reflect.TypeAssert[time.Time](v)
 	if !ok {
@@ -60,10 +59,9 @@ func appendTime(s *state, dst []byte, t time.Time) []byte {
 
 const millionths = 1e6
 
-// appendMillionths appends n/1e6. Prices, ratings and coordinates seldom have
-// more than six decimals, and this takes a fraction of the time of finding the
-// shortest decimal for any float: with at most 15 digits there is only one that
-// the float can come from, so it is the shortest.
+// appendMillionths appends n/1e6. Prices, ratings and coordinates seldom have more than six decimals, and this is
+// much faster than finding the shortest decimal of any float. With at most 15 digits, the decimal is unique for the
+// float, so it is the shortest.
 func appendMillionths(dst []byte, n uint64) []byte {
 	dst = strconv.AppendUint(dst, n/millionths, 10)
 	rest := n % millionths
@@ -82,7 +80,7 @@ func writeNumber(s *state, dst []byte, v reflect.Value) []byte {
 	return appendNumber(s, dst, v.String())
 }
 
-// appendNumber writes a json.Number as it is, the empty one as 0.
+// appendNumber writes a json.Number unchanged, or 0 for the empty one.
 func appendNumber(s *state, dst []byte, number string) []byte {
 	if number == "" {
 		return append(dst, '0')

@@ -2,9 +2,8 @@ package encode
 
 import "unicode/utf8"
 
-// appendString appends s in quotes. What encoding/json escapes without
-// SetEscapeHTML is escaped: quotes, backslashes, control characters, U+2028 and
-// U+2029; what is not UTF-8 becomes U+FFFD, and is not written in a document.
+// appendString appends s in quotes, with the escapes of encoding/json without HTML: quotes, backslashes, control
+// characters, U+2028 and U+2029. Bytes that are not UTF-8 become U+FFFD, or fail in a document.
 func appendString(st *state, dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	n := plain(s)
@@ -20,11 +19,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plain returns how many bytes at the start of s are ASCII and need no escape.
-// It looks at eight bytes at a time: subtracting borrows from the high bit of
-// each byte that is too small, and bytes of 0x80 and more have it anyway. A byte
-// may be taken for one to be looked at closely by mistake, because a borrow goes
-// on to the next one, but never the other way round.
+// plain returns the number of bytes at the start of s that are ASCII and need no escape. It tests eight bytes at a
+// time: the subtractions set the high bit of each byte that is too small, and bytes of 0x80 and more have it set.
+// Since a borrow can carry into the next byte, a plain byte may stop the fast loop, but no other byte is skipped.
 func plain(s string) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
@@ -48,9 +45,9 @@ func plain(s string) int {
 
 const hexDigits = "0123456789abcdef"
 
-// appendEscaped appends s, some of which is not plain.
+// appendEscaped appends s, which is not all plain.
 func appendEscaped(st *state, dst []byte, s string) []byte {
-	start := 0 // of what is not appended yet
+	start := 0 // start of the part that is not appended yet
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {

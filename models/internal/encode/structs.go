@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// member is a field of a struct and how it is written.
+// member is a field of a struct with its writer.
 type member struct {
 	*Field
 	prefix []byte // `,"name":`
 	first  int    // Index[0]
-	deep   bool   // there is more in Index
+	deep   bool   // Index has more than one element
 	kind   reflect.Kind
 	write  writer
-	isZero func(reflect.Value) bool // its IsZero method; nil: it has none
+	isZero func(reflect.Value) bool // calls the IsZero method, nil if there is none
 }
 
 func structWriter(t reflect.Type) writer {
@@ -36,7 +36,7 @@ func structWriter(t reflect.Type) writer {
 				continue
 			}
 			dst = append(dst, m.prefix...)
-			switch m.kind { // the common ones without a call
+			switch m.kind { // the common kinds without a call
 			case reflect.String:
 				dst = appendString(s, dst, fv.String())
 			case reflect.Float64:
@@ -48,7 +48,7 @@ func structWriter(t reflect.Type) writer {
 		if len(dst) == start {
 			return append(dst, "{}"...)
 		}
-		dst[start] = '{' // instead of the first comma
+		dst[start] = '{' // replaces the first comma
 		return append(dst, '}')
 	}
 }
@@ -71,7 +71,7 @@ func newMember(f *Field) member {
 	return m
 }
 
-// omitted is called for fields with omitempty or omitzero.
+// omitted reports whether a field with omitempty or omitzero is omitted.
 func (m *member) omitted(v reflect.Value) bool {
 	if m.OmitEmpty {
 		switch v.Kind() {
@@ -99,8 +99,8 @@ type zeroer interface{ IsZero() bool }
 
 var zeroerType = reflect.TypeFor[zeroer]()
 
-// zeroMethod returns the IsZero method that decides about a t with omitzero, or
-// nil. A nil is zero without being asked.
+// zeroMethod returns a function that calls the IsZero method of a t for omitzero, or nil if there is none. A nil
+// value is zero without a call.
 func zeroMethod(t reflect.Type) func(reflect.Value) bool {
 	ask := func(v reflect.Value) bool {
 		z, _ := reflect.TypeAssert[zeroer](v)
@@ -142,8 +142,7 @@ func quotable(t reflect.Type) bool {
 	return k >= reflect.Bool && k <= reflect.Float64 || k == reflect.String
 }
 
-// quotedWriter writes a scalar inside a string, unless it has methods of its
-// own.
+// quotedWriter writes a scalar within a string, unless it has its own methods.
 func quotedWriter(t reflect.Type) writer {
 	if t.Name() == "" && t.Kind() == reflect.Pointer {
 		if methodWriter(t) != nil {
@@ -171,7 +170,7 @@ func quotedWriter(t reflect.Type) writer {
 	return func(s *state, dst []byte, v reflect.Value) []byte {
 		before := len(dst)
 		dst = append(write(s, append(dst, '"'), v), '"')
-		if dst[before+1] == '"' { // an infinity is a string already
+		if dst[before+1] == '"' { // an infinity is already a string
 			return append(dst[:before], dst[before+1:len(dst)-1]...)
 		}
 		return dst

@@ -11,13 +11,13 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Decode reads a JSON object into x, a pointer to the struct whose UnmarshalJSON
-// this is. The former content of x is gone, unless b is null.
+// Decode decodes a JSON object into x, a pointer to the struct. It implements UnmarshalJSON for x. The former content
+// of x is discarded, unless b is null.
 func Decode(b []byte, x any) error {
 	return decodeChecked(b, decodeObject, reflect.ValueOf(x).Elem())
 }
 
-// Read returns a value of a union, a list of them, or any other type.
+// Read decodes a value of a union, a list of them, or any other type.
 func Read[T any](b []byte) (x T, err error) {
 	return x, decodeChecked(b, decoderOf(reflect.TypeFor[T]()), reflect.ValueOf(&x).Elem())
 }
@@ -30,12 +30,12 @@ func decodeChecked(b []byte, decode decoder, v reflect.Value) error {
 	return err
 }
 
-// decoder reads the value that begins at i into a field, and returns the index after it. b was checked,
-// so no decoder looks for the end of a value first whose content it reads anyway: with objects in
-// objects each byte would be read once a level.
+// decoder decodes the value that begins at i into a field, and returns the index after it. b is already checked. A
+// decoder never searches for the end of a nested object before decoding it, because nested objects would then be read
+// once per level.
 type decoder func(b []byte, i int, v reflect.Value) (end int, err error)
 
-// leaf is a decoder of a value that is read at once.
+// leaf is a decoder for a value without nested objects.
 type leaf func(value []byte, v reflect.Value) error
 
 func (l leaf) decode(b []byte, i int, v reflect.Value) (int, error) {
@@ -43,7 +43,7 @@ func (l leaf) decode(b []byte, i int, v reflect.Value) (int, error) {
 	return end, l(b[i:end], v)
 }
 
-// decodeObject reads an object. null changes nothing.
+// decodeObject decodes an object. null changes nothing.
 func decodeObject(b []byte, i int, v reflect.Value) (end int, err error) {
 	if b[i] == 'n' {
 		return i + len("null"), nil
@@ -59,7 +59,7 @@ func decodeObject(b []byte, i int, v reflect.Value) (end int, err error) {
 	return end, nil
 }
 
-// decode reads the object that begins at i.
+// decode decodes the object that begins at i.
 func (p *plan) decode(b []byte, i int, v reflect.Value) (end int, err error) {
 	var more map[string]json.RawMessage
 	for i = wire.Space(b, i+1); b[i] != '}'; {
@@ -99,7 +99,7 @@ func (p *plan) decode(b []byte, i int, v reflect.Value) (end int, err error) {
 	return i + 1, nil
 }
 
-// field returns the field of a member, nil if there is none.
+// field returns the field for a member, or nil.
 func (p *plan) field(quoted []byte) *field {
 	at, known := p.index[string(quoted[1:len(quoted)-1])]
 	if bytes.IndexByte(quoted, '\\') >= 0 {
@@ -114,7 +114,7 @@ func (p *plan) field(quoted []byte) *field {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// decoderOf returns the decoder of a type. What it does not read by itself encoding/json does.
+// decoderOf returns the decoder of a type. Types without a decoder here use encoding/json.
 func decoderOf(t reflect.Type) decoder {
 	if u, is := unions[t]; is {
 		return u.decode
@@ -203,10 +203,10 @@ func decodeInteger(b []byte, v reflect.Value) error {
 	return nil
 }
 
-// decodePlain leaves a value without numbers to encoding/json.
+// decodePlain decodes a value without numbers with encoding/json.
 func decodePlain(b []byte, v reflect.Value) error { return json.Unmarshal(b, v.Addr().Interface()) }
 
-// decodeAny leaves a value to encoding/json. What has no type keeps the digits of its numbers.
+// decodeAny decodes any value with encoding/json. Numbers in untyped values keep their digits.
 func decodeAny(b []byte, v reflect.Value) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()

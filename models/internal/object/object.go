@@ -1,29 +1,25 @@
-// Package object is for the packages of models: it writes and reads the objects
-// of definitions and replies.
+// Package object writes and reads the objects of definitions and replies, for the packages of models.
 //
-// Every object keeps the members it does not know, so that reading a definition
-// and writing it back drops nothing that a newer service put there. Encode and
-// Decode do this for all of them:
+// Every object keeps its unknown members, so that reading a definition and writing it back loses nothing that a newer
+// service added. Encode and Decode follow these rules:
 //
-//   - a field with the tag option omitzero is left out when it is its zero value,
-//     so nil and absent are the same; without the option it is always written,
-//     and a nil list as an empty one: the service refuses a null, and says what is
-//     missing from an empty list;
-//   - a member that no field stands for lands in AdditionalProperties, and
-//     what is in AdditionalProperties is written after the fields, in the order
-//     of the names. A field that is written wins over a member of its name, so
-//     AdditionalProperties can also force an explicit null;
-//   - the tag `empty:"…"` has the JSON that a zero value is written as;
-//   - names are compared exactly, unlike encoding/json does;
-//   - "@odata.context", which is about the answer that an object came in, is dropped;
-//   - the discriminator of a type of a union comes first and from its Go type.
+//   - A field with the tag option omitzero is omitted if it is zero, so nil and absent are the same. A field without
+//     the option is always written. A nil list is then written as an empty one: the service refuses null, but
+//     explains what is missing in an empty list.
+//   - A member without a field is stored in AdditionalProperties. AdditionalProperties are written after the fields,
+//     in the order of their names. A written field takes precedence over a member of its name, so
+//     AdditionalProperties can also force an explicit null for an omitted field.
+//   - The tag `empty:"…"` holds the JSON for a zero value.
+//   - Names are compared exactly, unlike in encoding/json.
+//   - "@odata.context" is dropped, because it describes the reply in which an object arrived.
+//   - The discriminator of a type of a union is written first. Its value follows from the Go type.
 //
-// null and absent mean the same to the service in a definition, and a null of a
-// known member is not written back. Secrets are an exception, by `empty:"null"`: the service
-// returns none, and an update takes null as unchanged, and "" as a new one.
+// The service treats null and absent the same in a definition, and a null of a known member is not written back.
+// Secrets are an exception, with `empty:"null"`: the service does not return them, and in an update null means
+// unchanged and "" a new value.
 //
-// The methods of a package's objects are generated: go generate in its folder runs methods, which
-// writes those that the package does not have for each struct with AdditionalProperties.
+// The methods of a package's objects are generated: go generate in its folder runs the command methods, which writes
+// missing methods for each struct with AdditionalProperties.
 package object
 
 import (
@@ -40,23 +36,23 @@ import (
 
 const additionalProperties = "AdditionalProperties"
 
-// own are the types whose methods are those of this package, so that what holds them need not call
-// their methods. It is written by Own, in the initialization of the packages of models.
+// own are the types whose methods are those of this package, so they are decoded without calling their methods. Own
+// writes it during the initialization of the packages of models.
 var own = map[reflect.Type]bool{}
 
-// Own says that the UnmarshalJSON of the type of each value is Decode.
+// Own declares that the UnmarshalJSON of the type of each value is Decode.
 func Own(values ...any) {
 	for _, v := range values {
 		own[reflect.TypeOf(v)] = true
 	}
 }
 
-// plan is how the objects of a type are read and written.
+// plan holds the fields of a type of objects, for reading and writing.
 type plan struct {
 	discriminator
 	fields []field
 	index  map[string]int // of fields, by name
-	more   []int          // the place of AdditionalProperties
+	more   []int          // index of AdditionalProperties
 }
 
 type field struct {
@@ -83,7 +79,7 @@ func planOf(t reflect.Type) *plan {
 	return known.(*plan)
 }
 
-// Encode returns the JSON of x, a struct whose MarshalJSON this is.
+// Encode returns the JSON of the struct x. It implements MarshalJSON for x.
 func Encode(x any) ([]byte, error) {
 	v := reflect.ValueOf(x)
 	p := planOf(v.Type())
@@ -141,7 +137,7 @@ func appendMember(dst []byte, name string, value any) ([]byte, error) {
 	return dst, nil
 }
 
-// appendValue writes v without the escapes that encoding/json has for HTML.
+// appendValue appends the JSON of v without escaping for HTML.
 func appendValue(dst []byte, v any) ([]byte, error) {
 	out := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(out)
@@ -150,7 +146,7 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// With returns a copy of more with a further member.
+// With returns a copy of more with one more member.
 func With(more map[string]json.RawMessage, name string, value json.RawMessage) map[string]json.RawMessage {
 	more = maps.Clone(more)
 	if more == nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Format prints x as JSON with *** in place of its secrets, whatever the verb.
-// It is the Format of every type that can hold a secret.
+// Format implements fmt.Formatter for types that can hold a secret. It prints x as JSON with *** in place of secrets,
+// for every verb.
 func Format(s fmt.State, x any) { _, _ = s.Write(shown(x)) }
 
-// LogValue is the LogValue of the same types.
+// LogValue implements slog.LogValuer for the same types.
 func LogValue(x any) slog.Value { return slog.StringValue(string(shown(x))) }
 
 func shown(x any) []byte {

@@ -7,34 +7,33 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// unions and discriminators are written by Register, in the initialization of
-// the packages of models, and only read afterwards.
+// unions and discriminators are written by Register during the initialization of the packages of models, and only
+// read afterwards.
 var (
 	unions         = map[reflect.Type]*union{}
 	discriminators = map[reflect.Type]discriminator{}
 )
 
-// union is an interface whose types a member of their JSON distinguishes.
+// union is an interface whose concrete types are distinguished by a member of their JSON.
 type union struct {
 	member  string
 	types   map[string]reflect.Type
 	unknown reflect.Type
 }
 
-// discriminator is the member that names a type of a union.
+// discriminator is the member that identifies a type of a union, and its value.
 type discriminator struct{ member, value string }
 
-// Type ties a value of a discriminator to a type.
+// Type is a Go type with the value of its discriminator.
 type Type struct {
 	Value string
 	Go    reflect.Type
 }
 
-// Of returns the type that value stands for.
+// Of returns the Type of T with the given discriminator value.
 func Of[T any](value string) Type { return Type{value, reflect.TypeFor[T]()} }
 
-// Register makes I a union whose types member distinguishes. A value that types
-// do not list is read into Unknown.
+// Register makes I a union whose types are distinguished by member. A value without a type is decoded into Unknown.
 func Register[I, Unknown any](member string, types ...Type) {
 	u := &union{member: member, types: map[string]reflect.Type{}, unknown: reflect.TypeFor[Unknown]()}
 	for _, t := range types {
@@ -44,7 +43,7 @@ func Register[I, Unknown any](member string, types ...Type) {
 	unions[reflect.TypeFor[I]()] = u
 }
 
-// decode reads the value that begins at i into field. null leaves it nil.
+// decode decodes the value that begins at i into field. null leaves it nil.
 func (u *union) decode(b []byte, i int, field reflect.Value) (end int, err error) {
 	if b[i] == 'n' {
 		return i + len("null"), nil
@@ -54,7 +53,7 @@ func (u *union) decode(b []byte, i int, field reflect.Value) (end int, err error
 		if !wire.Quotes(quoted, u.member) {
 			return true
 		}
-		if value[0] == '"' { // anything but a string is unknown
+		if value[0] == '"' { // any value but a string is unknown
 			name, _ := wire.Unquote(value)
 			t, known = u.types[name]
 		}

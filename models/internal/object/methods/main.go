@@ -1,6 +1,5 @@
-// Command methods writes methods_json.go and methods_print.go of the package in the current
-// folder: what every object has in common, without the methods that a file of the package has.
-// See package object.
+// Command methods writes methods_json.go and methods_print.go of the package in the current folder: the methods that
+// all objects share, except those that a file of the package already has. See package object.
 package main
 
 import (
@@ -45,13 +44,13 @@ func generate(folder string) (map[string][]byte, error) {
 	return map[string][]byte{jsonFile: written, printFile: printed}, err
 }
 
-// source is what a package declares.
+// source holds the declarations of a package.
 type source struct {
 	name    string
 	objects []string            // the structs with AdditionalProperties
 	has     map[string]bool     // methods by "Type.Name", and fields
-	markers map[string]string   // the only method of an interface, if it marks its types
-	unions  map[string][]string // the types of each, by Register
+	markers map[string]string   // the only method of an interface, if it is unexported
+	unions  map[string][]string // the types of each union, from its Register call
 }
 
 func read(folder string) (*source, error) {
@@ -115,7 +114,7 @@ func (s *source) declaration(n *ast.TypeSpec) {
 	}
 }
 
-// registration notes the types of object.Register[Union, Unknown](…, object.Of[Type](…), …).
+// registration records the types of object.Register[Union, Unknown](…, object.Of[Type](…), …).
 func (s *source) registration(call *ast.CallExpr) {
 	register, is := call.Fun.(*ast.IndexListExpr)
 	if !is || len(register.Indices) != 2 {
@@ -134,7 +133,7 @@ func (s *source) registration(call *ast.CallExpr) {
 	}
 }
 
-// json returns the methods for JSON, the marks of unions, and the call of object.Own.
+// json returns the JSON methods, the marker methods of unions, and the call of object.Own.
 func (s *source) json() string {
 	text := s.each("MarshalJSON", "func (x %s) MarshalJSON() ([]byte, error) { return object.Encode(x) }\n")
 	text += s.each("UnmarshalJSON", "func (x *%s) UnmarshalJSON(b []byte) error { return object.Decode(b, x) }\n")
@@ -155,7 +154,7 @@ func (s *source) print() string {
 		s.each("LogValue", "func (x %s) LogValue() slog.Value { return object.LogValue(x) }\n")
 }
 
-// each returns the text for each object without a method, or a field, of that name.
+// each returns the text for each object that has no method or field of that name.
 func (s *source) each(method, text string) string {
 	var out strings.Builder
 	for _, x := range s.objects {
