@@ -94,7 +94,7 @@ func describeVector(field *SearchField, tag fieldTag, length int, at place) []st
 		problem("%s is for strings, not for vectors", w)
 	}
 	if field.VectorSearchProfile == "" {
-		problem("a vector needs vectorProfile= (a list of numbers that is no vector is a []float64, or has type=Collection(Edm.Double))")
+		problem("a vector needs vectorProfile= (a plain list of numbers is a []float64, or has type=Collection(Edm.Double))")
 	}
 	if field.VectorEncoding != "" && (field.VectorEncoding != VectorEncodingPackedBit || field.Type != Collection(DataTypeByte)) {
 		problem("the only vectorEncoding is packedBit, for a Collection(Edm.Byte)")

@@ -144,7 +144,7 @@ func (r *fieldsReader) fieldsOf(t reflect.Type, at place) []SearchField {
 			continue
 		}
 		if !fieldName.MatchString(f.Name) || strings.HasPrefix(f.Name, "azureSearch") {
-			r.problem(path, "%q cannot be the name of a field: up to 128 letters, digits and underscores, the first a letter, not starting with azureSearch", f.Name)
+			r.problem(path, "%q cannot be the name of a field: up to 128 letters, digits and underscores, the first one alphabetic, not starting with azureSearch", f.Name)
 		}
 		if field, ok := r.field(f, tag, path, at); ok {
 			fields = append(fields, field)

@@ -63,7 +63,7 @@ const (
 //
 // Only Retrievable, SearchAnalyzer and SynonymMaps of an existing field can be changed.
 type SearchField struct {
-	// Name is 1 to 128 letters, digits and underscores, starting with a letter.
+	// Name is 1 to 128 letters, digits and underscores, the first one alphabetic.
 	Name string `json:"name"`
 	// Type is the type of the values.
 	Type DataType `json:"type"`

@@ -26,7 +26,7 @@ func (u CheckUse) writes() bool { return u != CheckForReading }
 
 // CheckOptions are the options of Check. nil and the zero value are ready to use.
 type CheckOptions struct {
-	// Use is what the program does with documents. It determines the rights that are checked, and whether the types of
+	// Use is the use of documents by the program. It determines the rights that are checked, and whether the types of
 	// fields must fit for reading, for writing or for both. Defaults to CheckForReading.
 	Use CheckUse
 	// KeyField is the name of the key field in JSON, as in IndexDocumentsOptions.
@@ -138,7 +138,7 @@ type CheckSkipped struct {
 	// Kind is the skipped part, and Field the affected field, if it concerns one.
 	Kind  CheckKind
 	Field string
-	// Reason is why the part was skipped and what would make it possible.
+	// Reason explains why the part was skipped, and what would make it possible.
 	Reason string
 	// Err is the cause, or nil.
 	Err error

@@ -113,7 +113,7 @@ func (k *checker) rights(definition, reading, writing error, withKey bool) bool 
 		case denied(reading):
 			p := k.problem(CheckCredential, reading)
 			p.Want = k.needed().key()
-			p.Hint = fmt.Sprintf("the key is not one of this service, was rolled since, or keys are not allowed at all: it takes %s of %s; a firewall of the service refuses like this too", p.Want, k.client.conn.endpoint.Host)
+			p.Hint = fmt.Sprintf("the key belongs to another service, was rotated, or the service does not allow keys: use %s of %s; a firewall of the service causes the same error", p.Want, k.client.conn.endpoint.Host)
 			k.found(p)
 			k.unchecked("the key is refused", definition, CheckRole, CheckIndex, CheckSchema)
 			return false

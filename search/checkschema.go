@@ -120,7 +120,7 @@ func (k *checker) attributes(name, path string, want, have models.SearchField) {
 		if a.want != nil && *a.want && isFalse(a.have) {
 			k.found(&CheckProblem{
 				Kind: CheckAttribute, Field: path, Want: a.name, Have: "not " + a.name,
-				Problem: fmt.Sprintf("the tag says that it is %s and in the index it is not, so that queries which use it so fail", a.name),
+				Problem: fmt.Sprintf("the tag makes the field %s, but the index does not: queries that rely on it fail", a.name),
 				Hint:    "make a new index with the field as the tag says, or correct the tag",
 			})
 		}
@@ -140,9 +140,9 @@ func misfit(ours, theirs models.DataType, use CheckUse) string {
 	their, areLists := theirs.Element()
 	switch {
 	case isList && !areLists:
-		return "a list is no single value"
+		return "a list does not fit a single value"
 	case !isList && areLists:
-		return "a single value is no list"
+		return "a single value does not fit a list"
 	case !isList:
 		our, their = ours, theirs
 	}

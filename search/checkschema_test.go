@@ -172,10 +172,10 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 		}](read, ""), problems: []string{"field type text"}},
 		"a list as one value": {do: check[struct {
 			Tags string `json:"tags"`
-		}](read, ""), problems: []string{"field type tags"}, text: "a single value is no list"},
+		}](read, ""), problems: []string{"field type tags"}, text: "a single value does not fit a list"},
 		"one value as a list": {do: check[struct {
 			Text []string `json:"text"`
-		}](read, ""), problems: []string{"field type text"}, text: "a list is no single value"},
+		}](read, ""), problems: []string{"field type text"}, text: "a list does not fit a single value"},
 		"a list of others": {do: check[struct {
 			Tags []int `json:"tags"`
 		}](read, ""), problems: []string{"field type tags"}},

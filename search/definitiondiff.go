@@ -65,7 +65,7 @@ type cost struct {
 }
 
 const (
-	readAgain = "documents that were indexed before show it only when they are read again"
+	readAgain = "indexed documents show it only after they are read again"
 	unsure    = "the documentation does not say that it can be changed"
 )
 
@@ -75,13 +75,13 @@ var costs = map[string][]cost{
 		{"name", ChangeNeedsRebuild, "a data source cannot be renamed"},
 		{"type", ChangeNeedsRebuild, unsure},
 		{"container", ChangeNeedsReset, readAgain},
-		{"dataChangeDetectionPolicy", ChangeNeedsReset, "what was indexed before has no mark of the new policy"},
-		{"dataDeletionDetectionPolicy", ChangeNeedsReset, "what was deleted before is not found otherwise"},
+		{"dataChangeDetectionPolicy", ChangeNeedsReset, "indexed documents have no mark of the new policy"},
+		{"dataDeletionDetectionPolicy", ChangeNeedsReset, "earlier deletions are found only after a reset"},
 		{"indexerPermissionOptions", ChangeNeedsReset, readAgain},
 	},
 	"indexers.Indexer": {
 		{"name", ChangeNeedsRebuild, "an indexer cannot be renamed"},
-		{"dataSourceName", ChangeNeedsReset, "the marks of what was read are those of the other data source"},
+		{"dataSourceName", ChangeNeedsReset, "the high-water mark belongs to the other data source"},
 		{"targetIndexName", ChangeNeedsReset, readAgain},
 		{"skillsetName", ChangeNeedsReset, readAgain},
 		{"fieldMappings", ChangeNeedsReset, readAgain},

@@ -190,7 +190,7 @@ func TestManagementErrorsNameWhatIsMissing(t *testing.T) {
 			_, err := c.CreateOrUpdateSynonymMap(ctx, models.SynonymMap{Name: "syn", ETag: `"x"`}, nil)
 			return err
 		}, 412, "", search.ErrPreconditionFailed,
-			`the service answered 412 Precondition Failed and did not say why (CreateOrUpdateSynonymMap: HTTP 412` + id + `: the synonym map was changed, created or deleted by somebody else: get it again and repeat the change on the new ETag`},
+			`the service answered 412 Precondition Failed and did not say why (CreateOrUpdateSynonymMap: HTTP 412` + id + `: the synonym map was changed, created or deleted meanwhile: read it again and repeat the change with the new ETag`},
 		"another server": {getMap, 404, "<h1>nginx</h1>", nil, ""},
 		"no list":        {listMaps, 200, `{"value":null}`, models.ErrMalformedReply, ""},
 		"no tokens": {func(ctx context.Context, c *search.IndexClient) error {

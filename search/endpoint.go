@@ -93,7 +93,7 @@ func validateIndexName(name string) error {
 		broken = append(broken, "has characters other than lower-case letters, digits, dashes and underscores")
 	}
 	if c := name[0]; c == '-' || c == '_' {
-		broken = append(broken, "does not start with a letter or a digit")
+		broken = append(broken, "does not start with a lower-case letter or a digit")
 	}
 	if strings.Contains(name, "--") || strings.Contains(name, "__") {
 		broken = append(broken, "has consecutive dashes or underscores")

@@ -88,7 +88,7 @@ func TestErrorSaysWhatTheServiceSaidAndWhatHelps(t *testing.T) {
 		"403 for the key field": {keyField, 403, "",
 			`the service answered 403 Forbidden and did not say why (KeyFieldName of index "hotels": HTTP 403` + id + `: KeyFieldName needs an admin key (query keys only read documents) of this service; the key may also have been rolled since, or the service may accept roles only; or name the key field with the struct tag search:"key" or a key accessor, and the definition need not be read`, nil},
 		"412": {update, 412, `{"error":{"code":"","message":"The precondition given in one of the request headers evaluated to false. No change was made to the resource from this request."}}`,
-			`The precondition given in one of the request headers evaluated to false. No change was made to the resource from this request. (CreateOrUpdateIndex of index "hotels": HTTP 412` + id + `: the index was changed, created or deleted by somebody else: get it again and repeat the change on the new ETag`,
+			`The precondition given in one of the request headers evaluated to false. No change was made to the resource from this request. (CreateOrUpdateIndex of index "hotels": HTTP 412` + id + `: the index was changed, created or deleted meanwhile: read it again and repeat the change with the new ETag`,
 			search.ErrPreconditionFailed},
 		"413 of a gateway": {raw, 413, "<h1>413 Request Entity Too Large</h1>",
 			`413 Request Entity Too Large (IndexDocuments of index "hotels": HTTP 413` + id + `: send fewer documents in one request, or use a bufferedsender, which splits its batches`, nil},

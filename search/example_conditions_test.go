@@ -38,7 +38,7 @@ func ExampleOr() {
 	// Roadside Motel <nil>
 	// Mountain Lodge <nil>
 	// Old Harbour Inn <nil>
-	// false invalid filter: operand 1 of Or is no filter, so that every document would match: leave it out, or leave out Or
+	// false invalid filter: operand 1 of Or is the zero Filter, which matches every document: leave it out, or leave out Or
 }
 
 func ExampleNot() {

@@ -29,7 +29,7 @@ func ExampleFilter_Err() {
 	filter := search.And(search.Eq("Rating eq 1 or true", 4), search.Gt("Rating", nil))
 	fmt.Println(filter.Err())
 	// Output:
-	// invalid filter: the path "Rating eq 1 or true" is not made of names (a letter or underscore, then letters, digits and underscores) with slashes between them; "Rating" gt: null has no order: it can only be equal or not
+	// invalid filter: the path "Rating eq 1 or true" is not made of names (letters, digits and underscores, not starting with a digit) with slashes between them; "Rating" gt: null has no order: it can only be equal or not
 }
 
 func ExampleFilterf() {

@@ -34,7 +34,7 @@ func ExampleDiffIndex() {
 	}
 	fmt.Println("all together:", changes.Kind())
 	// Output:
-	// fields/rooms: in place, because the documents that exist have null in new fields
+	// fields/rooms: in place, because existing documents have null in new fields
 	// analyzers/stop2: in place with downtime, because the index is offline while analysis components are added
 	// all together: in place with downtime
 }

@@ -45,7 +45,7 @@ func And(operands ...Filter) Filter {
 func Or(operands ...Filter) Filter {
 	for i, f := range operands {
 		if f.expr == nil {
-			return invalid(fmt.Errorf("operand %d of Or is no filter, so that every document would match: leave it out, or leave out Or", i+1))
+			return invalid(fmt.Errorf("operand %d of Or is the zero Filter, which matches every document: leave it out, or leave out Or", i+1))
 		}
 	}
 	if len(operands) == 0 {
@@ -58,7 +58,7 @@ func Or(operands ...Filter) Filter {
 // document.
 func Not(operand Filter) Filter {
 	if operand.expr == nil {
-		return invalid(errors.New("the operand of Not is no filter, so that no document would match"))
+		return invalid(errors.New("the operand of Not is the zero Filter, so the result would match no document"))
 	}
 	switch operand.expr {
 	case nowhere:

@@ -42,7 +42,7 @@ func lambda(path, quantifier, variable string, condition Filter) Filter {
 		problems = append(problems, fmt.Errorf("the range variable %s of %s is not a name of letters, digits and underscores that the service reads as such", clip(variable), clip(path)))
 	}
 	if condition.expr == nil {
-		problems = append(problems, fmt.Errorf("the condition for %s of %s is no filter: to ask for any element at all use NotEmpty", quantifier, clip(path)))
+		problems = append(problems, fmt.Errorf("the condition for %s of %s is the zero Filter: to match any element use NotEmpty", quantifier, clip(path)))
 		return invalid(problems...)
 	}
 	// For a constant condition the elements do not matter.

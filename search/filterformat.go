@@ -33,7 +33,7 @@ import (
 // As with RawFilter, never build the format from values.
 func Filterf(format string, args ...any) Filter {
 	if false {
-		_ = fmt.Sprintf(format, args...) // tells go vet what the verbs are
+		_ = fmt.Sprintf(format, args...) // lets go vet check the verbs
 	}
 	if strings.TrimSpace(format) == "" && len(args) == 0 {
 		return Filter{}
@@ -139,7 +139,7 @@ func formatted(verb byte, arg any) (string, error) {
 		case err != nil:
 			return "", err
 		case filter.IsZero():
-			return "", errors.New("the argument is no filter")
+			return "", errors.New("the argument is the zero Filter")
 		}
 		return "(" + filter.String() + ")", nil
 	}

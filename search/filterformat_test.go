@@ -60,7 +60,7 @@ func TestEverythingWrongWithAFormatIsReported(t *testing.T) {
 		"nil as a string":        {unchecked("a eq %s", nil), []string{"use %v"}},
 		"a list":                 {unchecked("search.in(a, %v)", []string{"x"}), []string{"put the Filter of In there"}},
 		"a filter as a string":   {unchecked("%s or a", search.IsTrue("b")), []string{"use %v for a Filter"}},
-		"no filter":              {unchecked("%v or a", search.Filter{}), []string{"the argument is no filter"}},
+		"no filter":              {unchecked("%v or a", search.Filter{}), []string{"the argument is the zero Filter"}},
 		"a broken filter":        {unchecked("%v or a", search.IsTrue("")), []string{"the path of a field is empty"}},
 		"a bad value":            {unchecked("a eq %s or %v", "\xff", opaque{}), []string{"not valid UTF-8", "opaque is not a value"}},
 		"parentheses, and more":  {unchecked("(a eq %d", "x", 1), []string{"is not closed", "use %s", "2 arguments for 1 verbs"}},

@@ -8,7 +8,7 @@ import (
 
 // In returns a filter that matches if the field equals one of the values. Without values it matches no document.
 // Strings become search.in, which the service evaluates fast for thousands of values. Other values, and strings that
-// search.in cannot express, become separate comparisons, of which the service accepts some hundreds in a filter. For
+// search.in cannot express, become separate comparisons; the service accepts some hundreds of them in a filter. For
 // path and values see Eq.
 func In[T any](path string, values ...T) Filter {
 	var problems []error

@@ -182,7 +182,7 @@ func checkPath(path string) error {
 	first := true
 	for name := range strings.SplitSeq(path, "/") {
 		if !identifier(name) {
-			return fmt.Errorf("the path %s is not made of names (a letter or underscore, then letters, digits and underscores) with slashes between them", clip(path))
+			return fmt.Errorf("the path %s is not made of names (letters, digits and underscores, not starting with a digit) with slashes between them", clip(path))
 		}
 		if first && reserved(name) {
 			return fmt.Errorf("the path %s begins with a word that the service does not read as a field", clip(path))

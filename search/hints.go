@@ -46,7 +46,7 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 		if call.other.name != "" {
 			noun = call.other.noun
 		}
-		return "the " + noun + " was changed, created or deleted by somebody else: get it again and repeat the change on the new ETag"
+		return "the " + noun + " was changed, created or deleted meanwhile: read it again and repeat the change with the new ETag"
 	case http.StatusBadRequest:
 		if strings.Contains(e.Message, "api-version") {
 			return fmt.Sprintf("this client asked for api-version %s; set ClientOptions.APIVersion to one that the service has, see DefaultAPIVersion", conn.apiVersion)

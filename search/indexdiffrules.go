@@ -11,11 +11,11 @@ import (
 func (d *indexDiff) run() {
 	member := func(name string, rule changeRule) { d.compare(name, d.before[name], d.after[name], rule) }
 	member("name", always(ChangeNeedsRebuild, "an index cannot be renamed"))
-	member("description", always(ChangeInPlace, "it is for its readers only"))
+	member("description", always(ChangeInPlace, "it is only descriptive"))
 	d.fields("fields", d.before["fields"], d.after["fields"], "")
 	member("scoringProfiles", always(ChangeInPlace, "scoring profiles apply to queries only"))
 	member("defaultScoringProfile", always(ChangeInPlace, "scoring profiles apply to queries only"))
-	member("corsOptions", always(ChangeInPlace, "they are about browsers only"))
+	member("corsOptions", always(ChangeInPlace, "they affect browsers only"))
 	d.suggesters()
 	for _, list := range componentLists {
 		d.components(list)
@@ -26,7 +26,7 @@ func (d *indexDiff) run() {
 	d.vectorSearch()
 	for _, name := range memberNames(d.before, d.after) {
 		if !slices.Contains(comparedMembers, name) {
-			member(name, always(ChangeInPlace, "this library does not know the member: the service says whether it can be changed"))
+			member(name, always(ChangeInPlace, "unknown member: the service decides whether it can be changed"))
 		}
 	}
 }
@@ -73,7 +73,7 @@ func fieldRule(name string) changeRule {
 	case "normalizer", "analyzer", "indexAnalyzer":
 		return always(ChangeNeedsRebuild, "documents were indexed with it")
 	}
-	return always(ChangeNeedsRebuild, "of a field that exists only retrievable, searchAnalyzer and synonymMaps can be changed")
+	return always(ChangeNeedsRebuild, "only retrievable, searchAnalyzer and synonymMaps of an existing field can be changed")
 }
 
 // addedField records a new field and its sub-fields.
@@ -83,7 +83,7 @@ func (d *indexDiff) addedField(path string, field jsonObject, prefix string) {
 		d.note(path, ChangeNeedsRebuild, "stored can be false only for fields that are created with the index", nil, field)
 		return
 	}
-	d.note(path, ChangeInPlace, "the documents that exist have null in new fields", nil, field)
+	d.note(path, ChangeInPlace, "existing documents have null in new fields", nil, field)
 }
 
 func (d *indexDiff) addPaths(field jsonObject, prefix string) {
@@ -112,9 +112,9 @@ func (d *indexDiff) suggesters() {
 		kind, reason := ChangeInPlace, "its new fields are created with the change"
 		switch {
 		case slices.ContainsFunc(oldFields, func(f string) bool { return !slices.Contains(newFields, f) }):
-			kind, reason = ChangeNeedsRebuild, "fields cannot be taken out of a suggester"
+			kind, reason = ChangeNeedsRebuild, "fields cannot be removed from a suggester"
 		case slices.ContainsFunc(newFields, func(f string) bool { return !slices.Contains(oldFields, f) && !d.added[f] }):
-			kind, reason = ChangeNeedsRebuild, "a suggester can only take in fields that are created with the change"
+			kind, reason = ChangeNeedsRebuild, "only fields that are created in the same change can be added to a suggester"
 		}
 		switch {
 		case before == nil:
@@ -125,7 +125,7 @@ func (d *indexDiff) suggesters() {
 		}
 		for _, name := range memberNames(before, after) {
 			if name != "sourceFields" {
-				d.compare(path+"."+name, before[name], after[name], always(ChangeNeedsRebuild, "a suggester can only take in fields"))
+				d.compare(path+"."+name, before[name], after[name], always(ChangeNeedsRebuild, "only fields can be added to a suggester"))
 			}
 		}
 	})
@@ -160,7 +160,7 @@ func (d *indexDiff) components(list string) {
 func encryptionRule(path string, before, after any) (ChangeKind, string) {
 	switch {
 	case path == "encryptionKey" && after == nil:
-		return ChangeNeedsRebuild, "the service ignores it: what was encrypted remains so"
+		return ChangeNeedsRebuild, "the service ignores it: an encrypted index stays encrypted"
 	case path == "encryptionKey" && before == nil:
 		return ChangeNeedsRebuild, "an index is encrypted from its creation on, or never"
 	}
@@ -204,7 +204,7 @@ func (d *indexDiff) vectorSearch() {
 	for _, name := range memberNames(before, after) {
 		path := "vectorSearch." + name
 		if !namedEntries(before[name]) && !namedEntries(after[name]) {
-			d.compare(path, before[name], after[name], always(ChangeInPlace, "this library does not know the member: the service says whether it can be changed"))
+			d.compare(path, before[name], after[name], always(ChangeInPlace, "unknown member: the service decides whether it can be changed"))
 			continue
 		}
 		d.entries(path, before[name], after[name], func(path string, before, after jsonObject) {

@@ -202,7 +202,7 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 		`QueryType: "lucene" is none of "simple", "full", "semantic"`:                          {QueryType: "lucene"},
 		`SearchMode: "none" is none of "any", "all"`:                                           {SearchMode: "none"},
 		`ScoringStatistics: "x" is none of`:                                                    {ScoringStatistics: "x"},
-		`Debug: "loud" is no debug mode`:                                                       {Debug: "vector|loud"},
+		`Debug: "loud" is not a debug mode`:                                                       {Debug: "vector|loud"},
 		`Filter: invalid filter: the path of a field is empty`:                                 {Filter: search.Eq("", 1)},
 		`Facets[1]: the facet is empty: see FacetByValue`:                                      {Facets: []search.Facet{search.FacetByValue("a", nil), {}}},
 		`ScoringParameters[0]: the parameter is empty: see ScoringParameter`:                   {ScoringParameters: make([]search.ScoringParameterValue, 1)},
@@ -298,7 +298,7 @@ func TestFacetsAreWrittenAsTheServiceReadsThem(t *testing.T) {
 	}
 	for text, f := range map[string]search.Facet{
 		`the path "a,count:0" is not made of names`:                  search.FacetByValue("a,count:0", nil),
-		`"down" is no order of a facet`:                              search.FacetByValue("a", &search.FacetByValueOptions{Sort: "down"}),
+		`"down" is not an order of a facet`:                              search.FacetByValue("a", &search.FacetByValueOptions{Sort: "down"}),
 		`it has no boundaries`:                                       search.FacetByRange[int]("a"),
 		`boundary 1, 5, is not above 5`:                              search.FacetByRange("a", 5, 5),
 		`boundary 1, 1970-01-01T00:00:00Z, is not above 1970`:        search.FacetByRange("a", time.Unix(0, 0), time.Unix(0, 999_999)),
@@ -307,7 +307,7 @@ func TestFacetsAreWrittenAsTheServiceReadsThem(t *testing.T) {
 		`boundary 0 is NaN`:                                          search.FacetByRange("a", math.NaN()),
 		`boundary 0 is +Inf`:                                         search.FacetByRange("a", math.Inf(1)),
 		`0 is not the width of an interval`:                          search.FacetByInterval("a", 0),
-		`"decade" is no period`:                                      search.FacetByPeriod("a", "decade", 0),
+		`"decade" is not a period`:                                   search.FacetByPeriod("a", "decade", 0),
 		`the offset 1s is not whole minutes`:                         search.FacetByPeriod("a", search.FacetPeriodDay, time.Second),
 		`the offset 24h0m0s is not whole minutes of less than a day`: search.FacetByPeriod("a", search.FacetPeriodDay, 24*time.Hour),
 		`the expression is empty`:                                    search.RawFacet(" "),

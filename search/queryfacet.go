@@ -68,7 +68,7 @@ func FacetByValue(path string, opts *FacetByValueOptions) Facet {
 	case FacetSortCountDescending, FacetSortCountAscending, FacetSortValueAscending, FacetSortValueDescending:
 		settings = append(settings, "sort:"+string(opts.Sort))
 	default:
-		err = fmt.Errorf("%s is no order of a facet", clip(string(opts.Sort)))
+		err = fmt.Errorf("%s is not an order of a facet", clip(string(opts.Sort)))
 	}
 	return facet(path, settings, err)
 }
@@ -133,7 +133,7 @@ func FacetByPeriod(path string, period FacetPeriod, offset time.Duration) Facet 
 	switch period {
 	case FacetPeriodMinute, FacetPeriodHour, FacetPeriodDay, FacetPeriodWeek, FacetPeriodMonth, FacetPeriodQuarter, FacetPeriodYear:
 	default:
-		errs = append(errs, fmt.Errorf("%s is no period", clip(string(period))))
+		errs = append(errs, fmt.Errorf("%s is not a period", clip(string(period))))
 	}
 	settings := []string{"interval:" + string(period)}
 	if offset != 0 {

@@ -197,7 +197,7 @@ func (o *SearchOptions) debug(b *queryBody) {
 		switch mode {
 		case "disabled", "vector", "semantic", "queryRewrites", "innerHits", "all":
 		default:
-			b.problemf("Debug", "%s is no debug mode", clip(mode))
+			b.problemf("Debug", "%s is not a debug mode", clip(mode))
 		}
 	}
 	b.string("debug", string(o.Debug))

@@ -260,7 +260,7 @@ func (r *Rows) row(key string, document json.RawMessage) (models.Row, error) {
 	}
 	if o.Digest != "" {
 		if err := json.Unmarshal(orNull(digest), &row.Digest); err != nil {
-			return row, fmt.Errorf("the field %q, which is to be a digest, of the document with the key %q is no string", o.Digest, key)
+			return row, fmt.Errorf("the digest field %q of the document with the key %q is not a string", o.Digest, key)
 		}
 	}
 	if o.Version != "" {
@@ -292,5 +292,5 @@ func versionOf(field json.RawMessage) (int64, error) {
 			return t.UnixMilli(), nil
 		}
 	}
-	return 0, errors.New("it is to be a version, and is neither a whole number nor a time")
+	return 0, errors.New("a version must be a whole number or a time")
 }

@@ -202,9 +202,9 @@ func TestAFieldThatIsNoVersionOrDigestIsAnError(t *testing.T) {
 		opts search.RowsOptions
 		says string
 	}{
-		{search.RowsOptions{Version: "text"}, `the field "text" of the document with the key "a": it is to be a version, and is neither a whole number nor a time`},
-		{search.RowsOptions{Version: "double"}, "neither a whole number nor a time"},
-		{search.RowsOptions{Digest: "int"}, `the field "int", which is to be a digest, of the document with the key "a" is no string`},
+		{search.RowsOptions{Version: "text"}, `the field "text" of the document with the key "a": a version must be a whole number or a time`},
+		{search.RowsOptions{Version: "double"}, "must be a whole number or a time"},
+		{search.RowsOptions{Digest: "int"}, `the digest field "int" of the document with the key "a" is not a string`},
 		{search.RowsOptions{Version: "missing"}, `of RowsOptions: Version "missing"`},
 		{search.RowsOptions{Filter: search.Eq("nobody", 1)}, "Filter \"nobody eq 1\""},
 	} {

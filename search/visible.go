@@ -22,18 +22,18 @@ type VisibleOptions struct {
 type NotVisibleError struct {
 	Key     string
 	Want    string // as text
-	Seen    string // as text; "" if no lookup has ended
+	Seen    string // as text; "" if no lookup completed
 	Lookups int
 	Waited  time.Duration
 	Err     error // the error of ctx
 }
 
 func (e *NotVisibleError) Error() string {
-	seen := "no lookup has ended"
+	seen := "no lookup completed"
 	if e.Seen != "" {
 		seen = fmt.Sprintf("after %d lookups the index shows %s", e.Lookups, e.Seen)
 	}
-	return fmt.Sprintf("search: WaitVisible: the document %q: %s was waited for, for %v, and %s: %v", e.Key, e.Want, e.Waited.Round(time.Millisecond), seen, e.Err)
+	return fmt.Sprintf("search: WaitVisible: document %q: waited %v for %s; %s: %v", e.Key, e.Waited.Round(time.Millisecond), e.Want, seen, e.Err)
 }
 
 // Unwrap returns Err.
@@ -79,10 +79,10 @@ func WaitVisible(ctx context.Context, rows *Rows, key string, opts *VisibleOptio
 func (o *VisibleOptions) check(rows *Rows, key string) error {
 	var problems []error
 	if rows == nil {
-		problems = append(problems, errors.New("there are no Rows"))
+		problems = append(problems, errors.New("rows is nil"))
 	}
 	if key == "" {
-		problems = append(problems, errors.New("there is no key"))
+		problems = append(problems, errors.New("the key is empty"))
 	}
 	if rows != nil && o.Version != 0 && !rows.HasVersions() {
 		problems = append(problems, errors.New("the Rows have no versions to wait for: set RowsOptions.Version to the field with the version"))
@@ -96,11 +96,11 @@ func (o *VisibleOptions) check(rows *Rows, key string) error {
 func (o *VisibleOptions) want() string {
 	switch {
 	case o.Gone:
-		return "its end"
+		return "its deletion"
 	case o.Version != 0:
 		return fmt.Sprintf("version %d", o.Version)
 	default:
-		return "it"
+		return "its appearance"
 	}
 }
 
@@ -115,11 +115,11 @@ func (o *VisibleOptions) look(ctx context.Context, index *Rows, key string) (see
 		case row.Key != key:
 			continue
 		case o.Gone:
-			return "it still", false, nil
+			return "the document", false, nil
 		case o.Version == 0 || row.Version >= o.Version && row.Version != 0:
 			return "", true, nil
 		case row.Version == 0: // the version may be written later
-			return "it without a version, whose field RowsOptions.Version must name", false, nil
+			return "the document without a version, whose field RowsOptions.Version must name", false, nil
 		}
 		return fmt.Sprintf("version %d", row.Version), false, nil
 	}

@@ -66,9 +66,9 @@ func TestWaitVisibleSaysWhatItHasSeenLast(t *testing.T) {
 			key  string
 			opts *search.VisibleOptions
 		}{
-			`"b": it was waited for, for 5s, and after 10 lookups the index shows no such document`: {"b", nil},
-			`"a": version 4 was waited for, for 5s, and after 10 lookups the index shows version 3`: {"a", &search.VisibleOptions{Version: 4}},
-			`"a": its end was waited for, for 5s, and after 10 lookups the index shows it still`:    {"a", &search.VisibleOptions{Gone: true}},
+			`"b": waited 5s for its appearance; after 10 lookups the index shows no such document`: {"b", nil},
+			`"a": waited 5s for version 4; after 10 lookups the index shows version 3`:             {"a", &search.VisibleOptions{Version: 4}},
+			`"a": waited 5s for its deletion; after 10 lookups the index shows the document`:       {"a", &search.VisibleOptions{Gone: true}},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			err := search.WaitVisible(ctx, versions, c.key, c.opts)
@@ -87,7 +87,7 @@ func TestWaitVisibleSaysWhatItHasSeenLast(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := search.WaitVisible(ctx, versions, "none", &search.VisibleOptions{Version: 1})
-		require.ErrorContains(t, err, "the index shows it without a version, whose field RowsOptions.Version must name")
+		require.ErrorContains(t, err, "the index shows the document without a version, whose field RowsOptions.Version must name")
 	})
 }
 
@@ -103,13 +103,13 @@ func TestWaitVisibleEndsWithTheErrorOfALookup(t *testing.T) {
 		cancel()
 		err := search.WaitVisible(ended, versions, "a", nil)
 		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorContains(t, err, "no lookup has ended")
+		require.ErrorContains(t, err, "no lookup completed")
 	})
 }
 
 func TestWaitVisibleRefusesWhatMakesNoSense(t *testing.T) {
 	err := search.WaitVisible(t.Context(), nil, "", &search.VisibleOptions{Version: 1, Gone: true})
-	for _, problem := range []string{"there are no Rows", "there is no key", "got Gone and Version, want one of them"} {
+	for _, problem := range []string{"rows is nil", "the key is empty", "got Gone and Version, want one of them"} {
 		require.ErrorContains(t, err, problem)
 	}
 	_, _, _, rows := shows(t, 0)

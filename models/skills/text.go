@@ -83,7 +83,7 @@ type LanguageDetection struct {
 	Context     string   `json:"context,omitzero"`
 	Inputs      []Input  `json:"inputs"`
 	Outputs     []Output `json:"outputs"`
-	// DefaultCountryHint is the two-letter country code of texts without a countryHint.
+	// DefaultCountryHint is the two-character country code of texts without a countryHint.
 	DefaultCountryHint string `json:"defaultCountryHint,omitzero"`
 	// ModelVersion is the version of the model. Defaults to the newest.
 	ModelVersion string `json:"modelVersion,omitzero"`
