@@ -25,7 +25,7 @@ var ErrReservedName = errors.New(`names that start with "@search." belong to the
 //
 //	{"@search.action":"upload",<members of doc>}
 //
-// to dst and returns the extended slice. The members of doc are encoded like by encoding/json, with these
+// to dst and returns the extended slice. The members of doc are encoded as by encoding/json, with these
 // differences: "<", ">" and "&" are not escaped, because that would triple the size of HTML. An infinite float64
 // becomes "INF" or "-INF", as in an Edm.Double of the service (see DecodeDocument). A MarshalJSON with a pointer
 // receiver is also called for a T. A panic in such a method is returned as an error. A float32 is written with the
@@ -153,7 +153,7 @@ func AppendDelete(dst []byte, keyField, key string) []byte {
 	return append(dst, '}')
 }
 
-// MarshalJSON returns the body of the request, {"value":[<actions>]}, with each action encoded like by AppendAction.
+// MarshalJSON returns the body of the request, {"value":[<actions>]}, with each action encoded as by AppendAction.
 // The error has the position of the action, and an *EncodeError in its chain.
 //
 // json.Marshal escapes "<", ">" and "&" in the result of this method. To avoid that, call the method directly, or use

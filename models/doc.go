@@ -8,7 +8,7 @@
 // are unknown at compile time, a json.RawMessage, or a [Patch] if a merge must distinguish null from unchanged. An
 // action is a document and an operation on it: [UploadAction], [MergeAction], [MergeOrUploadAction], [DeleteAction].
 //
-// Documents are encoded like by json.Marshal, with a few differences that [AppendAction] explains: no HTML escaping,
+// Documents are encoded as by json.Marshal, with a few differences that [AppendAction] explains: no HTML escaping,
 // float32 with 32 bits, and an infinite float64 as the string of an Edm.Double, which [DecodeDocument] reads. NaN is
 // refused with the path of the field, and so are member names that are reserved by the service.
 //

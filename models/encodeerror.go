@@ -125,7 +125,7 @@ func insidePatch(v reflect.Value) reflect.Value {
 	return v
 }
 
-// fails reports whether v by its own cannot be encoded.
+// fails reports whether v itself cannot be encoded.
 func fails(v reflect.Value) bool {
 	if !v.IsValid() {
 		return false

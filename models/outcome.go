@@ -78,9 +78,8 @@ type Outcome struct {
 	Status int
 	// Unknown is true if the action was not completed but may have been applied.
 	Unknown bool
-	// Cut is true if a request with the action got no reply and was sent less than UnknownWait ago, even if a later
-	// request has completed the action: the service may still apply the first. Before another sender writes the key, wait
-	// as long.
+	// Cut is true if a request with the action ended without a reply less than UnknownWait ago, even if a later request
+	// has completed the action: the service may still apply the first. Before another sender writes the key, wait as long.
 	Cut bool
 	// Err is a *bufferedsender.ActionError, or nil if the action was completed.
 	Err error

@@ -8,7 +8,7 @@ type IndexStatistics struct {
 	DocumentCount int64 `json:"documentCount"`
 	// StorageSize is the storage of the documents, in bytes.
 	StorageSize int64 `json:"storageSize"`
-	// VectorIndexSize is the memory of the vectors, in bytes. It is 0 before api-version 2024-07-01.
+	// VectorIndexSize is the memory of the vectors, in bytes. It is 0 before api-version 2023-11-01.
 	VectorIndexSize int64 `json:"vectorIndexSize"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`

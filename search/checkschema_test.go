@@ -220,7 +220,7 @@ func TestCheckComparesATypeWithTheIndex(t *testing.T) {
 		"tags that the index does not keep": {do: check[struct {
 			Text string `json:"text" search:"filterable,sortable,facetable"`
 			Tags string `json:"tags"`
-		}](read, ""), problems: []string{"attribute text", "attribute text", "attribute text", "field type tags"}, text: "the tag says that it is filterable and in the index it is not"},
+		}](read, ""), problems: []string{"attribute text", "attribute text", "attribute text", "field type tags"}, text: "the tag makes the field filterable, but the index does not"},
 		"types that say nothing": {do: check[struct {
 			key
 			Text  any             `json:"text"`

@@ -3,9 +3,9 @@
 // accounts for every document through a Client of this package. To test without a service use package
 // search/searchtest. The package is stable.
 //
-// There are four clients: IndexClient manages indexes, aliases and synonym maps, IndexerClient manages data sources,
-// indexers and skillsets, Client reads and writes the documents of one index, and KnowledgeBaseClient asks one
-// knowledge base. Make each with an API key (NewClientWithKey) or with Entra ID (NewClient and any
+// There are four clients. IndexClient manages indexes, aliases, synonym maps, knowledge sources and knowledge bases.
+// IndexerClient manages data sources, indexers and skillsets. Client reads and writes the documents of one index.
+// KnowledgeBaseClient asks one knowledge base. Make each with an API key (NewClientWithKey) or with Entra ID (NewClient and any
 // azcore.TokenCredential). All are safe for concurrent use. Generic operations are functions that take the Client as
 // an argument, because a method of Go cannot have type parameters.
 //

@@ -23,9 +23,9 @@ import (
 //	    (models.GeographyPoint); and a Filter, which is put in parentheses
 //	%%  a percent sign, in a string of the format
 //
-// Types of such a kind are accepted as by Eq. White space, a comma or a parenthesis must surround a verb. It must not
-// be inside a string of the format, which the argument could end, and takes neither flags nor a width. All arguments
-// must be used. The Filter keeps all problems.
+// Types of such a kind are accepted as by Eq. White space, a comma or a parenthesis must be on each side of a verb. A
+// verb must not be inside a string of the format, because the argument could end the string. It takes neither flags nor
+// a width. All arguments must be used. The Filter keeps all problems.
 //
 // For a condition on elements use Any and All with In: the service refuses an In without values inside any(…) and
 // all(…) of a format.

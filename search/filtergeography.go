@@ -83,9 +83,9 @@ func (d Distance) compare(operator string, kilometres float64) Filter {
 
 // GeoIntersects returns a filter that matches if the field, an Edm.GeographyPoint, is inside a polygon or on its
 // edge. The polygon is a list of at least three corners, in order around it, clockwise or not. The first corner need
-// not be repeated at the end. Of the two areas that the edges separate, the polygon is the smaller one. It must not
-// contain a pole, and its edges should not cross. For polygons across the 180th meridian the service documents only
-// rectangles along the grid: divide others. For path see Eq.
+// not be repeated at the end. Each edge takes the short way around the globe; the polygon is the area that the edges
+// enclose, never the rest of the globe. It must not contain a pole, and its edges should not cross. For polygons across
+// the 180th meridian the service documents only rectangles along the grid: divide others. For path see Eq.
 func GeoIntersects(path string, polygon ...models.GeographyPoint) Filter {
 	var problems []error
 	if err := checkPath(path); err != nil {

@@ -18,8 +18,8 @@ type IsMatchOptions struct {
 }
 
 // IsMatch returns a filter that matches if a full-text search for text finds the document. It does not affect scores.
-// Operators in text are active, also in text that a user typed, but they cannot reach beyond the search; EscapeText
-// makes them literal. The service refuses the filter in Any and All, and in suggestions and completions.
+// Operators in text take effect, even if a user typed them, but only within the search; EscapeText makes them literal.
+// The service refuses the filter in Any and All, and in suggestions and completions.
 func IsMatch(text string, opts *IsMatchOptions) Filter {
 	return match("search.ismatch", text, opts)
 }

@@ -68,7 +68,7 @@ const ResyncPermissions = "permissions"
 type ResyncIndexerOptions struct{}
 
 // ResyncIndexer makes the next execution of an indexer read parts of every document again; the only part is
-// ResyncPermissions. It needs api-version 2026-10-01 or 2025-11-01-preview.
+// ResyncPermissions. It needs api-version 2026-10-01, or 2025-05-01-preview or a newer preview.
 func (c *IndexerClient) ResyncIndexer(ctx context.Context, name string, what []string, _ *ResyncIndexerOptions) error {
 	return indexerKind.act(ctx, c.manager, "ResyncIndexer", name, "/search.resync", apiversion.Resync, map[string]any{"options": what}, http.StatusNoContent)
 }

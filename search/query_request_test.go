@@ -202,7 +202,7 @@ func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 		`QueryType: "lucene" is none of "simple", "full", "semantic"`:                          {QueryType: "lucene"},
 		`SearchMode: "none" is none of "any", "all"`:                                           {SearchMode: "none"},
 		`ScoringStatistics: "x" is none of`:                                                    {ScoringStatistics: "x"},
-		`Debug: "loud" is not a debug mode`:                                                       {Debug: "vector|loud"},
+		`Debug: "loud" is not a debug mode`:                                                    {Debug: "vector|loud"},
 		`Filter: invalid filter: the path of a field is empty`:                                 {Filter: search.Eq("", 1)},
 		`Facets[1]: the facet is empty: see FacetByValue`:                                      {Facets: []search.Facet{search.FacetByValue("a", nil), {}}},
 		`ScoringParameters[0]: the parameter is empty: see ScoringParameter`:                   {ScoringParameters: make([]search.ScoringParameterValue, 1)},
@@ -298,7 +298,7 @@ func TestFacetsAreWrittenAsTheServiceReadsThem(t *testing.T) {
 	}
 	for text, f := range map[string]search.Facet{
 		`the path "a,count:0" is not made of names`:                  search.FacetByValue("a,count:0", nil),
-		`"down" is not an order of a facet`:                              search.FacetByValue("a", &search.FacetByValueOptions{Sort: "down"}),
+		`"down" is not an order of a facet`:                          search.FacetByValue("a", &search.FacetByValueOptions{Sort: "down"}),
 		`it has no boundaries`:                                       search.FacetByRange[int]("a"),
 		`boundary 1, 5, is not above 5`:                              search.FacetByRange("a", 5, 5),
 		`boundary 1, 1970-01-01T00:00:00Z, is not above 1970`:        search.FacetByRange("a", time.Unix(0, 0), time.Unix(0, 999_999)),

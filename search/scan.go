@@ -61,7 +61,7 @@ type ScanOptions struct {
 }
 
 // Scan returns all documents of an index, or all that match a filter, in the order of their keys, each decoded into a
-// T like by Search. Use it for exports, comparisons and repairs: unlike Search it does not stop after 100000
+// T as by Search. Use it for exports, comparisons and repairs: unlike Search it does not stop after 100000
 // documents, and the last page costs the service no more than the first.
 //
 // A document that is in the index and matches the filter during the whole scan is returned exactly once, whatever

@@ -37,7 +37,7 @@ type SuggestOptions struct {
 }
 
 // Suggest returns documents for a search box that shows results while a user types. A document matches if a field of
-// the suggester has a term that begins with the last word of text. The documents are decoded into a T like by Search.
+// the suggester has a term that begins with the last word of text. The documents are decoded into a T as by Search.
 // text is plain, without operators, 1 to 100 characters long.
 //
 // Errors are those of Search. ctx bounds the whole call. Suggest is safe for concurrent use.

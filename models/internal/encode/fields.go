@@ -143,7 +143,7 @@ func dominant(all []Field) []Field {
 	})
 }
 
-// beats reports whether the field r hides f. Both have the same name, and may be the same field.
+// beats reports whether f hides other. Both have the same name, and may be the same field.
 func (f *Field) beats(other *Field) bool {
 	switch {
 	case slices.Equal(f.Index, other.Index):
