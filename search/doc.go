@@ -5,9 +5,9 @@
 //
 // There are four clients. IndexClient manages indexes, aliases, synonym maps, knowledge sources and knowledge bases.
 // IndexerClient manages data sources, indexers and skillsets. Client reads and writes the documents of one index.
-// KnowledgeBaseClient asks one knowledge base. Make each with an API key (NewClientWithKey) or with Entra ID (NewClient and any
-// azcore.TokenCredential). All are safe for concurrent use. Generic operations are functions that take the Client as
-// an argument, because a method of Go cannot have type parameters.
+// KnowledgeBaseClient asks one knowledge base. Make each with an API key (NewClientWithKey) or with Entra ID
+// (NewClient and any azcore.TokenCredential). All are safe for concurrent use. Generic operations are functions that
+// take the Client as an argument, because a method of Go cannot have type parameters.
 //
 //	client, err := search.NewClientWithKey("https://my-service.search.windows.net", "hotels",
 //		azcore.NewKeyCredential(key), nil)

@@ -40,8 +40,8 @@ func (e *NotVisibleError) Error() string {
 func (e *NotVisibleError) Unwrap() error { return e.Err }
 
 // WaitVisible waits until the index shows a document. A program needs it to read its own write, because the service
-// shows a write only seconds after it has confirmed it. With options it waits for a version, or until the document is gone.
-// The first lookup is at once and the second after 50 ms; each further pause is half as long again, up to 2 s.
+// shows a write only seconds after it has confirmed it. With options it waits for a version, or until the document is
+// gone. The first lookup is at once and the second after 50 ms; each further pause is half as long again, up to 2 s.
 //
 // Each lookup shows the state of one replica, and another may be behind. If there are several replicas, read with the
 // same RowsOptions.SessionID. DeleteMatching does not need WaitVisible, because it waits itself.

@@ -11,8 +11,8 @@
 //		Outputs: []skills.Output{{Name: "textItems", TargetName: "pages"}},
 //	}
 //
-// The output mappings of an indexer, or [IndexProjections], write outputs to an index. Languages are codes such as "en";
-// the documentation of the service lists those of each skill.
+// The output mappings of an indexer, or [IndexProjections], write outputs to an index. Languages are codes such as
+// "en"; the documentation of the service lists those of each skill.
 //
 // As in package models, nil and empty members are omitted, so that the service's defaults apply, and unknown members
 // are kept in AdditionalProperties. Types with secrets print and log *** in their place; encoding/json encodes the
