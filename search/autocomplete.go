@@ -29,7 +29,7 @@ type AutocompleteOptions struct {
 	SearchFields []string
 	// Top is the largest number of completions, 1 to 100. Defaults to 5.
 	Top int
-	// AdditionalProperties is that of SearchOptions.
+	// AdditionalProperties has the meaning of SearchOptions.AdditionalProperties.
 	AdditionalProperties map[string]json.RawMessage
 }
 

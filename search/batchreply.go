@@ -66,7 +66,7 @@ func scanResults(body []byte) ([]models.IndexingResult, bool) {
 			if !s.result(&r) {
 				return nil, false
 			}
-			if len(s.ends) == 0 { // results are about as long as the first one
+			if len(s.ends) == 0 { // estimate the number of results from the length of the first
 				n := min(len(body)/(s.at-first)+1, mostResults)
 				results = make([]models.IndexingResult, 0, n)
 				s.ends, s.keys = slices.Grow(s.ends, n), slices.Grow(s.keys, n*(len(s.keys)+2))

@@ -14,7 +14,7 @@ import (
 // CheckUse is the way in which a program uses the documents of an index.
 type CheckUse int
 
-// The uses that Check knows.
+// The uses of documents.
 const (
 	CheckForReading CheckUse = iota // documents are queried and looked up
 	CheckForWriting                 // documents are uploaded, merged, deleted
@@ -39,7 +39,7 @@ type CheckKind string
 
 // The kinds of problems, in the order in which Check looks for them.
 const (
-	CheckHost         CheckKind = "host"          // DNS does not know the endpoint
+	CheckHost         CheckKind = "host"          // DNS has no address for the endpoint
 	CheckConnection   CheckKind = "connection"    // the connection is refused or breaks, or no reply comes in time
 	CheckTLS          CheckKind = "TLS"           // the server does not speak TLS, or its certificate is not trusted
 	CheckEndpoint     CheckKind = "endpoint"      // the replies are not those of a search service: another server, a wrong path

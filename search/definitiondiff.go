@@ -22,7 +22,7 @@ type Definition interface {
 // change. A change of kind ChangeNeedsReset is made in place, but documents that are already indexed show it only
 // after an indexer has read them again, following IndexerClient.ResetIndexer or ResetSkills. If the documentation of
 // the service does not say that a member can be changed, the change counts as a rebuild: the definition must be
-// deleted and created. Changes of members that this library does not know count as in place.
+// deleted and created. Changes of unknown members count as in place.
 func DiffDefinition[T Definition](before, after T) (IndexChanges, error) {
 	d := indexDiff{}
 	for _, x := range []struct {

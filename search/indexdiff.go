@@ -110,8 +110,7 @@ func DiffIndex(before, after models.SearchIndex) (IndexChanges, error) {
 	return d.changes, nil
 }
 
-// jsonObject is a JSON object. Its values are those of encoding/json, with
-// json.Number for numbers.
+// jsonObject is a JSON object as decoded by encoding/json, with json.Number for numbers.
 type jsonObject = map[string]any
 
 // indexDiff is one comparison of two normal forms.
