@@ -12,9 +12,9 @@ type call struct {
 	measured  *measurement // nil if the call is not measured
 }
 
-// definitionName is the definition that a call is about, if that is not an index. noun is for example "synonym map".
+// definitionName is the definition that a call is about, if that is not an index.
 type definitionName struct {
-	noun, name string // "synonym map" and which
+	noun, name string // "synonym map" and its name
 	notFound   error
 }
 

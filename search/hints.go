@@ -26,8 +26,8 @@ func hint(e *Error, reply errorReply, call call, conn *connection) string {
 		return fmt.Sprintf("a search service never redirects%s: check the endpoint %s", reply.location, conn.root)
 	}
 	if reply.foreign && e.StatusCode < http.StatusInternalServerError {
-		// For the statuses above, the service's front end itself sends other forms, so only the remaining statuses show that
-		// the reply is foreign.
+		// At the statuses above, the service's own front end may send such replies too, so only the remaining statuses
+		// prove that the reply is foreign.
 		return foreignHint(conn)
 	}
 	switch e.StatusCode {

@@ -66,7 +66,7 @@ type ScanOptions struct {
 //
 // A document that is in the index and matches the filter during the whole scan is returned exactly once, whatever
 // happens to other documents. A document that is added, deleted or changed during the scan is returned at most once,
-// in the state in which its page was read. "In the index" refers to the service's searchable state, which shows a
+// in its state when the page was read. "In the index" refers to the service's searchable state, which shows a
 // write some seconds after the service has accepted it, and perhaps not on all replicas at once.
 //
 // Permission filters can hide documents from a client, even with an admin key. Therefore the definition of the index
@@ -74,10 +74,10 @@ type ScanOptions struct {
 // returns ErrPartialView.
 //
 // Each page is a query for the keys from the last one on, so the key field must be filterable and sortable, and have
-// no normalizer. If ScanOptions.KeyField is empty, the definition is checked for that, and the error is
-// ErrNotScannable. Otherwise the service checks it with the first request, which already filters and sorts by the
-// key. Only a normalizer is not detected by that request: the scan then ends with an error before it would skip a key
-// that equals another. Pages that are read ahead lack this protection (see ScanOptions.ReadAhead).
+// no normalizer. If ScanOptions.KeyField is empty and T has no key tag, the definition is checked for that, and the
+// error is ErrNotScannable. Otherwise the service checks it with the first request, which already filters and sorts
+// by the key. Only a normalizer is not detected by that request: the scan then ends with an error before it would
+// skip a key that equals another. Pages that are read ahead lack this protection (see ScanOptions.ReadAhead).
 //
 // Errors are those of Search and end the iteration. To resume, set ScanOptions.After to the key of the last returned
 // document. ctx bounds each iteration. The iterator is safe for concurrent use.

@@ -36,9 +36,9 @@ type Input struct {
 	// Source is the path of the value in the enriched document, such as "/document/content", or an
 	// expression that begins with "=".
 	Source string `json:"source,omitzero"`
-	// SourceContext is the level at which Inputs make an object each, in Shaper and projections.
+	// SourceContext is the path of the nodes that become one object each, in Shaper and projections.
 	SourceContext string `json:"sourceContext,omitzero"`
-	// Inputs are the members of that object.
+	// Inputs are the members of each object.
 	Inputs []Input `json:"inputs,omitzero"`
 	// AdditionalProperties are the JSON members that have no field.
 	AdditionalProperties map[string]json.RawMessage `json:"-"`
