@@ -17,7 +17,7 @@ type ServiceError interface {
 	ActionMessages() map[int]string
 	// ServiceRequestID returns the service's id of the request, for support cases.
 	ServiceRequestID() string
-	// Signed reports whether the reply has the marks that every reply of the service has.
+	// Signed reports whether the reply has a mark that every reply of the service has.
 	Signed() bool
 	// LogReason returns the part of the explanation that does not quote documents and so may be logged.
 	LogReason() string
