@@ -27,14 +27,14 @@ import (
 //	key                        the key of documents; exactly one top-level string field
 //	searchable                 part of full-text search; strings and lists of strings
 //	filterable                 usable in filters; not for vectors
-//	sortable                   usable to order results; not for lists, what is inside lists, vectors
+//	sortable                   usable to order results; not for lists, fields inside lists, vectors
 //	facetable                  usable for counts by value; not for points and vectors
 //	hidden                     not retrievable: never shown in documents and results; not for the key
 //	retrievable                shown; the default, except for vectors
 //	analyzer=NAME              how text is split, for example en.lucene; implies searchable
 //	searchAnalyzer=NAME        the analyzer of queries, together with
 //	indexAnalyzer=NAME         the analyzer of documents; both imply searchable
-//	normalizer=NAME            applied before filtering, sorting, counting; needs one of these
+//	normalizer=NAME            applied before filtering, sorting, counting; needs filterable, sortable or facetable
 //	synonymMaps=NAME           the synonym map for queries; implies searchable
 //	dimensions=N               the length of a vector, 2 to 4096; defaults to the length of an array
 //	vectorProfile=NAME         the profile of a vector; required for vectors
@@ -44,7 +44,7 @@ import (
 //	sensitivityLabel           the field holds the sensitivity label
 //	type=TYPE                  the type in the index, for example Edm.Int64, instead of the one below
 //	-                          alone: not in the index. The service refuses documents with
-//	                           members it does not know, so JSON must not have it either (omitempty)
+//	                           unknown members, so JSON must not have it either (omitempty)
 //
 // A struct, and a list of structs, becomes a complex field. Its only word is "-"; its fields have their own tags.
 // Vectors are always searchable.
