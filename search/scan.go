@@ -46,7 +46,7 @@ type ScanOptions struct {
 	// memory for as many more pages, and the service runs as many more queries at once. The first page is requested
 	// alone, and so is the page after a place where documents were added or deleted during the scan. If a request fails,
 	// the page is requested again when it is needed, and fewer pages are requested at once until some have succeeded.
-	// Documents may be older by as many pages when they are returned.
+	// Documents are read up to ReadAhead pages before they are returned.
 	//
 	// Leaving the loop cancels the requests in flight and waits for them, so the transport must honour the context.
 	// policy.WithCaptureResponse returns the reply to the last request for a page that was not read ahead. With 2 or more
