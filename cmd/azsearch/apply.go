@@ -22,30 +22,30 @@ import (
 func newApplyCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "apply",
-		Usage:     "change the definitions of a service to those of files; prints the plan first",
+		Usage:     "make the definitions of a service equal to files; prints the plan first",
 		ArgsUsage: "DIR|FILE",
-		Description: `DIR is as azsearch pull makes it: indexes/hotels.json, synonymmaps/, aliases/, datasources/,
-skillsets/, indexers/, knowledgesources/, knowledgebases/. Without -yes the plan is printed,
-and nothing is changed. Each change is made in place, or needs a rebuild of its index, or is
-refused; with -yes nothing is changed either if one is not in place. A definition without a
-file stays. "${VARIABLE}" is taken from the environment, and never printed. To rebuild an index
-that an alias names, define it under a new name, point the alias to that, and add -fill.
+		Description: `DIR has the layout that azsearch pull writes: indexes/hotels.json, synonymmaps/, aliases/,
+datasources/, skillsets/, indexers/, knowledgesources/, knowledgebases/. Without -yes the command
+prints the plan and changes nothing. The plan marks each change as in place, needing a rebuild of
+the index, or refused. -yes carries out the plan only if all changes are in place. A definition
+without a file stays. "${VARIABLE}" is replaced from the environment and never printed. To rebuild
+an index that an alias names, define it under a new name, point the alias to it, and add -fill.
 
    azsearch apply definitions
    azsearch apply -yes definitions
    azsearch apply -yes -fill definitions
-   azsearch apply -drift definitions || echo 'somebody has changed the service'
+   azsearch apply -drift definitions || echo 'the service was changed by hand'
 
-Exit codes: 0 there is nothing to change, or all is done; 1 something is refused or has failed; 2 the
-plan on stdout is not empty, or, without one, usage; 3 the service.`,
+Exit codes: 0 nothing to change, or all changes made; 1 a change was refused or failed; 2 the plan on
+stdout has changes, or (without a plan) usage; 3 service error.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "yes", Usage: "carry out the plan"},
-			&cli.BoolFlag{Name: "drift", Usage: "say what the service has that the files do not, extra definitions too; exit code 2 if anything"},
-			&cli.BoolFlag{Name: "downtime", Usage: "let indexes be offline for some seconds, where a change of analyzers needs that"},
-			&cli.BoolFlag{Name: "fewer", Usage: "let an alias move to an index that has far fewer documents"},
-			&cli.BoolFlag{Name: "fill", Usage: "before an alias moves to another index, copy the documents of the one that it leaves, and compare"},
-			&cli.BoolFlag{Name: "unchecked", Usage: "leave it to the service what it refuses in data sources, skillsets and indexers"},
-			&cli.BoolFlag{Name: "secrets", Usage: "write definitions with secrets again: the service does not show whether these have changed"},
+			&cli.BoolFlag{Name: "drift", Usage: "print how the service differs from the files, extra definitions included; exit code 2 if it does"},
+			&cli.BoolFlag{Name: "downtime", Usage: "allow some seconds of downtime for an index whose change of analyzers needs it"},
+			&cli.BoolFlag{Name: "fewer", Usage: "allow an alias to move to an index with far fewer documents"},
+			&cli.BoolFlag{Name: "fill", Usage: "before an alias moves, copy the documents of its old index to the new one, and compare both"},
+			&cli.BoolFlag{Name: "unchecked", Usage: "do not check data sources, skillsets and indexers; the service refuses invalid ones"},
+			&cli.BoolFlag{Name: "secrets", Usage: "rewrite definitions that have secrets, because the service does not show whether a secret changed"},
 			&cli.BoolFlag{Name: "json", Usage: "print the plan as JSON"},
 		},
 	}, 1, 1, runApply)
@@ -77,7 +77,7 @@ func runApply(ctx context.Context, c *serviceCall) error {
 	if err != nil {
 		return err
 	}
-	if !c.Bool("fewer") && !c.Bool("fill") { // which compares more than counts
+	if !c.Bool("fewer") && !c.Bool("fill") { // -fill compares documents, not only their number
 		err = plan.CompareCounts(live, func(index string) (int64, error) {
 			client, err := c.service.Client(index)
 			if err != nil {
@@ -90,7 +90,7 @@ func runApply(ctx context.Context, c *serviceCall) error {
 		}
 	}
 	if info, err := os.Stat(c.args[0]); err != nil || !info.IsDir() || c.Bool("yes") {
-		plan.Extra = nil // of the other files, or not the business of this run
+		plan.Extra = nil // one file does not define everything; -yes does not delete
 	}
 	if err := c.plan(plan); err != nil {
 		return err
@@ -116,7 +116,7 @@ func runApply(ctx context.Context, c *serviceCall) error {
 	})
 }
 
-// kindsFor returns the kinds of definitions that a plan for files has to know.
+// kindsFor returns the kinds of definitions needed to plan the changes for files.
 func kindsFor(files definitions.Set) (kinds []*definitions.Kind) {
 	add := func(k *definitions.Kind) {
 		if !slices.Contains(kinds, k) {
@@ -132,7 +132,7 @@ func kindsFor(files definitions.Set) (kinds []*definitions.Kind) {
 	return kinds
 }
 
-// plan prints a plan.
+// plan prints p: a line per step, its changes below, then the totals; with -json one object.
 func (c *serviceCall) plan(p *apply.Plan) error {
 	if c.Bool("json") {
 		return c.print(p, true)
@@ -157,7 +157,7 @@ func (c *serviceCall) plan(p *apply.Plan) error {
 		p.Count(apply.InPlace), p.Count(apply.Rebuild), p.Count(apply.Refused), p.Same)
 }
 
-// change prints a change in the colour of its cost.
+// change prints one change: green if in place, yellow if it needs a rebuild, red if refused.
 func (c *serviceCall) change(s *apply.Step, change apply.Change) error {
 	paint := map[apply.Cost]func(string) string{apply.InPlace: c.stdout.Green, apply.Rebuild: c.stdout.Yellow, apply.Refused: c.stdout.Red}[change.Cost]
 	line := "  " + paint(fmt.Sprintf("%-15s", change.Cost)) + "  "
@@ -177,7 +177,7 @@ func (c *serviceCall) change(s *apply.Step, change apply.Change) error {
 	return c.say("%19s%s", "", listing.Printable(change.Do))
 }
 
-// short returns a value for people.
+// short returns v in printable form, cut to 120 characters; "nothing" for nil.
 func short(v json.RawMessage) string {
 	const most = 120
 	text := "nothing"
@@ -202,9 +202,9 @@ func newPullCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "pull",
 		Usage:     "write the definitions of a service as files for azsearch apply",
 		ArgsUsage: "DIR",
-		Description: `Each definition is a file, always in the same form. Secrets are left out: a placeholder such as
-"${DATASOURCES_HOTELS_CREDENTIALS_CONNECTIONSTRING}" stands for one. A file that says the
-same as the service already stays as it is. Afterwards the plan of azsearch apply is empty.
+		Description: `Each definition is one file, in a canonical form. Secrets are replaced by placeholders such as
+"${DATASOURCES_HOTELS_CREDENTIALS_CONNECTIONSTRING}". A file equal to the definition in the
+service is not rewritten. Afterwards the plan of azsearch apply is empty.
 
    azsearch pull definitions
    azsearch pull -prune definitions && git diff --exit-code definitions

@@ -16,22 +16,22 @@ func newBackupCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "backup",
 		Usage:     "write the definitions and documents of a service into a directory",
 		ArgsUsage: "DIR",
-		Description: `Documents are read by ranges of their keys, beyond 100 000, and written as JSON Lines in zstd,
-with digests of all in manifest.json. What cannot come along is said before it begins: secrets, fields that
-are not retrievable, documents behind the first 100 000 of an index whose key cannot be sorted by. Run it
-again after an interruption or a crash, and it continues.
+		Description: `Documents are read by key ranges, so an index may have more than 100 000, and written as JSON Lines
+compressed by zstd; manifest.json has their digests. The command first prints what a backup cannot have:
+secrets, fields that are not retrievable, and all but 100 000 documents of an index whose key is not
+sortable. After an interruption or a crash, run it again to continue.
 
    azsearch backup nightly
    azsearch backup -index 'hotels*' -index rooms nightly
    azsearch backup -in-flight 4 -passes 1 nightly
 
-Exit codes: 0 everything that was not said to be left out is in DIR; 1 not all documents can be reached,
-or a definition changed meanwhile; 2 usage; 3 the service; 130 interrupted.`,
+Exit codes: 0 everything is in DIR, except what was printed as left out; 1 some documents cannot be
+read, or a definition changed meanwhile; 2 usage; 3 service error; 130 interrupted.`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "index", Usage: "take the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
+			&cli.StringSliceFlag{Name: "index", Usage: "back up the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
 			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 16},
-			&cli.IntFlag{Name: "passes", Usage: "`N` 2 reads every range again, and writes it again if it has changed; 1 does not", Value: 2},
-			&cli.BoolFlag{Name: "partial", Usage: "also where not all documents can be reached"},
+			&cli.IntFlag{Name: "passes", Usage: "read every range `N` times, 1 or 2; the second pass rewrites ranges that changed meanwhile", Value: 2},
+			&cli.BoolFlag{Name: "partial", Usage: "continue even if some documents cannot be read"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		},
 	}, 1, 1, runBackup)

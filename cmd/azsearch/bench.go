@@ -28,19 +28,19 @@ import (
 func newBenchCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:  "bench",
-		Usage: "find out how large requests should be, and how many at once, for this service",
-		Description: `A new index with a random name is filled with documents, by one setting after the other, and
-deleted at the end, also after an error and Ctrl-C. It is asked for first. The last lines are Go: the
-options of a sender. Meanwhile other programs share the service with it.
+		Usage: "measure the best batch size and number of concurrent requests for a service",
+		Description: `The command asks first, then creates an index with a random name, fills it with one setting after
+the other, and deletes it, also after an error or Ctrl-C. The last lines are Go code: the options for
+a sender. While it runs, other programs have less of the service.
 
    azsearch bench
    azsearch bench -index hotels
    azsearch bench -index hotels -docs sample.jsonl -for 1m -yes -json > bench.json`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "index", Usage: "take the definition of the index `NAME`, which itself is not written to; by default one of five fields"},
-			&cli.StringFlag{Name: "docs", Usage: "send the first documents of `FILE`, in any format of azsearch load; by default generated ones"},
-			&cli.DurationFlag{Name: "for", Usage: "take `DURATION` at most", Value: 2 * time.Minute},
-			&cli.BoolFlag{Name: "yes", Usage: "make the index without a question"},
+			&cli.StringFlag{Name: "index", Usage: "use the definition of the index `NAME`, which itself is not changed; by default an index of five fields"},
+			&cli.StringFlag{Name: "docs", Usage: "send the first documents of `FILE`, in any format of azsearch load; by default generated documents"},
+			&cli.DurationFlag{Name: "for", Usage: "measure for at most `DURATION`", Value: 2 * time.Minute},
+			&cli.BoolFlag{Name: "yes", Usage: "create the index without asking"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
 	}, 0, 0, runBench)
@@ -53,7 +53,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 	if c.Duration("for") < time.Second {
 		return fmt.Errorf("-for %v: at least 1s", c.Duration("for"))
 	}
-	window := c.Duration("for") / (trial.Runs + 1) // the rest is for the index, and requests that end late
+	window := c.Duration("for") / (trial.Runs + 1) // the other windows are for creating the index and for requests still in flight at the end
 	scratch, err := c.scratch(ctx)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 	if errors.As(err, &said) && said.StatusCode < http.StatusInternalServerError {
 		return answered(err)
 	}
-	defer func() { err = errors.Join(err, c.drop(ctx, scratch.Name)) }() // without an answer it may have been created
+	defer func() { err = errors.Join(err, c.drop(ctx, scratch.Name)) }() // without a reply it may exist
 	if err != nil {
 		return answered(err)
 	}
@@ -91,7 +91,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 	return c.benchResult(runs, best, documents.Size)
 }
 
-// scratch is the definition of an index that does not exist.
+// scratch returns the definition of the index to create: that of -index, or five fields, under a new random name.
 func (c *serviceCall) scratch(ctx context.Context) (x models.SearchIndex, err error) {
 	x.Fields = []models.SearchField{
 		{Name: "id", Type: models.DataTypeString, Key: new(true)}, {Name: "title", Type: models.DataTypeString}, {Name: "text", Type: models.DataTypeString},
@@ -130,8 +130,8 @@ func (c *serviceCall) benchDocuments(ctx context.Context, index *models.SearchIn
 	return trial.NewDocuments(keyField(index.Fields), some)
 }
 
-// eachDocument calls take with each document of files, or of the database of -query, as azsearch load would send it;
-// columns are as for its -map. A record that fits no document is an error.
+// eachDocument calls take with each document of the files in args, or of the database with -query, as azsearch load
+// would send it. columns is as for -map of load. A record that fits no document is an error.
 func (c *serviceCall) eachDocument(ctx context.Context, index *models.SearchIndex, args []string, columns map[string]string, take func(models.RawAction) error) (err error) {
 	files, options, err := inputs(ctx, c.Command, args)
 	if err != nil {
@@ -158,10 +158,10 @@ func (c *serviceCall) eachDocument(ctx context.Context, index *models.SearchInde
 	return errors.Join(err, closed)
 }
 
-// confirm asks a question on stderr.
+// confirm asks a question on stderr and returns an error unless the answer on stdin is y or yes.
 func (c *serviceCall) confirm(question string) error {
 	fmt.Fprint(c.stderr, question+" [y/N] ")
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of input is a no
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of input counts as no
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil
@@ -169,7 +169,7 @@ func (c *serviceCall) confirm(question string) error {
 	return errors.New("nothing was done: answer y, or use -yes")
 }
 
-// drop deletes an index, also when ctx has ended.
+// drop deletes an index, even if ctx has ended. It takes at most 30 seconds.
 func (c *serviceCall) drop(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()

@@ -32,26 +32,26 @@ import (
 func newCopyCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "copy",
-		Usage:     "copy the documents of an index into another one, of the same service or not",
+		Usage:     "copy the documents of an index to another index, in the same or another service",
 		ArgsUsage: "FROM TO",
-		Description: `TO is created with the definition of FROM, or of -create, if it does not exist; otherwise it
-must be empty. Both are compared by digests at the end, unless -jq changes the documents.
+		Description: `If TO does not exist, it is created with the definition of FROM or -create; otherwise it must be
+empty. At the end both are compared by digests, unless -jq changes the documents.
 
    azsearch copy hotels hotels-copy
    azsearch copy -to-endpoint https://other.search.windows.net hotels hotels
    azsearch copy -resume state hotels hotels-copy
    azsearch copy -create new.json -jq 'del(.rating)' -filter 'stars ge 3' hotels hotels-v2
 
-Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected or differ;
-2 usage, or TO has documents; 3 the service; 130 interrupted.`,
+Exit codes: 0 every document is in TO, with equal digests; 1 some were rejected or differ;
+2 usage, or TO has documents; 3 service error; 130 interrupted.`,
 		Flags: append(connect.ToFlags("TO"),
-			&cli.StringFlag{Name: "create", Usage: "create TO by the definition in `FILE` if it does not exist"},
-			&cli.StringFlag{Name: "filter", Usage: "copy the documents that meet the OData `EXPRESSION`"},
-			&cli.StringFlag{Name: "jq", Usage: "replace each document by the results of the jq `EXPRESSION`"},
-			&cli.StringFlag{Name: "resume", Usage: "note in `FILE` what is copied, and continue there after an interruption or a crash"},
-			&cli.BoolFlag{Name: "overwrite", Usage: "also into an index that has documents"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys, and send as many requests, at once", Value: 16},
-			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
+			&cli.StringFlag{Name: "create", Usage: "create TO with the definition in `FILE` if it does not exist"},
+			&cli.StringFlag{Name: "filter", Usage: "copy only documents that match the OData `EXPRESSION`"},
+			&cli.StringFlag{Name: "jq", Usage: "replace each document with the results of the jq `EXPRESSION`"},
+			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash"},
+			&cli.BoolFlag{Name: "overwrite", Usage: "add to TO even if it has documents"},
+			&cli.IntFlag{Name: "in-flight", Usage: "read `N` key ranges and send N requests concurrently", Value: 16},
+			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		),
 	}, 2, 2, func(ctx context.Context, c *serviceCall) error {
@@ -68,20 +68,19 @@ Exit codes: 0 every document is in TO, and equal by digests; 1 some are rejected
 // copying copies the documents of one index into another one.
 type copying struct {
 	*serviceCall
-	names    [2]string // of the indexes
+	names    [2]string // of the source and target index
 	inFlight int
 	patience time.Duration
 	quiet    bool
-	merge    bool // into documents that are there, instead of replacing them
+	merge    bool // merge documents into existing ones instead of replacing them
 
-	jq   *jqfilter.Filter // or nil
+	jq   *jqfilter.Filter // nil without -jq
 	from *keyrange.Index
 	to   *keyrange.Index
-	done *ledger.Ledger // of -resume, or nil
+	done *ledger.Ledger // of -resume; nil without it
 	read atomic.Int64
 }
 
-// run is the command.
 func (l *copying) run(ctx context.Context) (err error) {
 	if err := l.between("in-flight", 1, 1000); err != nil {
 		return err
@@ -123,18 +122,19 @@ func (l *copying) run(ctx context.Context) (err error) {
 	return l.report(result)
 }
 
-// looks is how often two indexes are compared at most, since an index shows documents some seconds after they were
-// sent.
+// looks is the maximum number of comparisons of two indexes. An index shows documents some seconds after they were
+// sent, so the first comparison may find differences.
 const looks = 6
 
-// look compares the two indexes by digests, until they are equal, so many times at most.
+// look compares the two indexes by digests until they are equal, at most most times.
 func (l *copying) look(ctx context.Context, most int) (*verify.Result, error) {
 	result, err := verify.Until(ctx, most, verify.Index{Index: l.from, InFlight: l.inFlight}, verify.Index{Index: l.to, InFlight: l.inFlight}, l.from.Key())
 	return result, connect.Failed(err)
 }
 
-// fill has an index that is to replace another one hold its documents, with the fields that both have: it copies them
-// unless they are there, as after an earlier run, and compares. What else documents of the new index have stays.
+// fill copies the documents of the index from to the index to that will replace it, limited to the fields that both
+// have, and compares the copies. It copies nothing if they are equal already, for example after an earlier run.
+// Other fields of documents in to keep their values.
 func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 	l := &copying{serviceCall: c, names: [2]string{from, to}, inFlight: 16, patience: 10 * time.Minute, merge: true}
 	old, err := definitions.Index(ctx, c.service, from)
@@ -155,7 +155,7 @@ func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 	if err := reached(ctx, l.from, from); err != nil {
 		return err
 	}
-	if len(copied) == len(compared) { // otherwise what is not returned may be missing
+	if len(copied) == len(compared) { // otherwise fields that to does not return may be missing
 		if same, err := l.look(ctx, 1); err != nil || same.Equal() {
 			return err
 		}
@@ -177,7 +177,7 @@ func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 	return failed(fmt.Errorf("key %q %s afterwards, and the alias stays; stop what writes", first.Key, first.What))
 }
 
-// common returns the fields of an index that another one has too, and those of them that both return.
+// common returns the fields that both indexes have, and those of them whose values both return.
 func common(from, to *definitions.Definition) (copied, compared []string, err error) {
 	had, err := retrievable(from)
 	if err != nil {
@@ -202,7 +202,7 @@ func common(from, to *definitions.Definition) (copied, compared []string, err er
 	return copied, compared, nil
 }
 
-// openBoth has some fields of two indexes of the service read.
+// openBoth opens both indexes, of the service l.service, for reading the given fields.
 func (l *copying) openBoth(from, to *definitions.Definition, fields []string) (err error) {
 	if l.from, err = indexOf(l.service, from, search.Filter{}, fields); err != nil {
 		return err
@@ -211,7 +211,8 @@ func (l *copying) openBoth(from, to *definitions.Definition, fields []string) (e
 	return err
 }
 
-// open reads the definitions, and creates the index to copy into if it does not exist.
+// open opens both indexes. It creates the target if that does not exist, and returns an error if the target has
+// documents but neither -overwrite nor a resumed -resume file allows it.
 func (l *copying) open(ctx context.Context, target *connect.Service) error {
 	from, to := l.names[0], l.names[1]
 	if from == to && l.service.Endpoint() == target.Endpoint() {
@@ -269,7 +270,7 @@ func (l *copying) open(ctx context.Context, target *connect.Service) error {
 		return connect.Failed(err)
 	}
 	if n == 0 && l.done != nil {
-		clear(l.done.Done) // of an index that is gone
+		clear(l.done.Done) // these ranges were in an index that has been deleted
 	}
 	if n > 0 && !l.Bool("overwrite") && (l.done == nil || !l.done.Resumed) {
 		return fmt.Errorf("index %s has %s documents; nothing was copied; -overwrite adds to them", to, humanize.Comma(n))
@@ -277,7 +278,7 @@ func (l *copying) open(ctx context.Context, target *connect.Service) error {
 	return nil
 }
 
-// fits returns an error if documents have fields that the other index lacks: the service would refuse each.
+// fits returns an error if documents have fields that the target lacks: the service would reject every document.
 func (l *copying) fits(from, to *definitions.Definition) error {
 	has, err := retrievable(from)
 	if err != nil {
@@ -296,7 +297,7 @@ func (l *copying) fits(from, to *definitions.Definition) error {
 	return nil
 }
 
-// documents reads and sends, and says how many there were.
+// documents copies the documents, and prints how many.
 func (l *copying) documents(ctx context.Context) error {
 	gaps, err := []keyrange.Range{{}}, error(nil)
 	note, noted := func(keyrange.Range) {}, func() error { return nil }
@@ -324,7 +325,7 @@ func (l *copying) documents(ctx context.Context) error {
 			}
 			l.read.Add(1)
 			if err := l.send(ctx, part, document); err != nil {
-				key, _ := l.from.KeyOf(document) // the service has just returned it by its key
+				key, _ := l.from.KeyOf(document) // the service returned the document by this key, so it has one
 				return sink.Of(key, err)
 			}
 		}
@@ -343,7 +344,7 @@ func (l *copying) documents(ctx context.Context) error {
 	return err
 }
 
-// left returns what is not copied yet by the file of -resume.
+// left returns the key ranges that the file of -resume does not list as copied.
 func (l *copying) left() ([]keyrange.Range, error) {
 	var done []keyrange.Range
 	for line := range l.done.Done {
@@ -359,7 +360,7 @@ func (l *copying) left() ([]keyrange.Range, error) {
 	return keyrange.Gaps(done), l.done.Begin()
 }
 
-// ranges divides ranges of keys into smaller ones.
+// ranges splits key ranges into ranges of about keyrange.Size documents.
 func (l *copying) ranges(ctx context.Context, all []keyrange.Range) iter.Seq2[keyrange.Range, error] {
 	return func(yield func(keyrange.Range, error) bool) {
 		for _, gap := range all {
@@ -372,7 +373,7 @@ func (l *copying) ranges(ctx context.Context, all []keyrange.Range) iter.Seq2[ke
 	}
 }
 
-// send sends a document, or what the expression makes of it.
+// send sends a document, or the results of -jq for it.
 func (l *copying) send(ctx context.Context, to *sink.Part, document json.RawMessage) error {
 	add := func(document []byte) error {
 		key, err := l.to.KeyOf(document)

@@ -26,18 +26,18 @@ func newDeleteCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "delete",
 		Usage:     "delete the documents that match a filter, and print a receipt",
 		ArgsUsage: "INDEX",
-		Description: `Without -yes nothing is deleted: the command counts what matches, and prints some keys. The
-receipt says how many documents were deleted, that a last look found none that match, and
-the digest of the keys. Where the key field is not filterable and sortable, up to 1000
-documents are deleted, and those that permissions hide are not counted before.
+		Description: `Without -yes nothing is deleted: the command counts the matching documents and prints some keys.
+The receipt has the number of deleted documents, the time of a last query that found no match,
+and the digest of the keys. If the key field is not filterable and sortable, at most 1000
+documents are deleted, and the count leaves out documents hidden by permissions.
 
    azsearch delete hotels -filter "country eq 'XX'"
    azsearch delete hotels -filter "country eq 'XX'" -yes
    azsearch delete hotels -filter 'closed lt 2020-01-01T00:00:00Z' -yes -expect 1200 -json > receipt.json`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "filter", Usage: "delete what meets the OData `EXPRESSION`"},
+			&cli.StringFlag{Name: "filter", Usage: "delete documents that match the OData `EXPRESSION`"},
 			&cli.BoolFlag{Name: "yes", Usage: "delete"},
-			&cli.Int64Flag{Name: "expect", Usage: "delete only if exactly `N` documents match, as an earlier run has counted"},
+			&cli.Int64Flag{Name: "expect", Usage: "delete only if exactly `N` documents match, as counted by an earlier run"},
 			&cli.DurationFlag{Name: "timeout", Usage: "give up after `DURATION`", Value: time.Hour},
 			&cli.BoolFlag{Name: "json", Usage: "print the receipt as JSON"},
 		},
@@ -77,15 +77,15 @@ func runDelete(ctx context.Context, c *serviceCall) error {
 	return errors.Join(d.report(receipt), err)
 }
 
-// deletion is a delete at work.
+// deletion is one run of the command.
 type deletion struct {
 	*serviceCall
 	client  *search.Client
 	filter  search.Filter
-	limited bool // to what DeleteMatching can do: the key field is not filterable and sortable
+	limited bool // the key field is not filterable and sortable: search.DeleteMatching deletes
 }
 
-// count returns a receipt of what matches.
+// count returns a receipt with the number of matching documents and some of their keys. It deletes nothing.
 func (d *deletion) count(ctx context.Context) (repair.Receipt, error) {
 	rows, err := search.NewRows(d.client, &search.RowsOptions{Filter: d.filter})
 	if err != nil {
@@ -135,7 +135,7 @@ func keyField(fields []models.SearchField) string {
 	return ""
 }
 
-// delete deletes the n documents that match.
+// delete deletes the n matching documents.
 func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err error) {
 	if d.limited {
 		r = repair.Receipt{Began: time.Now(), Matched: n}

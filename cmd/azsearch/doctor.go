@@ -20,17 +20,17 @@ import (
 func newDoctorCommand(stdout, stderr io.Writer) *cli.Command {
 	return namedCommand(stdout, stderr, cli.Command{
 		Name:  "doctor",
-		Usage: "check the way to a service, the credential, limits, an index, a queue and an outbox",
-		Description: `Each line is ok, a warning or a failure, with what to do. Nothing is written anywhere. The exit code is
-1 if there is a failure.
+		Usage: "check the network path to a service, credentials, limits, an index, a queue and an outbox",
+		Description: `Each line is ok, a warning or a failure, followed by what to do. Nothing is changed. The exit code is 1
+if there is a failure.
 
    azsearch doctor
    azsearch doctor -index hotels
    azsearch doctor -index hotels -queue /var/lib/hotels/queue -outbox 'postgres://app@db/shop?name=hotels' -json`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "index", Usage: "check the index `NAME` too, and the rights on its documents"},
-			&cli.StringFlag{Name: "queue", Usage: "check the durable queue at `URL` too, as of azsearch queue"},
-			&cli.StringFlag{Name: "outbox", Usage: "check the outbox at `URL` too, as of azsearch outbox"},
+			&cli.StringFlag{Name: "index", Usage: "check the index `NAME`, and the permissions on its documents"},
+			&cli.StringFlag{Name: "queue", Usage: "check the durable queue at `URL`, in the form of azsearch queue"},
+			&cli.StringFlag{Name: "outbox", Usage: "check the outbox at `URL`, in the form of azsearch outbox"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		},
 	}, 0, 0, runDoctor)

@@ -21,39 +21,39 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// mostActions is the most that -max-batch-actions can be, and what it is: programs
-// that send the most that the service takes are to run without a flag.
+// mostActions is the upper bound and the default of -max-batch-actions, so that a program that sends as much as the
+// service accepts runs without the flag.
 const mostActions = 32_000
 
 func newEmulatorCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "emulator",
 		Usage: "run an emulated search service until SIGINT or SIGTERM",
-		Description: `The first line of stdout is the endpoint; clients may connect from then on.
+		Description: `The first line of stdout is the endpoint; from then on clients can connect.
 Each request is one line on stderr: method, path, status, duration, actions.
-Documents live in memory and end with the process, unless --save names a file
-for them: with --seed STATE.json --save STATE.json it goes on where it stopped.
-The keys have fixed defaults: it is no place for anything secret. With --ui a
-line on stderr says where the page for browsers is; whoever can reach it sees
-everything and can make things go wrong.`,
+Documents are in memory and end with the process, unless --save writes them to
+a file: --seed STATE.json --save STATE.json continues where it stopped.
+The default keys are public, so do not load secret data. With --ui a line on
+stderr has the URL of the page for browsers; everyone who can reach it can read
+everything and inject faults.`,
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Usage: "listen on `HOST:PORT`; port 0 picks a free one", Value: "127.0.0.1:8080"},
-			&cli.BoolFlag{Name: "tls", Usage: "serve https, with a certificate made at the start"},
+			&cli.BoolFlag{Name: "tls", Usage: "serve https, with a certificate generated at the start"},
 			&cli.StringFlag{Name: "tls-cert-out", Usage: "write that certificate to `FILE` in PEM, for clients to trust (curl --cacert FILE; SSL_CERT_FILE=FILE for Go on Linux)"},
-			&cli.StringFlag{Name: "api-key", Usage: "the `KEY` that may do everything", Value: searchtest.AdminKey},
-			&cli.StringFlag{Name: "query-key", Usage: "the `KEY` that may only read", Value: searchtest.QueryKey},
-			&cli.StringFlag{Name: "token", Usage: "take requests with the bearer token `TOKEN` for those of an admin; SDKs send tokens to https only, see --tls"},
-			&cli.BoolFlag{Name: "any-token", Usage: "take every well-formed bearer token for an admin's, whoever it is of, for programs that sign in with Entra ID: whoever can reach the address can do everything"},
-			&cli.IntFlag{Name: "max-batch-actions", Usage: "reject requests with more than `N` actions; the default is what the service enforces by its own error message, its documentation says 1000", Value: mostActions},
-			&cli.StringFlag{Name: "seed", Usage: "begin with the indexes, documents and other definitions in `FILE`, see the documentation of searchtest.Server.Restore"},
-			&cli.StringFlag{Name: "save", Usage: "when it is stopped by SIGINT or SIGTERM, write everything that it holds to `FILE`, which --seed reads; with the same file for both the first start may find it missing"},
-			&cli.StringFlag{Name: "faults", Usage: "answer with the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
-			&cli.DurationFlag{Name: "latency", Usage: "hold each reply back for `DURATION`"},
-			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a rule in place of the service's models, see the documentation of searchtest.Options"},
-			&cli.BoolFlag{Name: "strict-versions", Usage: "refuse api-versions newer than the emulator; the default answers them as the newest known, with a warning"},
+			&cli.StringFlag{Name: "api-key", Usage: "accept `KEY` as the admin key", Value: searchtest.AdminKey},
+			&cli.StringFlag{Name: "query-key", Usage: "accept `KEY` as the query key, which can only read", Value: searchtest.QueryKey},
+			&cli.StringFlag{Name: "token", Usage: "accept the bearer token `TOKEN` as an admin's; SDKs send tokens only to https, see --tls"},
+			&cli.BoolFlag{Name: "any-token", Usage: "accept every well-formed bearer token as an admin's, for programs that sign in with Entra ID; everyone who can reach the address can do everything"},
+			&cli.IntFlag{Name: "max-batch-actions", Usage: "reject requests with more than `N` actions; the service's documentation says 1000, its error message 32000", Value: mostActions},
+			&cli.StringFlag{Name: "seed", Usage: "start with the definitions and documents in `FILE`, see the documentation of searchtest.Server.Restore"},
+			&cli.StringFlag{Name: "save", Usage: "at SIGINT or SIGTERM write all definitions and documents to `FILE`, which --seed reads; if both name the same file, it may be missing at the first start"},
+			&cli.StringFlag{Name: "faults", Usage: "inject the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
+			&cli.DurationFlag{Name: "latency", Usage: "delay each reply by `DURATION`"},
+			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a fixed rule instead of the service's models, see the documentation of searchtest.Options"},
+			&cli.BoolFlag{Name: "strict-versions", Usage: "refuse api-versions newer than the emulator's; by default it answers as its newest one, and warns"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no line per request"},
-			&cli.BoolFlag{Name: "ui", Usage: "show indexes, queries, requests and faults to browsers, at the address of the endpoint"},
+			&cli.BoolFlag{Name: "ui", Usage: "serve a page for browsers at the endpoint, with indexes, queries, requests and faults"},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			return refuseArguments(func(c *cli.Command) error {
@@ -81,14 +81,14 @@ everything and can make things go wrong.`,
 	}
 }
 
-// emulation is what the flags say.
+// emulation has the values of the flags.
 type emulation struct {
 	addr             string
 	tls              bool
 	tlsCertOut       string
 	apiKey, queryKey string
 	token            string
-	setToken         bool // an empty one is a mistake, none is not
+	setToken         bool // with an empty token this is an error; without -token it is not
 	anyToken         bool
 	maxActions       int
 	seed             string
@@ -101,7 +101,7 @@ type emulation struct {
 	ui               bool
 }
 
-// validate reports every problem that shows without touching anything.
+// validate returns all errors in the flags that can be found without opening a file or a port.
 func (e *emulation) validate() error {
 	var errs []error
 	if e.apiKey == "" || e.queryKey == "" {
@@ -122,8 +122,7 @@ func (e *emulation) validate() error {
 	return errors.Join(errs...)
 }
 
-// emulate serves until ctx ends. An error before the endpoint is printed means
-// that nothing was started.
+// emulate serves requests until ctx ends. An error before the endpoint is printed means that nothing was started.
 //
 //archtest:long one step after the other, from options to the end
 func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
@@ -152,7 +151,7 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		MaxBatchActions: e.maxActions,
 		SemanticStandIn: e.semantic,
 		StrictVersions:  e.strict,
-		// Nobody in this process looks at them.
+		// Without -ui this process reads neither.
 		KeepRequests: -1,
 		KeepChanges:  -1,
 	}
@@ -168,8 +167,8 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		srv.Intercept(requests.intercept)
 	}
 	if e.ui {
-		// After the log of requests, so that those for the page are not in it.
-		host, _, _ := net.SplitHostPort(e.addr) // what is no address is refused by listen
+		// The page comes after the log of requests, so the log leaves out the page's own requests.
+		host, _, _ := net.SplitHostPort(e.addr) // listen refuses an address that cannot be split
 		srv.Intercept(ui.New(srv, ui.Options{QueryKey: e.queryKey, Faults: string(scriptText), Host: host}).Intercept)
 	}
 	if script != nil {
@@ -209,7 +208,7 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// readFaults returns the script in a file, and its text.
+// readFaults returns the parsed script in a file, and its text.
 func readFaults(path string) (*searchtest.Faults, []byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -222,8 +221,8 @@ func readFaults(path string) (*searchtest.Faults, []byte, error) {
 	return script, text, nil
 }
 
-// pageURL is the address of the page at an endpoint. The endpoint of a server that
-// listens on all addresses is none that a browser could go to.
+// pageURL returns the URL of the page at an endpoint. It replaces an unspecified address such as 0.0.0.0, which a
+// browser cannot open, with localhost.
 func pageURL(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -249,8 +248,8 @@ func listen(srv *searchtest.Server, e emulation) error {
 	return os.WriteFile(e.tlsCertOut, certificate, 0o644)
 }
 
-// servedCertificate asks the listener for its certificate, as a client that
-// trusts it would see it: what is written out is what works.
+// servedCertificate returns the PEM of the certificate that the listener presents. It connects as a client that
+// trusts the certificate, so a certificate that clients cannot use is an error here.
 func servedCertificate(srv *searchtest.Server) ([]byte, error) {
 	u, err := url.Parse(srv.URL())
 	if err != nil {
@@ -258,7 +257,7 @@ func servedCertificate(srv *searchtest.Server) ([]byte, error) {
 	}
 	conn, err := tls.Dial("tcp", u.Host, &tls.Config{
 		RootCAs: srv.CertPool(),
-		// Whatever the address is, "[::]" for example, this name is in it.
+		// The certificate has this name for every listening address, "[::]" for example.
 		ServerName: "localhost",
 	})
 	if err != nil {

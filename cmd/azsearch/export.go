@@ -28,21 +28,21 @@ import (
 func newExportCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "export",
-		Usage:     "write the documents of an index as JSON Lines or CSV, in the order of their keys",
+		Usage:     "write the documents of an index as JSON Lines or CSV, ordered by key",
 		ArgsUsage: "INDEX",
-		Description: `All documents come, beyond 100 000. In CSV collections and objects are JSON in a cell. A file is
-there when all of it is.
+		Description: `All documents are written, also more than 100 000. In CSV, collections and objects are JSON in a cell.
+The file of -o appears only when it is complete.
 
    azsearch export hotels > hotels.jsonl
    azsearch export -filter 'stars ge 3' -select id,name -o good.csv hotels
    azsearch export -select id,name -format csv hotels | head
 
-Exit codes: 0 every document is written; 1 the file cannot be; 2 usage; 3 the service; 130 interrupted.`,
+Exit codes: 0 every document is written; 1 the file cannot be written; 2 usage; 3 service error; 130 interrupted.`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "filter", Usage: "write the documents that meet the OData `EXPRESSION`"},
-			&cli.StringFlag{Name: "select", Usage: "write the `FIELDS`, with commas between them, and the key; by default all that are retrievable"},
+			&cli.StringFlag{Name: "filter", Usage: "write only documents that match the OData `EXPRESSION`"},
+			&cli.StringFlag{Name: "select", Usage: "write these `FIELDS`, separated by commas, and the key; by default all retrievable fields"},
 			&cli.StringFlag{Name: "o", Usage: "write to `FILE` instead of the standard output"},
-			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: jsonl or csv; by default what the name of the file says, or jsonl"},
+			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: jsonl or csv; by default csv for a FILE named .csv, else jsonl"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		},
 	}, 1, 1, func(ctx context.Context, c *serviceCall) error {
@@ -61,7 +61,7 @@ Exit codes: 0 every document is written; 1 the file cannot be; 2 usage; 3 the se
 	})
 }
 
-// exporting is the command at work.
+// exporting is one run of the command.
 type exporting struct {
 	*serviceCall
 	csv bool
@@ -104,7 +104,7 @@ func (e *exporting) run(ctx context.Context) error {
 	return failed(err)
 }
 
-// retrievable returns the names of the fields that documents have.
+// retrievable returns the names of the top-level fields whose values the service returns.
 func retrievable(d *definitions.Definition) (names []string, err error) {
 	var definition models.SearchIndex
 	if err := json.Unmarshal(d.JSON, &definition); err != nil {
@@ -123,7 +123,7 @@ func returned(f *models.SearchField) bool {
 	return (f.Retrievable == nil || *f.Retrievable) && (f.Stored == nil || *f.Stored)
 }
 
-// write writes all documents.
+// write writes all documents of x to w, as JSON Lines or CSV.
 func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []string, w *bufio.Writer) error {
 	n, began := int64(0), time.Now()
 	put := func(document json.RawMessage) error {
@@ -162,8 +162,8 @@ func (e *exporting) write(ctx context.Context, x *keyrange.Index, columns []stri
 	return nil
 }
 
-// cells fills a row with the fields of a document: text as it is, null as nothing, anything else as its JSON. A field
-// of an object, address/city, is taken from there.
+// cells sets row to the values of columns in a document: a string as it is, null as "", anything else as JSON. A
+// column such as address/city is the field of an object.
 func cells(row, columns []string, document json.RawMessage) error {
 	for i, path := range columns {
 		value := document

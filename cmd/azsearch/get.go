@@ -20,7 +20,7 @@ func newGetCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "get",
 		Usage:     "print documents by their keys",
 		ArgsUsage: "INDEX KEY...",
-		Description: `Documents come in the order of the keys. Keys that the index does not have are named on
+		Description: `Documents are printed in the order of the arguments. Keys that are not in the index are named on
 stderr, and the exit code is 1.
 
    azsearch get hotels 17
@@ -65,7 +65,7 @@ stderr, and the exit code is 1.
 	})
 }
 
-// table prints documents as a table, and what it leaves out.
+// table prints documents as a table, followed by the names of the fields for which there was no room.
 func (c *serviceCall) table(documents []json.RawMessage) error {
 	if len(documents) == 0 {
 		return nil

@@ -27,22 +27,22 @@ func newIndexerCommand(stdout, stderr io.Writer) *cli.Command {
 		Commands: []*cli.Command{
 			serviceCommand(stdout, stderr, cli.Command{
 				Name: "run", Usage: "start an indexer", ArgsUsage: "NAME",
-				Description: `With -wait the exit code is 0 if the run has succeeded and no item failed, else 1. An indexer
-that runs already is waited for, and then run.
+				Description: `With -wait the exit code is 0 if the run succeeded and no item failed, else 1. If the indexer is
+already running, the command waits for that run, then starts one.
 
    azsearch indexer run hotels
    azsearch indexer run -wait hotels
    azsearch indexer run -wait -timeout 2h -json hotels > run.json`,
 				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "wait", Usage: "wait until the run has ended, and print its outcome"},
-					&cli.DurationFlag{Name: "timeout", Usage: "wait for `DURATION` at most; the run continues", Value: 24 * time.Hour},
+					&cli.BoolFlag{Name: "wait", Usage: "wait for the end of the run, and print its outcome"},
+					&cli.DurationFlag{Name: "timeout", Usage: "wait at most `DURATION`; the run itself continues", Value: 24 * time.Hour},
 					asJSON,
 				},
 			}, 1, 1, runIndexer),
 			serviceCommand(stdout, stderr, cli.Command{
 				Name: "status", Usage: "print the last runs of indexers, with their errors", ArgsUsage: "[NAME...]",
-				Description: `Without NAME the last run of each indexer is printed, with NAME the last ten, and their errors. The exit
-code is 1 if the last run of one has failed, or an item of it.
+				Description: `Without NAME the command prints the last run of each indexer, with NAME the last ten runs and the errors
+of the latest. The exit code is 1 if the last run of an indexer, or an item of it, failed.
 
    azsearch indexer status
    azsearch indexer status hotels
@@ -50,8 +50,8 @@ code is 1 if the last run of one has failed, or an item of it.
 				Flags: []cli.Flag{asJSON},
 			}, 0, 0, indexerStatus),
 			serviceCommand(stdout, stderr, cli.Command{
-				Name: "reset", Usage: "let the next run of an indexer read everything again", ArgsUsage: "NAME",
-				Description: `Nothing is run, and no document is deleted.
+				Name: "reset", Usage: "make the next run of an indexer read everything again", ArgsUsage: "NAME",
+				Description: `The command starts no run and deletes no document.
 
    azsearch indexer reset hotels
    azsearch indexer reset hotels && azsearch indexer run -wait hotels
@@ -131,14 +131,14 @@ func indexerStatus(ctx context.Context, c *serviceCall) error {
 	return nil
 }
 
-// mostRuns is how many runs, and how many errors of each, are printed.
+// mostRuns is the number of runs printed, and of errors and warnings of the latest run.
 const mostRuns = 10
 
-// status prints the last run of an indexer, and all of one that was named.
+// status prints the last run of an indexer; if the command names indexers, up to mostRuns runs.
 func (c *serviceCall) status(s indexers.Status) error {
 	state := string(s.Status)
 	if s.Status == indexers.IndexerStatusRunning {
-		state = "ready" // the service calls it running
+		state = "ready" // the service reports "running" for an enabled indexer
 	}
 	if s.LastResult == nil {
 		return c.say("%s: %s, has never run", listing.Safe(s.Name), state)
@@ -156,7 +156,7 @@ func (c *serviceCall) status(s indexers.Status) error {
 	return c.runs(runs[:min(len(runs), mostRuns)], true)
 }
 
-// runs prints executions, the last one first.
+// runs prints runs, newest first; with errorsToo also the errors and warnings of the newest one.
 func (c *serviceCall) runs(runs []indexers.Execution, errorsToo bool) error {
 	t := table.New(c.stdout)
 	for _, x := range runs {

@@ -18,20 +18,20 @@ import (
 func newInferCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:      "infer",
-		Usage:     "print the definition of an index into which all records of files fit",
+		Usage:     "print an index definition that fits all records of files",
 		ArgsUsage: "FILE...",
-		Description: `Files are read to their ends, in the formats of azsearch load. What a person should
-look at is said on stderr. Read the definition before you create an index by it: types
-cannot be changed later.
+		Description: `Files are read completely, in the formats of azsearch load. Doubtful choices are printed on
+stderr. Review the definition before you create an index with it: types cannot be changed
+later.
 
    azsearch infer hotels.jsonl > hotels.json
    azsearch infer -index hotels 'export/*.csv.gz' > hotels.json
    azsearch infer huge.parquet | jq .fields`,
 		OnUsageError: usageError,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "index", Usage: "`NAME` of the index; by default that of the first file"},
+			&cli.StringFlag{Name: "index", Usage: "set the `NAME` of the index; by default the name of the first file"},
 			queryFlag(),
-			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default name and content decide"},
+			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default from its name and content"},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			files, options, err := inputs(ctx, c, c.Args().Slice())
@@ -56,7 +56,7 @@ cannot be changed later.
 	}
 }
 
-// indexName makes the name of an index of that of a file.
+// indexName derives a valid index name from the name of a file.
 func indexName(file string) string {
 	name, _, _ := strings.Cut(strings.ToLower(filepath.Base(file)), ".")
 	name = strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name, "-"), "-")

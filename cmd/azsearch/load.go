@@ -33,41 +33,41 @@ import (
 func newLoadCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:      "load",
-		Usage:     "load files into an index; exit code 0 means that every record is in it",
+		Usage:     "load files into an index; exit code 0 means every record is in it",
 		ArgsUsage: "FILE...",
 		Description: `FILE is JSON Lines, a JSON array, CSV or TSV, Parquet, or the rejects of an earlier load,
-compressed by gzip or zstd or not; a pattern such as 'data/*.csv.gz'; or - for the standard
-input. Values become what the definition of the index says. A record that does not fit, or
-that the service rejects, is a line in the file of rejects, which can be loaded again.
+plain or compressed with gzip or zstd; a pattern such as 'data/*.csv.gz'; or - for the standard
+input. Values are converted to the types of the index's fields. A record that does not fit, or
+that the service rejects, is written to the file of rejects, which can be loaded again.
 
    azsearch load -index hotels hotels.jsonl
    azsearch load -index hotels -create hotels.json -map city=town -split 'tags=;' 'export/*.csv.gz'
    azsearch load -index hotels -resume state.json -rejects bad.jsonl huge.parquet
    azsearch load -index hotels -query 'SELECT id, name, to_json(tags) AS tags FROM hotels' postgres://app@db/shop
 
-Exit codes: 0 every record is in the index; 1 some are rejected, or a file cannot be read; 2 usage;
-3 the service; 130 interrupted: Ctrl-C ends with what is on its way, twice ends at once.`,
+Exit codes: 0 every record is in the index; 1 some were rejected, or a file cannot be read; 2 usage;
+3 service error; 130 interrupted: Ctrl-C waits for requests in flight, a second Ctrl-C ends at once.`,
 		OnUsageError:              usageError,
-		DisableSliceFlagSeparator: true, // -split 'tags=,'
+		DisableSliceFlagSeparator: true, // -split 'tags=,' has a comma
 		Flags: append(connect.Flags(),
-			&cli.StringFlag{Name: "index", Usage: "load into the index `NAME`; with -create by default the one of the definition"},
-			&cli.StringFlag{Name: "create", Usage: "create the index by the definition in `FILE` if it does not exist (azsearch infer makes one)"},
+			&cli.StringFlag{Name: "index", Usage: "load into the index `NAME`; with -create by default the name in the definition"},
+			&cli.StringFlag{Name: "create", Usage: "create the index with the definition in `FILE` if it does not exist (azsearch infer prints one)"},
 			queryFlag(),
-			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default name and content decide"},
-			&cli.StringSliceFlag{Name: "map", Usage: "`COLUMN=FIELD` takes a field from a column of another name; COLUMN= leaves the column out"},
-			&cli.StringSliceFlag{Name: "split", Usage: "`FIELD=SEPARATOR` divides text into the elements of a collection"},
-			&cli.StringFlag{Name: "key", Usage: "make the key of `COLUMN`, encoded where it is not a legal key"},
-			&cli.StringFlag{Name: "action", Usage: "`ACTION` of records that do not say: upload, merge, mergeOrUpload or delete", Value: string(models.ActionTypeUpload)},
-			&cli.StringFlag{Name: "action-column", Usage: "take the action of each record from `COLUMN`; by default from @search.action, where a record has it"},
-			&cli.StringFlag{Name: "unknown", Usage: "`WHAT` happens to columns without a field: reject or drop", Value: "reject"},
-			&cli.StringFlag{Name: "jq", Usage: "replace each record by the results of the jq `EXPRESSION`"},
-			&cli.StringFlag{Name: "rejects", Usage: "write records that are not in the index to `FILE`; by default rejects.jsonl, of a dry run dry-run-rejects.jsonl"},
-			&cli.StringFlag{Name: "resume", Usage: "keep the position in `FILE`, and continue there after an interruption or a crash"},
+			&cli.StringFlag{Name: "format", Usage: "read every file as `FORMAT`: " + strings.Join(source.Kinds, ", ") + "; by default from its name and content"},
+			&cli.StringSliceFlag{Name: "map", Usage: "load a column into a field of another name, as `COLUMN=FIELD`; COLUMN= leaves the column out"},
+			&cli.StringSliceFlag{Name: "split", Usage: "split text into the elements of a collection, as `FIELD=SEPARATOR`"},
+			&cli.StringFlag{Name: "key", Usage: "use `COLUMN` as the key, encoded if it has characters that a key cannot have"},
+			&cli.StringFlag{Name: "action", Usage: "send records that name no action as `ACTION`: upload, merge, mergeOrUpload or delete", Value: string(models.ActionTypeUpload)},
+			&cli.StringFlag{Name: "action-column", Usage: "read the action of each record from `COLUMN`; by default from @search.action, if the record has it"},
+			&cli.StringFlag{Name: "unknown", Usage: "apply `RULE` to columns that have no field: reject the record, or drop the column", Value: "reject"},
+			&cli.StringFlag{Name: "jq", Usage: "replace each record with the results of the jq `EXPRESSION`"},
+			&cli.StringFlag{Name: "rejects", Usage: "write records that were not loaded to `FILE`; by default rejects.jsonl, or dry-run-rejects.jsonl with -dry-run"},
+			&cli.StringFlag{Name: "resume", Usage: "record progress in `FILE`, and continue from it after an interruption or a crash"},
 			&cli.StringFlag{Name: "queue", Usage: "send through the durable queue at `DIR` or redis://HOST:PORT/0?name=QUEUE"},
-			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests at once", Value: 4},
-			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
-			&cli.BoolFlag{Name: "until-visible", Usage: "wait until queries find the last document"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "convert everything and send nothing; with -create also without a service"},
+			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 4},
+			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},
+			&cli.BoolFlag{Name: "until-visible", Usage: "wait until queries return the last document"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "convert all records and send nothing; with -create no service is needed"},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		),
@@ -78,13 +78,13 @@ Exit codes: 0 every record is in the index; 1 some are rejected, or a file canno
 	}
 }
 
-// loading is the command at work.
+// loading is one run of the command.
 type loading struct {
 	*cli.Command
 	stdout io.Writer
 	stderr terminal.Terminal
 
-	service    *connect.Service // nil if none is needed
+	service    *connect.Service // nil if the command needs no service
 	definition models.SearchIndex
 }
 
@@ -110,7 +110,7 @@ func (l *loading) run(ctx context.Context) (err error) {
 		o.Indexer = client
 	}
 	if path := l.String("resume"); path != "" {
-		options, _ := json.Marshal([]any{convertOptions, l.String("jq"), l.String("format")}) // strings
+		options, _ := json.Marshal([]any{convertOptions, l.String("jq"), l.String("format")}) // strings and maps of strings always marshal
 		to := load.Destination{Endpoint: l.service.Endpoint(), Index: l.definition.Name, ETag: l.definition.ETag, Options: string(options)}
 		if o.Checkpoint, err = load.OpenCheckpoint(path, o.Files, to); err != nil {
 			return err
@@ -127,7 +127,8 @@ func (l *loading) run(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, q.Close()) }()
 		o.Queue = q
 	}
-	// What it has in memory are buffers: to look through them twice as often costs little, and saves a quarter.
+	// Most of the memory is buffers: collecting garbage twice as often costs little time and saves a quarter of the
+	// memory.
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(50))
 	}
@@ -144,7 +145,7 @@ func (l *loading) run(ctx context.Context) (err error) {
 	return errors.Join(l.print(report), err)
 }
 
-// options reads the flags. The error names every problem.
+// options reads the flags. The error lists every invalid flag.
 func (l *loading) options(ctx context.Context) (load.Options, convert.Options, error) {
 	o := load.Options{InFlight: l.Int("in-flight"), Patience: l.Duration("patience")}
 	c := convert.Options{
@@ -200,18 +201,18 @@ func (l *loading) options(ctx context.Context) (load.Options, convert.Options, e
 	return o, c, errors.Join(errs...)
 }
 
-// queryFlag is for commands that read files, by inputs.
+// queryFlag returns the flag -query of commands that read their input with inputs.
 func queryFlag() cli.Flag {
 	return &cli.StringFlag{Name: "query", Usage: "read the rows of this `SELECT`; the URL of a database stands in place of files: " + database.Forms}
 }
 
-// inputs returns the files that a command reads, or with -query a database, and how they are read.
+// inputs returns the files that a command reads, or with -query the database, and the options to read them.
 func inputs(ctx context.Context, c *cli.Command, args []string) ([]string, source.Options, error) {
 	o := source.Options{Kind: c.String("format"), Stdin: os.Stdin}
 	query := c.String("query")
 	isDatabase := len(args) == 1 && database.Is(args[0])
 	switch {
-	case !isDatabase && slices.ContainsFunc(args, database.Is): // no error shows its URL
+	case !isDatabase && slices.ContainsFunc(args, database.Is): // the error must not contain the URL, which may have a password
 		return nil, o, errors.New("a database is read alone: name nothing else")
 	case query == "" && isDatabase:
 		return nil, o, errors.New("a database is read by a query: add -query 'SELECT …'")
@@ -228,7 +229,7 @@ func inputs(ctx context.Context, c *cli.Command, args []string) ([]string, sourc
 	return []string{place.String()}, o, err
 }
 
-// filesOf expands patterns, and refuses files that are not there.
+// filesOf expands patterns, and refuses missing files and duplicates.
 func filesOf(args []string) (files []string, err error) {
 	if len(args) == 0 {
 		return nil, errors.New("no file is named: name files, patterns in quotes, or - for the standard input")
@@ -257,7 +258,7 @@ func filesOf(args []string) (files []string, err error) {
 	return files, errors.Join(errs...)
 }
 
-// pairs reads the values of a flag that are NAME=VALUE.
+// pairs parses the values of a flag, each NAME=VALUE. VALUE may be "" only if empty is true.
 func pairs(flag string, values []string, empty bool) (map[string]string, error) {
 	m := map[string]string{}
 	for _, v := range values {
@@ -273,7 +274,8 @@ func pairs(flag string, values []string, empty bool) (map[string]string, error) 
 	return m, nil
 }
 
-// connect gets the definition of the index: the live one, or that of a file where it is to be created.
+// connect sets l.definition: to the definition of the existing index, or to that of -create, with which it creates a
+// missing index unless it is a dry run.
 func (l *loading) connect(ctx context.Context) (err error) {
 	var given *models.SearchIndex
 	if path := l.String("create"); path != "" {
@@ -306,7 +308,7 @@ func (l *loading) connect(ctx context.Context) (err error) {
 	return connect.Failed(err)
 }
 
-// readDefinition reads the definition of an index, and gives it a name.
+// readDefinition reads the definition of an index from a file. name, unless "", replaces its name.
 func readDefinition(path, name string) (*models.SearchIndex, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -325,7 +327,7 @@ func readDefinition(path, name string) (*models.SearchIndex, error) {
 	return d, nil
 }
 
-// rejects opens the file of rejects. That of a dry run replaces the one before.
+// rejects opens the file of rejects. The default file of a dry run is truncated first.
 func (l *loading) rejects(at *load.Checkpoint) (*load.Rejects, error) {
 	path := l.String("rejects")
 	switch {
@@ -352,7 +354,8 @@ func (l *loading) openQueue(where string) (queue.Queue, error) {
 	return q, nil
 }
 
-// watch shows the progress: on a terminal in a line that is redrawn, otherwise in a line now and then.
+// watch prints the progress until ctx ends: on a terminal in one line, redrawn five times a second; otherwise as a
+// new line every ten seconds.
 func (l *loading) watch(ctx context.Context, now func() load.Progress) {
 	every := 10 * time.Second
 	if l.stderr.Live {
@@ -380,8 +383,8 @@ func (l *loading) watch(ctx context.Context, now func() load.Progress) {
 	}
 }
 
-// same returns an error if the index was deleted and made again meanwhile: what was loaded before is gone. One whose
-// definition was changed only still has its documents.
+// same returns an error if the index was deleted and created again during the load, which loses the documents loaded
+// before. A changed definition alone loses none, so same looks for the first document.
 func (l *loading) same(ctx context.Context, r load.Report) error {
 	now, err := l.service.GetIndex(context.WithoutCancel(ctx), l.definition.Name, nil)
 	if err != nil || now.ETag == l.definition.ETag || r.FirstKey == "" {
@@ -398,7 +401,7 @@ func (l *loading) same(ctx context.Context, r load.Report) error {
 	return connect.Failed(err)
 }
 
-// visible waits until the index shows the last document, and not the last one that was deleted.
+// visible waits until queries return the last uploaded document, and no longer return the last deleted one.
 func (l *loading) visible(ctx context.Context, r load.Report) error {
 	client, err := l.service.Client(l.definition.Name)
 	if err != nil {

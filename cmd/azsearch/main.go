@@ -1,6 +1,6 @@
-// Command azsearch is for people and programs of any language that use Azure AI
-// Search: it loads files into an index, and runs the emulator of the service as a process. And it
-// is for those who run a program with a durable queue: it shows what is in the queue, and mends what is stuck.
+// Command azsearch loads, searches, copies, backs up and repairs indexes of Azure AI Search, runs an emulator of the
+// service, and operates the durable queues, outboxes and dead letters of the sender. azsearch -help lists the
+// commands; azsearch COMMAND -help describes one.
 //
 //	azsearch infer hotels.csv > hotels.json
 //	azsearch load -create hotels.json hotels.csv
@@ -12,7 +12,7 @@
 //	azsearch emulator -seed state.json -save state.json
 //	azsearch queue stats /var/lib/hotels/queue
 //	azsearch queue parked redis://localhost:6379/0?name=hotels
-//	azsearch outbox letters 'postgres://app@db/shop?name=hotels'
+//	azsearch outbox lag 'postgres://app@db/shop?name=hotels'
 //	azsearch search hotels 'wifi pool' -filter 'stars ge 4' -facet tags
 //	azsearch get hotels 1
 //	azsearch stats
@@ -28,13 +28,12 @@
 //	azsearch bench -index hotels
 //	azsearch version
 //
-// The emulator prints its endpoint, then a line for each request. Its admin key is
-// searchtest-admin-key unless -api-key says otherwise. -seed begins with the indexes
-// and documents of a file in the form that searchtest's Snapshot writes, and -save writes
-// one at Ctrl-C or SIGTERM; both may be the same. -token and -any-token take programs that
-// sign in with Entra ID. -ui serves a page at / with the indexes, a query box, the
-// requests and buttons for faults; -tls serves https. -faults makes it misbehave as a file
-// says, in the form of searchtest.Faults:
+// The emulator prints its endpoint on stdout, then one line per request on stderr. The default admin key is
+// searchtest-admin-key; -api-key sets another. -seed loads the indexes and documents of a file that searchtest's
+// Snapshot wrote; -save writes such a file at SIGINT or SIGTERM. Both may name the same file. -token and -any-token
+// accept programs that sign in with Entra ID, -tls serves https, and -ui serves a page at / with the indexes, a
+// query box, the requests and buttons for faults. -faults injects the faults of a script in the form of
+// searchtest.Faults:
 //
 //	{
 //	  "seed": 42,
@@ -45,15 +44,18 @@
 //	  ]
 //	}
 //
-// The commands of azsearch queue are stats, peek, parked, release, drop, pause, resume, drain
-// and repair, each with -help. With -json they print a line of JSON for each result. Keys are quoted as in Go
-// where a terminal would not show them as they are, documents are printed with -bodies only.
+// The commands of azsearch queue are stats, peek, parked, release, drop, pause, resume, drain and repair. With -json
+// each result is one line of JSON. Keys with characters that a terminal cannot show are quoted as in Go. Documents
+// are printed only with -bodies.
 //
-// The service is AZURE_SEARCH_ENDPOINT or -endpoint, the key AZURE_SEARCH_API_KEY; without one azsearch
-// signs in with Entra ID. The exit code is 0 if everything that was asked for is done; 1 if some records were
-// rejected, something went wrong after a queue was open, or a key that was named is not parked; 2 if the
-// command could not begin, or apply without -yes would change something; 3 if the service refused or could
-// not be reached; 130 after SIGINT or SIGTERM.
+// -endpoint or AZURE_SEARCH_ENDPOINT names the service. AZURE_SEARCH_API_KEY is its key; without a key azsearch
+// signs in with Entra ID. Exit codes:
+//
+// - 0: the command did everything
+// - 1: records were rejected, something failed after the command had opened a queue, or a named key is not parked
+// - 2: the command could not start, or apply without -yes has changes to make
+// - 3: the service refused a request or could not be reached
+// - 130: SIGINT or SIGTERM
 package main
 
 import (
@@ -74,8 +76,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// From the first signal on the second one ends the process at once, in case
-	// stopping cleanly takes too long for whoever waits.
+	// After the first signal stop restores the default handling, so a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	explainEnd(ctx, terminal.Of(os.Stderr))
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
@@ -83,7 +84,8 @@ func main() {
 	os.Exit(code)
 }
 
-// explainEnd says on a terminal how not to wait, if the end takes more than a moment after the first signal.
+// explainEnd prints how to end at once, if stderr is a terminal and the process still runs one second after the
+// first signal.
 func explainEnd(ctx context.Context, to terminal.Terminal) {
 	context.AfterFunc(ctx, func() {
 		if to.Live {
@@ -94,8 +96,8 @@ func explainEnd(ctx context.Context, to terminal.Terminal) {
 	})
 }
 
-// run carries out the command line args and returns the exit code. What goes
-// wrong is one line on stderr. The end of ctx stops an emulator.
+// run executes the command line args and returns the exit code. An error is printed as one line on stderr. When ctx
+// ends, the emulator stops.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := newCommand(stdout, stderr).Run(ctx, args)
 	if err == nil {
@@ -105,7 +107,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exit.Code(err)
 }
 
-// inLine joins the lines of a text: several problems arrive as several lines, and a list below its heading.
+// inLine joins the lines of an error text with "; ", and the lines of a list to their heading with a space.
 func inLine(text string) string {
 	line := ""
 	for part := range strings.Lines(text) {
@@ -122,7 +124,7 @@ func inLine(text string) string {
 	return line
 }
 
-// failed is an error of something that had started.
+// failed marks err as one that happened after the command had started its work: exit code 1.
 func failed(err error) error { return exit.With(exit.Incomplete, err) }
 
 func newCommand(stdout, stderr io.Writer) *cli.Command {
@@ -130,14 +132,13 @@ func newCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:  "azsearch",
 		Usage: "tools for Azure AI Search",
 		Description: `azsearch completion bash, zsh or fish prints a completion script.
-Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130 interrupted.`,
+Exit codes: 0 done, 1 partly rejected or failed, 2 usage, 3 service error, 130 interrupted.`,
 		Writer:    stdout,
 		ErrWriter: stderr,
-		// Errors are printed by run, once, and nothing but main ends the process.
-		ExitErrHandler: func(context.Context, *cli.Command, error) {},
-		OnUsageError:   usageError,
-		Action:         refuseArguments(cli.ShowAppHelp),
-		// azsearch completion bash, zsh or fish prints the script.
+		// run prints each error once, and only main ends the process.
+		ExitErrHandler:        func(context.Context, *cli.Command, error) {},
+		OnUsageError:          usageError,
+		Action:                refuseArguments(cli.ShowAppHelp),
 		EnableShellCompletion: true,
 		Commands: []*cli.Command{
 			newEmulatorCommand(stdout, stderr),
@@ -174,7 +175,7 @@ Exit codes: 0 done, 1 some of it rejected or failed, 2 usage, 3 the service, 130
 	}
 }
 
-// usageError replaces the library's answer, which is the whole help.
+// usageError replaces the library's reply, which prints the whole help.
 func usageError(_ context.Context, c *cli.Command, err error, _ bool) error {
 	return fmt.Errorf("%w (see %s -help)", err, c.FullName())
 }

@@ -24,27 +24,27 @@ func newOutboxCommand(stdout io.Writer) *cli.Command {
 		Name:  "outbox",
 		Usage: "inspect the outbox of a database, pause its relays, and resolve its dead letters",
 		Description: `URL is ` + database.Forms + `, with ?name=QUEUE for the
-queue, and &prefix=PREFIX where the tables do not begin with azsearch_outbox. PGPASSWORD, or
-~/.pgpass, keeps a password out of the list of processes.`,
+queue, and &prefix=PREFIX if the table names do not begin with azsearch_outbox. Set PGPASSWORD or use
+~/.pgpass to keep a password out of the process list.`,
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{
-			outboxCommand(stdout, cli.Command{Name: "check", Usage: "check that the tables are as the relays need them", ArgsUsage: "URL"},
+			outboxCommand(stdout, cli.Command{Name: "check", Usage: "check that the tables have the schema that relays need", ArgsUsage: "URL"},
 				"URL", "URL?prefix=search.outbox", "URL -json", 0, outboxCheck),
-			outboxCommand(stdout, cli.Command{Name: "lag", Usage: "print how many rows wait, for how long, and how many dead letters there are", ArgsUsage: "URL"},
+			outboxCommand(stdout, cli.Command{Name: "lag", Usage: "print the number of waiting rows, the age of the oldest, and the number of dead letters", ArgsUsage: "URL"},
 				"URL", "-name hotels URL", "-json URL | jq .oldestSeconds", 0, outboxLag),
-			outboxCommand(stdout, cli.Command{Name: "pause", Usage: "let no relay read rows until resume; what is in flight is still sent", ArgsUsage: "URL"},
+			outboxCommand(stdout, cli.Command{Name: "pause", Usage: "stop relays from reading rows until resume; rows in flight are still sent", ArgsUsage: "URL"},
 				"URL", "-name hotels URL", "-json URL", 0, outboxPause),
 			outboxCommand(stdout, cli.Command{Name: "resume", Usage: "end a pause", ArgsUsage: "URL"},
 				"URL", "-name hotels URL", "-json URL", 0, outboxResume),
 			outboxCommand(stdout, cli.Command{
-				Name: "letters", Usage: "print dead letters, and why they are", ArgsUsage: "URL", Flags: listingFlags(),
+				Name: "letters", Usage: "print dead letters and the reasons for them", ArgsUsage: "URL", Flags: listingFlags(),
 			}, "URL", "-limit 100 -bodies URL", "-json URL | jq -r .key", 0, outboxLetters),
 			outboxCommand(stdout, cli.Command{
-				Name: "retry", Usage: "make rows of the dead letters with these NUMBERs again, unless their keys have newer rows", ArgsUsage: "URL NUMBER... | URL -all -yes", Flags: allLettersFlags(),
+				Name: "retry", Usage: "turn dead letters back into rows, unless their keys have newer rows", ArgsUsage: "URL NUMBER... | URL -all -yes", Flags: allLettersFlags(),
 			}, "URL 17", "URL 17 18 19", "URL -all -yes", 1, outboxRetry),
 			outboxCommand(stdout, cli.Command{
-				Name: "discard", Usage: "delete the dead letters with these NUMBERs for good", ArgsUsage: "URL NUMBER... | URL -all -yes", Flags: allLettersFlags(),
+				Name: "discard", Usage: "delete dead letters permanently", ArgsUsage: "URL NUMBER... | URL -all -yes", Flags: allLettersFlags(),
 			}, "URL 17", "URL 17 18 19", "URL -all -yes", 1, outboxDiscard),
 		},
 	}
@@ -52,14 +52,14 @@ queue, and &prefix=PREFIX where the tables do not begin with azsearch_outbox. PG
 
 func allLettersFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "all", Usage: "all dead letters of the queue"},
-		&cli.BoolFlag{Name: "yes", Usage: "do it for all of them without a question"},
+		&cli.BoolFlag{Name: "all", Usage: "select all dead letters of the queue"},
+		&cli.BoolFlag{Name: "yes", Usage: "confirm -all"},
 	}
 }
 
 var errNoOutbox = errors.New("the name of the queue is missing: end the URL with ?name=QUEUE, or use -name")
 
-// outboxCall is one command at work.
+// outboxCall is one run of a command.
 type outboxCall struct {
 	*cli.Command
 	place   database.Place
@@ -70,8 +70,8 @@ type outboxCall struct {
 	out     listing.Printer
 }
 
-// outboxCommand makes a command for an outbox, with three examples. It takes numbers of dead letters, or -all, if
-// numbers is 1. What goes wrong once the database is open had started.
+// outboxCommand makes a command for an outbox, with three examples. If numbers is 1, the command takes numbers of
+// dead letters or -all. An error after the database is open has exit code 1.
 func outboxCommand(stdout io.Writer, c cli.Command, first, second, third string, numbers int, action func(context.Context, *outboxCall) error) *cli.Command {
 	for _, example := range []string{first, second, third} {
 		c.Description += "\n   azsearch outbox " + c.Name + " " + example
@@ -79,8 +79,8 @@ func outboxCommand(stdout io.Writer, c cli.Command, first, second, third string,
 	c.Description = c.Description[1:]
 	c.OnUsageError = usageError
 	c.Flags = append(c.Flags,
-		&cli.StringFlag{Name: "name", Usage: "the `QUEUE`, if the URL does not name it"},
-		&cli.BoolFlag{Name: "json", Usage: "print JSON, one line for each result"},
+		&cli.StringFlag{Name: "name", Usage: "use the queue `QUEUE`, if the URL names none"},
+		&cli.BoolFlag{Name: "json", Usage: "print one line of JSON per result"},
 	)
 	c.Action = func(ctx context.Context, cmd *cli.Command) (err error) {
 		args := cmd.Args().Slice()
@@ -103,7 +103,7 @@ func outboxCommand(stdout io.Writer, c cli.Command, first, second, third string,
 	return &c
 }
 
-// arguments reads what follows the URL, and the flags.
+// arguments reads the arguments after the URL, and the flags.
 func (c *outboxCall) arguments(args []string, numbers bool) error {
 	if name := c.String("name"); name != "" {
 		if c.place.Name != "" && c.place.Name != name {
@@ -244,7 +244,7 @@ func (c *outboxCall) lettersText(all []outbox.DeadLetter) error {
 	return t.Flush()
 }
 
-// each calls do with the numbers of the command, or of all dead letters.
+// each calls do for each number on the command line, or with -all for every dead letter.
 func (c *outboxCall) each(ctx context.Context, do func(number int64) error) error {
 	for _, n := range c.numbers {
 		if err := do(n); err != nil {
@@ -269,7 +269,7 @@ func (c *outboxCall) each(ctx context.Context, do func(number int64) error) erro
 
 func outboxRetry(ctx context.Context, c *outboxCall) error {
 	var done, stay int
-	var why error // the first one stays
+	var why error // of the first dead letter that stays
 	err := c.each(ctx, func(number int64) error {
 		err := c.table.Retry(ctx, c.db, number)
 		switch {

@@ -10,7 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/terminal"
 )
 
-// progress shows a line again and again until stop is called: redrawn on a terminal, now and then elsewhere.
+// progress prints line() repeatedly until stop is called: on a terminal five times a second in one redrawn line,
+// otherwise every ten seconds in a new one. stop waits for the last write.
 func progress(to terminal.Terminal, quiet bool, line func() string) (stop func()) {
 	if quiet {
 		return func() {}
@@ -42,7 +43,8 @@ func progress(to terminal.Terminal, quiet bool, line func() string) (stop func()
 	}
 }
 
-// share is how far something is that has a number of documents to do.
+// share formats the progress of done documents out of total: percentage, rate and remaining time. If total is 0, it
+// formats the number and the rate only. what is the verb, such as "copied".
 func share(done, total int64, what string, began time.Time) string {
 	seconds := max(time.Since(began).Seconds(), 1e-3)
 	line := fmt.Sprintf("%s documents %s  %s/s", humanize.Comma(done), what, humanize.Comma(int64(float64(done)/seconds)))

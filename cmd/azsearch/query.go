@@ -25,19 +25,19 @@ func newSearchCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "search",
 		Usage:     "query an index by text, filter and vector, with facets",
 		ArgsUsage: "INDEX [TEXT]",
-		Description: `Without TEXT every document matches. With TEXT and a vector the query is hybrid.
+		Description: `Without TEXT every document matches. TEXT and -vector together are a hybrid query.
 
    azsearch search hotels 'wifi pool' -filter 'stars ge 4' -select name,stars -top 20
    azsearch search hotels -facet tags,count:20 -facet stars,interval:1 -top 0
    azsearch search hotels 'quiet rooms' -vector query.json -o jsonl | jq .name`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "filter", Usage: "documents must meet the OData `EXPRESSION`"},
+			&cli.StringFlag{Name: "filter", Usage: "return only documents that match the OData `EXPRESSION`"},
 			selectFlag(),
-			&cli.StringSliceFlag{Name: "order", Usage: "order by `FIELD`, \"FIELD desc\" or an expression; again for the second order"},
+			&cli.StringSliceFlag{Name: "order", Usage: "order by `FIELD`, \"FIELD desc\" or an expression; repeat for a second order"},
 			&cli.IntFlag{Name: "top", Usage: "print `N` documents at most", Value: 10},
-			&cli.StringSliceFlag{Name: "facet", Usage: "count documents by the values of `FIELD`; more as tags,count:20; again for another"},
+			&cli.StringSliceFlag{Name: "facet", Usage: "count documents by the values of `FIELD`; options follow, as in tags,count:20; repeat for more fields"},
 			&cli.StringFlag{Name: "vector", Usage: "search for the vector in `FILE`, a JSON array of numbers; - is the standard input"},
-			&cli.StringFlag{Name: "vector-field", Usage: "search for it in `FIELD`; by default the only vector field of the index"},
+			&cli.StringFlag{Name: "vector-field", Usage: "search for the vector in `FIELD`; by default the only vector field of the index"},
 			outputFlag(asTable),
 		},
 	}, 1, 2, runSearch)
@@ -103,7 +103,8 @@ func runSearch(ctx context.Context, c *serviceCall) error {
 	return nil
 }
 
-// vector reads the vector to search for, and finds the field to search it in.
+// vector returns a query for the vector in a file, or on stdin for "-". The field is that of -vector-field, or the
+// only vector field of the index; it is an error if there is not exactly one.
 func (c *serviceCall) vector(ctx context.Context, path string) (q search.VectorQuery, err error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
@@ -137,7 +138,7 @@ func (c *serviceCall) vector(ctx context.Context, path string) (q search.VectorQ
 	return q, nil
 }
 
-// results prints a page for people.
+// results prints all results as text: a table of documents, the facets, and a line with counts and scores.
 func (c *serviceCall) results(all *models.SearchDocumentsResult[json.RawMessage], scored bool) error {
 	documents := make([]json.RawMessage, len(all.Results))
 	for i, r := range all.Results {

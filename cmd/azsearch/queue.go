@@ -16,50 +16,49 @@ import (
 func newQueueCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "queue",
-		Usage: "look into the durable queue of a sender, and mend what is stuck in it",
+		Usage: "inspect and repair a durable queue",
 		Description: `URL is the directory of a file queue, as a path or file:///PATH, or
-redis://HOST:PORT/0?name=QUEUE, or rediss:// with TLS; a Redis Cluster by any of its nodes.
-stats, peek and parked read a directory while its program runs, as of the moment
-of the command, and need no right to write. release, drop, pause and resume have that
-program do it, so they need its user. drain and repair need the directory for
-themselves: stop the program first.`,
+redis://HOST:PORT/0?name=QUEUE, or rediss:// with TLS; for a Redis Cluster, any of its nodes.
+stats, peek and parked read a snapshot of the directory while the program that owns it runs;
+read access is enough. release, drop, pause and resume are carried out by that program if it
+runs, so use its user account. drain and repair need exclusive access: stop the program first.`,
 		OnUsageError: usageError,
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{
 			queueCommand(stdout, cli.Command{
-				Name: "stats", Usage: "print how much is in the queue, and what has become of the rest",
+				Name: "stats", Usage: "print the numbers of waiting, leased, parked and finished records",
 			}, reading, queueStats),
 			queueCommand(stdout, cli.Command{
-				Name: "peek", Usage: "print keys in the order in which they are sent, or the KEYs", ArgsUsage: "URL [KEY...]",
+				Name: "peek", Usage: "print keys in sending order, or the named KEYs", ArgsUsage: "URL [KEY...]",
 				Flags: append([]cli.Flag{
-					&cli.StringSliceFlag{Name: "state", Usage: "print keys that are in `STATE` only: waiting, leased or parked"},
+					&cli.StringSliceFlag{Name: "state", Usage: "print only keys in `STATE`: waiting, leased or parked"},
 				}, listingFlags()...),
 			}, reading, queuePeek),
 			queueCommand(stdout, cli.Command{
-				Name: "parked", Usage: "print the keys that are parked, and why", ArgsUsage: "URL [KEY...]", Flags: listingFlags(),
+				Name: "parked", Usage: "print parked keys and the reasons", ArgsUsage: "URL [KEY...]", Flags: listingFlags(),
 			}, reading, func(ctx context.Context, c *queueCall) error { return c.list(ctx, queue.Parked) }),
 			queueCommand(stdout, cli.Command{
-				Name: "release", Usage: "make parked KEYs wait again, to be sent at their old places", ArgsUsage: "URL KEY... | URL --all --yes",
+				Name: "release", Usage: "unpark KEYs: their records are sent again, in their old order", ArgsUsage: "URL KEY... | URL --all --yes",
 				Flags: allFlags(),
 			}, changing, queueRelease),
 			queueCommand(stdout, cli.Command{
-				Name: "drop", Usage: "remove the parked records of KEYs for good; what waits behind them is sent then", ArgsUsage: "URL KEY... | URL --all --yes",
+				Name: "drop", Usage: "delete the parked records of KEYs permanently; later records of these keys are sent", ArgsUsage: "URL KEY... | URL --all --yes",
 				Flags: allFlags(),
 			}, changing, queueDrop),
 			queueCommand(stdout, cli.Command{
-				Name: "pause", Usage: "let no process reserve anything until resume, also after a restart",
-				Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` for whoever wonders", Value: "azsearch queue pause"}},
+				Name: "pause", Usage: "stop all sending until resume; survives restarts",
+				Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` shown by stats", Value: "azsearch queue pause"}},
 			}, changing, queuePause),
 			queueCommand(stdout, cli.Command{Name: "resume", Usage: "end a pause"}, changing, queueResume),
 			queueCommand(stdout, cli.Command{
-				Name: "drain", Usage: "move everything but what is parked into another queue",
-				Description: `Each record is appended to the second queue before it is removed from the first one:
-after Ctrl-C or a crash run the same command again, at worst some records are in both.
-Stop adding to the first queue or let it go on, but add nothing to the second one and
-stop the senders of the first one until it is done, or an old record may come after a newer one.`,
+				Name: "drain", Usage: "move all records that are not parked to another queue",
+				Description: `Each record is appended to the second queue before it is removed from the first. After Ctrl-C
+or a crash, run the same command again; at worst some records are in both queues. Until it is
+done, stop the senders of the first queue and add nothing to the second, or an old record may
+follow a newer one. Adding to the first queue is allowed.`,
 				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "to", Usage: "the `URL` of the other queue, which is made if it does not exist"},
-					&cli.StringFlag{Name: "to-name", Usage: "the `NAME` of the other queue, if it is on Redis and its URL has none"},
+					&cli.StringFlag{Name: "to", Usage: "move to the queue at `URL`, created if it does not exist"},
+					&cli.StringFlag{Name: "to-name", Usage: "use the name `NAME` for the other queue, if it is on Redis and its URL has none"},
 				},
 			}, writing, queueDrain(stderr)),
 			newRepairCommand(stdout),
@@ -69,38 +68,38 @@ stop the senders of the first one until it is done, or an old record may come af
 
 func listingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "limit", Usage: "print `N` keys at the most", Value: 20},
-		&cli.BoolFlag{Name: "bodies", Usage: "print the documents as well"},
+		&cli.IntFlag{Name: "limit", Usage: "print at most `N` keys", Value: 20},
+		&cli.BoolFlag{Name: "bodies", Usage: "print the documents, too"},
 	}
 }
 
 func allFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "all", Usage: "all keys that are parked"},
-		&cli.BoolFlag{Name: "yes", Usage: "do it for all keys without a question"},
+		&cli.BoolFlag{Name: "all", Usage: "select all parked keys"},
+		&cli.BoolFlag{Name: "yes", Usage: "confirm -all"},
 	}
 }
 
-// queueCall is one command at work.
+// queueCall is one run of a command.
 type queueCall struct {
 	*cli.Command
 	place place
-	began time.Time // what is read of a directory is as of then, or a little later
-	q     operated  // administered, unless it is for changing
-	keys  []string  // arguments behind the URL
+	began time.Time // a directory is read as of this time or slightly later
+	q     operated  // an administered, unless a running program serves it
+	keys  []string  // arguments after the URL
 	out   listing.Printer
 }
 
-// commonFlags are those of all commands about a queue.
+// commonFlags returns the flags of all commands for a queue.
 func commonFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "name", Usage: "the `NAME` of the queue, if it is on Redis and the URL has none"},
-		&cli.BoolFlag{Name: "json", Usage: "print JSON, one line for each result"},
+		&cli.StringFlag{Name: "name", Usage: "use the queue `NAME` on Redis, if the URL has no name"},
+		&cli.BoolFlag{Name: "json", Usage: "print one line of JSON per result"},
 	}
 }
 
-// queueCommand makes a command that opens the queue of its first argument. What goes wrong
-// after that had started.
+// queueCommand makes a command that opens the queue named by its first argument. An error after that has exit code
+// 1.
 func queueCommand(stdout io.Writer, c cli.Command, how access, action func(context.Context, *queueCall) error) *cli.Command {
 	takesKeys := c.ArgsUsage != ""
 	if !takesKeys {
@@ -135,7 +134,7 @@ func queueCommand(stdout io.Writer, c cli.Command, how access, action func(conte
 	return &c
 }
 
-// check reports what is wrong with the flags that several commands have.
+// check returns all errors in the flags that several commands have.
 func (c *queueCall) check() error {
 	var errs []error
 	for _, key := range c.keys {

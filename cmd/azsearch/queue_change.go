@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 )
 
-// perCall is how many keys are released or dropped at once.
+// perCall is the number of keys released or dropped per call.
 const perCall = 1000
 
 func queueRelease(ctx context.Context, c *queueCall) error {
@@ -22,7 +22,7 @@ func queueDrop(ctx context.Context, c *queueCall) error {
 	return c.changeParked(ctx, "dropped", c.q.Drop)
 }
 
-// changeParked does something to parked keys: those that are named, or all that are parked now.
+// changeParked calls do with the named keys that are parked, or with -all with all parked keys.
 func (c *queueCall) changeParked(ctx context.Context, done string, do func(context.Context, ...string) (int, error)) error {
 	parked, err := c.parked(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *queueCall) changeParked(ctx context.Context, done string, do func(conte
 	return nil
 }
 
-// parked returns which keys are parked, of those that are named if any are.
+// parked returns the named keys that are parked; all parked keys if none is named. It returns them sorted.
 func (c *queueCall) parked(ctx context.Context) ([]string, error) {
 	s, err := c.q.Stats(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/drain"
 )
 
-// queueDrain moves a queue into another one. It prints on stderr how far it is.
+// queueDrain moves a queue into another one, and prints its progress on stderr every second.
 func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 	return func(ctx context.Context, c *queueCall) error {
 		where, err := parsePlace(c.String("to"), c.String("to-name"))
@@ -43,7 +43,7 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 			err = errors.New("interrupted")
 		}
 		if err != nil {
-			return failed(fmt.Errorf("moved %d records, then: %w; run it again to go on", done.Records, err))
+			return failed(fmt.Errorf("moved %d records, then: %w; run it again to continue", done.Records, err))
 		}
 		said := fmt.Sprintf("moved %d records", done.Records)
 		switch {
@@ -56,7 +56,7 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 	}
 }
 
-// waiting says how much is left.
+// waiting returns the number of keys left as a phrase, "" if it cannot be read.
 func (c *queueCall) waiting(ctx context.Context) string {
 	s, err := c.q.Stats(ctx)
 	if err != nil {

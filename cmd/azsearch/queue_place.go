@@ -20,36 +20,36 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
-// operated is the part of a queue that its owner serves to others, too.
+// operated has the operations of a queue that a running program serves to other processes, too.
 type operated interface {
 	queuecontrol.Queue
 	io.Closer
 }
 
-// administered is what all back ends are.
+// administered is a queue of any back end.
 type administered interface {
 	queue.Queue
 	queue.Admin
 }
 
-// place is where a queue is.
+// place names a queue.
 type place struct {
-	dir   string   // "" for one on Redis
-	redis *url.URL // without the name
-	name  string   // on Redis
+	dir   string   // "" for a queue on Redis
+	redis *url.URL // without the query parameter name
+	name  string   // of a queue on Redis
 }
 
-// access is what a queue is opened for.
+// access is the purpose of opening a queue.
 type access int
 
 const (
 	reading  access = iota
-	changing        // by its owner, if a program has it
+	changing        // by the program that has it open, if there is one
 	writing
-	making // writing, and it is made if it does not exist
+	making // writing, and creating the queue if it does not exist
 )
 
-// parsePlace reads the URL of a queue. name is that of one on Redis, "" if it is in the URL.
+// parsePlace parses the URL of a queue. name is the name of a queue on Redis, "" if the URL has it.
 func parsePlace(where, name string) (place, error) {
 	scheme, _, ok := strings.Cut(where, "://")
 	switch {
@@ -58,7 +58,7 @@ func parsePlace(where, name string) (place, error) {
 	case ok && (scheme == "redis" || scheme == "rediss"):
 		return parseRedis(where, name)
 	case ok && scheme != "file":
-		return place{}, fmt.Errorf("%s:// is no queue: use a directory, redis:// or rediss://", scheme)
+		return place{}, fmt.Errorf("%s:// is not a queue: use a directory, redis:// or rediss://", scheme)
 	case name != "":
 		return place{}, errors.New("-name is for queues on Redis: a directory has one queue")
 	case !ok:
@@ -69,7 +69,7 @@ func parsePlace(where, name string) (place, error) {
 	case err != nil:
 		return place{}, fmt.Errorf("the URL of the queue cannot be read: %w", err)
 	case u.Host != "" && u.Host != "localhost", u.Path == "":
-		return place{}, fmt.Errorf("%s is no directory of this machine: write file:///PATH", where)
+		return place{}, fmt.Errorf("%s is not a directory of this machine: write file:///PATH", where)
 	}
 	dir := u.Path
 	if runtime.GOOS == "windows" { // file:///C:/queue
@@ -81,7 +81,7 @@ func parsePlace(where, name string) (place, error) {
 func parseRedis(where, name string) (place, error) {
 	u, err := url.Parse(where)
 	if err != nil {
-		// Its text may have the password.
+		// The text of err may have the password.
 		return place{}, errors.New("the URL of the queue cannot be read: redis://USER:PASSWORD@HOST:PORT/0?name=QUEUE is the form, with special characters of the password as %XX")
 	}
 	query := u.Query()
@@ -99,7 +99,7 @@ func parseRedis(where, name string) (place, error) {
 	return place{redis: u, name: name}, nil
 }
 
-// String names the place for people, without a password.
+// String returns the URL or path of the queue, without a password.
 func (p place) String() string {
 	if p.redis == nil {
 		return p.dir
@@ -111,10 +111,12 @@ func (p place) String() string {
 	return u.Redacted()
 }
 
-// askAgain is how long operate waits for an owner that takes no commands yet, or has just ended, and how often.
+// askAgain is the time between two attempts of operate to reach an owner that does not take commands yet, or that
+// has just ended; asked is the number of attempts.
 const askAgain, asked = 100 * time.Millisecond, 10
 
-// operate opens a queue for a command, or reaches the program that has its directory.
+// operate opens a queue for a command. For changing it connects to the program that has the directory open, if there
+// is one.
 func (p place) operate(ctx context.Context, how access) (operated, error) {
 	for n := 1; ; n++ {
 		q, err := p.open(how)
@@ -140,11 +142,11 @@ func (p place) operate(ctx context.Context, how access) (operated, error) {
 	}
 }
 
-// open opens a queue that exists, unless it is to be made.
+// open opens an existing queue, or for making a queue that may not exist.
 func (p place) open(how access) (administered, error) {
 	if p.redis != nil {
-		redisqueue.Silence() // an error is one line
-		// What the server survives is the business of those who append, and printed by stats.
+		redisqueue.Silence() // the command reports each error once itself
+		// The durability of the server matters to programs that append; stats prints it.
 		q, err := redisqueue.Open(p.redis.String(), p.name, &redisqueue.Options{AcceptWeaker: true, Existing: how != making})
 		if errors.Is(err, redisqueue.ErrNotFound) {
 			return nil, fmt.Errorf("there is no queue %q at %s: is the name right?", p.name, p.redis.Redacted())
@@ -169,7 +171,7 @@ func (p place) open(how access) (administered, error) {
 	return nil, p.advise(err)
 }
 
-// exists refuses a directory without a queue: opening it would make one.
+// exists returns an error if the directory has no queue. Opening such a directory would create one.
 func (p place) exists() error {
 	entries, err := os.ReadDir(p.dir)
 	switch {
@@ -186,7 +188,7 @@ func (p place) exists() error {
 	return fmt.Errorf("there is no queue in %s: is the path right?", p.dir)
 }
 
-// advise adds to an error of a directory what can be done.
+// advise adds to an error of opening a directory what the user can do.
 func (p place) advise(err error) error {
 	var corrupt *filequeue.CorruptError
 	switch {

@@ -44,11 +44,11 @@ func queuePeek(ctx context.Context, c *queueCall) error {
 	return c.list(ctx, states)
 }
 
-// list prints entries.
+// list prints the entries in the given states, 0 for all: those of the named keys, or the first -limit.
 func (c *queueCall) list(ctx context.Context, states queue.State) error {
 	limit := c.Int("limit")
 	if len(c.keys) > 0 {
-		limit = max(limit, len(c.keys)) // who names them wants them
+		limit = max(limit, len(c.keys)) // print every named key
 	}
 	what := queue.Inspection{States: states, Limit: limit + 1, Bodies: c.Bool("bodies")}
 	if len(c.keys) > 0 {

@@ -14,12 +14,13 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/listing"
 )
 
-// newRepairCommand makes a command of its own kind: a directory that needs it cannot be opened.
+// newRepairCommand does not use queueCommand, because a damaged directory cannot be opened.
 func newRepairCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "repair", Usage: "salvage what can be read of a queue that cannot be opened, or whose server has lost keys", ArgsUsage: "URL",
-		Description: `A directory keeps copies of its damaged files. On Redis all leases end, and the server
-does nothing else meanwhile: about a second for each hundred thousand keys of a shard.`,
+		Name: "repair", Usage: "salvage the readable records of a damaged queue", ArgsUsage: "URL",
+		Description: `Use it if a directory cannot be opened, or if the Redis server has lost keys. A directory keeps
+copies of its damaged files. On Redis all leases end, and the server is blocked meanwhile: about
+a second per hundred thousand keys of a shard.`,
 		OnUsageError: usageError,
 		Flags: append(commonFlags(),
 			&cli.IntFlag{Name: "max-keys", Usage: "on Redis, refuse a shard with more than `N` keys", Value: 1_000_000}),

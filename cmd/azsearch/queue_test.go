@@ -244,7 +244,7 @@ func TestMistakesInACommandAboutAQueueAreOneLineAndExit2(t *testing.T) {
 		{[]string{"stats"}, "the queue is missing"},
 		{[]string{"stats", ""}, "the queue is missing"},
 		{[]string{"stats", "a", "b"}, `"b"`},
-		{[]string{"stats", "http://localhost"}, "http:// is no queue"},
+		{[]string{"stats", "http://localhost"}, "http:// is not a queue"},
 		{[]string{"stats", "file://elsewhere/queue"}, "no directory of this machine"},
 		{[]string{"stats", "redis://localhost:1/0"}, "?name=QUEUE"},
 		{[]string{"stats", "redis://localhost:1/0?name=a", "-name", "b"}, "two names"},

@@ -27,12 +27,13 @@ import (
 func newIndexRepairCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "repair",
-		Usage:     "make an index like files or a database: write what is missing or different, delete what is surplus",
+		Usage:     "make an index equal to files or a database: write missing and different documents, delete surplus ones",
 		ArgsUsage: "FILE...",
-		Description: `Without -yes nothing is written: the command says what differs. All files together are what the
-index should hold, in any format of azsearch load, whole documents: a field that a file lacks is null.
-What other programs write to the index meanwhile may be replaced by what the files say.
-More than 5 % of the documents, or 10 000, are deleted or overwritten only if you say so.
+		Description: `Without -yes nothing is written: the command prints the differences. The files together hold all
+documents that the index should have, in any format of azsearch load. Documents are whole: a missing
+field is null. Documents that other programs write meanwhile may be replaced by those of the files.
+It deletes or overwrites more than 5 % of the documents, or more than 10 000, only if -allow-deletes
+or -max-share permits.
 
    azsearch repair -index hotels hotels.jsonl
    azsearch repair -index hotels -yes hotels.jsonl
@@ -42,10 +43,10 @@ More than 5 % of the documents, or 10 000, are deleted or overwritten only if yo
 			&cli.StringFlag{Name: "index", Usage: "repair the index `NAME`"},
 			queryFlag(),
 			&cli.BoolFlag{Name: "yes", Usage: "write and delete"},
-			&cli.Int64Flag{Name: "allow-deletes", Usage: "delete the surplus documents if there are exactly `N`, as an earlier run has counted; -1 deletes none"},
-			&cli.FloatFlag{Name: "max-share", Usage: "overwrite and delete at most this `SHARE` of the documents, up to 1", Value: 0.05},
-			&cli.StringFlag{Name: "version", Usage: "compare the numbers or times in `FIELD` only; by default all fields that can be read back"},
-			&cli.DurationFlag{Name: "pause", Usage: "look again after `DURATION`, in which the index shows all that was written", Value: 2 * time.Second},
+			&cli.Int64Flag{Name: "allow-deletes", Usage: "delete the surplus documents if there are exactly `N`, as counted by an earlier run; -1 deletes none"},
+			&cli.FloatFlag{Name: "max-share", Usage: "overwrite and delete at most the share `SHARE` of the documents, up to 1", Value: 0.05},
+			&cli.StringFlag{Name: "version", Usage: "compare only the number or time in `FIELD`; by default all fields that can be read back"},
+			&cli.DurationFlag{Name: "pause", Usage: "compare again after `DURATION`, the time until the index shows all written documents", Value: 2 * time.Second},
 			&cli.BoolFlag{Name: "json", Usage: "print the report as JSON"},
 		},
 	}, 1, 0, runRepair)
@@ -111,7 +112,7 @@ func runRepair(ctx context.Context, c *serviceCall) (err error) {
 	return c.repair(ctx, client, source, indexed)
 }
 
-// sort writes the documents of the files, sorted by their keys, into a file.
+// sort writes the documents of the files to path as JSON Lines, sorted by key.
 func (c *serviceCall) sort(ctx context.Context, index *models.SearchIndex, path string) (err error) {
 	documents, err := sorted.New(filepath.Dir(path))
 	if err != nil {
@@ -130,7 +131,7 @@ func (c *serviceCall) sort(ctx context.Context, index *models.SearchIndex, path 
 	return failed(documents.Write(path))
 }
 
-// comparable returns the fields whose values an index returns as they were written, and the others.
+// comparable returns the fields whose values the service returns exactly as written, and the remaining fields.
 func comparable(fields []models.SearchField) (compared, left []string) {
 	for _, f := range fields {
 		if exact(&f) {
@@ -151,7 +152,7 @@ func exact(f *models.SearchField) bool {
 	return returned(f) && !f.Type.IsVector()
 }
 
-// repair compares and writes.
+// repair compares, writes the differences unless it is a dry run, and prints the report.
 func (c *serviceCall) repair(ctx context.Context, client *search.Client, source *repair.JSONL, indexed *search.Rows) error {
 	discard := slog.New(slog.DiscardHandler)
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[json.RawMessage]{Limits: bufferedsender.Limits{MaxInFlight: 4}, Logger: discard})
@@ -161,7 +162,7 @@ func (c *serviceCall) repair(ctx context.Context, client *search.Client, source 
 	options := repair.Options{
 		DryRun: !c.Bool("yes"), AllowDeletes: c.Int64("allow-deletes"), Pause: c.Duration("pause"), Logger: discard,
 	}
-	if c.IsSet("max-share") { // the usual one is 10 000 documents at most
+	if c.IsSet("max-share") { // without the flag the limit also is 10 000 documents
 		options.MaxShare = c.Float("max-share")
 	}
 	report, err := (&repair.Repairer{Source: source, Index: indexed, Sender: sender.Raw(), Options: options}).Run(ctx)

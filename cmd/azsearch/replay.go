@@ -28,19 +28,18 @@ func newReplayCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "replay",
 		Usage:     "send the dead letters of a sender again",
 		ArgsUsage: "DIR",
-		Description: `DIR is the directory of a deadletter.File. Stop the program that has it open first. A dead
-letter that is delivered is removed, one that is refused again stays with the newer reason,
-and the exit code is 1. A dead letter replaces what was written to its key since: look at
-them with -dry-run first.
+		Description: `DIR is the directory of a deadletter.File. Stop the program that has it open first. A delivered
+dead letter is removed. If one is rejected again, it stays with the new reason, and the exit code
+is 1. A dead letter overwrites newer documents of its key: list dead letters with -dry-run first.
 
    azsearch replay -dry-run /var/lib/hotels/dead
    azsearch replay /var/lib/hotels/dead
    azsearch replay -index hotels -json /var/lib/hotels/dead`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "index", Usage: "send those of the index `NAME` only; by default of all indexes that they name"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "list them by index and reason, and send nothing"},
-			&cli.DurationFlag{Name: "timeout", Usage: "give up after `DURATION`; the rest stays", Value: time.Hour},
-			&cli.BoolFlag{Name: "json", Usage: "print JSON, a line for each index"},
+			&cli.StringFlag{Name: "index", Usage: "send only dead letters of the index `NAME`; by default those of all indexes"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "list dead letters by index and reason, and send nothing"},
+			&cli.DurationFlag{Name: "timeout", Usage: "give up after `DURATION`; unsent dead letters stay", Value: time.Hour},
+			&cli.BoolFlag{Name: "json", Usage: "print one line of JSON per index"},
 		},
 	}, 1, 1, runReplay)
 }
@@ -91,7 +90,8 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 	return err
 }
 
-// foreign reports whether a directory is that of something else, in which nothing should be locked.
+// foreign reports whether a directory has files, and none of them is a dead-letter file. replay opens no such
+// directory, since opening would add a lock file to it.
 func foreign(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	others := false
@@ -104,7 +104,7 @@ func foreign(dir string) (bool, error) {
 	return others, err
 }
 
-// replayReport is a line of JSON.
+// replayReport is the report for one index with -json.
 type replayReport struct {
 	Index     string `json:"index"`
 	Delivered int    `json:"delivered"`
@@ -123,7 +123,7 @@ func (c *serviceCall) replay(ctx context.Context, f *deadletter.File, index stri
 		return 0, err
 	}
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
-		Documents:   bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each letter has its own
+		Documents:   bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // unused
 		DeadLetters: f,
 		Logger:      slog.New(slog.DiscardHandler),
 	})
@@ -160,15 +160,15 @@ func (c *serviceCall) replay(ctx context.Context, f *deadletter.File, index stri
 	return r.Failed + r.Skipped, errors.Join(c.say("%s", line), err)
 }
 
-// deadLetters are those of a directory.
+// deadLetters are the dead letters of a directory.
 type deadLetters struct {
-	indexes   map[string]int // of this service
+	indexes   map[string]int // numbers by index of this service
 	elsewhere int
 	endpoints []string
 	reasons   map[[3]string]int // by index, action and reason
 }
 
-// deadLetters reads a directory. A line that is damaged is named on stderr.
+// deadLetters reads a directory. It prints damaged lines on stderr.
 func (c *serviceCall) deadLetters(dir string) (deadLetters, error) {
 	d := deadLetters{indexes: map[string]int{}, reasons: map[[3]string]int{}}
 	here := models.SenderInfo{Endpoint: c.service.Endpoint()}
@@ -196,7 +196,7 @@ func (c *serviceCall) deadLetters(dir string) (deadLetters, error) {
 	return d, nil
 }
 
-// listDeadLetters prints how many there are, by reason.
+// listDeadLetters prints the number of dead letters by index, action and reason.
 func (c *serviceCall) listDeadLetters(dir string) error {
 	d, err := c.deadLetters(dir)
 	if err != nil {
@@ -219,7 +219,7 @@ func (c *serviceCall) listDeadLetters(dir string) error {
 	return failed(t.Flush())
 }
 
-// more prints a line to people only.
+// more prints a line, unless the output is JSON.
 func (c *serviceCall) more(format string, args ...any) error {
 	if c.Bool("json") {
 		return nil

@@ -13,31 +13,29 @@ import (
 	"time"
 )
 
-// requestLog writes one line a request: method, path, status, duration and, of
-// a batch, the number of actions. It shows neither keys nor contents: document
-// keys in paths are replaced by a star, and the query is left out.
+// requestLog writes one line per request: method, path, status, duration and, for a batch, the number of actions. It
+// shows neither keys nor contents: it replaces document keys in paths by a star, and leaves out the query.
 //
-// It hears of a request twice. The emulator's own log line, which it takes as a
-// slog.Handler, knows the number of actions, and its interceptor, which runs
-// around that, knows the path; the id of the request joins them.
+// It receives each request twice. As a slog.Handler it takes the emulator's own log line, which has the number of
+// actions; as an interceptor, which runs around that, it has the path. The request id joins the two.
 type requestLog struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	w       io.Writer
-	actions map[string]int64 // by request id, between the two
+	actions map[string]int64 // by request id, from Handle until intercept
 }
 
 func newRequestLog(w io.Writer) *requestLog {
 	return &requestLog{w: w, actions: make(map[string]int64)}
 }
 
-// intercept is for Server.Intercept.
+// intercept is an interceptor for Server.Intercept. It writes the line when the request has ended.
 func (l *requestLog) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	// The server may change the request while it works on it.
+	// The server may change the request while handling it.
 	method, path, start := printable(req.Method), maskedPath(req.URL.EscapedPath()), time.Now()
 	resp, err := next(req)
 	line := fmt.Sprintf("%s %s ", method, path)
 	if err != nil {
-		// No reply: the client left, or a faults script cut the connection.
+		// No reply: the client disconnected, or a fault script cut the connection.
 		line += fmt.Sprintf("cut %s", took(start))
 	} else {
 		line += fmt.Sprintf("%d %s", resp.StatusCode, took(start))
@@ -56,7 +54,7 @@ func (l *requestLog) intercept(req *http.Request, next func(*http.Request) (*htt
 	return resp, err
 }
 
-// Handle remembers how many actions a request had, and writes warnings.
+// Handle stores the number of actions of a request for intercept, and writes warnings.
 func (l *requestLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		line := "azsearch: " + r.Message
@@ -83,7 +81,7 @@ func (l *requestLog) Handle(_ context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	// Nobody would come for those of a request without a reply.
+	// intercept does not fetch the number of a request without a reply.
 	if actions > 0 && !failed {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -99,18 +97,17 @@ func (l *requestLog) WithGroup(string) slog.Handler            { return l }
 
 func took(start time.Time) time.Duration { return time.Since(start).Round(10 * time.Microsecond) }
 
-// underDocs is what can stand behind /docs/ and is no key of a document.
+// underDocs are the path segments that can follow /docs/ and are not document keys.
 var underDocs = []string{
 	"$count", "index", "search", "suggest", "autocomplete", "search.index", "search.suggest", "search.autocomplete",
 	"search.post.search", "search.post.suggest", "search.post.autocomplete",
 }
 
-// maskedPath replaces the keys of documents in an escaped path, in both of its
-// spellings: /indexes('i')/docs('key') and /indexes/i/docs/key. In doubt it
-// replaces too much.
+// maskedPath replaces document keys in an escaped path, in both spellings: /indexes('i')/docs('key') and
+// /indexes/i/docs/key. A segment that it cannot classify is replaced, too.
 func maskedPath(escaped string) string {
 	segments := strings.Split(escaped, "/")
-	underneath := false // the segment before was "docs"
+	underneath := false // the previous segment was "docs"
 	for i, s := range segments {
 		plain, err := url.PathUnescape(s)
 		rest, docs := strings.CutPrefix(plain, "docs")
@@ -125,7 +122,7 @@ func maskedPath(escaped string) string {
 	return printable(strings.Join(segments, "/"))
 }
 
-// printable keeps what a client sends from breaking the line, or the terminal.
+// printable cuts s to 200 bytes, and replaces characters that could break the line or control a terminal.
 func printable(s string) string {
 	const most = 200
 	if len(s) > most {

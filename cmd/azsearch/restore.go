@@ -15,24 +15,24 @@ import (
 func newRestoreCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "restore",
-		Usage:     "bring a backup back, and compare it with what is in the indexes then",
+		Usage:     "restore a backup, and compare it with the restored indexes",
 		ArgsUsage: "DIR",
-		Description: `Indexes must be missing, or empty and as in the backup. Secrets come from the variables of the
-environment that the backup names. Run it again after an interruption or a crash, and it continues.
+		Description: `Each index must be missing, or empty with the definition of the backup. Secrets come from the
+environment variables that the backup names. After an interruption or a crash, run it again to continue.
 
    azsearch restore nightly
    azsearch restore -index 'hotels*' nightly
    azsearch restore -index hotels -jq 'del(.internal)' nightly
    azsearch restore -endpoint https://other.search.windows.net nightly
 
-Exit codes: 0 everything is there, and equal by digests; 1 documents were rejected or differ;
-2 usage, or something that is there would be written over; 3 the service; 130 interrupted.`,
+Exit codes: 0 everything is restored, with equal digests; 1 documents were rejected or differ;
+2 usage, or something that exists would be overwritten; 3 service error; 130 interrupted.`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "index", Usage: "bring back the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
-			&cli.StringFlag{Name: "jq", Usage: "replace each document by the results of the jq `EXPRESSION`; indexes that exist keep their definitions, and nothing is compared"},
-			&cli.BoolFlag{Name: "overwrite", Usage: "replace definitions that differ, and add documents to those of an index"},
-			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests at once", Value: 16},
-			&cli.DurationFlag{Name: "patience", Usage: "give up when the service has been gone for `DURATION`", Value: 10 * time.Minute},
+			&cli.StringSliceFlag{Name: "index", Usage: "restore the indexes that match `PATTERN`, with their synonym maps and aliases; by default everything"},
+			&cli.StringFlag{Name: "jq", Usage: "replace each document with the results of the jq `EXPRESSION`; existing indexes keep their definitions, and nothing is compared"},
+			&cli.BoolFlag{Name: "overwrite", Usage: "replace different definitions, and add documents to indexes that have some"},
+			&cli.IntFlag{Name: "in-flight", Usage: "send `N` requests concurrently", Value: 16},
+			&cli.DurationFlag{Name: "patience", Usage: "give up if the service does not recover within `DURATION`", Value: 10 * time.Minute},
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 		},
 	}, 1, 1, runRestore)

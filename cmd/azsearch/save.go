@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// checkSave says before anything starts why a file could not be written at the end.
-// It leaves nothing behind.
+// checkSave returns an error if a file cannot be written at path. It is called before anything starts, and leaves no
+// file behind.
 func checkSave(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -21,7 +21,7 @@ func checkSave(path string) error {
 	case info.IsDir():
 		return fmt.Errorf("-save %s is a folder: name a file in it", path)
 	case !info.Mode().IsRegular():
-		return nil // a device or a pipe is opened when there is something to write
+		return nil // a device or pipe is opened only for the write
 	default:
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -32,7 +32,7 @@ func checkSave(path string) error {
 			return fmt.Errorf("-save cannot be used: %w", err)
 		}
 	}
-	// It is written by way of a new file beside it.
+	// save writes to a new file in the same directory, then renames it.
 	probe, err := os.CreateTemp(filepath.Dir(path), ".azsearch-*")
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("-save %s: there is no folder %s: make it, or name a file elsewhere", path, filepath.Dir(path))
@@ -42,8 +42,8 @@ func checkSave(path string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// seed puts what a file has into srv. The file of -save may be missing, which is so
-// when it is the first time: empty is true then.
+// seed loads the file of -seed into srv. If that file is missing and also the file of -save, seed returns true for
+// empty: it is the first start.
 func seed(srv *searchtest.Server, e emulation) (empty bool, err error) {
 	if e.seed == "" {
 		return false, nil
@@ -55,7 +55,7 @@ func seed(srv *searchtest.Server, e emulation) (empty bool, err error) {
 	return false, err
 }
 
-// sameFile reports whether two paths are one, neither of which needs to be there.
+// sameFile reports whether two paths are equal in absolute form. The files need not exist.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -65,8 +65,8 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && absoluteA == absoluteB
 }
 
-// save writes what srv holds. If the file cannot be written any more, for example
-// because the disk is full, a file for temporary ones gets it.
+// save writes a snapshot of srv to path. If that fails, for example because the disk is full, it writes to a new
+// file in the directory for temporary files, and the error names it.
 func save(srv *searchtest.Server, path string) error {
 	err := srv.SnapshotFile(path)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// serviceCall is one command at work that talks to a service.
+// serviceCall is one run of a command that uses a service.
 type serviceCall struct {
 	*cli.Command
 	service        *connect.Service // nil in a namedCommand
@@ -25,8 +25,8 @@ type serviceCall struct {
 	stdout, stderr terminal.Terminal
 }
 
-// serviceCommand makes a command that talks to a service, and takes from least to most arguments; any number if most
-// is 0. An action that ends because ctx has is interrupted.
+// serviceCommand makes a command that uses a service and takes least to most arguments; most 0 means any number. If
+// ctx has ended, an error of action counts as interrupted.
 func serviceCommand(stdout, stderr io.Writer, c cli.Command, least, most int, action func(context.Context, *serviceCall) error) *cli.Command {
 	return namedCommand(stdout, stderr, c, least, most, func(ctx context.Context, c *serviceCall) (err error) {
 		if c.service, err = connect.Open(c.Command); err != nil {
@@ -61,7 +61,7 @@ func namedCommand(stdout, stderr io.Writer, c cli.Command, least, most int, acti
 	return &c
 }
 
-// between returns an error unless the number of a flag is in bounds.
+// between returns an error unless the value of an integer flag is in [low, high].
 func (c *serviceCall) between(flag string, low, high int) error {
 	if n := c.Int(flag); n < low || n > high {
 		return fmt.Errorf("-%s %d: use %d to %d", flag, n, low, high)
@@ -69,7 +69,7 @@ func (c *serviceCall) between(flag string, low, high int) error {
 	return nil
 }
 
-// answered gives an error of a request its exit code. What was wrong before anything was sent is of usage.
+// answered gives an error of a request its exit code: usage if the client refused the query, else service.
 func answered(err error) error {
 	var filter *search.InvalidFilterError
 	var query *search.InvalidQueryError
@@ -79,7 +79,7 @@ func answered(err error) error {
 	return connect.Failed(err)
 }
 
-// The formats of documents.
+// The output formats for documents.
 const (
 	asTable = "table"
 	asJSON  = "json"
@@ -87,14 +87,14 @@ const (
 )
 
 func outputFlag(usual string) cli.Flag {
-	return &cli.StringFlag{Name: "o", Usage: "print as `FORMAT`: table, json, or jsonl, a line for each document", Value: usual}
+	return &cli.StringFlag{Name: "o", Usage: "print as `FORMAT`: table, json, or jsonl (one line per document)", Value: usual}
 }
 
 func selectFlag() cli.Flag {
-	return &cli.StringFlag{Name: "select", Usage: "return these `FIELDS` only, with commas between; parts of a field as address/city"}
+	return &cli.StringFlag{Name: "select", Usage: "return only these `FIELDS`, separated by commas; a part of a field as in address/city"}
 }
 
-// output returns the format of documents.
+// output returns the value of -o, or an error if it is not a known format.
 func (c *serviceCall) output() (string, error) {
 	o := c.String("o")
 	if !slices.Contains([]string{asTable, asJSON, asLines}, o) {
@@ -103,7 +103,7 @@ func (c *serviceCall) output() (string, error) {
 	return o, nil
 }
 
-// list returns the parts of a flag with commas.
+// list splits the value of a flag at commas, and drops spaces and empty parts.
 func (c *serviceCall) list(flag string) (parts []string) {
 	for part := range strings.SplitSeq(c.String(flag), ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -113,16 +113,16 @@ func (c *serviceCall) list(flag string) (parts []string) {
 	return parts
 }
 
-// note prints a line that is not a result.
+// note prints a line on stderr.
 func (c *serviceCall) note(format string, args ...any) {
 	line := "azsearch: " + fmt.Sprintf(format, args...) + "\n"
 	if c.stderr.Live {
-		line = terminal.Erased + line // not behind what progress has drawn
+		line = terminal.Erased + line // the progress line may be drawn here
 	}
 	fmt.Fprint(c.stderr, line)
 }
 
-// print prints a value as JSON: in lines that are indented, or in one.
+// print prints v as JSON, indented or in one line.
 func (c *serviceCall) print(v any, indented bool) error {
 	e := json.NewEncoder(c.stdout)
 	e.SetEscapeHTML(false)
@@ -132,7 +132,7 @@ func (c *serviceCall) print(v any, indented bool) error {
 	return failed(e.Encode(v))
 }
 
-// say prints a line of text.
+// say prints a line on stdout.
 func (c *serviceCall) say(format string, args ...any) error {
 	_, err := fmt.Fprintf(c.stdout, format+"\n", args...)
 	return failed(err)

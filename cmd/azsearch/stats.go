@@ -19,9 +19,9 @@ import (
 func newStatsCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:      "stats",
-		Usage:     "print what the service and its indexes hold, and their quotas",
+		Usage:     "print document counts and storage of a service and its indexes, and quotas",
 		ArgsUsage: "[INDEX...]",
-		Description: `With INDEX only these indexes are printed. The service counts with a delay.
+		Description: `With INDEX the command prints only these indexes. The counts of the service lag behind by some minutes.
 
    azsearch stats
    azsearch stats hotels rooms
@@ -30,7 +30,7 @@ func newStatsCommand(stdout, stderr io.Writer) *cli.Command {
 	}, 0, 0, runStats)
 }
 
-// serviceStats is what stats prints as JSON.
+// serviceStats is the output with -json.
 type serviceStats struct {
 	Service *models.ServiceStatistics     `json:"service,omitempty"`
 	Indexes []models.NamedIndexStatistics `json:"indexes"`
@@ -65,8 +65,8 @@ func runStats(ctx context.Context, c *serviceCall) error {
 	return failed(t.Flush())
 }
 
-// indexStats returns the statistics of the named indexes, of all if there is no name: in one request where the
-// service has it, else with one for each index.
+// indexStats returns the statistics of the named indexes, or of all if names is empty. For all it sends one request
+// if the service supports that, else one per index.
 func indexStats(ctx context.Context, client *search.IndexClient, names []string) (all []models.NamedIndexStatistics, err error) {
 	all = []models.NamedIndexStatistics{}
 	if len(names) == 0 {
@@ -99,7 +99,7 @@ func indexStats(ctx context.Context, client *search.IndexClient, names []string)
 	return all, nil
 }
 
-// counters prints what the service uses of its quotas.
+// counters prints the usage of the service next to its quotas.
 func (c *serviceCall) counters(counters *models.ServiceCounters) error {
 	t := table.New(c.stdout)
 	for _, x := range doctor.Counters(counters) {

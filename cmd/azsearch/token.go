@@ -8,10 +8,10 @@ import (
 	"regexp"
 )
 
-// bearerToken is what RFC 6750 lets a bearer token be.
+// bearerToken matches the bearer tokens of RFC 6750.
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 
-// validateToken refuses flags of tokens that no request could meet, or too many.
+// validateToken returns an error if -token is not a valid bearer token, or if -token and -any-token are combined.
 func (e *emulation) validateToken() error {
 	switch {
 	case e.setToken && e.anyToken:
@@ -22,7 +22,7 @@ func (e *emulation) validateToken() error {
 	return nil
 }
 
-// takesToken reports whether a request with this bearer token is an admin's.
+// takesToken reports whether requests with this bearer token are an admin's.
 func (e *emulation) takesToken(bearer string) bool {
 	if e.anyToken {
 		return bearerToken.MatchString(bearer)
@@ -30,7 +30,7 @@ func (e *emulation) takesToken(bearer string) bool {
 	return e.setToken && subtle.ConstantTimeCompare([]byte(bearer), []byte(e.token)) == 1
 }
 
-// loopback reports whether only this machine reaches an endpoint.
+// loopback reports whether an endpoint is reachable only from this machine.
 func loopback(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -27,22 +27,22 @@ func newVerifyCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "verify",
 		Usage:     "compare the documents of two indexes, backups, files or databases, by digests",
 		ArgsUsage: "A B",
-		Description: `A and B are the name of an index, the directory of a backup, or a file of JSON Lines, compressed
-or not; what exists on the disk is no index. All retrievable fields are compared, whatever their order.
-The digests of both are printed, and the first keys that differ. With -query, A or B is the URL of a
-database, and the other one is the index that it is the source of.
+		Description: `A and B are each a backup directory, a file of JSON Lines, compressed or not, or else (if no such path
+exists) the name of an index. All retrievable fields are compared, in any order. The command prints both
+digests, and the first keys that differ. With -query, one of A and B is the URL of a database, and the
+other the index that is filled from it.
 
    azsearch verify hotels hotels-copy
    azsearch verify nightly hotels
    azsearch verify -to-endpoint https://other.search.windows.net hotels hotels
    azsearch verify -query 'SELECT id, name FROM hotels' sqlite:shop.db hotels
 
-Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 the service.`,
+Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error.`,
 		Flags: append(connect.ToFlags("B"),
 			queryFlag(),
-			&cli.StringFlag{Name: "index", Usage: "the index `NAME` of a backup that has several; by default that of the other side"},
-			&cli.StringFlag{Name: "key", Usage: "`FIELD` with the key, for two files; by default the key field of the index or backup"},
-			&cli.IntFlag{Name: "in-flight", Usage: "read `N` ranges of keys at once", Value: 16},
+			&cli.StringFlag{Name: "index", Usage: "select the index `NAME` of a backup; by default the one named like the other side"},
+			&cli.StringFlag{Name: "key", Usage: "use `FIELD` as the key, needed for two files; by default the key field of the index or backup"},
+			&cli.IntFlag{Name: "in-flight", Usage: "read `N` key ranges concurrently", Value: 16},
 		),
 	}, 2, 2, func(ctx context.Context, c *serviceCall) (err error) {
 		if err := c.between("in-flight", 1, 1000); err != nil {
@@ -66,7 +66,7 @@ Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 th
 		}
 		r, err := verify.Compare(ctx, a, b, v.key)
 		if err != nil {
-			if exit.Code(err) == exit.Incomplete { // of a file
+			if exit.Code(err) == exit.Incomplete { // the error is about a file
 				return err
 			}
 			return connect.Failed(err)
@@ -75,7 +75,7 @@ Exit codes: 0 they are equal; 1 they differ, or a file is damaged; 2 usage; 3 th
 	})
 }
 
-// report prints the digests of both arguments, and what differs.
+// report prints the digests of both arguments, and the differences.
 func (c *serviceCall) report(r *verify.Result) error {
 	a, b := c.args[0], c.args[1]
 	if err := c.say("%s\t%d documents\t%s\n%s\t%d documents\t%s", a, r.A.Documents, r.A, b, r.B.Documents, r.B); err != nil || r.Equal() {
@@ -89,14 +89,14 @@ func (c *serviceCall) report(r *verify.Result) error {
 	return failed(fmt.Errorf("%s and %s differ", a, b))
 }
 
-// verifying is the command at work.
+// verifying is one run of the command.
 type verifying struct {
 	*serviceCall
 	key      string
 	services []*connect.Service
 }
 
-// side opens what an argument stands for.
+// side opens argument i: a backup, a file, a database or an index.
 func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 	name, other := v.args[i], v.args[1-i]
 	info, err := os.Stat(name)
@@ -138,7 +138,7 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 	return verify.Index{Index: x, InFlight: v.Int("in-flight")}, nil
 }
 
-// open opens the service of an argument.
+// open opens the service of argument i.
 func (v *verifying) open(i int) (*connect.Service, error) {
 	service, err := []func(*cli.Command) (*connect.Service, error){connect.Open, connect.OpenTo}[i](v.Command)
 	if err == nil {
@@ -147,7 +147,7 @@ func (v *verifying) open(i int) (*connect.Service, error) {
 	return service, err
 }
 
-// rows returns the rows of a database, as documents of the index that is the other argument.
+// rows returns the rows of the database that is argument i, as documents of the index that is the other argument.
 func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 	if database.Is(v.args[1-i]) {
 		return nil, errors.New("two databases are not compared: one of A and B is the index that the other is the source of")
@@ -166,8 +166,8 @@ func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 		return nil, err
 	}
 	v.args = slices.Clone(v.args)
-	v.args[i] = place.String()    // in what is printed: without a password
-	hidden := map[string]string{} // columns that are left out, as the index does
+	v.args[i] = place.String()    // printed name, without a password
+	hidden := map[string]string{} // leave out columns that the index does not return
 	for _, f := range index.Fields {
 		if !returned(&f) {
 			hidden[f.Name] = ""
@@ -178,11 +178,11 @@ func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 	}), nil
 }
 
-// openIndex returns an index, and its definition of now.
+// openIndex returns an index for reading, and its current definition.
 func openIndex(ctx context.Context, service *connect.Service, name string, filter search.Filter, fields []string) (*keyrange.Index, *definitions.Definition, error) {
 	d, err := definitions.Index(ctx, service, name)
 	if err != nil {
-		return nil, nil, connect.Failed(fmt.Errorf("%q is no index that can be read: %w", name, err))
+		return nil, nil, connect.Failed(fmt.Errorf("%q is not an index that can be read: %w", name, err))
 	}
 	x, err := indexOf(service, d, filter, fields)
 	return x, d, err
@@ -201,7 +201,7 @@ func indexOf(service *connect.Service, d *definitions.Definition, filter search.
 	return keyrange.Of(client, &definition, filter, fields)
 }
 
-// reached returns an error if not all documents of an index can be read.
+// reached returns an error if some documents of an index cannot be read.
 func reached(ctx context.Context, x *keyrange.Index, name string) error {
 	if x.Unscannable == "" {
 		return nil

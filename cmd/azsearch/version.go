@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// version says which release this is, as the go command recorded it, and what
-// it was built with.
+// version returns the release that the go command recorded, and the Go version, system and architecture of the
+// build.
 func version() string {
 	v := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// diff returns what changes a definition before into after.
+// diff returns the changes from before to after, two definitions of kind k.
 func diff(k *definitions.Kind, before, after json.RawMessage) (search.IndexChanges, error) {
 	switch k {
 	case definitions.Indexes:
@@ -45,11 +45,11 @@ func decoded[T any](before, after json.RawMessage, diff func(before, after T) (s
 	return diff(a, b)
 }
 
-// refused returns what the service would refuse in a definition, with those of the files or else of the service that it
-// refers to.
+// refused returns the problems for which the service would refuse a definition. Definitions that it refers to are
+// taken from files, else from live.
 func refused(k *definitions.Kind, content json.RawMessage, files, live definitions.Set) []*search.CheckProblem {
 	var others search.Definitions
-	both := slices.Concat(files, live) // the first of a name counts
+	both := slices.Concat(files, live) // files come first, so a file takes precedence over the live definition of the same name
 	read(both.Of(definitions.Indexes), &others.Indexes)
 	read(both.Of(definitions.DataSources), &others.DataSources)
 	read(both.Of(definitions.Skillsets), &others.Skillsets)
@@ -71,7 +71,7 @@ func refused(k *definitions.Kind, content json.RawMessage, files, live definitio
 func checked[T indexers.DataSource | indexers.Indexer | skills.Skillset](content json.RawMessage, others search.Definitions) error {
 	var definition T
 	if json.Unmarshal(content, &definition) != nil {
-		return nil // the service says it better
+		return nil // the service reports a precise error
 	}
 	return search.CheckDefinition(definition, others)
 }
@@ -85,30 +85,30 @@ func read[T any](from definitions.Set, into *[]T) {
 	}
 }
 
-// reference is a definition that another one names.
+// reference names another definition.
 type reference struct {
 	kind *definitions.Kind
 	name string
 }
 
-// Needs returns the kinds that definitions of a kind refer to.
+// Needs returns the kinds that definitions of kind k refer to.
 func Needs(k *definitions.Kind) []*definitions.Kind {
 	switch k {
 	case definitions.Indexes:
-		return []*definitions.Kind{definitions.SynonymMaps, definitions.Aliases} // aliases for what is said about a rebuild
+		return []*definitions.Kind{definitions.SynonymMaps, definitions.Aliases} // aliases for the advice on a rebuild
 	case definitions.Aliases, definitions.KnowledgeSources:
 		return []*definitions.Kind{definitions.Indexes}
 	case definitions.Indexers:
 		return []*definitions.Kind{definitions.DataSources, definitions.Indexes, definitions.Skillsets}
 	case definitions.Skillsets:
-		return []*definitions.Kind{definitions.Indexes} // of projections
+		return []*definitions.Kind{definitions.Indexes} // index projections
 	case definitions.KnowledgeBases:
 		return []*definitions.Kind{definitions.KnowledgeSources}
 	}
 	return nil
 }
 
-// references returns what a definition names.
+// references returns the definitions that d, with the content content, refers to.
 func references(d *definitions.Definition, content json.RawMessage) (all []reference) {
 	add := func(k *definitions.Kind, names ...string) {
 		for _, name := range names {
@@ -127,7 +127,7 @@ func references(d *definitions.Definition, content json.RawMessage) (all []refer
 		KnowledgeSources []struct{ Name string }
 	}
 	if json.Unmarshal(content, &named) != nil {
-		return nil // the service says it better
+		return nil // the service reports a precise error
 	}
 	switch d.Kind {
 	case definitions.Indexes:

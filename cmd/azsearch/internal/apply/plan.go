@@ -1,5 +1,5 @@
-// Package apply is for azsearch apply and pull: it compares definitions in files with those of a service, says what
-// each difference costs before anything happens, and carries out what the service does in place.
+// Package apply implements azsearch apply and pull. It compares definitions in files with those of a service, plans
+// the changes with the cost of each, and carries out those that the service makes in place.
 package apply
 
 import (
@@ -15,45 +15,46 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Cost says what a change takes.
+// Cost classifies what a change needs.
 type Cost string
 
-// The costs, the cheapest first.
+// The costs, cheapest first.
 const (
-	InPlace Cost = "in place"        // apply makes it
-	Rebuild Cost = "needs a rebuild" // it takes a new index
-	Refused Cost = "refused"         // the service would refuse it, or something is missing
+	InPlace Cost = "in place"        // apply makes the change
+	Rebuild Cost = "needs a rebuild" // the change needs a new index
+	Refused Cost = "refused"         // the service would refuse it, or a definition or variable is missing
 )
 
 // Change is one difference between a file and the service.
 type Change struct {
 	Cost   Cost            `json:"cost"`
 	Path   string          `json:"path,omitempty"` // "" for the whole definition
-	Old    json.RawMessage `json:"old,omitempty"`  // at the service; without secrets
+	Old    json.RawMessage `json:"old,omitempty"`  // at the service, without secrets
 	New    json.RawMessage `json:"new,omitempty"`
 	Reason string          `json:"reason,omitempty"`
-	Do     string          `json:"do,omitempty"` // by a person, before or after
+	Do     string          `json:"do,omitempty"` // advice for the user
 }
 
-// Step is a definition that apply would create or change.
+// Step creates or changes one definition.
 type Step struct {
 	Name     string   `json:"name"`
 	Folder   string   `json:"folder"`
 	Create   bool     `json:"create,omitzero"`
-	Downtime bool     `json:"downtime,omitzero"` // its index is offline for some seconds
+	Downtime bool     `json:"downtime,omitzero"` // the index is offline for some seconds
 	Changes  []Change `json:"changes"`
 
-	// Fill is the index whose documents that of an alias is filled with before the alias moves to it, "" for none.
+	// Fill names the index whose documents are copied to the new index of an alias before the alias moves, "" for
+	// none.
 	Fill string `json:"fillFrom,omitempty"`
 
 	definition *definitions.Definition
-	etag       string // of what the plan was made from
+	etag       string // of the live definition that was compared; "" if there was none
 }
 
-// String names the definition.
+// String returns the kind and name of the definition.
 func (s *Step) String() string { return s.definition.String() }
 
-// Cost returns the cost of the most costly change.
+// Cost returns the highest cost of its changes.
 func (s *Step) Cost() Cost {
 	costs := []Cost{InPlace, Rebuild, Refused}
 	most := 0
@@ -63,28 +64,29 @@ func (s *Step) Cost() Cost {
 	return costs[most]
 }
 
-// Plan is what apply would do, in this order.
+// Plan lists the steps in the order in which Run carries them out.
 type Plan struct {
 	Steps []Step `json:"steps"`
-	Same  int    `json:"same"` // definitions that need nothing
-	// Extra are definitions of the service that no file has, of kinds that have files. They stay as they are.
+	Same  int    `json:"same"` // number of definitions without changes
+	// Extra names live definitions without a file, limited to kinds that have at least one file. Run leaves them
+	// alone.
 	Extra []string `json:"notInFiles,omitempty"`
 
 	variables Variables
 	options   Options
 }
 
-// Options are what a person allows or asks for.
+// Options are the permissions and requests of the user.
 type Options struct {
-	Downtime  bool // indexes may be offline for some seconds
-	Secrets   bool // definitions with placeholders are written also if nothing else differs: the service shows no secret
-	Unchecked bool // only the service decides what it refuses in data sources, skillsets and indexers
-	// Fill copies the documents of the index that an alias leaves into the one that it moves to. nil: such an alias does
-	// not move before somebody else has done that.
+	Downtime  bool // an index may be offline for some seconds
+	Secrets   bool // rewrite definitions that have secrets even if nothing else differs, because the service returns no secrets
+	Unchecked bool // do not check data sources, skillsets and indexers
+	// Fill copies the documents of index from to index to before an alias moves from one to the other. If it is nil,
+	// the plan refuses to move an alias to an index that the plan creates.
 	Fill func(ctx context.Context, from, to string) error
 }
 
-// Count returns how many steps have a cost.
+// Count returns the number of steps with cost c.
 func (p *Plan) Count(c Cost) (n int) {
 	for i := range p.Steps {
 		if p.Steps[i].Cost() == c {
@@ -94,13 +96,13 @@ func (p *Plan) Count(c Cost) (n int) {
 	return n
 }
 
-// Variables are those of the environment that placeholders name.
+// Variables looks up environment variables for placeholders.
 type Variables func(name string) (value string, ok bool)
 
-// redacted is a value that is equal to any other one in comparisons.
+// redacted stands for a secret. A comparison takes it as equal to any value.
 const redacted = "<redacted>"
 
-// New compares files with the definitions of a service.
+// New returns the plan that makes live equal to files.
 func New(files, live definitions.Set, variables Variables, options Options) (*Plan, error) {
 	p := &Plan{Steps: []Step{}, variables: variables, options: options}
 	var errs []error
@@ -141,7 +143,7 @@ func New(files, live definitions.Set, variables Variables, options Options) (*Pl
 	return p, errors.Join(errs...)
 }
 
-// shown is the value of a placeholder in a comparison.
+// shown returns the value that replaces a placeholder in a comparison: that of the variable, or redacted.
 func (p *Plan) shown(name string) (string, bool) {
 	if v, ok := p.variables(name); ok {
 		return v, true
@@ -149,7 +151,7 @@ func (p *Plan) shown(name string) (string, bool) {
 	return redacted, true
 }
 
-// add adds differences.
+// add appends the changes of a definition with their costs and advice.
 func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
 	for _, c := range changes {
 		change := Change{Cost: InPlace, Path: c.Path, Old: c.Old, New: c.New, Reason: c.Reason}
@@ -174,7 +176,7 @@ func (s *Step) add(changes search.IndexChanges, live definitions.Set) {
 	}
 }
 
-// rebuildBy says how a person rebuilds an index.
+// rebuildBy returns advice how to rebuild an index.
 func rebuildBy(index string, live definitions.Set) string {
 	next := Next(index, live)
 	for _, a := range live.Of(definitions.Aliases) {
@@ -187,7 +189,7 @@ func rebuildBy(index string, live definitions.Set) string {
 		" then let readers and writers use that name; an alias would spare readers the next change", next)
 }
 
-// Next returns the name of the index that replaces another.
+// Next returns a free name for the successor of an index: hotels-2 for hotels, hotels-3 for hotels-2.
 func Next(index string, live definitions.Set) string {
 	stem, n := index, 1
 	if at := strings.LastIndexByte(index, '-'); at > 0 {
@@ -203,14 +205,15 @@ func Next(index string, live definitions.Set) string {
 	}
 }
 
-// refuse adds what would make the service refuse the step.
+// refuse appends a change with cost Refused for each reason to refuse the step: a reference to a missing definition,
+// a problem found by the client's checks, or a variable that is not set.
 func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Plan) {
 	for _, r := range references(s.definition, after) {
 		if files.Find(r.kind, r.name) == nil && live.Find(r.kind, r.name) == nil {
 			s.Changes = append(s.Changes, Change{Cost: Refused, Reason: fmt.Sprintf("%s %q exists neither in the files nor at the service", r.kind.Noun, r.name)})
 		}
 	}
-	hidden, _ := s.definition.Expand(func(string) (string, bool) { return redacted, true }) // what is said of a value shows it
+	hidden, _ := s.definition.Expand(func(string) (string, bool) { return redacted, true }) // with values redacted, because a problem's text quotes values
 	if !p.options.Unchecked {
 		for _, found := range refused(s.definition.Kind, hidden, files, live) {
 			if found.Have != redacted {
@@ -223,8 +226,9 @@ func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Pla
 	}
 }
 
-// emptyTargets marks aliases that would move to an index that the plan creates, which has no documents. With
-// Options.Fill each index that an alias moves to is filled, also one that is there: an earlier run may have been cut.
+// emptyTargets handles aliases that move. Without Options.Fill it refuses to move one to an index that the plan
+// creates and that is empty therefore. With Options.Fill every index that an alias moves to is filled, even an
+// existing one, because an earlier run may have stopped while filling it.
 func (p *Plan) emptyTargets(files, live definitions.Set) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -244,7 +248,7 @@ func (p *Plan) emptyTargets(files, live definitions.Set) {
 	}
 }
 
-// block changes the cost of moving an alias.
+// block sets the cost, reason and advice of moving an alias.
 func (s *Step) block(cost Cost, reason, do string) {
 	for i := range s.Changes {
 		if c := &s.Changes[i]; c.Path == "indexes" && c.Cost == InPlace {
@@ -253,11 +257,11 @@ func (s *Step) block(cost Cost, reason, do string) {
 	}
 }
 
-// fill has the documents of one index copied into another before an alias moves between them.
+// fill plans to copy the documents of from to to before an alias moves, or blocks the move if values would be lost.
 func (s *Step) fill(from, to *definitions.Definition) {
 	var old, next models.SearchIndex
 	if from == nil || json.Unmarshal(from.JSON, &old) != nil || json.Unmarshal(to.JSON, &next) != nil {
-		return // the service says it better
+		return // the service reports a precise error
 	}
 	switch unreadable, missing := losses("", old.Fields, next.Fields); {
 	case len(unreadable) > 0:
@@ -273,8 +277,8 @@ func (s *Step) fill(from, to *definitions.Definition) {
 	s.block(InPlace, fmt.Sprintf("%q is filled from %q first", to.Name, from.Name), "stop what writes until then: later writes are missing (search/rebuild does it in a program while writers continue)")
 }
 
-// losses returns the fields of one index that another one has too and whose values the service does not return, and
-// those inside complex fields that the other one lacks.
+// losses compares the fields of two indexes. unreadable are fields of both whose values the service does not return;
+// missing are subfields of complex fields that only from has.
 func losses(path string, from, to []models.SearchField) (unreadable, missing []string) {
 	for i := range from {
 		f := &from[i]
@@ -293,7 +297,7 @@ func losses(path string, from, to []models.SearchField) (unreadable, missing []s
 	return unreadable, missing
 }
 
-// moves returns between which indexes a step moves an alias, "" if it moves none.
+// moves returns the old and new index of an alias that the step moves, "" if it moves none.
 func moves(s *Step, live definitions.Set) (old, target string) {
 	before := live.Find(definitions.Aliases, s.Name)
 	if s.definition.Kind != definitions.Aliases || before == nil {
@@ -306,11 +310,11 @@ func moves(s *Step, live definitions.Set) (old, target string) {
 	return from[0].name, to[0].name
 }
 
-// minShare is how many documents an alias must find where it moves to, as a share of those where it was.
+// minShare is the minimum number of documents of an alias's new index, as a share of those of its old index.
 const minShare = 0.95
 
-// CompareCounts refuses to move an alias to an index that has far fewer documents than the one it is at. count returns
-// how many an index has.
+// CompareCounts refuses to move an alias to an index with less than minShare of the documents. count returns the
+// number of documents of an index.
 func (p *Plan) CompareCounts(live definitions.Set, count func(index string) (int64, error)) error {
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -333,8 +337,8 @@ func (p *Plan) CompareCounts(live definitions.Set, count func(index string) (int
 	return nil
 }
 
-// mask replaces the values of variables by their names in everything that is printed. What stands in the place of one
-// at the service was a secret as well, such as the value before.
+// mask replaces the values of variables by their names in all changes. The old value of such a change was probably a
+// secret, too, so mask hides it.
 func (p *Plan) mask(files definitions.Set) {
 	var pairs []string
 	for i := range files {
@@ -358,11 +362,11 @@ func (p *Plan) mask(files definitions.Set) {
 	}
 }
 
-// quoted returns a value as the changes of package search have it.
+// quoted returns value as JSON, encoded like the changes of package search.
 func quoted(value string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(value) // a string
+	_ = enc.Encode(value) // a string always encodes
 	return strings.TrimSpace(b.String())
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/definitions"
 )
 
-// Pulled says what Pull has done.
+// Pulled is the result of Pull.
 type Pulled struct {
 	Written   []string `json:"written"`
 	Removed   []string `json:"removed,omitempty"`
 	Stale     []string `json:"stale,omitempty"`     // files of definitions that the service does not have
-	Variables []string `json:"variables,omitempty"` // of the secrets in files that were written
+	Variables []string `json:"variables,omitempty"` // placeholders in the written files
 }
 
-// Pull writes the definitions of a service as files below a directory. What a file says already is left as it is, with
-// the names of its own variables.
+// Pull writes the live definitions to files below dir. It does not rewrite a file that equals the live definition,
+// so the file keeps its own variable names. With prune it removes the files of definitions that the service does not
+// have.
 func Pull(dir string, files, live definitions.Set, prune bool) (r Pulled, err error) {
 	plan, err := New(files, live, func(string) (string, bool) { return "", false }, Options{})
 	if err != nil {

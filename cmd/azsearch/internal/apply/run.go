@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Check returns why the plan cannot be carried out as a whole, nil if it can. Nothing was changed then.
+// Check returns an error if a step is not in place, or needs a downtime that is not allowed. It changes nothing.
 func (p *Plan) Check() error {
 	var errs []error
 	for i := range p.Steps {
@@ -34,7 +34,7 @@ func (p *Plan) Check() error {
 	return exit.With(exit.Incomplete, fmt.Errorf("nothing was changed: %w; see the plan, or apply single files", errors.Join(errs...)))
 }
 
-// Run carries out the plan. done is called with each step that is done. An error says how far it came.
+// Run carries out the plan, after Check. It calls done after each step. The error says how many steps are done.
 func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Step)) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -49,14 +49,14 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Ste
 	return nil
 }
 
-// step creates a definition, or changes the version that the plan was made from.
+// step creates a definition, or changes it if it still has the ETag of the compared version.
 func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) error {
 	content, err := s.definition.Expand(p.variables)
 	if err != nil {
 		return err
 	}
 	if s.Fill != "" {
-		to := references(s.definition, content)[0].name // of an alias that moves, which has one
+		to := references(s.definition, content)[0].name // an alias that moves has exactly one
 		if err := p.options.Fill(ctx, s.Fill, to); err != nil {
 			return fmt.Errorf("filling %q from %q: %w", to, s.Fill, err)
 		}
@@ -64,8 +64,8 @@ func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) erro
 	if s.Create {
 		return s.definition.Kind.Create(ctx, service, content)
 	}
-	if s.etag != "" { // with one the client sends it in If-Match
-		etag, _ := json.Marshal(s.etag) // a string
+	if s.etag != "" { // the client sends it as If-Match
+		etag, _ := json.Marshal(s.etag) // a string always marshals
 		content = slices.Concat([]byte(`{"@odata.etag":`), etag, []byte(","), bytes.TrimSpace(content)[1:])
 	}
 	if s.definition.Kind == definitions.Indexes {
@@ -84,7 +84,7 @@ func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) erro
 	return err
 }
 
-// masked hides the values of variables in what the service says about them.
+// masked replaces the values of variables in an error by their names. Values of up to three bytes are not replaced.
 func (p *Plan) masked(s *Step, err error) error {
 	text := err.Error()
 	for _, secret := range s.definition.Secrets {

@@ -1,29 +1,27 @@
-// Package backup is for azsearch backup and restore: it writes definitions and documents of a service into a
-// directory,
-// and brings them back.
+// Package backup implements azsearch backup and restore. A backup is a directory:
 //
-//	manifest.json                      what there is, by counts and digests; it is there when the backup is complete
-//	definitions/indexes/hotels.json    as package definitions writes them, without secrets
-//	documents/hotels/12.jsonl.zst      the documents of a range of keys
-//	journal.jsonl                      of a backup that is under way, in the place of the manifest
+//	manifest.json                      indexes, counts and digests; exists only if the backup is complete
+//	definitions/indexes/hotels.json    written by package definitions, without secrets
+//	documents/hotels/12.jsonl.zst      the documents of one key range
+//	journal.jsonl                      in an incomplete backup, instead of the manifest
 //
-// An index is read in ranges of its keys, several at a time. A range is read twice: the second pass compares what it
-// finds with what was written, by a digest, and writes a range that differs again. So the backup has every change of
-// retrievable fields that queries showed before the second pass came to the range, and is not of one moment.
+// An index is read in key ranges, several concurrently, and each range twice. The second pass compares the documents
+// with the digest of the written file, and writes the range again if they differ. So a backup contains every change
+// of retrievable fields that queries showed before the second pass reached the range. It is not a snapshot of one
+// moment.
 //
 // # After a crash
 //
-//	B1 write journal.jsonl with its header    no journal, or a whole one: the next run begins, or goes on
-//	B2 write definitions                      the journal: they are written again, of the same service
-//	B3 write a file of documents, sync it     the file has a temporary name, and is removed by the next run
-//	B4 rename it                              it has a name that no line of the journal has: removed as well
-//	B5 append a line to the journal, sync it  a part of the line is cut off; with all of it the range is done
-//	B6 write manifest.json                    no manifest, or a whole one: with it the backup is complete
-//	B7 remove journal.jsonl                   both are there: the manifest counts
+//	B1 write journal.jsonl with its header    no journal, or a complete one: the next run starts or continues
+//	B2 write definitions                      a journal: the next run writes the definitions again
+//	B3 write a file of documents, sync it     a file with a temporary name: the next run removes it
+//	B4 rename it                              a file that no journal line names: the next run removes it
+//	B5 append a line to the journal, sync it  a partial line is cut off; after a complete line the range is done
+//	B6 write manifest.json                    no manifest, or a complete one: then the backup is complete
+//	B7 remove journal.jsonl                   manifest and journal: the manifest counts
 //
-// A range is read again unless its line is there, so there is no gap, and at most the ranges that were being read are
-// read twice. The name of a file is never used again, so a line never means another file than the one it was
-// written of.
+// A range without a journal line is read again, so no range is missing; at most the ranges in progress are read
+// twice. File names are never reused, so a journal line always names the file it was written for.
 package backup
 
 import (
@@ -55,41 +53,42 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Options say what a backup takes.
+// Options are the settings of a backup.
 type Options struct {
 	Service   *connect.Service
 	Dir       string
-	Patterns  []string // of indexes; none: everything that the service has
-	InFlight  int      // ranges that are read at once
+	Patterns  []string // of index names; none: all definitions of the service
+	InFlight  int      // ranges read concurrently
 	Passes    int      // 1 or 2
-	Partial   bool     // go on where not all documents can be reached
-	RangeSize int      // documents; 0: keyrange.Size
+	Partial   bool     // continue even if some documents cannot be read
+	RangeSize int      // in documents; 0: keyrange.Size
 	Say       func(format string, args ...any)
 }
 
-// Backup is a backup at work.
+// Backup is a running backup.
 type Backup struct {
 	Options
 	folder  disk.Folder // of Dir
 	set     definitions.Set
 	indexes []*source
 	journal *journal
-	release func() error // of the lock
-	seed    maphash.Seed // of File.text
+	release func() error // unlocks the directory
+	seed    maphash.Seed // for File.text
 
-	Read  atomic.Int64 // documents, in both passes
-	Total atomic.Int64 // that will be read, by the count of the service
+	Read  atomic.Int64 // documents, over both passes
+	Total atomic.Int64 // documents to read over all passes, as counted by the service at the start
 }
 
-// source is one index of a backup.
+// source is one index in a backup.
 type source struct {
 	*keyrange.Index
 	name  string
 	count int64
-	seen  []string // what cannot come along, in words
+	seen  []string // what the backup leaves out, for the manifest
 }
 
-// Begin reads the definitions, says what cannot come along, and makes or opens the directory. Run does the rest.
+// Begin reads the definitions, reports what the backup will leave out, and creates or opens the directory. Run
+// writes the backup.
 func Begin(ctx context.Context, o Options) (_ *Backup, err error) {
 	b := &Backup{Options: o, seed: maphash.MakeSeed()}
 	if b.RangeSize == 0 {
@@ -123,7 +122,7 @@ func Begin(ctx context.Context, o Options) (_ *Backup, err error) {
 
 var errTaken = errors.New("another process has the directory")
 
-// free returns an error if the directory has a backup that is complete.
+// free returns an error if the directory has a complete backup.
 func (b *Backup) free() error {
 	if _, err := os.Stat(filepath.Join(b.Dir, manifestName)); err == nil {
 		return fmt.Errorf("%s holds a complete backup; name another directory", b.Dir)
@@ -131,8 +130,8 @@ func (b *Backup) free() error {
 	return nil
 }
 
-// Select returns the indexes whose names match one of the patterns, with the synonym maps and aliases that belong to
-// them; everything if there is no pattern.
+// Select returns the indexes that match at least one pattern, with their synonym maps and aliases. Without patterns
+// it returns the whole set. A pattern without a match is an error.
 func Select(set definitions.Set, patterns []string) (definitions.Set, error) {
 	if len(patterns) == 0 {
 		return set, nil
@@ -176,7 +175,7 @@ func Select(set definitions.Set, patterns []string) (definitions.Set, error) {
 	}), nil
 }
 
-// plan finds out what of each index can be read, and says what cannot.
+// plan opens each index and reports secrets, fields and documents that the backup will leave out.
 func (b *Backup) plan(ctx context.Context) error {
 	var unreachable []string
 	for _, d := range b.set {
@@ -206,7 +205,7 @@ func (b *Backup) plan(ctx context.Context) error {
 				unreachable = append(unreachable, d.Name)
 			}
 		}
-		if x.Trimmed { // it is refused now if it is refused at all
+		if x.Trimmed { // fail now if elevated reads are refused
 			for _, err := range x.Documents(keyrange.Whole(ctx), keyrange.Range{}) {
 				if err != nil {
 					return connect.Failed(err)
@@ -224,7 +223,7 @@ func (b *Backup) plan(ctx context.Context) error {
 	return nil
 }
 
-// open returns an index by its definition in a set.
+// open returns an index from its definition.
 func open(service *connect.Service, d *definitions.Definition) (*keyrange.Index, error) {
 	var definition models.SearchIndex
 	if err := json.Unmarshal(d.JSON, &definition); err != nil {
@@ -273,7 +272,7 @@ func (b *Backup) Run(ctx context.Context) (m *Manifest, err error) {
 	return m, nil
 }
 
-// interrupted gives the end of a context its exit code.
+// interrupted replaces err by an error with the exit code Interrupted if ctx has ended.
 func interrupted(ctx context.Context, err error, again string) error {
 	if err != nil && ctx.Err() != nil {
 		return exit.With(exit.Interrupted, fmt.Errorf("interrupted; %s", again))
@@ -281,7 +280,7 @@ func interrupted(ctx context.Context, err error, again string) error {
 	return err
 }
 
-// unchanged compares the definitions with those that the backup has.
+// unchanged returns an error if the definition of an index differs from the one in the backup.
 func (b *Backup) unchanged(ctx context.Context) error {
 	set, err := definitions.Read(ctx, b.Service, definitions.Indexes)
 	if err != nil {
@@ -296,7 +295,8 @@ func (b *Backup) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// pass reads the ranges of an index that have not been read in this pass, and returns how many differed.
+// pass reads the ranges of an index that this pass has not read yet. It returns the number of ranges that the second
+// pass wrote again.
 func (b *Backup) pass(ctx context.Context, s *source, pass int) (changed int, err error) {
 	if pass == 1 {
 		return 0, keyrange.Each(ctx, b.InFlight, b.gaps(ctx, s), func(ctx context.Context, r keyrange.Range) error {
@@ -319,7 +319,7 @@ func (b *Backup) pass(ctx context.Context, s *source, pass int) (changed int, er
 	return int(differed.Load()), err
 }
 
-// gaps returns the ranges that are not in the journal yet.
+// gaps returns the ranges that are not in the journal, split to RangeSize.
 func (b *Backup) gaps(ctx context.Context, s *source) iter.Seq2[keyrange.Range, error] {
 	return func(yield func(keyrange.Range, error) bool) {
 		for _, gap := range b.journal.gaps(s.name) {
@@ -332,8 +332,8 @@ func (b *Backup) gaps(ctx context.Context, s *source) iter.Seq2[keyrange.Range, 
 	}
 }
 
-// same reads a range, and reports whether it has the documents of an entry: by their text if this process has written
-// them, which takes a tenth of the time of a digest.
+// same reads a range and reports whether its documents equal those of an entry. If this process wrote the file, it
+// compares hashes of the text, which takes a tenth of the time of a digest.
 func (b *Backup) same(ctx context.Context, s *source, e File) (bool, error) {
 	var text maphash.Hash
 	text.SetSeed(b.seed)
@@ -361,21 +361,21 @@ func (b *Backup) same(ctx context.Context, s *source, e File) (bool, error) {
 	return err == nil && known == sum, nil
 }
 
-// export writes the documents of a range into a file, and notes it.
+// export writes the documents of a range to a file, and appends a journal entry.
 func (b *Backup) export(ctx context.Context, s *source, r keyrange.Range, pass int) error {
 	e := File{Index: s.name, Pass: pass, Range: r, Name: b.journal.name()}
 	folder, err := disk.Open(filepath.Join(b.Dir, documentsFolder, s.name))
 	if err != nil {
 		return exit.With(exit.Incomplete, err)
 	}
-	var unique map[string]bool // where paging might return one twice
+	var unique map[string]bool // keys seen; only with paging, which may return a document twice
 	if s.Unscannable != "" {
 		unique = map[string]bool{}
 	}
 	var text maphash.Hash
 	text.SetSeed(b.seed)
 	var sum digest.Sum
-	var read error                                                                  // of the service
+	var read error                                                                  // an error of the service
 	err = disk.Replace(folder, e.Name+".tmp", e.Name, func(w *bufio.Writer) error { // B3, B4
 		out := newPacker(w)
 		defer out.free()
@@ -414,7 +414,7 @@ func (b *Backup) export(ctx context.Context, s *source, r keyrange.Range, pass i
 		return read
 	}
 	e.Documents, e.Digest = sum.Documents, sum.String()
-	if unique == nil { // paging has no order
+	if unique == nil { // paging has no stable order, so the text hash could differ
 		e.text = text.Sum64()
 	}
 	if err == nil {

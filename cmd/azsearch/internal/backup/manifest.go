@@ -37,7 +37,7 @@ const (
 	documentsFolder   = "documents"
 )
 
-// Manifest says what a backup has.
+// Manifest describes the contents of a backup.
 type Manifest struct {
 	Format     int       `json:"format"`
 	Endpoint   string    `json:"endpoint"`
@@ -48,40 +48,40 @@ type Manifest struct {
 	Indexes    []Index   `json:"indexes"`
 }
 
-// Index is an index of a backup.
+// Index describes one index of a backup.
 type Index struct {
 	Name       string   `json:"name"`
 	Key        string   `json:"key"`
-	Definition string   `json:"definition"` // its SHA-256
+	Definition string   `json:"definition"` // SHA-256
 	Documents  int64    `json:"documents"`
 	Digest     string   `json:"digest"`
-	LeftOut    []string `json:"leftOut,omitempty"` // in words
+	LeftOut    []string `json:"leftOut,omitempty"` // for people
 	Files      []File   `json:"files,omitempty"`
 }
 
-// File is a file of documents, and a line of a journal.
+// File describes a file of documents. In the journal it is one line.
 type File struct {
-	Index          string `json:"index,omitempty"` // in a journal
-	Pass           int    `json:"pass,omitempty"`  // that has read it last
+	Index          string `json:"index,omitempty"` // only in a journal
+	Pass           int    `json:"pass,omitempty"`  // last pass that read the range; only in a journal
 	Name           string `json:"name"`            // in the folder of the index
-	keyrange.Range        // of keys
+	keyrange.Range        // the keys
 	Documents      int64  `json:"documents"`
-	Bytes          int64  `json:"bytes"` // not compressed
+	Bytes          int64  `json:"bytes"` // uncompressed
 	Digest         string `json:"digest"`
 
-	text uint64 // hash of the documents as they came, 0 in a process that has not written the file
+	text uint64 // hash of the documents as received; 0 if another process wrote the file
 }
 
 func (f *File) sum() (digest.Sum, error) { return digest.Parse(f.Documents, f.Digest) }
 
-// OpenManifest reads the manifest of a backup, which must be complete.
+// OpenManifest reads the manifest of a complete backup. An incomplete backup is an error.
 func OpenManifest(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(dir, journalName)); err == nil {
 			return nil, fmt.Errorf("%s: the backup is not complete; run azsearch backup %s again to continue it", dir, dir)
 		}
-		return nil, fmt.Errorf("%s is no backup: it has no %s", dir, manifestName)
+		return nil, fmt.Errorf("%s is not a backup: it has no %s", dir, manifestName)
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func OpenManifest(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// Find returns an index, nil if the backup has none of the name.
+// Find returns the index of a name, nil if the backup does not have it.
 func (m *Manifest) Find(name string) *Index {
 	if i := slices.IndexFunc(m.Indexes, func(x Index) bool { return x.Name == name }); i >= 0 {
 		return &m.Indexes[i]
@@ -104,7 +104,7 @@ func (m *Manifest) Find(name string) *Index {
 	return nil
 }
 
-// Sum is the digest of its documents, as they were read from the service.
+// Sum returns the digest of the documents as read from the service.
 func (x *Index) Sum() (digest.Sum, error) { return digest.Parse(x.Documents, x.Digest) }
 
 func fingerprint(b []byte) string {
@@ -112,18 +112,19 @@ func fingerprint(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// journal is the file that says which ranges are done.
+// journal records the completed ranges in a file.
 type journal struct {
 	folder disk.Folder
 	header Manifest
 	file   disk.Handle
 
-	mu      sync.Mutex // guards the following, and writing
-	entries []File     // the last one of each range
-	last    int        // number in a name of a file
+	mu      sync.Mutex // guards the fields below, and writes to file
+	entries []File     // the latest of each range
+	last    int        // highest number in a file name
 }
 
-// openJournal opens the journal of a directory, or begins one.
+// openJournal opens the journal of a directory, or creates one if the directory has no other files. The header of an
+// existing journal must match header.
 func openJournal(folder disk.Folder, header Manifest) (*journal, error) {
 	j := &journal{folder: folder, header: header}
 	content, err := fs.ReadFile(folder, journalName)
@@ -162,7 +163,7 @@ func openJournal(folder disk.Folder, header Manifest) (*journal, error) {
 	return j, err
 }
 
-// read takes the lines of a journal, and cuts off what a crash has left of one.
+// read loads the lines of a journal, and cuts off a partial last line.
 func (j *journal) read(content []byte) error {
 	whole := bytes.LastIndexByte(content, '\n') + 1
 	if whole < len(content) {
@@ -201,7 +202,7 @@ func (j *journal) read(content []byte) error {
 	return nil
 }
 
-// take keeps an entry in the place of one of its range. The caller has mu, or is alone.
+// take adds an entry, or replaces the one of the same range. The caller holds mu, or is the only user.
 func (j *journal) take(e File) {
 	number, _ := strconv.Atoi(e.Name[:max(0, bytes.IndexByte([]byte(e.Name), '.'))])
 	j.last = max(j.last, number)
@@ -214,7 +215,7 @@ func (j *journal) take(e File) {
 	j.entries = append(j.entries, e)
 }
 
-// clean removes files of documents that no entry has.
+// clean removes document files that no entry names.
 func (j *journal) clean() error {
 	for _, x := range j.header.Indexes {
 		folder := documentsFolder + "/" + x.Name
@@ -233,7 +234,7 @@ func (j *journal) clean() error {
 	return nil
 }
 
-// name returns the name of a new file.
+// name returns the name for a new file.
 func (j *journal) name() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -241,7 +242,7 @@ func (j *journal) name() string {
 	return fmt.Sprintf("%d.jsonl.zst", j.last)
 }
 
-// note makes an entry, durably.
+// note appends an entry to the journal and syncs it.
 func (j *journal) note(e File) error {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -259,7 +260,7 @@ func (j *journal) note(e File) error {
 	return nil
 }
 
-// of returns the entries of an index, in the order of their ranges.
+// of returns the entries of an index, ordered by range.
 func (j *journal) of(index string) (of []File) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -272,7 +273,7 @@ func (j *journal) of(index string) (of []File) {
 	return of
 }
 
-// before yields the entries of an index that a pass has not come to.
+// before yields the entries of an index that a pass has not handled yet.
 func (j *journal) before(index string, pass int) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		for _, e := range j.of(index) {
@@ -283,7 +284,7 @@ func (j *journal) before(index string, pass int) iter.Seq2[File, error] {
 	}
 }
 
-// gaps returns the ranges of an index that no entry has.
+// gaps returns the ranges of an index without an entry.
 func (j *journal) gaps(index string) []keyrange.Range {
 	var done []keyrange.Range
 	for _, e := range j.of(index) {
@@ -292,7 +293,7 @@ func (j *journal) gaps(index string) []keyrange.Range {
 	return keyrange.Gaps(done)
 }
 
-// complete writes the manifest, and removes what is of use no more.
+// complete writes the manifest, then removes the journal and the lock.
 func (j *journal) complete(b *Backup) (*Manifest, error) {
 	m := j.header
 	m.Ended = time.Now().UTC().Truncate(time.Second)
@@ -328,7 +329,7 @@ func (j *journal) complete(b *Backup) (*Manifest, error) {
 
 var packers sync.Pool
 
-// packer compresses documents into JSON Lines.
+// packer compresses documents as JSON Lines.
 type packer struct {
 	*zstd.Encoder
 	line []byte
@@ -337,10 +338,10 @@ type packer struct {
 func newPacker(w io.Writer) *packer {
 	p, _ := packers.Get().(*packer)
 	if p == nil {
-		// A window of 4 MB, the default, would be 8 MB of memory for each range that is read.
+		// The default window of 4 MB would take 8 MB of memory per concurrent range.
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
 		if err != nil {
-			panic(err) // the options are right
+			panic(err) // the options are constant and valid
 		}
 		p = &packer{Encoder: e}
 	}
@@ -367,8 +368,8 @@ func (p *packer) free() {
 	packers.Put(p)
 }
 
-// Documents yields the documents of a file of a backup. What it yields is valid until the next one. At its end it
-// compares the digest, and says so if the file is not what was written.
+// Documents yields the documents of a file of a backup. A yielded document is valid until the next one. After the
+// last document it yields an error if the digest is not that of the manifest.
 func (m *Manifest) Documents(dir string, x *Index, f *File) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		name := filepath.Join(dir, documentsFolder, x.Name, f.Name)

@@ -26,42 +26,43 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/verify"
 )
 
-// RestoreOptions say what is brought back.
+// RestoreOptions are the settings of a restore.
 type RestoreOptions struct {
 	Service   *connect.Service
 	Dir       string
-	Patterns  []string // of indexes; none: everything in the backup
-	InFlight  int      // requests at once
+	Patterns  []string // of index names; none: everything in the backup
+	InFlight  int      // concurrent requests
 	Patience  time.Duration
-	JQ        *jqfilter.Filter                     // that replaces each document by its results, or nil
-	Overwrite bool                                 // definitions that differ are replaced, documents added to those of an index
-	Lookup    func(variable string) (string, bool) // the values of secrets
+	JQ        *jqfilter.Filter                     // replaces each document by its results; nil: no change
+	Overwrite bool                                 // replace different definitions, and add documents to indexes that have some
+	Lookup    func(variable string) (string, bool) // returns the value of a secret
 	Say       func(format string, args ...any)
 }
 
-// Restore is a restore at work. After a crash behind
+// Restore is a running restore. The right column is the state that a crash in a step leaves, and what the next run
+// does:
 //
-//	R1 write restore.jsonl with its header    the file, or none: the next run goes on, or begins
-//	R2 create definitions                     some exist, and are as in the backup: left as they are
-//	R3 send the documents of a file           some are in the index: they are sent again, which changes nothing
-//	R4 append a line to restore.jsonl, sync   a part of it is no line; with it the file's documents are in the index
-//	R5 compare index and backup               all lines: nothing is sent again
-//	R6 create what reads from indexes         as R2: indexers begin to run, so that comes after the comparison
-//	R7 remove restore.jsonl                   the next run finds documents in the index, and refuses
+//	R1 write restore.jsonl with its header    no file, or a complete one: it starts or continues
+//	R2 create definitions                     some exist and equal the backup: it leaves them
+//	R3 send the documents of a file           some are in the index: it sends the file again, which changes nothing
+//	R4 append a line to restore.jsonl, sync   a partial line is ignored; a complete line: the documents are in the index
+//	R5 compare index and backup               all lines exist: it sends nothing again
+//	R6 create what reads from indexes         as R2; indexers start to run, so this follows the comparison
+//	R7 remove restore.jsonl                   without the file it finds documents in the index, and refuses
 type Restore struct {
 	RestoreOptions
 	manifest *Manifest
 	set      definitions.Set
-	contents map[string]json.RawMessage // with secrets, by file
-	exists   map[string]bool            // and is the same, by file
+	contents map[string]json.RawMessage // by file, with secrets
+	exists   map[string]bool            // by file: exists and equals the backup
 	state    *ledger.Ledger
-	looks    int // how often an index is compared before it counts as different: queries show documents later than they are accepted
+	looks    int // maximum number of comparisons of an index; queries show documents later than the service accepts them
 
 	Sent  atomic.Int64
 	Total int64
 }
 
-// BeginRestore reads the backup, and refuses what cannot be brought back. It changes nothing.
+// BeginRestore reads the backup, and returns an error if it cannot be restored. It changes nothing in the service.
 func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 	r := &Restore{RestoreOptions: o, looks: 6, contents: map[string]json.RawMessage{}, exists: map[string]bool{}}
 	var err error
@@ -92,14 +93,14 @@ func BeginRestore(ctx context.Context, o RestoreOptions) (*Restore, error) {
 
 const restoreName = "restore.jsonl"
 
-// restoreJob identifies a restore that is under way.
+// restoreJob identifies a restore, so that another one does not continue from its file.
 type restoreJob struct {
 	Endpoint string `json:"endpoint"`
 	Backup   string `json:"backup"`
 	JQ       string `json:"jq,omitempty"`
 }
 
-// forget has all files of an index sent again, which is empty or new: it is not the one that they were sent to.
+// The index is new or empty, so none of the files noted as sent are in it: remove these notes.
 func (r *Restore) forget(index string) {
 	maps.DeleteFunc(r.state.Done, func(file string, _ bool) bool { return strings.HasPrefix(file, index+"/") })
 }
@@ -107,12 +108,12 @@ func (r *Restore) forget(index string) {
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a manifest that was JSON
+		panic(err) // a manifest always marshals
 	}
 	return b
 }
 
-// check compares with what the service has.
+// check compares the backup with the definitions and documents of the service, and returns all conflicts.
 func (r *Restore) check(ctx context.Context) error {
 	live, err := definitions.Read(ctx, r.Service)
 	if err != nil {
@@ -164,7 +165,7 @@ func (r *Restore) check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Run brings everything back.
+// Run restores definitions and documents, and compares the indexes with the backup.
 func (r *Restore) Run(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(interrupted(ctx, err, "run it again to continue"), r.state.Close())
@@ -260,11 +261,11 @@ func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
 				err = add(document)
 			}
 			if err != nil {
-				key, _ := index.KeyOf(document) // "" where -jq makes the key
+				key, _ := index.KeyOf(document) // "" if -jq creates the key
 				return sink.Of(key, err)
 			}
 		}
-		sent.End() // the digest of the file is right
+		sent.End() // the digest of the file matched
 		return nil
 	})
 	closed := to.Close()
@@ -274,7 +275,7 @@ func (r *Restore) documents(ctx context.Context, x *Index) (err error) {
 	return errors.Join(err, noted())
 }
 
-// verify compares an index with its backup: with the digest of the manifest, and with the files where that differs.
+// verify compares an index with its backup: by the digest of the manifest, and if that differs document by document.
 func (r *Restore) verify(ctx context.Context, d *definitions.Definition) error {
 	x := r.manifest.Find(d.Name)
 	index, err := open(r.Service, d)
@@ -301,7 +302,7 @@ func (r *Restore) verify(ctx context.Context, d *definitions.Definition) error {
 	return nil
 }
 
-// Side is the documents of an index of a backup, for a comparison.
+// Side returns the documents of an index in a backup, for a comparison.
 func (m *Manifest) Side(dir string, x *Index) verify.Side {
 	var files []iter.Seq2[json.RawMessage, error]
 	for i := range x.Files {

@@ -8,18 +8,18 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// queries bounds how many queries are under way, once the service has answered that it is busy: by half of those that
-// were, and by one more with each round of other answers. Commands ask by many goroutines, and
-// each would only wait longer between its attempts. What is written is not counted: the sender does the same for it.
+// queries limits concurrent queries once the service has replied that it is busy: a busy reply halves the limit, and
+// each round of other replies raises it by one. Without it the goroutines of a command would only make each other
+// wait longer between attempts. It does not limit writes; the sender does that itself.
 type queries struct {
-	mu    sync.Mutex // guards the following
-	under int        // way
-	most  float64    // at once; 0: any number
-	old   int        // those under way that began before most was halved: their answers do not halve it again
+	mu    sync.Mutex // guards the fields below
+	under int        // queries in flight
+	most  float64    // limit of under; 0: none
+	old   int        // queries in flight that started before most was halved; their busy replies do not halve it again
 	wake  chan struct{}
 }
 
-// Do implements policy.Policy, for each attempt.
+// Do implements policy.Policy. It is called for each attempt.
 func (q *queries) Do(req *policy.Request) (*http.Response, error) {
 	if !strings.HasSuffix(req.Raw().URL.Path, "/docs/search.post.search") {
 		return req.Next()
@@ -40,7 +40,7 @@ func (q *queries) Do(req *policy.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// begin returns nil if a query may begin, and otherwise what is closed when the next one may.
+// begin counts a new query and returns nil, or returns a channel that is closed when the caller should try again.
 func (q *queries) begin() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package connect is for every command of azsearch that talks to a service: the flags and variables that name it, the
-// credential, and the emulator that a command can bring along.
+// Package connect gives commands their connection to a service: the flags and variables that name it, the
+// credential, and an emulator inside the process.
 package connect
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The variables. A key is read from the environment alone: the flags of a process are visible to all users.
+// The environment variables. A key has no flag, because other users can see the flags of a process.
 const (
 	EndpointVariable = "AZURE_SEARCH_ENDPOINT"
 	KeyVariable      = "AZURE_SEARCH_API_KEY"
@@ -29,30 +29,30 @@ const (
 
 	variables = KeyVariable + " (for -to-endpoint " + ToKeyVariable + ")"
 
-	// Emulator is the endpoint of one that a command brings along.
+	// Emulator is the value of -endpoint that starts an emulator inside the process.
 	Emulator = "emulator"
 )
 
-// Flags are those of every command that talks to a service.
+// Flags returns the flags of every command that uses a service.
 func Flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name: "endpoint", Sources: cli.EnvVars(EndpointVariable), HideDefault: true,
-			Usage: "`URL` of the service, or \"emulator\" for one that lives as long as the command; sign in with the key in " + KeyVariable + ", or without one with Entra ID (az login, a managed identity, the variables of azidentity)",
+			Usage: "`URL` of the service, or \"emulator\" for one that runs inside the command; signs in with the key in " + KeyVariable + ", or without a key with Entra ID (az login, a managed identity, the variables of azidentity)",
 		},
 		&cli.StringFlag{
 			Name: "api-version", Sources: cli.EnvVars(VersionVariable), Value: search.DefaultAPIVersion,
-			Usage: "ask for this `VERSION` of the REST API, for a service that does not know " + search.DefaultAPIVersion,
+			Usage: "use `VERSION` of the REST API, for a service that does not support " + search.DefaultAPIVersion,
 		},
 	}
 }
 
-// ToFlags are those of a command that talks to a second service as well, for what.
+// ToFlags returns the flags for a second service. what names its role in the help text.
 func ToFlags(what string) []cli.Flag {
-	return []cli.Flag{&cli.StringFlag{Name: "to-endpoint", Usage: "`URL` of the service of " + what + ", with the key in " + ToKeyVariable + "; by default the same service"}}
+	return []cli.Flag{&cli.StringFlag{Name: "to-endpoint", Usage: "use the service at `URL` for " + what + ", with the key in " + ToKeyVariable + "; by default the same service"}}
 }
 
-// OpenTo returns the second service, which is the first one unless -to-endpoint names another.
+// OpenTo returns the second service: that of -to-endpoint, or a new connection to the first one.
 func OpenTo(c *cli.Command) (*Service, error) {
 	if to := c.String("to-endpoint"); to != "" {
 		return open(to, os.Getenv(ToKeyVariable), c.String("api-version"))
@@ -60,17 +60,17 @@ func OpenTo(c *cli.Command) (*Service, error) {
 	return Open(c)
 }
 
-// Service is a service that a command talks to.
+// Service is a connection to a service.
 type Service struct {
 	*search.IndexClient
 	Indexers   *search.IndexerClient
-	WithKey    bool   // else with Entra ID
+	WithKey    bool   // with an API key, not Entra ID
 	APIVersion string // "" for the default
 
-	emulator *searchtest.Server // or nil
+	emulator *searchtest.Server // nil for a real service
 }
 
-// Open returns the service that the flags and variables name. It makes no request.
+// Open returns the service that the flags and variables name. It sends no request.
 func Open(c *cli.Command) (*Service, error) {
 	return open(c.String("endpoint"), os.Getenv(KeyVariable), c.String("api-version"))
 }
@@ -117,7 +117,7 @@ func withKey(endpoint, key string, opts *search.ClientOptions) (*Service, error)
 	return &Service{IndexClient: indexes, Indexers: indexers, WithKey: true, APIVersion: opts.APIVersion}, err
 }
 
-// Close ends an emulator, with what it holds.
+// Close stops the emulator, which loses its data. For a real service it does nothing.
 func (s *Service) Close() error {
 	if s.emulator == nil {
 		return nil
@@ -125,7 +125,7 @@ func (s *Service) Close() error {
 	return s.emulator.Close()
 }
 
-// Failed gives an error of a request its exit code, and says what to do about it.
+// Failed adds the exit code Service to an error of a request, and advice for the user. It returns nil for nil.
 func Failed(err error) error {
 	var said *search.Error
 	var signIn *azidentity.AuthenticationFailedError
@@ -135,7 +135,7 @@ func Failed(err error) error {
 		return nil
 	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
 		err = fmt.Errorf("%w; set %s to an admin key, or give the identity a role of the service", err, variables)
-	case errors.As(err, &said): // whose hint is for programs
+	case errors.As(err, &said): // the hint names Go functions, not commands
 		said.Hint = strings.Replace(said.Hint, "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
 	case errors.As(err, &signIn):
 		err = fmt.Errorf("%w; set %s, or sign in with az login", err, variables)

@@ -7,13 +7,14 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 )
 
-// Columns maps the columns of a file of separated values to fields.
+// Columns maps the columns of a CSV or TSV file to fields.
 type Columns struct {
 	Names   []string
 	targets []target
 }
 
-// Columns finds out what columns are for. The error names each that has no field.
+// Columns assigns a field to each column. The error names the first column without a field, or a field with two
+// columns.
 func (p *Plan) Columns(names []string) (*Columns, error) {
 	c := &Columns{Names: names}
 	fields := map[int]string{}
@@ -33,8 +34,8 @@ func (p *Plan) Columns(names []string) (*Columns, error) {
 	return c, nil
 }
 
-// Cells converts a row, and appends the document to dst. A cell that is empty is null, and empty text if it is quoted
-// and its field is a string.
+// Cells converts a row, and appends the document to dst. An empty cell becomes null; a quoted empty cell of a string
+// field becomes "".
 func (c *Converter) Cells(dst []byte, columns *Columns, cells []csvtext.Cell) (Document, *Problem) {
 	c.begin()
 	if len(cells) != len(columns.targets) {

@@ -13,15 +13,15 @@ import (
 type Document struct {
 	Key    string
 	Action models.ActionType
-	JSON   []byte // the end of what was passed to be appended to
+	JSON   []byte // part of the slice that dst became
 }
 
-// Converter converts record after record. One goroutine uses it.
+// Converter converts records. It is not safe for concurrent use.
 type Converter struct {
 	*Plan
 	record  uint32
-	seen    [][]uint32 // by object and field: the last record that had it
-	order   [][]int    // by object: the fields in the order of the last one
+	seen    [][]uint32 // by object and field: the last record that had the field
+	order   [][]int    // by object: the field order of the previous record
 	key     string
 	action  models.ActionType
 	column  string
@@ -44,10 +44,10 @@ func (c *Converter) size(o *object) {
 	}
 }
 
-// begin starts a record.
+// begin resets the state for a new record.
 func (c *Converter) begin() { c.record++; c.key, c.action, c.column = "", c.Action, "" }
 
-// end completes the document that begins at start of dst, whose object is not closed.
+// end completes the document that begins at dst[start] and lacks its closing brace.
 func (c *Converter) end(dst []byte, start int) (Document, *Problem) {
 	switch {
 	case c.key == "" && c.Key != "":
@@ -69,7 +69,7 @@ func (c *Converter) end(dst []byte, start int) (Document, *Problem) {
 	return Document{c.key, c.action, dst[start:]}, nil
 }
 
-// setKey takes a key, encoded if it is made of a column.
+// setKey sets the key of the document, after encoding it if encode is true.
 func (c *Converter) setKey(key string, encode bool) *Problem {
 	if encode && key != "" {
 		key = keys.Encode(key)
@@ -87,7 +87,7 @@ func (c *Converter) setKey(key string, encode bool) *Problem {
 
 var actions = []models.ActionType{models.ActionTypeUpload, models.ActionTypeMerge, models.ActionTypeMergeOrUpload, models.ActionTypeDelete}
 
-// Action returns the action of a name.
+// Action returns the action with the given name.
 func Action(name string) (models.ActionType, error) {
 	for _, a := range actions {
 		if string(a) == name {
@@ -111,7 +111,7 @@ func (c *Converter) setAction(name []byte) *Problem {
 	return &Problem{Kind: KindAction, Column: c.column, Message: err.Error()}
 }
 
-// mark reports whether a field of an object already had a value in this record.
+// mark records that the current record has a field, and reports whether it had it already.
 func (c *Converter) mark(o *object, i int, generation uint32) bool {
 	twice := c.seen[o.id][i] == generation
 	c.seen[o.id][i] = generation
@@ -142,7 +142,7 @@ func (c *Converter) JSON(dst, record []byte) (Document, *Problem) {
 	return c.end(dst, start)
 }
 
-// text returns the text in a JSON string with its quotes.
+// textOf returns the contents of a JSON string, unescaped. The result is valid until the next call.
 func (c *Converter) textOf(quoted []byte) []byte {
 	inside := quoted[1 : len(quoted)-1]
 	for _, b := range inside {

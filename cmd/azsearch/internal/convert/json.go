@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// parser is at a place in JSON, which it checks as far as it goes.
+// parser reads one JSON record, and checks its syntax while it converts.
 type parser struct {
 	*Converter
 	src []byte
@@ -29,7 +29,7 @@ func (p *parser) space() {
 	}
 }
 
-// malformed says what is wrong with the JSON.
+// malformed returns the problem with the syntax of the record.
 func (p *parser) malformed() *Problem {
 	var v any
 	var syntax *json.SyntaxError
@@ -41,7 +41,7 @@ func (p *parser) malformed() *Problem {
 	return &Problem{Kind: KindSyntax, At: at, Message: message}
 }
 
-// member reads a name and its colon. done means that the object has ended instead.
+// member reads a name and its colon. If the object ends instead, done is true.
 func (p *parser) member(first bool) (name []byte, done, ok bool) {
 	p.space()
 	if p.i == len(p.src) {
@@ -76,7 +76,7 @@ func (p *parser) member(first bool) (name []byte, done, ok bool) {
 	return name, false, p.i < len(p.src)
 }
 
-// document appends the members of the record that become fields, without the closing bracket.
+// document appends the members of the record that become fields, without the closing brace.
 func (p *parser) document(dst []byte) ([]byte, *Problem) {
 	p.i++
 	dst = append(dst, '{')
@@ -94,7 +94,7 @@ func (p *parser) document(dst []byte) ([]byte, *Problem) {
 		}
 		t, known := target{}, false
 		if position < len(order) && p.Key == "" && len(p.Map) == 0 && p.ActionColumn == "" && string(name) == o.fields[order[position]].name {
-			t, known = target{field: order[position]}, true // as in the record before
+			t, known = target{field: order[position]}, true // same order as in the previous record
 		} else if t, known = p.target(name); !known {
 			p.column = string(name)
 			return dst, p.problem(KindUnknown, "the index has no such field; -map %s=FIELD renames it, -map %s= leaves it out", name, name)
@@ -115,7 +115,7 @@ func (p *parser) document(dst []byte) ([]byte, *Problem) {
 	}
 }
 
-// put appends one member of the record, as its target says.
+// put appends one member of the record to its target.
 func (p *parser) put(dst []byte, start int, name []byte, t target) ([]byte, *Problem) {
 	if t.drop || t.action || t.key {
 		from, column := p.i, string(name)
@@ -171,7 +171,7 @@ func (p *parser) put(dst []byte, start int, name []byte, t target) ([]byte, *Pro
 	return dst, problem
 }
 
-// skip returns a value that is only checked.
+// skip checks a value and returns it without converting it.
 func (p *parser) skip() (raw []byte, ok bool) {
 	end := wire.ValueEnd(p.src, p.i)
 	raw = p.src[p.i:min(max(end, p.i), len(p.src))]
@@ -187,7 +187,7 @@ func (p *parser) nested(dst []byte, o *object, path string) ([]byte, *Problem) {
 	p.i++
 	dst = append(dst, '{')
 	start := len(dst)
-	var seen [8]uint64 // of the first 512 fields
+	var seen [8]uint64 // bit set of the first 512 fields
 	for first := true; ; first = false {
 		name, done, ok := p.member(first)
 		switch {
@@ -225,8 +225,8 @@ func (p *parser) nested(dst []byte, o *object, path string) ([]byte, *Problem) {
 	}
 }
 
-// halfCharacter returns the place of an escaped surrogate in a string that is valid JSON and no text: services replace
-// it, or refuse all documents of the request. It is negative if there is none.
+// halfCharacter returns the position of an escaped surrogate without its other half, negative if there is none. Such
+// a string is valid JSON but not valid text; a service replaces it, or refuses the whole request.
 func halfCharacter(quoted []byte) int {
 	for i := 0; ; i += 2 {
 		n := bytes.IndexByte(quoted[i:], '\\')
@@ -244,7 +244,7 @@ func halfCharacter(quoted []byte) int {
 	}
 }
 
-// surrogate returns the one that is escaped at the beginning of s, or 0.
+// surrogate returns the escaped surrogate at the beginning of s, or 0.
 func surrogate(s []byte) rune {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0
@@ -313,7 +313,7 @@ func (p *parser) value(dst []byte, f *field) ([]byte, *Problem) {
 	return append(dst, ']'), nil
 }
 
-// scalar appends one value of the type of f, or of its elements.
+// scalar appends one value of the type of f, or of its element type.
 func (p *parser) scalar(dst []byte, f *field) ([]byte, *Problem) {
 	at := p.i
 	var end int

@@ -1,9 +1,9 @@
-// Package convert is for commands that make documents of records: it writes JSON that fits the definition of an index,
-// or says which field of the record does not.
+// Package convert turns records into documents: it writes JSON that fits the definition of an index, or reports
+// which field of a record does not fit.
 //
-// The types are those of the definition, never guessed from values. Text that spells a value of the type of its field
-// is that value: "5" in an Edm.Int32, 5 in an Edm.String, "2024-01-31" in an Edm.DateTimeOffset. Nothing is rounded,
-// cut off or left out silently.
+// Types come from the definition and are never guessed from values. Text that spells a value of the field's type
+// becomes that value: "5" in an Edm.Int32, 5 in an Edm.String, "2024-01-31" in an Edm.DateTimeOffset. A value that
+// does not fit is a Problem; it is never rounded, truncated or dropped silently.
 package convert
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Options say how records become documents.
+// Options are the rules for converting records to documents.
 type Options struct {
 	Map          map[string]string // column → field; "" leaves the column out
-	Split        map[string]string // field → what separates its values
-	Key          string            // column that the key is encoded from; "": the key field
-	Action       models.ActionType // of records that do not say
+	Split        map[string]string // field → separator of its elements
+	Key          string            // column to encode the key from; "": the key field has the key
+	Action       models.ActionType // of records without an action; "" is upload
 	ActionColumn string            // column with the action of each record; "": @search.action
 	DropUnknown  bool              // leave out columns without a field
 }
 
-// actionMember is the column that REST bodies have the action in.
+// actionMember is the column with the action, named as in REST bodies.
 const actionMember = "@search.action"
 
-// Plan is the conversion for a definition and options. It does not change, so any number of converters share one.
+// Plan is the conversion for a definition and options. It is immutable, so converters can share it.
 type Plan struct {
 	Options
 	KeyField string
@@ -41,15 +41,15 @@ type Plan struct {
 
 // target is the use of a column.
 type target struct {
-	field  int // of the document, or none
+	field  int // index in the document's fields, or none
 	drop   bool
-	key    bool // the key is encoded from it
+	key    bool // the key is encoded from the column
 	action bool
 }
 
 const none = -1
 
-// object is the fields of a document, or of a complex field.
+// object has the fields of a document, or of a complex field.
 type object struct {
 	id     int
 	fields []field
@@ -58,17 +58,17 @@ type object struct {
 
 type field struct {
 	name       string
-	open       []byte // the name in JSON, with its colon
+	open       []byte // the name as JSON, with a colon
 	typ        models.DataType
 	kind       kind
 	collection bool
 	separator  string
 	dimensions int
 	isKey      bool
-	object     *object // of a complex field
+	object     *object // fields of a complex field
 }
 
-// kind is a group of types whose values are spelled alike.
+// kind is a group of types whose values are written alike.
 type kind uint8
 
 const (
@@ -81,7 +81,7 @@ const (
 	complexValue
 )
 
-// NewPlan returns the plan for an index, or an error that names all that is wrong with the options.
+// NewPlan returns the plan for an index, or an error with all invalid options.
 func NewPlan(index *models.SearchIndex, o Options) (*Plan, error) {
 	key, ok := index.KeyField()
 	if !ok {
@@ -134,7 +134,7 @@ func NewPlan(index *models.SearchIndex, o Options) (*Plan, error) {
 			t.field = none
 		}
 		t.key, t.drop = true, false
-		for column, other := range p.targets { // the key that is made replaces one that is there
+		for column, other := range p.targets { // a column for the key field is dropped: the encoded key replaces it
 			if other.field >= 0 && p.top.fields[other.field].isKey {
 				p.targets[column] = target{field: none, drop: true}
 			}
@@ -195,7 +195,8 @@ func (p *Plan) unknown(name, index string) error {
 	return fmt.Errorf("index %s has no field %q", index, name)
 }
 
-// target returns what a column is for. Names with an @ are of the service, such as @search.score.
+// target returns the use of a column, false if it has no field. Names that begin with @, such as @search.score,
+// belong to the service and are dropped.
 func (p *Plan) target(name []byte) (target, bool) {
 	if t, ok := p.targets[string(name)]; ok {
 		return t, true
@@ -206,18 +207,18 @@ func (p *Plan) target(name []byte) (target, bool) {
 	return target{}, false
 }
 
-// Problem says why a record cannot become a document.
+// Problem is the reason why a record cannot become a document.
 type Problem struct {
 	Kind    string `json:"kind"`
 	Column  string `json:"column,omitempty"`
 	Field   string `json:"field,omitempty"`
-	At      int    `json:"-"` // in the record, in bytes
+	At      int    `json:"-"` // offset in the record in bytes
 	Message string `json:"message"`
 }
 
-// The kinds.
+// The kinds of problems.
 const (
-	KindSyntax  = "syntax"  // not JSON, an open quote
+	KindSyntax  = "syntax"  // not JSON, or a quote that is not closed
 	KindUTF8    = "utf8"    // not UTF-8
 	KindColumns = "columns" // too few or too many cells
 	KindUnknown = "unknown" // no such field

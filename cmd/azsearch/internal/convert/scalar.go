@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// misfit reports that raw is not a value of the type of f.
+// misfit returns the problem that raw is not a value of the type of f.
 func (f *field) misfit(raw []byte, at int) *Problem {
 	shown := strings.ToValidUTF8(string(raw[:min(len(raw), 60)]), "")
 	if len(raw) > 60 {
@@ -37,7 +37,8 @@ var hints = map[kind]string{
 	point:   `; use {"type":"Point","coordinates":[LONGITUDE,LATITUDE]} or POINT(LONGITUDE LATITUDE)`,
 }
 
-// text appends the value that text spells, in a cell or a JSON string. Text of nothing but space is null.
+// text appends the value that text from a cell or JSON string spells. For a field that is not a string, blank text
+// is null.
 func (c *Converter) text(dst []byte, f *field, value []byte, at int) ([]byte, *Problem) {
 	if f.kind == text {
 		return jsontext.AppendString(dst, value), nil
@@ -73,7 +74,7 @@ func (c *Converter) text(dst []byte, f *field, value []byte, at int) ([]byte, *P
 	return dst, f.misfit(value, at)
 }
 
-// at0 places a problem in a part of a record at the beginning of the part.
+// at0 adds at, the offset of a part, to the offset of a problem within that part.
 func at0(p *Problem, at int) *Problem {
 	if p != nil {
 		p.At += at
@@ -81,7 +82,7 @@ func at0(p *Problem, at int) *Problem {
 	return p
 }
 
-// listOf appends the elements that text spells: a JSON array, or what the separator of the field separates.
+// listOf appends the elements that text spells: those of a JSON array, or the parts between the field's separators.
 func (c *Converter) listOf(dst []byte, f *field, value []byte) ([]byte, *Problem) {
 	trimmed := bytes.TrimSpace(value)
 	switch {
@@ -118,7 +119,7 @@ var integerBits = map[models.DataType]int{
 	models.DataTypeInt32: 32, models.DataTypeInt64: 64, models.DataTypeInt16: 16, models.DataTypeSByte: 8,
 }
 
-// appendNumber appends a number, as it is written where JSON can hold that.
+// appendNumber appends a number for a field of the type of f, unchanged if it is valid JSON.
 func appendNumber(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
 	switch f.kind {
 	case integer:
@@ -148,7 +149,7 @@ func inRange(n int64, t models.DataType) bool {
 	return bits == 64 || n >= -1<<(bits-1) && n < 1<<(bits-1)
 }
 
-// wholeNumber reads a whole number. 5.0 and 1e3 are whole, 5.5 is not.
+// wholeNumber parses a whole number. 5.0 and 1e3 are whole, 5.5 is not.
 func wholeNumber(s []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(s), 10, 64)
 	if err == nil {
@@ -164,7 +165,7 @@ func wholeNumber(s []byte) (int64, bool) {
 	return int64(x), true
 }
 
-// numeric reports whether s has the bytes of a decimal number only: strconv knows other spellings.
+// numeric reports whether s has only the characters of a decimal number. strconv accepts other forms, too.
 func numeric(s []byte) bool {
 	for _, c := range s {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
@@ -204,7 +205,7 @@ func appendDouble(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
 	return strconv.AppendFloat(dst, x, 'g', -1, bits), nil
 }
 
-// appendPoint appends GeoJSON, or what well-known text says.
+// appendPoint appends GeoJSON unchanged, or converts well-known text to GeoJSON.
 func appendPoint(dst []byte, f *field, s []byte, at int) ([]byte, *Problem) {
 	if s[0] == '{' {
 		var p struct {

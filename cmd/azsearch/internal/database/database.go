@@ -1,5 +1,4 @@
-// Package database is for commands that work on a SQL database: it opens the one that a URL names, and never shows a
-// password.
+// Package database opens the SQL database that a URL names, and keeps passwords out of all messages.
 package database
 
 import (
@@ -20,19 +19,19 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 )
 
-// Forms are the URLs of databases, for help and errors.
+// Forms are the supported URLs, for help texts and errors.
 const Forms = "postgres://USER@HOST:5432/DATABASE or sqlite:FILE"
 
-// Place is a database. Its text is without secrets.
+// Place names a database. Its String has no password.
 type Place struct {
 	Dialect outbox.Dialect
-	// Name and Prefix are the parameters of these names, of an outbox.
+	// Name and Prefix are the URL parameters name and prefix, for an outbox.
 	Name, Prefix string
 
 	dsn, shown string
 }
 
-// Parse reads a URL. No error shows it: it may have a password.
+// Parse parses a URL. Its error does not contain the URL, which may have a password.
 func Parse(where string) (Place, error) {
 	scheme, rest, _ := strings.Cut(where, ":")
 	switch scheme {
@@ -77,10 +76,10 @@ func (p Place) String() string {
 	return p.shown + "?" + query.Encode()
 }
 
-// patience is how long a database may take to answer.
+// patience is the time limit for connecting.
 const patience = 15 * time.Second
 
-// Open opens a database that exists.
+// Open opens an existing database, and checks the connection.
 func (p Place) Open(ctx context.Context) (*sql.DB, error) {
 	db, err := p.open()
 	if err != nil {
@@ -97,12 +96,12 @@ func (p Place) Open(ctx context.Context) (*sql.DB, error) {
 func (p Place) open() (*sql.DB, error) {
 	if p.Dialect == outbox.PostgreSQL {
 		config, err := pgx.ParseConfig(p.dsn)
-		if err != nil { // which shows parameters
+		if err != nil { // err has the parameters of the URL
 			return nil, fmt.Errorf("the URL of the database has a parameter, a port or a file that PostgreSQL does not take: check %s", p.shown)
 		}
 		return stdlib.OpenDB(*config), nil
 	}
-	if _, err := os.Stat(p.dsn); err != nil { // it would be made
+	if _, err := os.Stat(p.dsn); err != nil { // sql.Open would create the file
 		return nil, err
 	}
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(p.dsn)}).EscapedPath(), RawQuery: "mode=rw&_txlock=immediate&_pragma=busy_timeout(5000)"}).String())

@@ -14,14 +14,14 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 )
 
-// Is reports whether an argument names a database rather than a file.
+// Is reports whether an argument is the URL of a database, not a file.
 func Is(argument string) bool {
 	scheme, _, _ := strings.Cut(argument, ":")
 	return scheme == "postgres" || scheme == "postgresql" || scheme == "sqlite"
 }
 
-// Rows returns the rows of a query as CSV: a header, then a line for each row, in which NULL is empty and every other
-// value is quoted. The query changes nothing. Close ends it; ctx bounds it.
+// Rows returns the rows of a query as CSV: a header, then one line per row. NULL is an empty cell; every other value
+// is quoted. The query runs read-only, and ends with ctx or Close.
 func (p Place) Rows(ctx context.Context, query string) (_ io.ReadCloser, err error) {
 	db, err := p.Open(ctx)
 	if err != nil {
@@ -67,17 +67,17 @@ func (p Place) Rows(ctx context.Context, query string) (_ io.ReadCloser, err err
 	return r, nil
 }
 
-// rows is a query at work.
+// rows is a running query.
 type rows struct {
 	db     *sql.DB
-	tx     *sql.Tx // of PostgreSQL
+	tx     *sql.Tx // PostgreSQL only
 	rows   *sql.Rows
 	cancel context.CancelFunc
 
-	boolean []bool // by column: SQLite has 0 and 1 there
+	boolean []bool // by column: SQLite returns 0 or 1 for a boolean
 	values  []any
 	into    []any        // pointers to values
-	line    bytes.Buffer // what is not yet read of a row
+	line    bytes.Buffer // the unread part of the current row
 }
 
 // Read implements io.Reader.
@@ -101,7 +101,7 @@ func (r *rows) Read(b []byte) (int, error) {
 	return r.line.Read(b)
 }
 
-// cell appends the cell of a column.
+// cell appends one cell to the line.
 func (r *rows) cell(column int, value any) {
 	if column > 0 {
 		r.line.WriteByte(',')
@@ -134,10 +134,10 @@ func (r *rows) cell(column int, value any) {
 // Close implements io.Closer.
 func (r *rows) Close() error {
 	if r.cancel != nil {
-		r.cancel() // of a query that is still running
+		r.cancel() // stop a query that is still running
 	}
 	if r.rows != nil {
-		_ = r.rows.Close() // its error was that of Read
+		_ = r.rows.Close() // Read has returned its error
 	}
 	if r.tx != nil {
 		_ = r.tx.Rollback()

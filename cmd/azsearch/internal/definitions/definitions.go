@@ -1,12 +1,11 @@
-// Package definitions is for commands that keep the definitions of a service as files, one a definition, which a
-// person can read and a repository can keep:
+// Package definitions keeps the definitions of a service as files, one per definition, for review and version
+// control:
 //
 //	indexes/hotels.json
 //	datasources/hotels-sql.json
 //
-// Secrets are no part of them: a placeholder stands where one belongs,
-// ${DATASOURCES_HOTELS_SQL_CREDENTIALS_CONNECTIONSTRING}
-// for example, and Expand takes it from the environment.
+// Secrets are replaced by placeholders such as ${DATASOURCES_HOTELS_SQL_CREDENTIALS_CONNECTIONSTRING}. Expand
+// replaces these by values from the environment.
 package definitions
 
 import (
@@ -30,25 +29,25 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Definition is one definition.
+// Definition is the definition of one index, alias, data source and so on.
 type Definition struct {
 	Kind    *Kind
 	Name    string
-	JSON    json.RawMessage // without its ETag, with placeholders for its secrets, indented
-	ETag    string          // of the version that was read from a service
-	Secrets []Secret        // that were left out
+	JSON    json.RawMessage // indented, without its ETag, with placeholders for secrets
+	ETag    string          // of the version read from a service, else ""
+	Secrets []Secret        // the secrets replaced by placeholders
 }
 
-// String names a definition in a message: data source "hotels-sql".
+// String names a definition in messages: data source "hotels-sql".
 func (d *Definition) String() string { return fmt.Sprintf("%s %q", d.Kind.Noun, d.Name) }
 
-// File is the name of its file, with slashes.
+// File returns the relative path of its file, with slashes.
 func (d *Definition) File() string { return d.Kind.Folder + "/" + url.PathEscape(d.Name) + ".json" }
 
-// Set is definitions in the order of Kinds, and of their names.
+// Set is a list of definitions, ordered by Kinds, then by name.
 type Set []Definition
 
-// Read reads all definitions of the kinds from a service: of all kinds if none is named.
+// Read reads all definitions of the given kinds from a service; without kinds, those of all kinds.
 func Read(ctx context.Context, service *connect.Service, kinds ...*Kind) (Set, error) {
 	if len(kinds) == 0 {
 		kinds = Kinds
@@ -69,7 +68,7 @@ func Read(ctx context.Context, service *connect.Service, kinds ...*Kind) (Set, e
 	return all, cmp.Or(errs...)
 }
 
-// read reads the definitions of a kind, in the order of their names.
+// read reads the definitions of a kind, ordered by name.
 func (k *Kind) read(ctx context.Context, service *connect.Service) (s Set, err error) {
 	for content, err := range k.list(ctx, service) {
 		if err != nil {
@@ -103,7 +102,7 @@ func (s Set) Find(k *Kind, name string) *Definition {
 	return nil
 }
 
-// Write writes a file for each definition below a directory, durably. Other files there stay.
+// Write writes one file per definition below dir, each atomically and synced. It leaves other files alone.
 func (s Set) Write(dir string) error {
 	for i := range s {
 		d := &s[i]
@@ -122,8 +121,8 @@ func (s Set) Write(dir string) error {
 	return nil
 }
 
-// Open reads the definitions of a directory as Write makes it, or that of one file, whose folder says its kind. The
-// error names every file that is none.
+// Open reads the definitions in a directory with the layout of Write, or one file, whose parent directory names its
+// kind. The error lists every invalid file.
 func Open(path string) (s Set, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -181,7 +180,7 @@ func openFile(k *Kind, path string) (Definition, error) {
 	return d, nil
 }
 
-// parse takes a definition apart as far as that needs no knowledge of its kind.
+// parse extracts the name and ETag of a definition, and removes the OData members. It does not check the rest.
 func parse(k *Kind, content []byte) (Definition, error) {
 	d := Definition{Kind: k}
 	if at, ok := wire.Check(content); !ok {
@@ -213,7 +212,7 @@ func parse(k *Kind, content []byte) (Definition, error) {
 
 func indented(content []byte) []byte {
 	var b bytes.Buffer
-	_ = json.Indent(&b, content, "", "  ") // it is JSON
+	_ = json.Indent(&b, content, "", "  ") // the content is JSON
 	b.WriteByte('\n')
 	return b.Bytes()
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Kind is one kind of definitions.
+// Kind is a kind of definitions, such as indexes.
 type Kind struct {
-	Folder string // of its files, and its collection in addresses
+	Folder string // folder of its files, and collection in URLs
 	Noun   string
 
 	list        func(context.Context, *connect.Service) iter.Seq2[json.RawMessage, error]
@@ -43,14 +43,14 @@ var (
 	KnowledgeBases = kindOf("knowledgebases", "knowledge base", indexes,
 		(*search.IndexClient).ListKnowledgeBases, (*search.IndexClient).CreateKnowledgeBase, (*search.IndexClient).CreateOrUpdateKnowledgeBase)
 
-	// Kinds are all, in an order in which they can be created: what others refer to comes first.
+	// Kinds are all kinds in an order in which definitions can be created: those that others refer to come first.
 	Kinds = []*Kind{SynonymMaps, Indexes, Aliases, DataSources, Skillsets, Indexers, KnowledgeSources, KnowledgeBases}
 )
 
 func indexes(s *connect.Service) *search.IndexClient    { return s.IndexClient }
 func indexers(s *connect.Service) *search.IndexerClient { return s.Indexers }
 
-// kindOf makes a kind of the calls for definitions of the type T.
+// kindOf makes a kind from the client's calls for definitions of type T.
 func kindOf[T, C, L, N, P any](folder, noun string, client func(*connect.Service) C,
 	list func(C, context.Context, *L) iter.Seq2[T, error], create func(C, context.Context, T, *N) (T, error), put func(C, context.Context, T, *P) (T, error),
 ) *Kind {
@@ -95,8 +95,9 @@ func Index(ctx context.Context, s *connect.Service, name string) (*Definition, e
 	return &d, err
 }
 
-// whole returns a definition with the members that an api-version without permission filters does not show: a backup
-// without them would be an index that every user may read. A service that does not know the newer version has none.
+// whole returns the definition with the members that api-versions before permission filters do not return. A backup
+// without them would restore an index that every user may read. It returns content unchanged if the service does not
+// support the newer api-version.
 func whole[T any](ctx context.Context, s *connect.Service, folder string, content json.RawMessage) (json.RawMessage, error) {
 	if apiversion.Of(s.APIVersion).Has(apiversion.PermissionFilters) {
 		return content, nil
@@ -118,7 +119,7 @@ func whole[T any](ctx context.Context, s *connect.Service, folder string, conten
 	}
 	newer, err := json.Marshal(definition)
 	if bytes.Contains(newer, []byte(`"indexerPermissionOptions":[]`)) {
-		return content, err // of a data source without: the older version refuses the member
+		return content, err // a data source without permissions; older api-versions refuse the member
 	}
 	return newer, err
 }
@@ -134,12 +135,12 @@ func sending[T, C, O any](client func(*connect.Service) C, noun string, send fun
 	}
 }
 
-// Create creates a definition, which Expand has completed. What exists is refused.
+// Create creates a definition from content, which Expand has completed. If one of the name exists, it is an error.
 func (k *Kind) Create(ctx context.Context, s *connect.Service, content json.RawMessage) error {
 	return k.create(ctx, s, content)
 }
 
-// Put creates a definition, or replaces the one of its name.
+// Put creates or replaces a definition.
 func (k *Kind) Put(ctx context.Context, s *connect.Service, content json.RawMessage) error {
 	return k.put(ctx, s, content)
 }

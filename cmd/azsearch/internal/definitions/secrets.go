@@ -11,10 +11,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Secret is a value that is not written to a file.
+// Secret is a value that is replaced by a placeholder.
 type Secret struct {
-	Path     string // credentials.connectionString, as the changes of search.DiffDefinition have it; "" if it was read from a file
-	Variable string // of the placeholder ${VARIABLE}
+	Path     string // such as credentials.connectionString, in the form of search.DiffDefinition; "" if read from a file
+	Variable string // name in the placeholder ${VARIABLE}
 }
 
 var (
@@ -22,8 +22,8 @@ var (
 	notInNames  = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
-// hide puts placeholders in the place of secrets, and of those that the service does not return although a definition
-// has them. taken counts the variables of the set.
+// hide replaces secrets by placeholders, also those that the service returns as null. taken counts the uses of each
+// variable name in the set, so that names stay unique.
 func (d *Definition) hide(taken map[string]int) {
 	d.JSON = indented(rewrite(d.JSON, nil, func(path []string, value []byte) []byte {
 		if !secret(path, value) {
@@ -39,7 +39,7 @@ func (d *Definition) hide(taken map[string]int) {
 	}))
 }
 
-// secret reports whether a value of JSON is one, or stands for one.
+// secret reports whether a JSON string or null at path is a secret, or stands for one.
 func secret(path []string, value []byte) bool {
 	name := path[len(path)-1]
 	if string(value) == "null" {
@@ -59,8 +59,8 @@ func secret(path []string, value []byte) bool {
 	return wire.Secret(name)
 }
 
-// Expand returns the definition with the values of its placeholders. The error names every variable that has none.
-// A placeholder is a string of its own, in any member: what is around it stays text.
+// Expand returns the definition with its placeholders replaced by the values of lookup. The error lists all
+// variables without a value. A placeholder must be the whole string: in "a${B}" nothing is replaced.
 func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)) (json.RawMessage, error) {
 	var missing []string
 	content := rewrite(d.JSON, nil, func(_ []string, value []byte) []byte {
@@ -74,7 +74,7 @@ func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)
 			missing = append(missing, found[1])
 			return value
 		}
-		quoted, _ := json.Marshal(text) // a string
+		quoted, _ := json.Marshal(text) // a string always marshals
 		return quoted
 	})
 	if missing != nil {
@@ -83,9 +83,8 @@ func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)
 	return content, nil
 }
 
-// rewrite returns JSON with each of its strings and nulls replaced by what visit returns. Elements of lists are
-// named as
-// they are, or by their number.
+// rewrite returns JSON in which the result of visit replaces each string and null. In path an array element has the
+// name of its member "name", or its index.
 func rewrite(b []byte, path []string, visit func(path []string, value []byte) []byte) []byte {
 	if len(b) == 0 {
 		return b
@@ -95,7 +94,7 @@ func rewrite(b []byte, path []string, visit func(path []string, value []byte) []
 		return visit(path, b)
 	case '{':
 		out := []byte{'{'}
-		_ = wire.EachMember(b, func(quoted, value []byte) bool { // it is JSON
+		_ = wire.EachMember(b, func(quoted, value []byte) bool { // b is JSON
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
@@ -106,7 +105,7 @@ func rewrite(b []byte, path []string, visit func(path []string, value []byte) []
 		return append(out, '}')
 	case '[':
 		var elements []json.RawMessage
-		_ = json.Unmarshal(b, &elements) // it is JSON
+		_ = json.Unmarshal(b, &elements) // b is JSON
 		out := []byte{'['}
 		for i, e := range elements {
 			if i > 0 {
@@ -119,7 +118,7 @@ func rewrite(b []byte, path []string, visit func(path []string, value []byte) []
 	return b
 }
 
-// elementName is the name of an element of a list.
+// elementName returns the member "name" of an array element, or its index.
 func elementName(element json.RawMessage, i int) string {
 	var named struct {
 		Name string `json:"name"`

@@ -1,5 +1,5 @@
-// Package doctor is for azsearch doctor: it checks what lies between a program and its search service, and says of each
-// part whether it works and what to do. It changes nothing.
+// Package doctor implements azsearch doctor: it checks each part between a program and its search service, and
+// returns findings with advice. It changes nothing.
 package doctor
 
 import (
@@ -10,7 +10,7 @@ import (
 // State is the result of a check.
 type State string
 
-// The states. Only a failure makes the exit code 1.
+// The states. Only Failure causes exit code 1.
 const (
 	OK      State = "ok"
 	Warning State = "warning"
@@ -22,7 +22,7 @@ type Finding struct {
 	Check string `json:"check"`
 	State State  `json:"state"`
 	Says  string `json:"says"`
-	Do    string `json:"do,omitempty"` // what helps; "" where all is well
+	Do    string `json:"do,omitempty"` // advice; "" if the check found no problem
 }
 
 // Findings are results in the order of the checks.
@@ -34,20 +34,20 @@ func (f *Findings) add(state State, check, do, format string, args ...any) {
 	*f = append(*f, Finding{check, state, lineEnd.ReplaceAllString(fmt.Sprintf(format, args...), "; "), do})
 }
 
-// Ok adds a check that found nothing wrong.
+// Ok adds a check without a problem.
 func (f *Findings) Ok(check, format string, args ...any) { f.add(OK, check, "", format, args...) }
 
-// Warn adds what works now and may not later. do says what helps.
+// Warn adds a problem that may cause a failure later. do is advice.
 func (f *Findings) Warn(check, do, format string, args ...any) {
 	f.add(Warning, check, do, format, args...)
 }
 
-// Fail adds what does not work. do says what helps.
+// Fail adds a failure. do is advice.
 func (f *Findings) Fail(check, do, format string, args ...any) {
 	f.add(Failure, check, do, format, args...)
 }
 
-// Count returns how many findings have a state.
+// Count returns the number of findings in state s.
 func (f Findings) Count(s State) (n int) {
 	for _, x := range f {
 		if x.State == s {

@@ -18,26 +18,26 @@ import (
 const (
 	askDNSAgain     = time.Second
 	expiresSoon     = 14 * 24 * time.Hour
-	clockOff        = 30 * time.Second // the Date of a reply has whole seconds
-	clockRefused    = 5 * time.Minute  // what Entra ID tolerates in a token
+	clockOff        = 30 * time.Second // the Date of a reply has a resolution of one second
+	clockRefused    = 5 * time.Minute  // tolerance of Entra ID for tokens
 	networkPatience = 15 * time.Second
 )
 
-// Network checks the way to an endpoint, up to a first reply.
+// Network checks the connection to an endpoint, up to the first reply.
 type Network struct {
 	Lookup    func(ctx context.Context, host string) ([]string, error)
 	Transport http.RoundTripper
 	Now       func() time.Time
 }
 
-// NewNetwork returns the network of this machine.
+// NewNetwork returns a Network with the resolver and transport of this machine.
 func NewNetwork() *Network {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableKeepAlives = true // no goroutine remains
+	t.DisableKeepAlives = true // leave no idle connection and its goroutine
 	return &Network{Lookup: net.DefaultResolver.LookupHost, Transport: t, Now: time.Now}
 }
 
-// Check returns false if there was no reply.
+// Check checks DNS, TCP, TLS and the clock. It returns false if no reply came.
 func (n *Network) Check(ctx context.Context, f *Findings, endpoint string) bool {
 	ctx, cancel := context.WithTimeout(ctx, networkPatience)
 	defer cancel()
@@ -64,14 +64,14 @@ func (n *Network) Check(ctx context.Context, f *Findings, endpoint string) bool 
 	return n.reply(ctx, f, u)
 }
 
-// dns looks a name up twice.
+// dns resolves a name twice, a second apart, and reports differences.
 func (n *Network) dns(ctx context.Context, f *Findings, host string) bool {
 	first, err := n.Lookup(ctx, host)
 	if err != nil {
 		f.Fail("dns", "check the name of the service for typing errors, and the DNS servers of this machine", "%v", err)
 		return false
 	}
-	_ = sleep.For(ctx, askDNSAgain) // the second look fails where ctx has ended
+	_ = sleep.For(ctx, askDNSAgain) // if ctx has ended, the second lookup fails
 	second, err := n.Lookup(ctx, host)
 	slices.Sort(first)
 	slices.Sort(second)
@@ -95,7 +95,7 @@ func private(addresses []string) bool {
 	})
 }
 
-// reply sends a request without a credential, which any service answers, with a refusal.
+// reply sends a request without a credential. Every service answers it, with a refusal.
 func (n *Network) reply(ctx context.Context, f *Findings, u *url.URL) bool {
 	var connected string
 	var state *tls.ConnectionState
@@ -137,7 +137,7 @@ func (n *Network) reply(ctx context.Context, f *Findings, u *url.URL) bool {
 	return true
 }
 
-// certificate checks how long that of the service is valid. err is that of the request.
+// certificate checks the expiry of the service's certificate. err is the error of the request.
 func (n *Network) certificate(f *Findings, state *tls.ConnectionState, err error) bool {
 	var verification *tls.CertificateVerificationError
 	switch {
@@ -159,7 +159,7 @@ func (n *Network) certificate(f *Findings, state *tls.ConnectionState, err error
 	return true
 }
 
-// clock compares the clock of this machine, which showed now, with the Date of a reply.
+// clock compares now, the time of this machine, with the Date of a reply.
 func (n *Network) clock(f *Findings, date string, now time.Time) {
 	theirs, err := http.ParseTime(date)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// waitsLong is from when on what waits should have been sent.
+// waitsLong is the waiting time above which a check warns.
 const waitsLong = 10 * time.Minute
 
-// Queue checks a queue by its numbers and its fault, nil for none. where is its URL without a password.
+// Queue checks the statistics of a queue and its fault, nil for none. where is the URL without a password.
 func Queue(f *Findings, where string, s *queue.Stats, fault error, now time.Time) {
 	text := fmt.Sprintf("%s waiting, %s leased", humanize.Comma(s.Waiting), humanize.Comma(s.Leased))
 	var age time.Duration
@@ -36,7 +36,7 @@ func Queue(f *Findings, where string, s *queue.Stats, fault error, now time.Time
 	}
 }
 
-// Outbox checks an outbox by its lag. where is its URL without a password.
+// Outbox checks the lag of an outbox. where is the URL without a password.
 func Outbox(f *Findings, where string, lag *outbox.Lag) {
 	rows := humanize.Comma(lag.Rows)
 	if lag.Estimated {

@@ -16,11 +16,11 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Service has the clients that the checks use.
+// Service checks a search service.
 type Service struct {
 	Client  *search.IndexClient
-	WithKey bool   // else with Entra ID
-	Index   string // "" for none
+	WithKey bool   // with an API key, not Entra ID
+	Index   string // name of the index to check; "" for none
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	withRoles = "give the identity a role: Search Index Data Reader to query, Search Index Data Contributor to write documents, Search Service Contributor for definitions"
 )
 
-// Endpoint returns false if the URL of a service is not one.
+// Endpoint adds a failure and returns false if endpoint is not a valid URL of a service.
 func Endpoint(f *Findings, endpoint string) bool {
 	_, err := search.NewIndexClientWithKey(endpoint, azcore.NewKeyCredential("key"), nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func Endpoint(f *Findings, endpoint string) bool {
 	return err == nil
 }
 
-// Check checks the credential, the version, the quotas and the index.
+// Check checks the credential, the api-version, the quotas and the index.
 func (s Service) Check(ctx context.Context, f *Findings) {
 	stats, err := s.Client.GetServiceStatistics(ctx, nil)
 	before := f.Count(Failure)
@@ -74,7 +74,7 @@ func refused(err error) bool {
 	return status(err) == http.StatusUnauthorized || status(err) == http.StatusForbidden
 }
 
-// credential says what a request for the statistics shows of the credential: err is its outcome.
+// credential reports the credential's rights from err, the outcome of a request for the statistics.
 func (s Service) credential(f *Findings, err error) {
 	switch {
 	case err == nil && s.WithKey:
@@ -90,7 +90,7 @@ func (s Service) credential(f *Findings, err error) {
 	}
 }
 
-// trouble adds an error that is not about rights.
+// trouble adds a failure for an error that is not about permissions.
 func trouble(f *Findings, err error) {
 	var credential *search.CredentialError
 	switch {
@@ -103,13 +103,13 @@ func trouble(f *Findings, err error) {
 	}
 }
 
-// use is something that a credential may do, or not.
+// use is an operation that a credential may or may not permit.
 type use struct {
 	name  string
-	roles []string // what it lacks; nil if it may
+	roles []string // roles it lacks; nil if permitted
 }
 
-// rights says what the credential may do with the index, and returns its definition, nil if it may not be read.
+// rights reports the credential's permissions on the index. It returns the definition, nil if that cannot be read.
 func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
 	client, err := s.Client.Client(s.Index)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
 				uses[i+1].roles = append(uses[i+1].roles, p.Want)
 			case search.CheckIndex:
 				missing = true
-			default: // it is said once
+			default: // report it once
 				hint := p.Hint
 				if p.Kind == search.CheckCredential && !s.WithKey {
 					hint = strings.TrimPrefix(hint+"; or "+noKey, "; or ")
@@ -148,7 +148,7 @@ func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
 	return report.Index
 }
 
-// problems are those of an error of Check.
+// problems returns the problems in an error of search.Check.
 func problems(err error) []*search.CheckProblem {
 	var found *search.CheckError
 	switch {
@@ -160,7 +160,7 @@ func problems(err error) []*search.CheckProblem {
 	return []*search.CheckProblem{{Kind: search.CheckService, Problem: err.Error()}}
 }
 
-// may says what a credential may do.
+// may reports the permitted and missing uses.
 func (s Service) may(f *Findings, uses []use) {
 	var can, cannot, roles []string
 	for _, u := range uses {
@@ -184,10 +184,11 @@ func (s Service) may(f *Findings, uses []use) {
 	}
 }
 
-// near is from which share of a limit on there is a warning, in percent.
+// near is the usage of a limit, in percent, from which a check warns.
 const near = 80
 
-// limit adds what is used of a limit. It returns a text for those that are far from it.
+// limit checks the usage of a limit. It adds a finding if the usage is high, else it returns a text for a combined
+// finding.
 func limit(f *Findings, check, do, what string, used, most int64, show func(int64) string) string {
 	text := fmt.Sprintf("%s %s of %s", what, show(used), show(most))
 	switch {
@@ -201,14 +202,14 @@ func limit(f *Findings, check, do, what string, used, most int64, show func(int6
 	return ""
 }
 
-// Counter says how much of one thing a service uses. Its quota may be missing.
+// Counter is the usage of one resource of a service. Its quota may be nil.
 type Counter struct {
 	*models.ResourceCounter
 	Name string
 	Show func(int64) string
 }
 
-// Counters are those that a service has.
+// Counters returns the counters that the service reported.
 func Counters(c *models.ServiceCounters) []Counter {
 	return slices.DeleteFunc([]Counter{
 		{c.Documents, "documents", humanize.Comma}, {c.StorageSize, "storage", Size}, {c.VectorIndexSize, "vectors in memory", Size},
@@ -217,10 +218,10 @@ func Counters(c *models.ServiceCounters) []Counter {
 	}, func(x Counter) bool { return x.ResourceCounter == nil })
 }
 
-// Size writes a number of bytes.
+// Size formats a number of bytes.
 func Size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
-// quotas checks what is used of those of the service.
+// quotas checks the usage of the service's quotas.
 func quotas(f *Findings, c *models.ServiceCounters) {
 	var fine []string
 	for _, x := range Counters(c) {
@@ -236,7 +237,7 @@ func quotas(f *Findings, c *models.ServiceCounters) {
 	}
 }
 
-// index checks a definition, and what the index uses of its limits.
+// index checks the definition of an index, and its usage of limits.
 func (s Service) index(ctx context.Context, f *Findings, index *models.SearchIndex, limits *models.ServiceLimits) {
 	client, err := s.Client.Client(s.Index)
 	if err == nil {
@@ -251,7 +252,7 @@ func (s Service) index(ctx context.Context, f *Findings, index *models.SearchInd
 	}
 }
 
-// definition checks what of an index can be read, compared and repaired.
+// definition checks whether all documents and fields of an index can be read.
 func definition(f *Findings, client *search.Client, index *models.SearchIndex) {
 	x, err := keyrange.Of(client, index, search.Filter{}, nil)
 	if err != nil {
@@ -274,7 +275,7 @@ func definition(f *Findings, client *search.Client, index *models.SearchIndex) {
 	}
 }
 
-// size checks what an index uses of the limits of one.
+// size checks the usage of the limits per index.
 func size(f *Findings, index *models.SearchIndex, stats *models.IndexStatistics, limits *models.ServiceLimits) {
 	fine := []string{humanize.Comma(stats.DocumentCount) + " documents"}
 	add := func(do, what string, used int64, most *int64, show func(int64) string) {

@@ -1,5 +1,4 @@
-// Package drain is for the command azsearch queue drain: it moves what waits in one queue into
-// another.
+// Package drain implements azsearch queue drain: it moves the records of one queue into another.
 package drain
 
 import (
@@ -12,47 +11,47 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
-// Queue is what is needed of both queues.
+// Queue has the operations that Run needs of both queues.
 type Queue interface {
 	queue.Queue
 	queue.Admin
 }
 
-// Options are the options of Run. The zero value has the defaults.
+// Options are the options of Run. The zero value means the defaults.
 type Options struct {
-	// Lease is how long keys are reserved; it is extended when it has to be. Defaults to a minute.
+	// Lease is the duration of leases, which Run extends as needed. Defaults to one minute.
 	Lease time.Duration
-	// Keys and Bytes are how much is moved at once. Default to 1000 and 4 MB.
+	// Keys and Bytes limit what is moved at once. Default to 1000 and 4 MB.
 	Keys, Bytes int
-	// Poll is how often it is asked whether others have given back what they hold. Defaults to 200 ms.
+	// Poll is the interval between checks whether other holders have returned their keys. Defaults to 200 ms.
 	Poll time.Duration
-	// Progress is called after each move. Defaults to nothing.
+	// Progress is called after each move. nil means no calls.
 	Progress func(Result)
-	// Name is that of the holder, as others see it in the first queue.
+	// Name is the name of the holder, visible in the first queue.
 	Name string
 }
 
-// Result is what a Run has done.
+// Result is the outcome of Run.
 type Result struct {
-	// Records is how many records were moved.
+	// Records is the number of moved records.
 	Records int64 `json:"records"`
-	// Left is how many keys stay because they are parked, or wait behind a parked record.
+	// Left is the number of keys that stay because a record of them is parked.
 	Left int64 `json:"parked"`
 }
 
-// ErrSame says that both are one queue.
+// ErrSame is returned if from and to are the same queue.
 var ErrSame = errors.New("both are the same queue")
 
-// ErrPaused says that nothing can be reserved from the first queue.
+// ErrPaused is returned if the first queue is paused.
 var ErrPaused = errors.New("the queue is paused")
 
-// Run moves records until nothing is left but what is parked: it reserves keys from one queue,
-// appends their records to the other, and commits them when that has returned. The order of each
-// key is kept, and so is the age of its place. It waits for keys that others hold.
+// Run moves all records that are not parked: it reserves keys from one queue, appends their records to the other,
+// and commits them when the append has returned. It keeps the order of each key and the age of its place. It waits
+// for keys leased by other holders.
 //
-// A crash, or an error, leaves every record in at least one of the two queues: what was appended and not
-// committed is moved once more by the next Run. So nobody may append to the second queue directly until the first
-// one is empty, or an old record may come after a newer one.
+// After a crash or an error each record is in at least one of the two queues: the next Run moves records again that
+// were appended but not committed. Until from is empty, no other process may append to to, or an old record may
+// follow a newer one.
 func Run(ctx context.Context, from, to Queue, opts Options) (Result, error) {
 	m := mover{from: from, to: to, o: opts, adder: queue.NewID(), holder: queue.NewID()}
 	m.o.Lease = orDefault(m.o.Lease, time.Minute)
@@ -74,7 +73,7 @@ type mover struct {
 	o             Options
 	adder, holder queue.ID
 	number        uint64
-	compared      bool // the queues are two
+	compared      bool // from and to are known to be different queues
 	done          Result
 }
 
@@ -105,7 +104,7 @@ func (m *mover) run(ctx context.Context) error {
 	}
 }
 
-// rest reserves what is left when nothing is due. over: there is nothing but what is parked.
+// rest reserves the keys that are waiting but not due. over is true if only parked keys are left.
 func (m *mover) rest(ctx context.Context) (b *batch, over bool, err error) {
 	s, err := m.from.Stats(ctx)
 	switch {
@@ -115,7 +114,7 @@ func (m *mover) rest(ctx context.Context) (b *batch, over bool, err error) {
 		return nil, false, fmt.Errorf("%w: %q", ErrPaused, s.PauseReason)
 	}
 	m.done.Left = s.Parked
-	// What waits behind parked records is among those that wait.
+	// Records behind a parked one are in state Waiting, too.
 	entries, err := m.from.Inspect(ctx, queue.Inspection{States: queue.Waiting | queue.Leased, Limit: int(s.Parked) + queue.MaxCall})
 	if err != nil {
 		return nil, false, err
@@ -168,7 +167,7 @@ func (m *mover) move(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// records returns what is to be appended, with the age that the places of the keys have.
+// records returns the records to append, with the age of the key's place.
 func (m *mover) records(ctx context.Context, b *batch) ([]queue.Record, error) {
 	keys := make([]string, len(b.leases))
 	for i := range b.leases {
@@ -195,9 +194,9 @@ func (m *mover) records(ctx context.Context, b *batch) ([]queue.Record, error) {
 	return records, nil
 }
 
-// append repeats a call until it is known whether it was applied. Each time the leases must last
-// longer than it may take: whoever has lost them appends nothing any more, or what it appends could come after
-// what the next holder has.
+// append repeats a call until its outcome is known. Before each attempt the leases must last longer than the
+// attempt: after they end, another holder may append newer records, and this one would append older ones behind
+// them.
 func (m *mover) append(ctx context.Context, b *batch, records []queue.Record) error {
 	m.number++
 	call := queue.Call{Adder: m.adder, Number: m.number, Records: records}
@@ -217,7 +216,7 @@ func (m *mover) append(ctx context.Context, b *batch, records []queue.Record) er
 	}
 }
 
-// compare finds out whether both are one queue: then what was appended to the second waits in the first.
+// compare returns ErrSame if both are the same queue: then the records appended to the second wait in the first.
 func (m *mover) compare(ctx context.Context, r *queue.Record) error {
 	if m.compared {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// batch is what one reservation has leased.
+// batch has the leases of one reservation.
 type batch struct {
 	leases []queue.Lease
-	until  time.Time // when the leases end, by the clock that says sooner
+	until  time.Time // end of the leases
 }
 
 func (m *mover) reserve(ctx context.Context, only []string) (*batch, error) {
@@ -29,13 +29,13 @@ func (m *mover) reserve(ctx context.Context, only []string) (*batch, error) {
 	return b, err
 }
 
-// left is how much of the leases is left: a machine that sleeps stops the monotonic clock, and
-// somebody who sets the time moves the other.
+// left returns the remaining time of the leases by the monotonic or the wall clock, whichever is less: the monotonic
+// clock stops while the machine sleeps, and the wall clock can be set back.
 func (b *batch) left(now time.Time) time.Duration {
 	return min(b.until.Sub(now), b.until.Round(0).Sub(now.Round(0)))
 }
 
-// extend makes sure that the leases last for two thirds of their length.
+// extend extends the leases if less than two thirds of their duration remains.
 func (m *mover) extend(ctx context.Context, b *batch) error {
 	if b.left(time.Now()) >= m.o.Lease*2/3 {
 		return nil
@@ -52,8 +52,8 @@ func (m *mover) extend(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// release gives back what was not moved. It is done also when ctx of the run has ended, and only
-// for the sake of those that come next: the leases end by themselves.
+// release returns the keys that were not moved. It runs even if the context of Run has ended, so that other holders
+// need not wait for the leases to expire.
 func (m *mover) release(b *batch) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package exit is for the commands of azsearch: the exit codes, each in one place, and errors that carry one.
+// Package exit has the exit codes of azsearch, and errors that carry one.
 package exit
 
 import (
@@ -6,13 +6,13 @@ import (
 	"io/fs"
 )
 
-// The exit codes. 0 means that everything that was asked for is done.
+// The exit codes. 0 means that the command did everything.
 const (
-	Incomplete  = 1   // it ran, and something was rejected or went wrong on this machine
-	Usage       = 2   // it could not begin: flags, a file, a port
-	Different   = 2   // apply without -yes, and -drift: the plan on the standard output is not empty
-	Service     = 3   // the service refused, or could not be reached
-	Interrupted = 130 // SIGINT or SIGTERM ended it
+	Incomplete  = 1   // it ran, but something was rejected, or failed on this machine
+	Usage       = 2   // it could not start: flags, a file, a port
+	Different   = 2   // apply without -yes, or -drift: the plan on stdout has changes
+	Service     = 3   // the service refused a request, or could not be reached
+	Interrupted = 130 // SIGINT or SIGTERM
 )
 
 // With returns err with an exit code, nil for nil.
@@ -23,8 +23,8 @@ func With(code int, err error) error {
 	return &coded{code, err}
 }
 
-// Code returns the exit code of an error: that of With; without one Incomplete of a file that cannot be written, the
-// standard output too, because something had begun, and Usage of all else; 0 of nil.
+// Code returns the exit code of an error: 0 for nil, else that of With. Without one it is Incomplete for a failed
+// write to a file or stdout, because the command had started, else Usage.
 func Code(err error) int {
 	if err == nil {
 		return 0

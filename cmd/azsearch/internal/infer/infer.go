@@ -1,5 +1,5 @@
-// Package infer is for azsearch infer: it reads files to their ends, and makes a definition of an index into which
-// all of their records fit.
+// Package infer implements azsearch infer: it reads files completely, and derives an index definition that fits
+// their records.
 package infer
 
 import (
@@ -22,10 +22,12 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// mostKeys is how many values of a field are compared at most; a field with more is taken for distinct.
+// mostKeys is the maximum number of values kept per field to find duplicates. Later values are compared only with
+// these.
 const mostKeys = 20_000_000
 
-// Files reads files and returns the definition of an index with a name. notes says what a person should look at.
+// Files returns the definition of an index with the given name for the records of files. notes are lines for the
+// user, for example on fields that were left out.
 func Files(names []string, o source.Options, index string) (_ models.SearchIndex, notes []string, err error) {
 	i := &inference{seed: maphash.MakeSeed()}
 	for _, name := range names {
@@ -60,7 +62,7 @@ func Files(names []string, o source.Options, index string) (_ models.SearchIndex
 	return definition, i.notes, nil
 }
 
-// inference collects the shape of the records read so far.
+// inference accumulates the shape of the records read so far.
 type inference struct {
 	top     shape
 	records int64
@@ -98,7 +100,7 @@ func (i *inference) file(name string, o source.Options) error {
 	}
 }
 
-// record learns from a record. One that is broken will be rejected by a load as well.
+// record adds a record to the shape. It counts a broken one, which a load would reject.
 func (i *inference) record(f *source.File, text []byte) {
 	members := map[string]any{}
 	if f.Kind == source.CSV {
@@ -131,25 +133,25 @@ func cell(c csvtext.Cell) any {
 	return spelled(c.Text)
 }
 
-// spelled is text of a cell, which can be any type.
+// spelled is the text of a cell, which can stand for any type.
 type spelled string
 
-// shape collects the members of objects.
+// shape accumulates the members of objects.
 type shape struct {
 	names  []string
 	values map[string]*value
 	seen   int64
 }
 
-// value counts the values of a field by the types that hold them.
+// value counts the values of a field by the types that can hold them.
 type value struct {
-	count                                        int64 // with a value that is not null
-	text, number, whole32, whole64, flag, moment int64 // values that can be that
+	count                                        int64 // values other than null
+	text, number, whole32, whole64, flag, moment int64 // values of that type
 	points, objects, lists                       int64
 	inner                                        shape  // of objects, in lists or not
 	element                                      *value // of lists
-	length                                       int    // of all lists, -1 if they differ
-	legal                                        bool   // each could be a key
+	length                                       int    // of all lists; -1 if they differ, -2 before the first
+	legal                                        bool   // every value is a valid, distinct key so far
 	distinct                                     map[uint64]struct{}
 }
 
@@ -172,7 +174,7 @@ func (s *shape) order(names []string) {
 	}
 }
 
-// orderOf takes the names in the order of the first record that has them.
+// orderOf adds the names in the order of the first record.
 func (s *shape) orderOf(text []byte) {
 	if s.seen > 0 {
 		return
@@ -247,7 +249,7 @@ func (v *value) learn(x any, i *inference) {
 	}
 }
 
-// numeric learns a number.
+// numeric counts a number.
 func (v *value) numeric(s string) {
 	v.number++
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -258,7 +260,7 @@ func (v *value) numeric(s string) {
 	}
 }
 
-// spelled learns text that may be of any type. Zeros in front are those of a code, not of a number.
+// spelled counts text that may be of any type. Digits with leading zeros are a code, not a number.
 func (v *value) spelled(s string) {
 	digits := strings.TrimPrefix(s, "-")
 	switch _, err := strconv.ParseFloat(s, 64); {
@@ -355,8 +357,9 @@ func (v *value) scalar() models.DataType {
 	return models.DataTypeString
 }
 
-// key returns the name of the field that can be the key: one that is named like one, or the first; "" if none can. A
-// field that is called id is the key rather than one that only happens to have distinct values: a load can encode it.
+// key returns the name of the key field, "" if there is none. It prefers a field named id or key, then one whose
+// name ends so, then a string field. A field named id or key wins over another field whose values are distinct only
+// by chance, even if its own values are not valid keys, because load -key can encode them.
 func (i *inference) key() (best string) {
 	rank, named := 4, ""
 	for _, name := range i.top.names {

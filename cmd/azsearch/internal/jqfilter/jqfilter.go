@@ -1,4 +1,4 @@
-// Package jqfilter is for commands that change records before they become documents, by an expression of jq.
+// Package jqfilter changes records with a jq expression before they become documents.
 package jqfilter
 
 import (
@@ -19,7 +19,7 @@ type Filter struct {
 	text string
 }
 
-// New compiles an expression; the filter of "" is nil. It sees the record alone: no environment, no files, no modules.
+// New compiles an expression; for "" it returns nil. The expression has no access to environment, files or modules.
 func New(expression string) (*Filter, error) {
 	if expression == "" {
 		return nil, nil
@@ -35,7 +35,7 @@ func New(expression string) (*Filter, error) {
 	return &Filter{code, expression}, nil
 }
 
-// String is the expression, "" of nil.
+// String returns the expression, "" for nil.
 func (f *Filter) String() string {
 	if f == nil {
 		return ""
@@ -43,7 +43,7 @@ func (f *Filter) String() string {
 	return f.text
 }
 
-// JSON calls yield with each result for a record that is JSON. Whole numbers stay exact.
+// JSON calls yield with each result for a JSON record. Whole numbers stay exact.
 func (f *Filter) JSON(ctx context.Context, record []byte, yield func(result []byte) error) error {
 	d := json.NewDecoder(bytes.NewReader(record))
 	d.UseNumber()
@@ -57,7 +57,7 @@ func (f *Filter) JSON(ctx context.Context, record []byte, yield func(result []by
 	return f.Value(ctx, numbers(v), yield)
 }
 
-// Value is JSON for a record of maps, slices, strings, numbers, booleans and nil.
+// Value is like JSON for a record of maps, slices, strings, numbers, booleans and nil.
 func (f *Filter) Value(ctx context.Context, record any, yield func(result []byte) error) error {
 	results := f.code.RunWithContext(ctx, record)
 	for {
@@ -81,7 +81,7 @@ func (f *Filter) Value(ctx context.Context, record any, yield func(result []byte
 	}
 }
 
-// numbers replaces the numbers in v by those of gojq.
+// numbers replaces each json.Number in v by a number type of gojq.
 func numbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -91,7 +91,7 @@ func numbers(v any) any {
 		if n, ok := new(big.Int).SetString(v.String(), 10); ok {
 			return n
 		}
-		x, _ := v.Float64() // too large is infinite, which the type of a field refuses
+		x, _ := v.Float64() // a number out of range becomes infinite, which no field type accepts
 		return x
 	case []any:
 		for i := range v {

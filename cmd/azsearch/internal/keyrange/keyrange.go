@@ -1,6 +1,5 @@
-// Package keyrange is for commands that read all documents of an index: in ranges of its keys, several at a
-// time, beyond
-// the 100 000 documents that paging ends at.
+// Package keyrange reads all documents of an index in key ranges, several concurrently. Paging would end at 100 000
+// documents.
 package keyrange
 
 import (
@@ -18,25 +17,26 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Range is the keys behind After up to and with Through; "" has no bound.
+// Range is the keys greater than After, up to and including Through. "" means no bound.
 type Range struct {
 	After   string `json:"after,omitempty"`
 	Through string `json:"through,omitempty"`
 }
 
-// Paged is how many documents paging reaches, which is all there is for a key that cannot be filtered and sorted by.
+// Paged is the number of documents that paging reaches. An index whose key is not filterable and sortable has no
+// other way.
 const Paged = 100_000
 
-// Index is an index that is read as a whole.
+// Index is an index to be read completely.
 type Index struct {
 	Client *search.Client
-	// Unscannable says why only the first documents can be reached, "" if all can.
+	// Unscannable is the reason why only the first Paged documents can be read, "" if all can.
 	Unscannable string
-	// Hidden are the fields whose values cannot be read, with the reason.
+	// Hidden lists the fields whose values the service does not return, with the reason.
 	Hidden []string
-	// Trimmed says that permissions hide documents from ordinary queries.
+	// Trimmed is true if permissions hide documents from ordinary queries.
 	Trimmed bool
-	// ReadAhead is that of search.ScanOptions, for a caller that reads one range at a time.
+	// ReadAhead is search.ScanOptions.ReadAhead, for a caller that reads one range at a time.
 	ReadAhead int
 
 	key    models.KeyField[json.RawMessage]
@@ -44,7 +44,7 @@ type Index struct {
 	fields []string
 }
 
-// Of returns an index by its definition. filter and fields narrow what is read; fields may be nil for all.
+// Of returns an index for reading. filter and fields limit what is read; nil fields means all.
 func Of(client *search.Client, definition *models.SearchIndex, filter search.Filter, fields []string) (*Index, error) {
 	x := &Index{Client: client, filter: filter, fields: fields, Trimmed: definition.PermissionFilterOption == models.PermissionFilterEnabled}
 	var err error
@@ -92,22 +92,22 @@ func hidden(path string, fields []models.SearchField) (all []string) {
 
 func isFalse(b *bool) bool { return b != nil && !*b } // nil is true
 
-// Key is the name of the key field.
+// Key returns the name of the key field.
 func (x *Index) Key() string { return x.key.Name }
 
 // KeyOf returns the key of a document.
 func (x *Index) KeyOf(document json.RawMessage) (string, error) { return x.key.Get(document) }
 
-// Whole returns a context in which documents are read as a whole: elevated where permissions would hide some,
-// or not at all.
+// Whole returns a context for reading all documents: where permissions hide some, requests are elevated, or fail.
 func Whole(ctx context.Context) context.Context { return wholeindex.Require(ctx) }
 
-// Count returns how many documents an index has, those included that permissions hide, or search.ErrPartialView.
+// Count returns the number of documents of an index, including those hidden by permissions. If it cannot count
+// these, it returns search.ErrPartialView.
 func Count(ctx context.Context, client *search.Client) (int64, error) {
 	return client.DocumentCount(Whole(ctx), nil) //nolint:forbidigo // here it is elevated, or refused
 }
 
-// Count is Count for an index whose definition was just read.
+// Count is like the function Count, for an index whose definition was just read.
 func (x *Index) Count(ctx context.Context) (int64, error) {
 	if x.Trimmed {
 		return Count(ctx, x.Client)
@@ -115,7 +115,8 @@ func (x *Index) Count(ctx context.Context) (int64, error) {
 	return x.Client.DocumentCount(ctx, nil) //nolint:forbidigo // nothing is hidden
 }
 
-// Documents returns the documents of a range, in the order of their keys. ctx is one of Whole.
+// Documents yields the documents of a range in the order of their keys; of an Unscannable index those that paging
+// reaches, whatever the range. ctx comes from Whole.
 func (x *Index) Documents(ctx context.Context, r Range) iter.Seq2[json.RawMessage, error] {
 	if x.Unscannable != "" {
 		return x.pages(ctx)
@@ -123,7 +124,7 @@ func (x *Index) Documents(ctx context.Context, r Range) iter.Seq2[json.RawMessag
 	return search.Scan[json.RawMessage](ctx, x.Client, &search.ScanOptions{Filter: x.within(Range{Through: r.Through}), Select: x.fields, KeyField: x.key.Name, After: r.After, ReadAhead: x.ReadAhead})
 }
 
-// pages returns what paging reaches, in no order.
+// pages yields the documents that paging reaches, in no particular order.
 func (x *Index) pages(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		if x.Trimmed {
@@ -163,7 +164,7 @@ func (x *Index) within(r Range) search.Filter {
 	return f
 }
 
-// Gaps returns what some ranges leave out of all keys.
+// Gaps returns the key ranges that ranges leave out.
 func Gaps(ranges []Range) (gaps []Range) {
 	at := ""
 	for _, r := range slices.SortedFunc(slices.Values(ranges), func(a, b Range) int { return cmp.Compare(a.After, b.After) }) {
@@ -177,16 +178,16 @@ func Gaps(ranges []Range) (gaps []Range) {
 	return append(gaps, Range{After: at})
 }
 
-// Size is how many documents a range has by default: five pages of Scan, which begin with the last document of the page
-// before. With one more the last page would be full, and another one asked for.
+// Size is the default number of documents per range: five pages of Scan. Each page begins with the last document of
+// the previous one, and the last page must not be full, or Scan would request another.
 const Size = 5*999 - 1
 
-// splitAhead is how many ranges Split looks for at once. The service skips that many times their size, at most 100 000.
+// splitAhead is the number of ranges that Split determines concurrently. Each query skips up to splitAhead times the
+// size, at most 100 000.
 const splitAhead = 16
 
-// Split divides a range into ranges of about size documents, each found by one query as the caller takes it, or soon
-// before. What is added and deleted meanwhile changes how many documents they have, and not that each key is in one of
-// them.
+// Split divides a range into ranges of about size documents, each found by one query on demand or shortly before.
+// Added and deleted documents change how many a range has, but each key stays in exactly one range.
 func (x *Index) Split(ctx context.Context, r Range, size int) iter.Seq2[Range, error] {
 	return func(yield func(Range, error) bool) {
 		for more := x.Unscannable == ""; more; {
@@ -197,7 +198,7 @@ func (x *Index) Split(ctx context.Context, r Range, size int) iter.Seq2[Range, e
 			}
 			for _, key := range through {
 				if more = key != ""; !more || key <= r.After {
-					break // behind the last document, or some came or went meanwhile
+					break // past the last document, or documents changed meanwhile
 				}
 				if !yield(Range{r.After, key}, nil) || key == r.Through {
 					return
@@ -209,7 +210,7 @@ func (x *Index) Split(ctx context.Context, r Range, size int) iter.Seq2[Range, e
 	}
 }
 
-// next returns the keys of the documents at the places size, 2·size and so on of a range, "" where there is none.
+// next returns the keys of the documents at positions size, 2·size and so on of a range, "" past the last document.
 func (x *Index) next(ctx context.Context, r Range, size int) (keys []string, err error) {
 	keys = make([]string, splitAhead)
 	errs := make([]error, splitAhead)
@@ -221,7 +222,7 @@ func (x *Index) next(ctx context.Context, r Range, size int) (keys []string, err
 	return keys, errors.Join(errs...)
 }
 
-// at returns the key of the document that has skip others of a range before it, "" if there is none.
+// at returns the key of the document after skip others of a range, "" if there is none.
 func (x *Index) at(ctx context.Context, r Range, skip int) (string, error) {
 	for found, err := range search.Search[json.RawMessage](ctx, x.Client, "", &search.SearchOptions{
 		Filter: x.within(r), OrderBy: []string{x.key.Name}, Select: []string{x.key.Name}, Top: new(1), Skip: skip,
@@ -238,11 +239,12 @@ func (x *Index) at(ctx context.Context, r Range, skip int) (string, error) {
 	return "", nil
 }
 
-// Each calls do for each of some ranges, several at a time, and returns the first error, after all have ended.
+// Each calls do for each range, in up to workers goroutines. After the first error it starts no more, waits for all
+// running calls, and returns that error.
 func Each[T any](ctx context.Context, workers int, ranges iter.Seq2[T, error], do func(context.Context, T) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	work := make(chan T, workers) // with room for those that are found while all workers are busy
+	work := make(chan T, workers) // buffers ranges found while all workers are busy
 	var working sync.WaitGroup
 	for range workers {
 		working.Go(func() {

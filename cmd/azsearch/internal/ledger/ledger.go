@@ -1,7 +1,7 @@
-// Package ledger is for commands that continue after a crash: a file that says which parts of a job are done.
+// Package ledger records which parts of a job are done, in a file, so that a command can continue after a crash.
 //
-// Its first line is the job, each other one a part. A crash leaves the file as it was, or a part of a line at its end,
-// which counts as none: that part of the job is done again.
+// The first line names the job, each following line a completed part. A crash may leave a partial last line. It is
+// ignored, so that part of the job is done again.
 package ledger
 
 import (
@@ -21,16 +21,17 @@ import (
 
 // Ledger is such a file. Note is safe for concurrent use.
 type Ledger struct {
-	Resumed bool            // the file was there
-	Done    map[string]bool // by then; the caller may delete what it does again
+	Resumed bool            // the file existed
+	Done    map[string]bool // completed parts at Open; the caller may delete parts to be done again
 
 	folder    disk.Folder
 	name, job string
-	mu        sync.Mutex  // guards writing
+	mu        sync.Mutex  // guards writes
 	file      disk.Handle // nil until Begin
 }
 
-// Open reads the file of a job, a line of text. It makes none.
+// Open reads the file of a job, if it exists. job is one line that identifies the job; a file of another job is an
+// error.
 func Open(path, job string) (*Ledger, error) {
 	l := &Ledger{folder: disk.View(filepath.Dir(path)), name: filepath.Base(path), job: job, Done: map[string]bool{}}
 	content, err := os.ReadFile(path)
@@ -55,7 +56,7 @@ func Open(path, job string) (*Ledger, error) {
 	return l, nil
 }
 
-// Begin makes the file, or opens the one that Open has read.
+// Begin creates the file, or opens it for appending.
 func (l *Ledger) Begin() (err error) {
 	if !l.Resumed {
 		if err := disk.Replace(l.folder, l.name+".tmp", l.name, func(w *bufio.Writer) error {
@@ -69,7 +70,7 @@ func (l *Ledger) Begin() (err error) {
 	return exit.With(exit.Incomplete, err)
 }
 
-// Note says durably that a part is done.
+// Note appends a completed part, and syncs the file.
 func (l *Ledger) Note(part string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,10 +81,10 @@ func (l *Ledger) Note(part string) error {
 	return exit.With(exit.Incomplete, err)
 }
 
-// Noting calls Note for each part that comes, in a goroutine of its own: what settles documents does not wait for the
-// disk. end waits for the last one, after which no part may come, and returns the first error.
+// Noting returns a channel that passes parts to Note in a separate goroutine, so that the sender's callbacks do not
+// wait for the disk. end closes the channel, waits for the last part, and returns the first error.
 func (l *Ledger) Noting() (done chan<- string, end func() error) {
-	parts, noted := make(chan string, 1024), make(chan error, 1) // a part that waits delays the reports of the sender
+	parts, noted := make(chan string, 1024), make(chan error, 1) // buffered, because a blocked callback delays the sender's reports
 	go func() {
 		var err error
 		for part := range parts {
@@ -99,7 +100,7 @@ func (l *Ledger) Noting() (done chan<- string, end func() error) {
 	}
 }
 
-// Close closes the file, which stays.
+// Close closes the file, and keeps it.
 func (l *Ledger) Close() error {
 	if l.file == nil {
 		return nil
@@ -107,5 +108,5 @@ func (l *Ledger) Close() error {
 	return l.file.Close()
 }
 
-// Remove removes the file of a job that is done.
+// Remove removes the file when the job is complete.
 func (l *Ledger) Remove() error { return exit.With(exit.Incomplete, disk.Remove(l.folder, l.name)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// lines prints JSON, a line for each result.
+// lines prints one line of JSON per result.
 type lines struct{ enc *json.Encoder }
 
 type statsJSON struct {
@@ -57,7 +57,7 @@ type entryJSON struct {
 	Tries          int          `json:"tries"`
 }
 
-// recordJSON is a record. A body that is no JSON is in BodyBytes, in base 64.
+// recordJSON is a record. If its body is not JSON, BodyBytes has it in base64.
 type recordJSON struct {
 	Op        string          `json:"op"`
 	Seq       uint64          `json:"seq"`

@@ -1,5 +1,5 @@
-// Package listing is for the commands of azsearch queue, and for all that print what others wrote: it prints for people
-// or for machines.
+// Package listing prints the results of azsearch queue, as text or JSON, and makes text from other sources safe to
+// print.
 package listing
 
 import (
@@ -12,17 +12,17 @@ import (
 
 // Printer prints results.
 type Printer interface {
-	// Stats prints the state of a queue, and in words what it survives, if that is known.
+	// Stats prints the state of a queue. survives describes which failures the queue survives, "" if unknown.
 	Stats(name string, s *queue.Stats, survives string) error
-	// Entry prints a key, and what its records are if bodies is set.
+	// Entry prints a key; as text its records only if bodies is true.
 	Entry(e *queue.Entry, bodies bool) error
-	// Done prints the result of a change: as a value, or as a sentence.
+	// Done prints the result of a change: v as JSON, or sentence as text.
 	Done(v any, sentence string) error
-	// More prints a remark to people only.
+	// More prints a remark; nothing as JSON.
 	More(sentence string) error
 }
 
-// New returns a Printer: a line of JSON for each result, or text.
+// New returns a Printer for lines of JSON, or for text.
 func New(w io.Writer, asJSON bool) Printer {
 	if asJSON {
 		enc := json.NewEncoder(w)

@@ -12,8 +12,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// Safe returns text that somebody else has chosen in a form that cannot change what a terminal
-// shows around it: as it is if it is plain, else quoted as in Go.
+// Safe returns s unchanged if it is plain text without spaces, else quoted as in Go, so that it cannot control a
+// terminal.
 func Safe(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r == unicode.ReplacementChar || r == '"' || r == '\\' || r == ' ' || !strconv.IsPrint(r)
@@ -24,7 +24,7 @@ func Safe(s string) string {
 	return strconv.Quote(s)
 }
 
-// sentence is Safe for text that is meant to have spaces.
+// sentence is Safe for text that may have spaces.
 func sentence(s string) string {
 	if plain := Safe(strings.ReplaceAll(s, " ", "_")); s == "" || plain[0] != '"' {
 		return s
@@ -32,7 +32,7 @@ func sentence(s string) string {
 	return strconv.Quote(s)
 }
 
-// text prints for people.
+// text prints results as text.
 type text struct {
 	w   io.Writer
 	now time.Time
@@ -74,7 +74,7 @@ func (t text) ago(at time.Time) string {
 	return round(max(t.now.Sub(at), 0)).String() + " ago"
 }
 
-// round leaves of a duration what people read.
+// round rounds a duration for display.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d >= time.Minute:
@@ -108,7 +108,7 @@ func (t text) Entry(e *queue.Entry, bodies bool) error {
 		sep = ", "
 	}
 	if e.State&queue.Leased != 0 {
-		add("%d leased by %s until %s", len(e.Leased), orNone(sentence(e.Holder), "somebody"), e.Until.Local().Format(time.TimeOnly))
+		add("%d leased by %s until %s", len(e.Leased), orNone(sentence(e.Holder), "an unnamed holder"), e.Until.Local().Format(time.TimeOnly))
 	}
 	if e.State&queue.Parked != 0 {
 		add("%d parked %s because %s", len(e.Parked), t.ago(e.ParkedAt), orNone(sentence(e.Reason), "of no given reason"))
@@ -161,7 +161,7 @@ func times(n int) string {
 func records(b *strings.Builder, state string, all []queue.Record) {
 	for i := range all {
 		r := &all[i]
-		op := "changed" // only the key is known
+		op := "changed" // the action is not known, only the key
 		if r.Op != "" {
 			op = Safe(string(r.Op))
 		}
@@ -169,7 +169,7 @@ func records(b *strings.Builder, state string, all []queue.Record) {
 	}
 }
 
-// Printable returns text with what a terminal would not show as it is escaped, as in JSON.
+// Printable returns text with unprintable characters escaped as in JSON.
 func Printable(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, string(unicode.ReplacementChar)) {

@@ -18,19 +18,19 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// place is a position in the files together.
+// place is a position in the sequence of files.
 type place struct {
 	File int `json:"file"`
 	source.Position
 }
 
-// state is the content of a checkpoint: everything before Next is in the index, or in the file of rejects.
+// state is the content of a checkpoint file. Every record before Next is in the index or in the file of rejects.
 type state struct {
 	Version  int        `json:"version"`
 	Endpoint string     `json:"endpoint"`
 	Index    string     `json:"index"`
 	ETag     string     `json:"etag"`    // of the definition
-	Options  string     `json:"options"` // what else decides what a record becomes
+	Options  string     `json:"options"` // further settings that determine the documents
 	Files    []identity `json:"files"`
 	Next     place      `json:"next"`
 	Done     bool       `json:"done"`
@@ -39,25 +39,25 @@ type state struct {
 
 const stateVersion = 1
 
-// identity tells a file from another of its name.
+// identity distinguishes a file from another one of the same name.
 type identity struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
-	Digest string `json:"digest"` // of its first and last 64 KiB
+	Digest string `json:"digest"` // of the first and the last 64 KiB
 }
 
-// Destination identifies the index and the conversion that a checkpoint belongs to.
+// Destination identifies the index and the conversion of a checkpoint.
 type Destination struct{ Endpoint, Index, ETag, Options string }
 
 // Checkpoint is the file of -resume.
 type Checkpoint struct {
 	path    string
-	state   state // on the disk
+	state   state // as last written
 	resumed bool
 }
 
-// OpenCheckpoint reads the checkpoint at a path, if there is one, and refuses one of other files, another index or
-// other options.
+// OpenCheckpoint reads the checkpoint at path, if there is one. A checkpoint of other files, another index or other
+// options is an error.
 func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, error) {
 	c := &Checkpoint{path: path, state: state{Version: stateVersion, Endpoint: to.Endpoint, Index: to.Index, ETag: to.ETag, Options: to.Options}}
 	for _, name := range files {
@@ -129,17 +129,17 @@ func identify(name string) (identity, error) {
 	return identity{name, info.Size(), hex.EncodeToString(h.Sum(nil)[:16])}, errors.Join(err, err2)
 }
 
-// Done reports whether the run that is resumed had come to the end of all files.
+// Done reports whether the resumed run had reached the end of all files.
 func (c *Checkpoint) Done() bool { return c.resumed && c.state.Done }
 
-// before reports whether a reject is of a record that is not read again.
+// before reports whether the record of a reject precedes the checkpoint, so this run does not read it again.
 func (c *Checkpoint) before(x *Reject) bool {
 	i := slices.IndexFunc(c.state.Files, func(f identity) bool { return f.Name == x.File })
 	next := c.state.Next
 	return c.state.Done || i >= 0 && (i < next.File || i == next.File && x.Offset < next.Offset)
 }
 
-// write replaces the file. When it returns the new one survives a power cut.
+// write replaces the file atomically and syncs it.
 func (c *Checkpoint) write(next place, done bool, rejected int64) error {
 	s := c.state
 	s.Next, s.Done, s.Rejected = next, done, rejected
@@ -166,8 +166,8 @@ func replace(path string, content []byte) error {
 	})
 }
 
-// resume takes up where a checkpoint is. One that is new is written before the first reject, whose file is this run's
-// from then on.
+// resume sets the start of the run to the checkpoint. A new checkpoint is written at once, before any reject,
+// because from then on the file of rejects belongs to this run.
 func (r *run) resume(c *Checkpoint) error {
 	if !c.resumed {
 		if err := c.write(place{}, false, 0); err != nil {
@@ -184,8 +184,8 @@ func (r *run) resume(c *Checkpoint) error {
 	return nil
 }
 
-// save writes the rejects, and then the checkpoint. Its place is that of the mark before: whatever is behind it may be
-// read again.
+// save syncs the rejects, then writes a checkpoint at the low watermark that was read before the sync. Records
+// behind it may be read again after a crash.
 func (r *run) save(done bool) error {
 	mark, ok := r.water.Mark()
 	if err := r.Rejects.Sync(); err != nil {

@@ -17,26 +17,26 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// job is a block on its way.
+// job is a block in progress.
 type job struct {
 	number  int64
 	block   *source.Block
 	records []record
 	actions []models.RawAction
-	toAdd   []models.RawAction // those that are left
+	toAdd   []models.RawAction // not yet added
 	rejects []Reject
-	buffer  *[]byte       // the documents, until they are added
-	failed  error         // it cannot be converted at all
-	done    chan struct{} // closed when it is converted
-	left    atomic.Int64  // records that are not settled, and one for the adder
+	buffer  *[]byte       // memory of the documents, until they are added
+	failed  error         // an error that ends the run
+	done    chan struct{} // closed after the conversion
+	left    atomic.Int64  // records that are not settled, plus one until add is done
 }
 
-// record is one record of a block: what a reject needs to know.
+// record has the data for a possible reject of a record.
 type record struct {
 	job     *job
 	text    []byte
 	at      source.Position
-	origin  *Reject // of a record that was rejected before
+	origin  *Reject // if the input is a file of rejects
 	deletes bool
 }
 
@@ -49,17 +49,18 @@ func newJob(b *source.Block) *job {
 	return j
 }
 
-// free gives the memory of a job back that is settled.
+// free returns the memory of a settled job to the pool.
 func (j *job) free() {
 	j.block.Free()
 	clear(j.records[:cap(j.records)])
 	jobs.Put(j)
 }
 
-// buffers has those of jobs whose documents were added: many more jobs wait for the service.
+// buffers pools document memory separately from jobs: after adding, many jobs wait for the service without
+// documents.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// sent drops the documents, which the sender has copied.
+// sent releases the documents, which the sender has copied.
 func (j *job) sent() {
 	clear(j.actions[:cap(j.actions)])
 	j.actions, j.toAdd = j.actions[:0], nil
@@ -69,12 +70,12 @@ func (j *job) sent() {
 	j.buffer = nil
 }
 
-// worker converts blocks. One goroutine has it.
+// worker converts blocks. It is not safe for concurrent use.
 type worker struct {
 	*run
 	converter *convert.Converter
-	columns   *convert.Columns // of the last row
-	free      []byte           // for documents, of the block
+	columns   *convert.Columns // of the previous row
+	free      []byte           // unused document memory of the block
 	cells     []csvtext.Cell
 	scratch   []byte
 }
@@ -83,7 +84,7 @@ func newWorker(r *run) *worker {
 	return &worker{run: r, converter: convert.NewConverter(r.Plan)}
 }
 
-// convert makes the actions and rejects of a block.
+// convert creates the actions and rejects of a block.
 func (w *worker) convert(j *job) {
 	b := j.block
 	j.buffer = buffers.Get().(*[]byte)
@@ -106,7 +107,7 @@ func (w *worker) convert(j *job) {
 // each converts the records of a block.
 func (w *worker) each(j *job) error {
 	b, at := j.block, j.block.Start
-	j.records = slices.Grow(j.records[:0], len(b.Ends)) // they are pointed at, so they do not move
+	j.records = slices.Grow(j.records[:0], len(b.Ends)) // pointers into records must stay valid
 	j.actions = slices.Grow(j.actions[:0], len(b.Ends))
 	from := 0
 	for _, end := range b.Ends {
@@ -158,7 +159,7 @@ func (w *worker) record(j *job, r *record) error {
 	return w.object(j, r, r.text)
 }
 
-// object converts a record that is JSON.
+// object converts a JSON record.
 func (w *worker) object(j *job, r *record, text []byte) error {
 	if w.Filter == nil {
 		doc, problem := w.converter.JSON(w.room(len(text)), text)
@@ -168,7 +169,7 @@ func (w *worker) object(j *job, r *record, text []byte) error {
 	return w.filterRecord(j, r, func(yield func([]byte) error) error { return w.Filter.JSON(w.ctx, text, yield) })
 }
 
-// row converts a row of separated values.
+// row converts a row of CSV or TSV.
 func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, text []byte) (err error) {
 	w.cells, w.scratch, err = format.Cells(w.cells[:0], w.scratch[:0], text)
 	if err != nil {
@@ -202,7 +203,7 @@ func (w *worker) row(j *job, r *record, names []string, format csvtext.Format, t
 }
 
 func (w *worker) columnsOf(names []string) (*convert.Columns, error) {
-	if w.columns == nil || !slices.Equal(w.columns.Names, names) { // usually one file follows another of its kind
+	if w.columns == nil || !slices.Equal(w.columns.Names, names) { // consecutive rows usually have the same columns
 		c, err := w.converter.Columns(names)
 		if err != nil {
 			return nil, err
@@ -212,8 +213,8 @@ func (w *worker) columnsOf(names []string) (*convert.Columns, error) {
 	return w.columns, nil
 }
 
-// filterRecord converts what the filter makes of one record: none, one or several documents, all of them or none. A
-// filter that the end of the run has cut short says nothing about the record.
+// filterRecord converts the results of -jq for one record: zero or more documents. If one result fails, the record
+// is rejected and none of its documents is sent. A filter interrupted by the end of the run rejects nothing.
 func (w *worker) filterRecord(j *job, r *record, results func(yield func([]byte) error) error) error {
 	before, made := len(j.actions), 0
 	err := results(func(result []byte) error {
@@ -236,7 +237,7 @@ func (w *worker) filterRecord(j *job, r *record, results func(yield func([]byte)
 		problem := &convert.Problem{Kind: KindFilter, Message: err.Error()}
 		if told := (*convert.Problem)(nil); errors.As(err, &told) {
 			problem = told
-			problem.At = 0 // of the result
+			problem.At = 0 // an offset in the result, not in the record
 		}
 		w.fail(j, r, problem)
 	case len(j.actions) == before:
@@ -245,7 +246,7 @@ func (w *worker) filterRecord(j *job, r *record, results func(yield func([]byte)
 	return nil
 }
 
-// room returns memory for a document that is about as long as its record.
+// room returns memory for a document, with about a quarter more than the length of its record.
 func (w *worker) room(record int) []byte {
 	if need := record + record/4 + 256; cap(w.free) < need {
 		w.free = make([]byte, 0, max(64<<10, need))

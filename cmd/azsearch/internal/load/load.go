@@ -1,15 +1,16 @@
-// Package load is for azsearch load: it reads files, makes documents of their records, sends these through a buffered
-// sender, and keeps account of each record.
+// Package load implements azsearch load: it reads files, converts their records to documents, sends these through a
+// buffered sender, and accounts for each record.
 //
-// One goroutine reads blocks of whole records, several convert them, one adds the documents in the order of the files,
-// so that of two records with one key the later one counts. A block is settled when each of its records is in the
-// index or in the file of rejects; the position that a checkpoint has is below everything that is not settled:
+// One goroutine reads blocks of whole records, several convert them, and one adds the documents in the order of the
+// files, so that the later of two records with the same key wins. A block is settled when each of its records is in
+// the index or in the file of rejects. The position in a checkpoint is below every unsettled block. The right column
+// is what a crash after an event leaves:
 //
 //	a document is sent             the checkpoint is before its block: it is sent again
-//	it is applied, or rejected     the same, until the whole block is
-//	the checkpoint is written      rejects are on the disk before it; the old file counts until the rename
+//	it is applied, or rejected     the same, until the whole block is settled
+//	the checkpoint is written      rejects were synced before; the old checkpoint counts until the rename
 //
-// So a crash leaves no gap, and at most the blocks since the last checkpoint are sent twice.
+// So a crash loses no record, and at most the blocks since the last checkpoint are sent twice.
 package load
 
 import (
@@ -35,26 +36,26 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Options say what is loaded, and how.
+// Options are the settings of a load.
 type Options struct {
 	Files  []string
 	Source source.Options
 	Plan   *convert.Plan
-	Filter *jqfilter.Filter // or nil
+	Filter *jqfilter.Filter // nil without -jq
 
 	Indexer    bufferedsender.Indexer       // nil: a dry run
-	Take       func(models.RawAction) error // in a dry run gets each document, in the order of the files; or nil
+	Take       func(models.RawAction) error // called in a dry run with each document, in the order of the files; or nil
 	Queue      queue.Queue                  // or nil
-	InFlight   int                          // requests at once
-	Patience   time.Duration                // how long the service may be gone
+	InFlight   int                          // concurrent requests
+	Patience   time.Duration                // maximum time without progress while the service is unavailable
 	Rejects    *Rejects
 	Checkpoint *Checkpoint // or nil
 	Watch      func(ctx context.Context, now func() Progress)
 }
 
 const (
-	converted   = 8                // blocks that are converted and not added at most
-	grace       = 30 * time.Second // for what is in flight after an interruption
+	converted   = 8                // maximum number of blocks converted but not added
+	grace       = 30 * time.Second // for requests in flight after an interruption
 	saveEvery   = time.Second
 	bufferBytes = 24 << 20
 )
@@ -64,7 +65,7 @@ var (
 	errQuota       = errors.New("the service is full: its quota of documents or storage is used up")
 )
 
-// Run loads everything. The report is complete also with an error, which has an exit code.
+// Run loads all files. The report is complete even if Run returns an error. The error has an exit code.
 func Run(ctx context.Context, o Options) (Report, error) {
 	r := &run{Options: o, began: time.Now(), kinds: map[string]int64{}, places: map[int64]place{}}
 	r.ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -99,34 +100,34 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return r.report(err)
 }
 
-// run is one load.
+// run is a running load.
 type run struct {
 	Options
 	began   time.Time
-	ctx     context.Context // of reading, converting and adding; its cause says why the run ends early
+	ctx     context.Context // for reading, converting and adding; its cause is why the run ends early
 	stop    context.CancelCauseFunc
 	sender  *bufferedsender.BufferedSender[struct{}]
 	outcome func(models.Outcome)
 
-	water   events.LowWatermark[int64] // blocks, by number
-	first   place                      // where it begins
-	saved   place                      // of the last checkpoint; the goroutine of watch, and Run after it
-	earlier int64                      // rejects of the run that is resumed
+	water   events.LowWatermark[int64] // blocks by number
+	first   place                      // start of the run
+	saved   place                      // position in the last checkpoint; used by watch, and by Run after it
+	earlier int64                      // number of rejects of the resumed run
 
-	mu     sync.Mutex // guards the following
-	blocks int64      // begun
+	mu     sync.Mutex // guards the fields below
+	blocks int64      // number of blocks started
 	places map[int64]place
 	kinds  map[string]int64
-	file   *source.File // that is being read
+	file   *source.File // being read
 
-	firstKey, lastKey, lastDelete string // of what was applied; the publisher's goroutine, and Run at the end
+	firstKey, lastKey, lastDelete string // of applied documents; used by the sender's callback goroutine, and by Run at the end
 	counts
 }
 
-// counts are counted by all goroutines.
+// counts are updated by all goroutines.
 type counts struct {
-	fileNumber, before atomic.Int64 // before: bytes of the files before it
-	total              atomic.Int64 // bytes of all files, 0 if not known
+	fileNumber, before atomic.Int64 // before: bytes of the files before the current one
+	total              atomic.Int64 // bytes of all files, 0 if unknown
 	records, completed atomic.Int64
 	rejected, filtered atomic.Int64
 	unsent, unknown    atomic.Int64
@@ -134,10 +135,10 @@ type counts struct {
 	bytes              atomic.Int64 // of the documents
 }
 
-// open makes the sender.
+// open creates the sender.
 func (r *run) open() (err error) {
 	r.sender, err = bufferedsender.New(r.Indexer, &bufferedsender.Options[struct{}]{
-		// The key is said with each document, so it is not searched for.
+		// Each action carries its key, so the sender need not find it in the document.
 		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }},
 		Limits:    bufferedsender.Limits{MaxInFlight: r.InFlight, MaxBufferedBytes: max(bufferBytes, int64(r.InFlight)*2<<20), MaxBatchBytes: 4 << 20},
 		Queue:     r.Queue,
@@ -146,7 +147,7 @@ func (r *run) open() (err error) {
 	return err
 }
 
-// pipeline reads, converts and adds until everything is added.
+// pipeline reads, converts and adds all records. It returns when everything is added or the run ends early.
 func (r *run) pipeline() error {
 	var total int64
 	for _, name := range r.Files {
@@ -195,7 +196,7 @@ func (r *run) pipeline() error {
 	return err
 }
 
-// begin hands a block over, in the order of the blocks.
+// begin passes a block to the workers and to the adder, in the order of the files. It returns false if the run ends.
 func (r *run) begin(b *source.Block, jobs, order chan *job) bool {
 	j := newJob(b)
 	r.mu.Lock()
@@ -213,7 +214,7 @@ func (r *run) begin(b *source.Block, jobs, order chan *job) bool {
 		case <-r.ctx.Done():
 			if to == jobs {
 				j.failed = context.Cause(r.ctx)
-				close(j.done) // the adder waits for it, and stops
+				close(j.done) // the adder waits for done, then stops
 			}
 			return false
 		}
@@ -221,7 +222,7 @@ func (r *run) begin(b *source.Block, jobs, order chan *job) bool {
 	return true
 }
 
-// read calls yield with each block of all files, from where the run begins.
+// read calls yield with each block of all files, starting at r.first.
 func (r *run) read(yield func(*source.Block) bool) error {
 	for i := r.first.File; i < len(r.Files); i++ {
 		more, err := r.readFile(i, yield)
@@ -271,7 +272,8 @@ func (r *run) readFile(i int, yield func(*source.Block) bool) (more bool, err er
 	return false, nil
 }
 
-// add gives the documents of a block to the sender. What it does not accept because of the document is a reject.
+// add adds the documents of a block to the sender. A document that the sender refuses for its content becomes a
+// reject.
 func (r *run) add(j *job) error {
 	for i := range j.rejects {
 		if err := r.reject(&j.rejects[i], j); err != nil {
@@ -328,7 +330,7 @@ func (r *run) raw() *bufferedsender.RawSender {
 	return r.sender.Raw()
 }
 
-// reject keeps a record that is not in the index.
+// reject writes a record to the file of rejects, and settles it.
 func (r *run) reject(reject *Reject, j *job) error {
 	if err := r.Rejects.Write(reject); err != nil {
 		return exit.With(exit.Incomplete, err)
@@ -341,7 +343,7 @@ func (r *run) reject(reject *Reject, j *job) error {
 	return nil
 }
 
-// release settles one record of a block, or its last hold.
+// release settles one record of a block, or releases add's own hold on the block.
 func (r *run) release(j *job) {
 	if j.left.Add(-1) == 0 {
 		r.water.Settle(j.number)
@@ -349,7 +351,7 @@ func (r *run) release(j *job) {
 	}
 }
 
-// settled runs on the goroutine of the sender for each document.
+// settled receives the outcome of each document, on the sender's callback goroutine.
 func (r *run) settled(o models.Outcome) {
 	record := o.Tag.(*record)
 	switch {
@@ -383,16 +385,17 @@ func (r *run) settled(o models.Outcome) {
 		reject.Kind = KindElsewhere
 	}
 	if err := r.reject(&reject, record.job); err != nil {
-		r.stop(err) // the record is not released, so a checkpoint stays below it
+		r.stop(err) // not released, so the checkpoint stays below the record
 	}
 }
 
-// elsewhere reports whether the queue has kept an action that is not sent here: another process has it, or people.
+// elsewhere reports whether the queue keeps the action but this process will not send it: another process leases its
+// key, or it is parked.
 func elsewhere(err error) bool {
 	return errors.Is(err, bufferedsender.ErrElsewhere) || errors.Is(err, bufferedsender.ErrParked)
 }
 
-// unsent reports whether an outcome says nothing about the document.
+// unsent reports whether an outcome is not about the document, so that the document must not become a reject.
 func unsent(o models.Outcome) bool {
 	switch o.Reason {
 	case models.ReasonClosed, models.ReasonWithdrawn, models.ReasonPurged, models.ReasonCredentials, models.ReasonNoIndex,
@@ -413,7 +416,7 @@ func message(o models.Outcome) string {
 	return o.Err.Error()
 }
 
-// watch saves checkpoints, and gives up when the service is gone for too long.
+// watch saves a checkpoint every second, and stops the run if the service is unavailable longer than Patience.
 func (r *run) watch(ctx context.Context) {
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
@@ -436,7 +439,8 @@ func (r *run) watch(ctx context.Context) {
 	}
 }
 
-// close sends what was added, and waits as long as that makes sense.
+// close sends the added documents. After an interruption it waits up to grace; if sending is suspended or the run
+// failed, it does not wait.
 func (r *run) close() error {
 	if r.sender == nil {
 		return nil
@@ -450,18 +454,18 @@ func (r *run) close() error {
 		}
 		cancel()
 	})()
-	flushed := r.sender.Flush(ctx, nil) // Close alone would leave the rest to the next process that has the queue
+	flushed := r.sender.Flush(ctx, nil) // Close alone would leave unsent documents to the next process with the queue
 	err := r.sender.Close(ctx)
 	var said *bufferedsender.CloseError
 	if errors.As(err, &said) && !said.CallbackStuck {
-		err = nil // each document has said how it ended
+		err = nil // the outcome of each document was reported
 	}
 	n, cause := r.unsent.Load(), context.Cause(r.ctx)
 	switch {
 	case err != nil:
 		return err
 	case n == 0 && errors.Is(cause, errInterrupted):
-		return nil // everything that was added is sent; whether that was all, the pipeline says
+		return nil // all added documents are sent; the pipeline reports the interruption
 	case cause != nil:
 		return cause
 	case n > 0:
@@ -470,7 +474,7 @@ func (r *run) close() error {
 	return nil
 }
 
-// kindsNow returns how many records were rejected, by kind.
+// kindsNow returns the number of rejected records by kind.
 func (r *run) kindsNow() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,31 +17,31 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/csvtext"
 )
 
-// Kinds of rejects besides those of convert.
+// Kinds of rejects in addition to those of convert.
 const (
 	KindTooLarge  = "too-large"
 	KindFilter    = "jq"
-	KindService   = "service"   // see status and message
-	KindElsewhere = "elsewhere" // another process has taken it from the queue
+	KindService   = "service"   // Status and Message have the service's answer
+	KindElsewhere = "elsewhere" // another process took it from the queue, or it is parked there
 )
 
-// Reject is a line of a file of rejects, which is an input of a later load.
+// Reject is a line in a file of rejects, which azsearch load can read.
 type Reject struct {
 	Azsearch string `json:"azsearch"` // "reject"
 	File     string `json:"file"`
-	Line     int64  `json:"line"`   // from 1 on; of Parquet, the row
-	Offset   int64  `json:"offset"` // of the record, in bytes; of Parquet, the row from 0 on
+	Line     int64  `json:"line"`   // from 1; for Parquet the row
+	Offset   int64  `json:"offset"` // of the record in bytes; for Parquet the row, from 0
 	At       int    `json:"at,omitzero"`
 	convert.Problem
-	Status   int            `json:"status,omitzero"` // of the service
+	Status   int            `json:"status,omitzero"` // from the service
 	Key      string         `json:"key,omitempty"`
 	Original *string        `json:"original,omitempty"`
-	Bytes    []byte         `json:"originalBase64,omitempty"` // in its place if it is not UTF-8
+	Bytes    []byte         `json:"originalBase64,omitempty"` // instead of Original if it is not UTF-8
 	Columns  []string       `json:"columns,omitempty"`
 	Format   csvtext.Format `json:"format,omitzero"`
 }
 
-// String is the reject in a line.
+// String formats the reject as one line.
 func (x *Reject) String() string {
 	at := fmt.Sprintf("%s:%d: ", x.File, x.Line)
 	if x.Status != 0 {
@@ -50,7 +50,7 @@ func (x *Reject) String() string {
 	return at + x.Error()
 }
 
-// reject says why a record is not in the index.
+// reject returns the reject of a record with problem p.
 func (r *record) reject(p *convert.Problem) Reject {
 	x := Reject{}
 	f := r.job.block.File
@@ -71,7 +71,7 @@ func (r *record) reject(p *convert.Problem) Reject {
 	return x
 }
 
-// parseReject reads a line of a file of rejects, and the record in it.
+// parseReject parses a line of a file of rejects, and returns the original record.
 func parseReject(line []byte) (*Reject, []byte, error) {
 	x := &Reject{}
 	if err := json.Unmarshal(line, x); err != nil || x.Azsearch != "reject" {
@@ -83,21 +83,21 @@ func parseReject(line []byte) (*Reject, []byte, error) {
 	return x, x.Bytes, nil
 }
 
-// Rejects is a file of rejects. It is made with the first one. It is safe for concurrent use.
+// Rejects is a file of rejects, created with the first reject. It is safe for concurrent use.
 type Rejects struct {
 	path string
 
-	mu     sync.Mutex // guards the following
+	mu     sync.Mutex // guards the fields below
 	file   *os.File
 	w      *bufio.Writer
 	failed error
-	kept   int64 // of the run that is resumed
+	kept   int64 // number of rejects kept from the resumed run
 	first  []string
 	wrote  bool
 }
 
-// OpenRejects returns the file at a path. One that an earlier run has left is an error, unless that is resumed: then
-// the rejects of records before the place stay.
+// OpenRejects returns the file of rejects at path. If the file has rejects of an earlier run, it is an error, unless
+// at resumes that run: then it keeps the rejects of records before the checkpoint.
 func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
 	r := &Rejects{path: path}
 	info, err := os.Stat(path)
@@ -120,7 +120,7 @@ func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
 	return r, nil
 }
 
-// keep writes the file again without what the resumed run reads again.
+// keep rewrites the file without the rejects of records that are read again.
 func (r *Rejects) keep(at *Checkpoint) error {
 	content, err := os.ReadFile(r.path)
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *Rejects) keep(at *Checkpoint) error {
 	return replace(r.path, kept.Bytes())
 }
 
-// Write adds a line. After an error nothing is written any more.
+// Write appends a line. After an error it writes nothing and returns the same error.
 func (r *Rejects) Write(x *Reject) error {
 	line, err := json.Marshal(x)
 	r.mu.Lock()
@@ -162,7 +162,7 @@ func (r *Rejects) Write(x *Reject) error {
 	return r.failed
 }
 
-// Sync returns when everything is on the disk.
+// Sync writes buffered lines and syncs the file.
 func (r *Rejects) Sync() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,7 +179,7 @@ func (r *Rejects) Sync() error {
 	return r.failed
 }
 
-// Close writes the rest.
+// Close syncs and closes the file.
 func (r *Rejects) Close() error {
 	err := r.Sync()
 	r.mu.Lock()
@@ -190,14 +190,14 @@ func (r *Rejects) Close() error {
 	return errors.Join(err, r.file.Close())
 }
 
-// First returns the first rejects, in words.
+// First returns the first five rejects of this run as text.
 func (r *Rejects) First() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.first
 }
 
-// Name returns the path, "" if nothing was rejected.
+// Name returns the path, "" if there are no rejects.
 func (r *Rejects) Name() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,19 +15,19 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/exit"
 )
 
-// Report says what a load has done.
+// Report is the result of a load.
 type Report struct {
 	Files        int              `json:"files"`
 	Records      int64            `json:"records"` // read
 	Completed    int64            `json:"completed"`
-	Deleted      int64            `json:"deleted,omitzero"` // of these
+	Deleted      int64            `json:"deleted,omitzero"` // deletions among these
 	Rejected     int64            `json:"rejected"`
 	Kinds        map[string]int64 `json:"rejectedByKind,omitempty"`
 	Rejects      string           `json:"rejects,omitempty"`  // the file
-	Examples     []string         `json:"examples,omitempty"` // of rejects, in words
-	Filtered     int64            `json:"filtered,omitzero"`  // records that became no document
+	Examples     []string         `json:"examples,omitempty"` // the first rejects as text
+	Filtered     int64            `json:"filtered,omitzero"`  // records that -jq turned into no document
 	Unsent       int64            `json:"unsent"`
-	Unknown      int64            `json:"unknown"` // of these, those that may be in the index
+	Unknown      int64            `json:"unknown"` // of the unsent documents, those that may have been applied
 	Retries      int64            `json:"retries"`
 	Requests     int64            `json:"requests"`
 	Bytes        int64            `json:"bytes"` // of the documents
@@ -36,7 +36,7 @@ type Report struct {
 	DryRun       bool             `json:"dryRun,omitzero"`
 	Error        string           `json:"error,omitempty"`
 	Exit         int              `json:"exit"`
-	FirstKey     string           `json:"-"` // documents that are in the index now
+	FirstKey     string           `json:"-"` // the key of a document that is in the index now
 	LastKey      string           `json:"-"`
 	LastDeletion string           `json:"-"`
 }
@@ -81,7 +81,7 @@ func (r *run) report(err error) (Report, error) {
 	return p, err
 }
 
-// String is the report in a line.
+// String formats the report as one line.
 func (p Report) String() string {
 	what := "loaded"
 	if p.DryRun {
@@ -109,20 +109,20 @@ func kindList(kinds map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// Progress is how far a load is.
+// Progress is a snapshot of a running load.
 type Progress struct {
-	Read, Total int64 // bytes of the files, compressed as they are; Total 0: not known
+	Read, Total int64 // bytes of the files on disk; Total is 0 if unknown
 	Completed   int64
 	Rejected    int64
 	Kinds       map[string]int64
 	Bytes       int64 // of the documents
 	InFlight    int
 	Retries     int64
-	Held        error // why nothing is sent, or answered
+	Held        error // why sending is suspended, or requests are not answered; nil while sending
 	Elapsed     time.Duration
 }
 
-// Progress may be called at any time while Run does.
+// Progress returns the current progress. It is safe for concurrent use.
 func (r *run) Progress() Progress {
 	p := Progress{
 		Read: r.before.Load(), Total: r.total.Load(), Completed: r.completed.Load(), Rejected: r.rejected.Load(), Kinds: r.kindsNow(),
@@ -140,7 +140,7 @@ func (r *run) Progress() Progress {
 	return p
 }
 
-// String is the progress in a line.
+// String formats the progress as one line.
 func (p Progress) String() string {
 	s := humanize.Comma(p.Completed) + " documents"
 	seconds := max(p.Elapsed.Seconds(), 1e-3)
@@ -165,7 +165,7 @@ func (p Progress) String() string {
 	return s
 }
 
-// sizeOf is the size of a file, 0 if it has none.
+// sizeOf returns the size of a regular file, else 0.
 func sizeOf(name string) int64 {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {

@@ -1,5 +1,5 @@
-// Package sink is for commands that upload documents of another place: it keeps account of each, and gives up where the
-// service is gone for too long.
+// Package sink uploads documents of another index or backup, accounts for each, and gives up if the service is
+// unavailable for too long.
 package sink
 
 import (
@@ -21,28 +21,28 @@ import (
 
 // Sink uploads documents. It is safe for concurrent use.
 type Sink struct {
-	// Merge keeps the fields of a document in the index that the new one lacks. Set it before the first Add.
+	// Merge keeps fields that exist in the index but not in the new document. Set it before the first Add.
 	Merge     bool
 	Completed atomic.Int64
-	LastKey   atomic.Pointer[string] // of a document that was completed
+	LastKey   atomic.Pointer[string] // of the last completed document
 
 	sender  *bufferedsender.BufferedSender[struct{}]
-	give    context.Context // ends when the service is gone for too long
+	give    context.Context // ends with ctx, or when the service is unavailable for too long
 	giveUp  context.CancelCauseFunc
 	watcher sync.WaitGroup
 
-	mu       sync.Mutex // guards the following
+	mu       sync.Mutex // guards the fields below
 	failed   int64
 	examples []string
-	last     error // of a document that was not sent
+	last     error // error of the last document that failed
 }
 
 const mostExamples = 3
 
-// Open returns a sink for the index of a client. ctx ends it.
+// Open returns a sink for the index of client, with inFlight concurrent requests. When ctx ends, the sink gives up.
 func Open(ctx context.Context, client bufferedsender.Indexer, inFlight int, patience time.Duration) (*Sink, error) {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
-		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // which comes with each document
+		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each action carries its key
 		Limits:    bufferedsender.Limits{MaxInFlight: inFlight, MaxBufferedBytes: int64(8+inFlight) * 4 << 20, MaxBatchBytes: 4 << 20},
 		Logger:    slog.New(slog.DiscardHandler),
 	})
@@ -55,7 +55,7 @@ func Open(ctx context.Context, client bufferedsender.Indexer, inFlight int, pati
 	return s, nil
 }
 
-// watch gives up when the service is gone for too long.
+// watch calls giveUp if the service is unavailable longer than patience.
 func (s *Sink) watch(patience time.Duration) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -72,7 +72,7 @@ func (s *Sink) watch(patience time.Duration) {
 	}
 }
 
-// Patience is how long a service may be gone, or ask to wait, while nothing is settled.
+// Patience detects that nothing was settled for a duration while the service is unavailable or asks to wait.
 type Patience struct {
 	For time.Duration
 
@@ -80,14 +80,14 @@ type Patience struct {
 	settled int64
 }
 
-// Over returns an error when that is over. It is asked about once a second.
+// Over returns an error if the duration has passed. It must be called about once a second.
 func (p *Patience) Over(now time.Time, sender *bufferedsender.BufferedSender[struct{}]) error {
 	stats, held, before := sender.Stats(), sender.Health().Err, p.settled
 	p.settled = stats.Completed + stats.Failed
 	switch {
 	case p.settled > before, stats.PendingActions == 0:
 		p.since = time.Time{}
-	case held == nil: // perhaps for the moment between two waits that the service asks for
+	case held == nil: // may be a short gap between two waits that the service asks for
 	case p.since.IsZero():
 		p.since = now
 	case now.Sub(p.since) >= p.For:
@@ -96,7 +96,7 @@ func (p *Patience) Over(now time.Time, sender *bufferedsender.BufferedSender[str
 	return nil
 }
 
-// Of says which document an error of sending or converting it is about, unless it is about the service.
+// Of adds the key of the document to an error of sending or converting it. Errors of the service stay as they are.
 func Of(key string, err error) error {
 	if err == nil || exit.Code(err) != exit.Usage || errors.Is(err, context.Canceled) {
 		return err
@@ -104,8 +104,8 @@ func Of(key string, err error) error {
 	return exit.With(exit.Incomplete, fmt.Errorf("document %q: %w", key, err))
 }
 
-// Add uploads a document, which it copies. It waits for room. done runs when it is completed, and not otherwise; it may
-// be nil.
+// Add uploads a copy of a document. It blocks while the buffer is full. done is called only if the document
+// completes; it may be nil.
 func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
 	action := models.ActionTypeUpload
 	if s.Merge {
@@ -132,21 +132,21 @@ func (s *Sink) Add(key string, document json.RawMessage, done func()) error {
 	return err
 }
 
-// Part is documents that are settled together.
+// Part is a group of documents whose completion is reported once.
 type Part struct {
 	sink *Sink
-	open atomic.Int64 // documents, and one until End
+	open atomic.Int64 // documents in progress, plus one until End
 	done func()
 }
 
-// Part returns a part of the documents. done runs when all of them are completed, and not otherwise.
+// Part returns a new Part. done is called only if all its documents complete.
 func (s *Sink) Part(done func()) *Part {
 	p := &Part{sink: s, done: done}
 	p.open.Store(1)
 	return p
 }
 
-// Add is Sink.Add.
+// Add is Sink.Add for a document of the part.
 func (p *Part) Add(key string, document json.RawMessage, done func()) error {
 	p.open.Add(1)
 	return p.sink.Add(key, document, func() {
@@ -157,7 +157,7 @@ func (p *Part) Add(key string, document json.RawMessage, done func()) error {
 	})
 }
 
-// End says that no more documents come.
+// End marks the part as having all its documents. Call it once.
 func (p *Part) End() {
 	if p.open.Add(-1) == 0 {
 		p.done()
@@ -173,13 +173,13 @@ func (s *Sink) fail(key string, err error) {
 	}
 }
 
-// Close waits until everything is sent, unless ctx has ended or the service is gone. The error says which documents are
-// not in the index.
+// Close waits until all documents are sent, ctx has ended, or the service is unavailable for too long. The error
+// names the first documents that are not in the index.
 func (s *Sink) Close() error {
 	flushed := s.sender.Flush(s.give, nil)
 	closed := s.sender.Close(s.give)
 	if said := (*bufferedsender.CloseError)(nil); errors.As(closed, &said) {
-		closed = nil // each document has said how it ended
+		closed = nil // the outcome of each document was reported
 	}
 	cause := context.Cause(s.give)
 	s.giveUp(nil)

@@ -1,5 +1,5 @@
-// Package sorted is for commands that compare documents from anywhere with an index: it sorts them by their keys, in
-// files of a directory, because only keys and offsets need to fit in memory.
+// Package sorted sorts documents by key for a comparison with an index. Documents are in files; only keys and
+// offsets must fit in memory.
 package sorted
 
 import (
@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// Documents are being collected.
+// Documents collects documents. It is not safe for concurrent use.
 type Documents struct {
 	file   *os.File
 	w      *bufio.Writer
@@ -28,7 +28,7 @@ type place struct {
 	length int
 }
 
-// New returns documents that are kept in a directory.
+// New returns an empty collection that keeps its documents in a file in dir.
 func New(dir string) (*Documents, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "unsorted.jsonl"), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -37,7 +37,7 @@ func New(dir string) (*Documents, error) {
 	return &Documents{file: f, w: bufio.NewWriterSize(f, 1<<20), places: map[string]place{}}, nil
 }
 
-// Add adds a document, which replaces an earlier one of its key.
+// Add adds a document, or replaces the earlier one with the same key.
 func (d *Documents) Add(key string, document json.RawMessage) error {
 	d.line.Reset()
 	if err := json.Compact(&d.line, document); err != nil {
@@ -50,7 +50,7 @@ func (d *Documents) Add(key string, document json.RawMessage) error {
 	return err
 }
 
-// Write writes the documents as lines, sorted by the bytes of their keys, into a new file.
+// Write writes the documents to a new file as JSON Lines, sorted by the bytes of their keys.
 func (d *Documents) Write(path string) (err error) {
 	if err := d.w.Flush(); err != nil {
 		return err
@@ -74,5 +74,5 @@ func (d *Documents) Write(path string) (err error) {
 	return w.Flush()
 }
 
-// Close closes what New has made.
+// Close closes the file in dir, and keeps it.
 func (d *Documents) Close() error { return d.file.Close() }

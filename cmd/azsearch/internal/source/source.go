@@ -1,5 +1,5 @@
-// Package source is for commands that read files of documents, of any size, format and compression: it turns them
-// into blocks of whole records, each of which knows where it stands.
+// Package source reads files of records in any size, format and compression, as blocks of whole records with their
+// positions.
 package source
 
 import (
@@ -23,43 +23,43 @@ import (
 // Kind is a format of files.
 type Kind string
 
-// The kinds. Lines of Parquet files are rows, which are read as JSON Lines.
+// The kinds of files. The rows of a Parquet file are returned as JSON Lines.
 const (
 	JSONLines Kind = "jsonl"
-	JSON      Kind = "json" // an array, or values one after the other
-	CSV       Kind = "csv"  // with any separator
+	JSON      Kind = "json" // an array, or a sequence of values
+	CSV       Kind = "csv"  // or another separator
 	Parquet   Kind = "parquet"
-	Rejects   Kind = "rejects" // what a load has rejected
+	Rejects   Kind = "rejects" // the rejects of a load
 )
 
-// Kinds are those that Options.Kind can name.
+// Kinds are the values of Options.Kind.
 var Kinds = []string{string(JSONLines), string(JSON), string(CSV), "tsv", string(Parquet), string(Rejects)}
 
 const (
 	blockBytes = 256 << 10
-	// MaxRecord is the size of a record at most, in bytes: twice what the service takes.
+	// MaxRecord is the maximum size of a record in bytes: twice the size that the service accepts.
 	MaxRecord = 32 << 20
 	headBytes = 64 << 10
-	// Stdin is the name of the standard input.
+	// Stdin is the file name of the standard input.
 	Stdin = "-"
 )
 
 // RejectMark begins each line of a file of rejects.
 const RejectMark = `{"azsearch":"reject"`
 
-// Position is a place in a file.
+// Position is a position in a file.
 type Position struct {
-	Offset int64 `json:"offset"` // in bytes, decompressed; of Parquet, in rows
-	Line   int64 `json:"line"`   // how many lines, or rows, are before it
+	Offset int64 `json:"offset"` // in bytes, decompressed; for Parquet in rows
+	Line   int64 `json:"line"`   // number of lines before it; for Parquet rows
 }
 
-// Block is some whole records of a file. Free it when its Data is no longer used.
+// Block has whole records of a file. Free it when its Data is no longer used.
 type Block struct {
 	File       *File
 	Start, End Position
 	Data       []byte
-	Ends       []int // of the records in Data
-	TooLong    bool  // it is the beginning of one record, which has more than MaxRecord bytes
+	Ends       []int // ends of the records in Data
+	TooLong    bool  // Data is the beginning of one record of more than MaxRecord bytes
 }
 
 var blocks = sync.Pool{New: func() any { return new(Block) }}
@@ -70,29 +70,29 @@ func newBlock(f *File, start Position) *Block {
 	return b
 }
 
-// Free gives the memory of b back.
+// Free returns the memory of b to the pool.
 func (b *Block) Free() {
 	if cap(b.Data) <= 4*blockBytes {
 		blocks.Put(b)
 	}
 }
 
-// Options say how a file is read.
+// Options are the settings for reading a file.
 type Options struct {
-	Kind  string // one of Kinds; "" finds out
+	Kind  string // one of Kinds; "" detects it
 	Stdin io.Reader
-	// Query opens the rows of a database, which is named in place of a file, as CSV. nil: there are only files.
+	// Query opens the rows of the named database as CSV. If it is not nil, names are databases, not files.
 	Query func(name string) (io.ReadCloser, error)
 }
 
-// File is a file that is being read, by one goroutine.
+// File is an open file. Only Read is safe for concurrent use.
 type File struct {
 	Name    string
 	Kind    Kind
 	Format  csvtext.Format // of CSV
 	Columns []string       // the header of CSV
 	Packed  bool
-	Size    int64 // of the file, compressed as it is; 0: not known
+	Size    int64 // on disk, possibly compressed; 0: unknown
 
 	raw     *counter
 	closers []io.Closer
@@ -101,13 +101,13 @@ type File struct {
 	at      Position
 }
 
-// Open opens a file and finds out what it holds.
+// Open opens a file and detects its format and compression.
 func Open(name string, o Options) (_ *File, err error) {
 	f := &File{Name: name}
 	defer func() {
 		if err != nil {
 			f.Close()
-			if o.Query == nil { // which names the database
+			if o.Query == nil { // the error of a query names the database
 				err = fmt.Errorf("%s: %w", name, plain(err))
 			}
 		}
@@ -120,7 +120,7 @@ func Open(name string, o Options) (_ *File, err error) {
 		}
 		f.raw = &counter{r: rows}
 		f.closers, f.text, f.Kind = append(f.closers, rows), &text{r: f.raw}, CSV
-		return f, f.begin(nil) // a comma, and double quotes
+		return f, f.begin(nil) // separator is a comma, quote a double quote
 	}
 	if name != Stdin {
 		opened, err := os.Open(name)
@@ -159,7 +159,8 @@ func Open(name string, o Options) (_ *File, err error) {
 
 var errCut = errors.New("the file is cut off, or still being written")
 
-// plain takes the path out of an error that has it, because Open names it, and says in words that a file breaks off.
+// plain returns the cause of an os.PathError, because Open adds the name, and replaces io.ErrUnexpectedEOF by a
+// plain text.
 func plain(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errCut
@@ -170,7 +171,7 @@ func plain(err error) error {
 	return err
 }
 
-// begin reads what stands before the first record.
+// begin prepares for reading the first record: it skips a byte order mark and reads a header.
 func (f *File) begin(head []byte) error {
 	for _, bom := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(head, []byte(bom)) {
@@ -203,7 +204,7 @@ func (f *File) begin(head []byte) error {
 	return nil
 }
 
-// kindOf says what a file is, by its name unless its content contradicts that.
+// kindOf returns the kind of a file: that of Options.Kind, else by content and name.
 func kindOf(name, given string, head []byte) (Kind, error) {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	switch {
@@ -239,7 +240,7 @@ func kindOf(name, given string, head []byte) (Kind, error) {
 		return JSON, nil
 	case bytes.HasPrefix(trimmed, []byte("{")):
 		if line, _, _ := bytes.Cut(trimmed, []byte("\n")); len(line) < headBytes/2 && !json.Valid(line) && filepath.Ext(name) == ".json" {
-			return JSON, nil // a value of several lines
+			return JSON, nil // the value spans several lines
 		}
 		return JSONLines, nil
 	case filepath.Ext(name) == ".json", len(trimmed) == 0:
@@ -248,7 +249,7 @@ func kindOf(name, given string, head []byte) (Kind, error) {
 	return CSV, nil
 }
 
-// header reads the names of the columns.
+// header reads the column names.
 func (f *File) header() error {
 	row, err := f.text.next(true, nil)
 	if errors.Is(err, io.EOF) {
@@ -278,7 +279,7 @@ func (f *File) header() error {
 	return nil
 }
 
-// Seek goes to a position that End of a block had, before the first Next.
+// Seek moves to a position, the End of an earlier block. Call it before the first Next.
 func (f *File) Seek(to Position) (err error) {
 	if to.Offset <= f.at.Offset {
 		return nil
@@ -299,7 +300,7 @@ func (f *File) Seek(to Position) (err error) {
 	return err
 }
 
-// Next returns the next block. The error is io.EOF at the end.
+// Next returns the next block, or io.EOF at the end.
 func (f *File) Next() (*Block, error) {
 	b := newBlock(f, f.at)
 	var err error
@@ -314,7 +315,7 @@ func (f *File) Next() (*Block, error) {
 		b.TooLong = f.text.tooLong
 		f.at = f.at.Behind(b.Data)
 		f.at.Offset += f.text.skipped
-		f.at.Line += min(f.text.skipped, 1) // with its line end
+		f.at.Line += min(f.text.skipped, 1) // the skipped bytes include the line end
 	}
 	b.End = f.at
 	if err != nil {
@@ -330,7 +331,7 @@ func (f *File) Next() (*Block, error) {
 	return b, nil
 }
 
-// Read is how many bytes of the file have been read, compressed as they are. Any goroutine may ask.
+// Read returns the number of bytes read from the file as stored. It is safe for concurrent use.
 func (f *File) Read() int64 {
 	if f.rows != nil {
 		return f.rows.Share(f.Size)
@@ -338,7 +339,7 @@ func (f *File) Read() int64 {
 	return f.raw.n.Load()
 }
 
-// Close closes what Open has opened. Nothing that was read depends on it, so it has no error.
+// Close closes the file. It returns no error, because data that was read does not depend on it.
 func (f *File) Close() {
 	if f.rows != nil {
 		_ = f.rows.Close()
@@ -348,7 +349,7 @@ func (f *File) Close() {
 	}
 }
 
-// Behind is the position behind data that stands at p.
+// Behind returns the position after data, if data begins at p.
 func (p Position) Behind(data []byte) Position {
 	return Position{p.Offset + int64(len(data)), p.Line + int64(bytes.Count(data, []byte("\n")))}
 }

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// counter counts what is read through it.
+// counter counts the bytes read through it.
 type counter struct {
 	r io.Reader
 	n atomic.Int64
@@ -20,30 +20,31 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// splitter finds the first record of b: its length, with its end, or 0 if more bytes are needed.
+// splitter finds the end of the first record of b. It returns the length of the record with its end, or 0 if it
+// needs more bytes.
 type splitter interface {
 	Next(b []byte, final bool) int
 }
 
-// text reads text in whole records.
+// text reads whole records from a reader.
 type text struct {
 	r     io.Reader
 	cut   splitter
-	array bool // it must end with a bracket
+	array bool // the text is an array, so it must end with a bracket
 
-	buf        []byte // buf[from:to] is read and not handed out
+	buf        []byte // buf[from:to] is read and not returned yet
 	from, to   int
-	ended      error // what the reader returned last; io.EOF
-	ends       []int // of the records that next has returned, in a block
-	last       byte  // that was handed out and is not white space
-	tooLong    bool  // what next has returned is the beginning of a record
-	skipped    int64 // and so many bytes behind it were passed over
-	mostRecord int   // MaxRecord unless a test says otherwise
+	ended      error // the reader's last error, possibly io.EOF
+	ends       []int // ends of the records that next returned
+	last       byte  // last returned byte that is not white space
+	tooLong    bool  // next returned the beginning of a record that is too long
+	skipped    int64 // bytes skipped after that beginning
+	mostRecord int   // 0: MaxRecord; set by tests
 }
 
 var errArray = fmt.Errorf("the array does not end: %w", errCut)
 
-// fill reads until there are n bytes, or no more.
+// fill reads until n bytes are buffered or the reader ends.
 func (t *text) fill(n int) {
 	if t.from > 0 && t.from+n > len(t.buf) {
 		t.to = copy(t.buf, t.buf[t.from:t.to])
@@ -65,7 +66,7 @@ func (t *text) fill(n int) {
 	}
 }
 
-// peek returns the first n bytes, or fewer if there are no more.
+// peek returns the first n bytes, or all if there are fewer.
 func (t *text) peek(n int) ([]byte, error) {
 	t.fill(n)
 	if t.ended != nil && !errors.Is(t.ended, io.EOF) {
@@ -76,7 +77,7 @@ func (t *text) peek(n int) ([]byte, error) {
 
 func (t *text) skip(n int) { t.from += n }
 
-// discard passes n bytes over.
+// discard skips n bytes.
 func (t *text) discard(n int64) error {
 	for n > 0 {
 		t.fill(1)
@@ -90,10 +91,10 @@ func (t *text) discard(n int64) error {
 	return nil
 }
 
-// restart reads from r, which stands elsewhere.
+// restart continues with a reader at another position.
 func (t *text) restart(r io.Reader) { t.r, t.from, t.to, t.ended = r, 0, 0, nil }
 
-// next appends whole records to data: one, or about as many as fit into a block.
+// next appends whole records to data: one, or about a block of them.
 func (t *text) next(one bool, data []byte) ([]byte, error) {
 	t.tooLong, t.skipped = false, 0
 	most := t.mostRecord
@@ -107,14 +108,14 @@ func (t *text) next(one bool, data []byte) ([]byte, error) {
 		switch {
 		case n > 0:
 		case t.ended != nil && !errors.Is(t.ended, io.EOF):
-			return data, t.ended // of a record that is cut off nothing is handed out
+			return data, t.ended // do not return a partial record
 		case len(b) == 0 && t.array && t.last != ']':
 			return data, errArray
 		case len(b) == 0:
 			return data, io.EOF
 		case len(b) < most:
 			continue
-		default: // the record may be one that is never closed
+		default: // perhaps a quote is never closed
 			if n = t.cut.Next(b, true); n >= most {
 				return t.overlong(data, b)
 			}
@@ -128,7 +129,7 @@ func (t *text) next(one bool, data []byte) ([]byte, error) {
 	}
 }
 
-// records returns the length of the whole records in b that make a block.
+// records returns the total length of the whole records in b that fit in a block.
 func (t *text) records(b []byte, one bool) int {
 	final := errors.Is(t.ended, io.EOF)
 	if one {
@@ -146,7 +147,7 @@ func (t *text) records(b []byte, one bool) int {
 	return total
 }
 
-// overlong returns the beginning of a record that is too long, and passes over the rest of its line.
+// overlong returns the beginning of a record that is too long, and skips the rest of its line.
 func (t *text) overlong(data, b []byte) ([]byte, error) {
 	const shown = 1 << 10
 	t.tooLong = true

@@ -1,4 +1,4 @@
-// Package table is for commands that show documents to people: a row for each, in columns as wide as a terminal bears.
+// Package table prints documents as a table, one row each.
 package table
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// The most that is shown of what nobody has chosen: columns, and characters of a cell.
+// Limits if no columns are selected for mostColumns; mostText always applies.
 const (
 	mostColumns = 8
 	mostText    = 40
 )
 
-// Documents prints documents, with a column for each of their members: of those named in columns if there are any,
-// else of the first eight. It returns the names of the members that it leaves out.
+// Documents prints documents with one column per name in columns, or for the first eight members if columns is
+// empty. It returns the names of the members without a column.
 func Documents(w io.Writer, documents []json.RawMessage, columns []string) (left []string, err error) {
 	rows := make([]map[string]json.RawMessage, len(documents))
 	var names []string
@@ -59,7 +59,7 @@ func Documents(w io.Writer, documents []json.RawMessage, columns []string) (left
 	return left, t.Flush()
 }
 
-// at returns the value at a path such as address/city.
+// at returns the value at a path such as address/city, nil if there is none.
 func at(row map[string]json.RawMessage, path string) json.RawMessage {
 	if value, ok := row[path]; ok {
 		return value
@@ -72,7 +72,7 @@ func at(row map[string]json.RawMessage, path string) json.RawMessage {
 	return at(inner, rest)
 }
 
-// cell returns a value as text: strings without quotes, a long list of numbers as its length.
+// cell returns a value as text: strings without quotes, a long array of numbers as its length.
 func cell(value json.RawMessage) string {
 	var text string
 	var numbers []json.Number
@@ -93,10 +93,10 @@ func cell(value json.RawMessage) string {
 // Table aligns rows of text.
 type Table struct{ *tabwriter.Writer }
 
-// New returns a table that Flush prints.
+// New returns a table that is printed by Flush.
 func New(w io.Writer) Table { return Table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
 
-// Row adds a row. Its cells are printed in a form that cannot change what a terminal shows around them.
+// Row adds a row. It escapes unprintable characters in the cells.
 func (t Table) Row(cells ...string) {
 	for i, c := range cells {
 		c = listing.Printable(c)

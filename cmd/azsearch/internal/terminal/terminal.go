@@ -1,5 +1,4 @@
-// Package terminal is for commands that show more to a person than to a file: it says where colours and lines that
-// are redrawn belong.
+// Package terminal determines whether a stream can show colours and redrawn lines.
 package terminal
 
 import (
@@ -10,35 +9,35 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// Terminal is a stream, and what it can show.
+// Terminal is a stream with its capabilities.
 type Terminal struct {
 	io.Writer
 	Live   bool // lines can be redrawn
 	Colour bool
 }
 
-// Of returns what a stream can show: nothing but lines unless it is a terminal. NO_COLOR, with any value, turns
-// colours off (https://no-color.org), and TERM=dumb both.
+// Of returns the capabilities of a stream. Only a terminal has any. A non-empty NO_COLOR disables colours
+// (https://no-color.org), TERM=dumb disables both.
 func Of(w io.Writer) Terminal {
 	f, ok := w.(*os.File)
 	live := ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
 	return Terminal{Writer: w, Live: live, Colour: live && os.Getenv("NO_COLOR") == ""}
 }
 
-// Redrawn returns what shows a line in place of the one before, cut off where the terminal ends: a line that is wrapped
-// cannot be redrawn.
+// Redrawn returns the escape sequence that replaces the current line by line, cut at the terminal's width, because a
+// wrapped line could not be redrawn.
 func Redrawn(line string) string { return "\r\x1b[K\x1b[?7l" + line + "\x1b[?7h" }
 
-// Erased is Redrawn for no line: what is printed next stands alone.
+// Erased erases the current line, so that the next output starts at its beginning.
 const Erased = "\r\x1b[K"
 
-// Red returns s in red, or as it is.
+// Red returns s in red if the terminal has colours.
 func (t Terminal) Red(s string) string { return t.paint(31, s) }
 
-// Green returns s in green, or as it is.
+// Green returns s in green if the terminal has colours.
 func (t Terminal) Green(s string) string { return t.paint(32, s) }
 
-// Yellow returns s in yellow, or as it is.
+// Yellow returns s in yellow if the terminal has colours.
 func (t Terminal) Yellow(s string) string { return t.paint(33, s) }
 
 func (t Terminal) paint(colour int, s string) string {

@@ -12,19 +12,19 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Kept is how many different documents are sent in turn, each time with another key.
+// Kept is the number of different documents. They are sent in turn, each time with a new key.
 const Kept = 1000
 
-// Documents are documents without end.
+// Documents is an endless sequence of documents.
 type Documents struct {
-	Size int // in bytes, the mean
+	Size int // mean size in bytes
 
 	key   string
-	tails [][]byte // what follows the key
+	tails [][]byte // documents without the beginning up to the key
 	n     int
 }
 
-// NewDocuments makes documents of some, which get other keys.
+// NewDocuments returns documents that repeat some with new keys.
 func NewDocuments(keyField string, some []json.RawMessage) (*Documents, error) {
 	if len(some) == 0 {
 		return nil, errors.New("there is no document to send")
@@ -67,7 +67,7 @@ func (d *Documents) next() models.RawAction {
 
 var words = strings.Fields("a bright harbour view quiet rooms near the old town market with breakfast pool garden terrace and bicycles for guests who stay longer than one night")
 
-// Generate makes documents that fit fields.
+// Generate returns Kept random documents with the given fields, always the same ones.
 func Generate(fields []models.SearchField) ([]json.RawMessage, error) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	all := make([]json.RawMessage, Kept)
@@ -92,7 +92,7 @@ func (g generator) object(fields []models.SearchField) map[string]any {
 	return o
 }
 
-// lists and texts have these lengths at most.
+// Maximum number of elements in a list, and of words in a text.
 const (
 	mostElements = 4
 	mostWords    = 40
@@ -102,7 +102,7 @@ func (g generator) value(t models.DataType, f *models.SearchField) any {
 	if element, is := t.Element(); is {
 		n := g.IntN(mostElements + 1)
 		if f.Dimensions != nil {
-			if n = *f.Dimensions; element == models.DataTypeByte { // bits
+			if n = *f.Dimensions; element == models.DataTypeByte { // packed bits
 				n = (n + 7) / 8
 			}
 		}
@@ -131,7 +131,7 @@ func (g generator) value(t models.DataType, f *models.SearchField) any {
 		return g.object(f.Fields)
 	}
 	text := make([]string, 1)
-	if f.Searchable == nil || *f.Searchable { // others are short: a code, a category
+	if f.Searchable == nil || *f.Searchable { // other strings have one word, like a category
 		text = make([]string, 1+g.IntN(mostWords))
 	}
 	for i := range text {

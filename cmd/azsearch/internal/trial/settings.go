@@ -1,5 +1,5 @@
-// Package trial is for azsearch bench: it finds out how many documents a request should have, and how many requests
-// should be under way, for one service and one kind of documents.
+// Package trial implements azsearch bench: it measures which batch size and number of concurrent requests suit a
+// service and its documents.
 package trial
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Setting is a pair of limits to be measured.
+// Setting is a pair of limits to measure.
 type Setting struct {
 	Batch    int `json:"maxBatchActions"`
 	InFlight int `json:"maxInFlight"`
 }
 
-// Run is the outcome of a setting.
+// Run is the result of measuring a setting.
 type Run struct {
 	Setting
-	Documents int64         `json:"documents"` // that were confirmed
+	Documents int64         `json:"documents"` // confirmed ones
 	Rate      float64       `json:"documentsPerSecond"`
-	Retries   int64         `json:"retries"` // documents that were sent again
+	Retries   int64         `json:"retries"` // documents sent again
 	Reply     time.Duration `json:"medianReply"`
 }
 
@@ -37,16 +37,16 @@ var batches = []int{100, 300, 1000, 3000, 10_000}
 const (
 	firstInFlight = 4
 	mostInFlight  = 64
-	// Runs is how many settings Find tries at most.
+	// Runs is the maximum number of settings that Find tries.
 	Runs = 9 // the batches, then 8, 16, 32 and 64 in flight, or 8, 2 and 1
 
-	enough      = 0.95 // of the highest rate; a smaller setting that reaches it is better
+	enough      = 0.95 // share of the highest rate at which a smaller setting is preferred
 	mostAtOnce  = 128 << 20
-	usualBuffer = 32_768 // Limits.MaxBufferedActions where it is not said
+	usualBuffer = 32_768 // default of Limits.MaxBufferedActions
 )
 
-// Find tries settings, and returns the runs and the smallest setting that is about as fast as any. Documents have size
-// bytes.
+// Find measures settings, and returns all runs and the smallest setting that is about as fast as the fastest. size
+// is the mean size of a document in bytes.
 func Find(size int, measure func(Setting) (Run, error)) (runs []Run, best Run, err error) {
 	try := func(s Setting) bool {
 		if s.Batch*s.InFlight*size > mostAtOnce {
@@ -87,8 +87,8 @@ func Find(size int, measure func(Setting) (Run, error)) (runs []Run, best Run, e
 	return runs, smallest(runs, best), nil
 }
 
-// smallest returns the run with the fewest requests at once that is about as fast as the best, and of these the one
-// with the smallest batches.
+// smallest returns, of the runs about as fast as best, the one with the fewest concurrent requests, and of these the
+// one with the smallest batches.
 func smallest(runs []Run, best Run) Run {
 	least := best.Rate * enough
 	for _, r := range runs {
@@ -99,7 +99,7 @@ func smallest(runs []Run, best Run) Run {
 	return best
 }
 
-// limits are those of a sender for a setting, which its buffer must hold.
+// limits returns the limits of a sender for a setting, with a buffer large enough for it.
 func limits(s Setting, size int) bufferedsender.Limits {
 	l := bufferedsender.Limits{MaxBatchActions: s.Batch, MaxInFlight: s.InFlight}
 	if n := 2 * s.Batch * s.InFlight; n > max(usualBuffer, 4*s.Batch) {
@@ -111,7 +111,7 @@ func limits(s Setting, size int) bufferedsender.Limits {
 	return l
 }
 
-// Options are those of a setting as Go, to be pasted.
+// Options returns the Go code of the sender options for a setting.
 func Options(s Setting, size int) string {
 	l := limits(s, size)
 	fields := []string{fmt.Sprintf("MaxBatchActions: %d", l.MaxBatchActions), fmt.Sprintf("MaxInFlight: %d", l.MaxInFlight)}
@@ -124,7 +124,7 @@ func Options(s Setting, size int) string {
 	return "&bufferedsender.Options[Document]{\n\tLimits: bufferedsender.Limits{" + strings.Join(fields, ", ") + "},\n}"
 }
 
-// timed measures requests.
+// timed measures the duration of successful requests.
 type timed struct {
 	bufferedsender.Indexer
 	mu   sync.Mutex
@@ -152,9 +152,9 @@ func (t *timed) median() time.Duration {
 	return t.took[len(t.took)/2].Round(time.Millisecond)
 }
 
-// counted are the documents of a run.
+// counted counts the completed documents of a run.
 type counted struct {
-	mu      sync.Mutex // guards the following
+	mu      sync.Mutex // guards the fields below
 	n       int64
 	last    time.Time
 	refused error
@@ -173,14 +173,14 @@ func (c *counted) settled(o models.Outcome) {
 	}
 }
 
-// addAtOnce is how many documents one adding call has.
+// addAtOnce is the number of documents per adding call.
 const addAtOnce = 100
 
-// Measure sends documents by a setting for a time.
+// Measure sends documents with a setting for a duration, and returns the rate of completed documents.
 func Measure(ctx context.Context, to bufferedsender.Indexer, d *Documents, s Setting, duration time.Duration) (Run, error) {
 	t := &timed{Indexer: to}
 	sender, err := bufferedsender.New(t, &bufferedsender.Options[struct{}]{
-		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // which comes with each document
+		Documents: bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each action carries its key
 		Limits:    limits(s, d.Size), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -207,7 +207,7 @@ func Measure(ctx context.Context, to bufferedsender.Indexer, d *Documents, s Set
 	}
 	refused := c.refused
 	c.mu.Unlock()
-	_ = sender.Close(limited) // what is not sent by now is not wanted
+	_ = sender.Close(limited) // unsent documents do not matter
 	switch {
 	case ctx.Err() != nil:
 		return r, context.Cause(ctx)

@@ -118,7 +118,7 @@ func TestDocumentsAreGivenPageByPageWithWhatQueriesHide(t *testing.T) {
 	for _, wrong := range []string{"skip=-1", "skip=x", "top=0", "top=101", "top=1e1", "skip=99999999999999999999"} {
 		r := s.send("GET", "/_ui/documents?index=hotels&"+wrong, "")
 		assert.Equal(t, http.StatusBadRequest, r.StatusCode, wrong)
-		assert.Contains(t, r.body, "is no number", wrong)
+		assert.Contains(t, r.body, "is not a number", wrong)
 	}
 	for _, path := range []string{"/_ui/documents?index=none", "/_ui/documents", "/_ui/definition?index=none", "/_ui/definition"} {
 		assert.Equal(t, http.StatusNotFound, s.send("GET", path, "").StatusCode, path)

@@ -10,20 +10,19 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// What one answer holds at most. A list is for a glance: of a large document it has
-// the beginning only, and of those that come after very large ones just the keys.
+// Limits of one reply. A list has only the beginning of a large document; after mostRead bytes it has only keys.
 const (
 	mostDocuments  = 100
-	mostWhole      = 4 << 10 // bytes of a document that is whole in a list
-	beginningBytes = 400     // of one that is larger
-	mostRead       = 4 << 20 // bytes of documents after which a list has keys only
+	mostWhole      = 4 << 10 // maximum bytes of a document that a list has completely
+	beginningBytes = 400     // bytes of a larger document in a list
+	mostRead       = 4 << 20 // bytes of documents after which a list has only keys
 )
 
 // indexState is one line in the list of indexes.
 type indexState struct {
 	Name      string `json:"name"`
 	Documents int64  `json:"documents"`
-	// Revision changes when the definition does, and if it is another index.
+	// Revision changes when the definition changes or the index is created again.
 	Revision string `json:"revision"`
 	// Changes grows when documents change.
 	Changes uint64 `json:"changes"`
@@ -34,21 +33,20 @@ func (p *Page) indexes() []indexState {
 	for _, name := range p.srv.IndexNames() {
 		version, ok := p.srv.IndexVersion(name)
 		if !ok {
-			continue // it was deleted just now
+			continue // it was deleted meanwhile
 		}
 		out = append(out, indexState{name, p.srv.DocumentCount(name), version.ETag, version.Changes})
 	}
 	return out
 }
 
-// kindState is a kind of definitions other than indexes, with their names.
+// kindState has the names of the definitions of one kind other than indexes.
 type kindState struct {
-	Kind  string   `json:"kind"` // "dataSources"
+	Kind  string   `json:"kind"` // such as "dataSources"
 	Names []string `json:"names"`
 }
 
-// definitions lists what there is besides indexes, in the order in which it is used: where data comes from, what is
-// made of it, what it is called.
+// definitions returns the definitions other than indexes, in the order in which data passes through them.
 func (p *Page) definitions() []kindState {
 	all := p.srv.Definitions()
 	out := []kindState{}
@@ -79,15 +77,15 @@ func (p *Page) definition(w http.ResponseWriter, r *http.Request) {
 	webpage.WriteJSON(w, http.StatusOK, definition)
 }
 
-// listedDocument is a document as the index holds it, fields that queries do not
-// return included: whole, or its beginning as text, or neither; see mostWhole.
+// listedDocument is a document as stored, including fields that queries do not return: complete, its beginning as
+// text, or only its key; see mostWhole.
 type listedDocument struct {
 	Key       string          `json:"key"`
 	Document  json.RawMessage `json:"document,omitempty"`
 	Beginning string          `json:"beginning,omitempty"`
 }
 
-// documents answers with a page of an index, in the order of writing.
+// documents writes a page of the documents of an index, in the order of writing.
 func (p *Page) documents(w http.ResponseWriter, r *http.Request) {
 	const most = 1 << 40
 	skip, ok := number(w, r, "skip", 0, most)
@@ -112,7 +110,7 @@ func (p *Page) documents(w http.ResponseWriter, r *http.Request) {
 		if read < mostRead {
 			document, ok := p.srv.Document(index, key)
 			if !ok {
-				continue // it was deleted just now
+				continue // it was deleted meanwhile
 			}
 			read += len(document)
 			if len(document) <= mostWhole {
@@ -126,7 +124,7 @@ func (p *Page) documents(w http.ResponseWriter, r *http.Request) {
 	webpage.WriteJSON(w, http.StatusOK, map[string]any{"count": len(keys), "documents": documents})
 }
 
-// document answers with one document, however large it is.
+// document writes one complete document.
 func (p *Page) document(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	document, ok := p.srv.Document(q.Get("index"), q.Get("key"))

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// preset is a script behind a button.
+// preset is a fault script with a button on the page.
 type preset struct {
 	Label  string          `json:"label"`
 	Script json.RawMessage `json:"script"`
@@ -25,25 +25,24 @@ type preset struct {
 //go:embed presets.json
 var presetsText []byte
 
-// presets are the buttons, in order.
+// presets are in the order of the buttons.
 var presets = mustPresets()
 
 func mustPresets() []preset {
 	var out []preset
 	if err := json.Unmarshal(presetsText, &out); err != nil {
-		panic(err) // a test reads them all
+		panic(err) // a test parses the file
 	}
 	return out
 }
 
-// faultsInForce is the script in force.
+// faultsInForce describes the active script.
 type faultsInForce struct {
-	// Script is its text, as it was sent, "" for none.
+	// Script is its text as sent, "" for none.
 	Script string `json:"script"`
-	// Label is what to call it: like the button that it is behind, or by what there
-	// is in it. It is "" if there is none.
+	// Label is the label of the preset with the same script, else a summary; "" for none.
 	Label string `json:"label"`
-	// Since is when it came into force, or ended if there is none.
+	// Since is the time of activation; without a script, the time when the last one was deactivated.
 	Since time.Time `json:"since"`
 }
 
@@ -53,10 +52,10 @@ func (p *Page) inForce() faultsInForce {
 	return p.faults
 }
 
-// mostScript is the size of the largest script, in bytes.
+// mostScript is the maximum size of a script in bytes.
 const mostScript = 1 << 20
 
-// putFaults puts the script in the body in force, from its beginning.
+// putFaults activates the script in the body, starting at its first rule.
 func (p *Page) putFaults(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostScript))
 	if err != nil {
@@ -75,7 +74,7 @@ func (p *Page) putFaults(w http.ResponseWriter, r *http.Request) {
 	webpage.WriteJSON(w, http.StatusOK, p.setFaults(script, string(text)))
 }
 
-// deleteFaults ends the script in force.
+// deleteFaults deactivates the script.
 func (p *Page) deleteFaults(w http.ResponseWriter, _ *http.Request) {
 	webpage.WriteJSON(w, http.StatusOK, p.setFaults(nil, ""))
 }
@@ -91,7 +90,7 @@ func (p *Page) setFaults(script *searchtest.Faults, text string) faultsInForce {
 	return p.faults
 }
 
-// labelOf is the label of a script, however it was spelled.
+// labelOf returns the label of the preset that equals script, whatever its formatting, else a summary.
 func labelOf(script *searchtest.Faults) string {
 	for _, preset := range presets {
 		if same, err := searchtest.ParseFaults(bytes.NewReader(preset.Script)); err == nil && reflect.DeepEqual(script, same) {

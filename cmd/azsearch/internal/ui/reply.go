@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/webpage"
 )
 
-// number reads a parameter of the address between low, which it is when it is left
-// out, and high. If it is no such number it answers that and returns false.
+// number parses a query parameter, low if it is missing. If the value is not an integer in [low, high], it replies
+// with status 400 and returns false.
 func number(w http.ResponseWriter, r *http.Request, name string, low, high int64) (int64, bool) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -19,13 +19,13 @@ func number(w http.ResponseWriter, r *http.Request, name string, low, high int64
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < low || n > high {
-		webpage.Refuse(w, http.StatusBadRequest, fmt.Sprintf("%s: %q is no number from %d to %d", name, text, low, high))
+		webpage.Refuse(w, http.StatusBadRequest, fmt.Sprintf("%s: %q is not a number from %d to %d", name, text, low, high))
 		return 0, false
 	}
 	return n, true
 }
 
-// recorder takes the reply of a handler to hand it on as a response.
+// recorder is a ResponseWriter that keeps the reply.
 type recorder struct {
 	header http.Header
 	status int
@@ -47,7 +47,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// response is the reply to r, after the handler has returned.
+// response returns the reply to r. Call it after the handler has returned.
 func (w *recorder) response(r *http.Request) *http.Response {
 	w.WriteHeader(http.StatusOK)
 	w.header.Set("Content-Length", strconv.Itoa(w.body.Len()))

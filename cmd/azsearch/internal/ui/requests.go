@@ -14,22 +14,22 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// maxSeq is the largest number of a request that is asked for.
+// maxSeq is the maximum sequence number in a query.
 const maxSeq = math.MaxInt64
 
 // requestLine is one line of the request log.
 type requestLine struct {
 	Seq       uint64    `json:"seq"`
 	Time      time.Time `json:"time"`
-	Millis    float64   `json:"ms"` // how long the reply took
+	Millis    float64   `json:"ms"` // until the reply
 	Method    string    `json:"method"`
-	Path      string    `json:"path"` // decoded, without the query
+	Path      string    `json:"path"` // decoded, without the query string
 	Operation string    `json:"operation"`
 	Index     string    `json:"index"`
 	Actions   int       `json:"actions"`
-	Status    int       `json:"status"` // also of a reply that was not delivered
+	Status    int       `json:"status"` // set even if the reply was not delivered
 	Fault     bool      `json:"fault"`
-	// Error is why there was no reply.
+	// Error is the reason if there was no reply.
 	Error string `json:"error,omitempty"`
 }
 
@@ -48,12 +48,11 @@ func lineOf(rec *searchtest.RequestRecord) requestLine {
 	return line
 }
 
-// requestsAfter returns the lines of the requests that were answered after the one
-// of that number, oldest first. If that one is not known any more these are all
-// there are, and the second result is true: the reader has missed some.
+// requestsAfter returns the requests answered after request seq, oldest first. If that request is no longer in the
+// log, it returns all and true: the reader may have missed some.
 func (p *Page) requestsAfter(seq uint64) ([]requestLine, bool) {
 	records := p.srv.Requests()
-	// In the order of the answers: the numbers are those of the arrivals.
+	// Records are in the order of replies, sequence numbers in the order of arrival.
 	known := slices.IndexFunc(records, func(r searchtest.RequestRecord) bool { return r.Seq == seq })
 	records = records[known+1:]
 	lines := make([]requestLine, len(records))
@@ -63,13 +62,13 @@ func (p *Page) requestsAfter(seq uint64) ([]requestLine, bool) {
 	return lines, known < 0
 }
 
-// requestDetails is all that is known of a request.
+// requestDetails has everything known about a request.
 type requestDetails struct {
 	requestLine
 	URL             string   `json:"url"`
 	RequestID       string   `json:"requestId"`
 	ClientRequestID string   `json:"clientRequestId,omitempty"`
-	Headers         []header `json:"headers"` // by name, without keys and tokens
+	Headers         []header `json:"headers"` // sorted by name, without keys and tokens
 	BodyBytes       int64    `json:"bodyBytes"`
 	Body            string   `json:"body"` // its beginning
 }

@@ -12,43 +12,38 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// What the server under the page should keep for the request log, in
-// searchtest.Options.
+// Values for searchtest.Options of a server with a page.
 const (
-	KeepRequests = 500  // requests
-	KeepBodies   = 4096 // bytes of the body of each
+	KeepRequests = 500  // number of requests in the log
+	KeepBodies   = 4096 // bytes of each body
 )
 
 //go:embed page
 var files embed.FS
 
-// Options says what a page does not learn from the server.
+// Options has settings that the page cannot get from the server.
 type Options struct {
-	// QueryKey is a key of the server that may read. The page sends its queries
-	// with it. Defaults to searchtest.QueryKey.
+	// QueryKey is the query key for the queries of the page. Defaults to searchtest.QueryKey.
 	QueryKey string
-	// Faults is the text of the script that the server was given, as ParseFaults
-	// read it, for the page to show. Defaults to none.
+	// Faults is the text of the server's fault script, in the format of searchtest.ParseFaults. Defaults to none.
 	Faults string
-	// Host is a name, without a port, under which the page may be asked for, beside
-	// localhost and addresses in digits. Defaults to none.
+	// Host is an additional host name of the page, without a port. localhost and numeric addresses are always
+	// allowed. Defaults to none.
 	Host string
 }
 
-// Page is the page and the API below it. Its methods may be called from any number
-// of goroutines.
+// Page is the page and the API below it. It is safe for concurrent use.
 type Page struct {
 	srv     *searchtest.Server
 	opts    Options
 	handler http.Handler
-	started string // tells the page of one process from that of the next one
+	started string // distinguishes this process from the next one at the same address
 
-	mu     sync.Mutex // held while a script is put in force, so that faults is the one that is
+	mu     sync.Mutex // guards faults; held while setting the server's script, so that both agree
 	faults faultsInForce
 }
 
-// New returns a page about srv. Nobody sees it before its Intercept is given to
-// srv.Intercept.
+// New returns a page for srv. The page is served once its Intercept is passed to srv.Intercept.
 func New(srv *searchtest.Server, opts Options) *Page {
 	if opts.QueryKey == "" {
 		opts.QueryKey = searchtest.QueryKey
@@ -62,9 +57,8 @@ func New(srv *searchtest.Server, opts Options) *Page {
 	return p
 }
 
-// Intercept answers requests for the page and what is below /_ui/, and passes on
-// all others as they are. It is for Server.Intercept; the last interceptor that
-// is added sees a request first.
+// Intercept replies to requests for / and below /_ui/, and passes all others to next. It is for Server.Intercept;
+// there the interceptor added last receives a request first.
 func (p *Page) Intercept(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if r.URL.Path != "/" && !strings.HasPrefix(r.URL.Path, "/_ui/") {
 		return next(r)
@@ -89,17 +83,17 @@ func (p *Page) routes() http.Handler {
 	return mux
 }
 
-// session is what the page needs once.
+// session returns what the page needs once.
 func (p *Page) session(w http.ResponseWriter, _ *http.Request) {
 	webpage.WriteJSON(w, http.StatusOK, map[string]any{
 		"started":    p.started,
-		"apiVersion": apiversion.Default, // of the queries of the page
+		"apiVersion": apiversion.Default, // for the queries of the page
 		"queryKey":   p.opts.QueryKey,
 		"presets":    presets,
 	})
 }
 
-// state is what the page asks for every second.
+// state returns what the page polls every second.
 func (p *Page) state(w http.ResponseWriter, r *http.Request) {
 	after, ok := number(w, r, "after", 0, maxSeq)
 	if !ok {

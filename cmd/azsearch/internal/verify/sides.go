@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/compressed"
 )
 
-// Index is the documents of an index.
+// Index is a Side with the documents of an index.
 type Index struct {
 	*keyrange.Index
 	InFlight int
@@ -42,7 +42,7 @@ func all(documents iter.Seq2[json.RawMessage, error], yield func(json.RawMessage
 	return nil
 }
 
-// Documents yields the documents of a side.
+// Documents is a function that implements Side.
 type Documents func(ctx context.Context, yield func(json.RawMessage) error) error
 
 // Each implements Side.
@@ -50,7 +50,7 @@ func (d Documents) Each(ctx context.Context, yield func(json.RawMessage) error) 
 	return d(ctx, yield)
 }
 
-// Files are parts of a backup: each is a sequence of documents.
+// Files is a Side with the files of a backup, each a sequence of documents.
 type Files []iter.Seq2[json.RawMessage, error]
 
 // Each implements Side.
@@ -66,7 +66,7 @@ func (f Files) Each(ctx context.Context, yield func(json.RawMessage) error) erro
 	})
 }
 
-// Lines is a file of JSON Lines, compressed or not.
+// Lines is a Side with a file of JSON Lines, plain or compressed.
 type Lines string
 
 // Each implements Side.

@@ -1,8 +1,8 @@
-// Package verify is for commands that compare all documents of two places: of indexes, backups and files, in
-// any order.
+// Package verify compares all documents of two indexes, backups or files, in any order.
 //
-// Each side is read once, for a digest and for 1024 digests of parts, by the hash of the key. Where these differ both
-// sides are read again, for the keys of such parts alone, as many as there is room for in memory.
+// It reads each side once, and computes a digest of all documents and of 1024 parts, which the hash of the key
+// selects. If parts differ, it reads both sides again and keeps the keys of as many differing parts as fit in
+// memory.
 package verify
 
 import (
@@ -20,34 +20,33 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Side is documents that are compared.
+// Side is one of two sets of documents to compare.
 type Side interface {
-	// Each calls yield with each document, perhaps of several goroutines at once. The document is valid until
-	// yield returns.
+	// Each calls yield with each document, possibly concurrently. The document is valid until yield returns.
 	Each(ctx context.Context, yield func(document json.RawMessage) error) error
 }
 
-// Result is what a comparison has found.
+// Result is the result of a comparison.
 type Result struct {
 	A, B        digest.Sum
-	Differences []Difference // the first ones by their keys, of those that were looked for
+	Differences []Difference // the first ones by key, of the parts that were compared by key
 }
 
 // Equal reports whether both sides have the same documents.
 func (r *Result) Equal() bool { return r.A == r.B }
 
-// Difference is a document that is not the same on both sides.
+// Difference is a key whose documents differ.
 type Difference struct {
 	Key, What string
 }
 
 const (
 	parts     = 1024
-	mostKeys  = 200_000 // that are kept, about
+	mostKeys  = 200_000 // approximate maximum number of keys in memory
 	mostShown = 10
 )
 
-// Compare reads both sides, whose documents have their keys in a field of that name.
+// Compare compares two sides. key is the name of the key field.
 func Compare(ctx context.Context, a, b Side, key string) (*Result, error) {
 	of, err := models.KeyFieldByName[json.RawMessage](key)
 	if err != nil {
@@ -78,7 +77,8 @@ func Compare(ctx context.Context, a, b Side, key string) (*Result, error) {
 	return r, err
 }
 
-// Until is Compare, up to looks times while the sides differ: queries show documents later than they are accepted.
+// Until calls Compare until the sides are equal, at most looks times, because queries show documents some time after
+// they were accepted.
 func Until(ctx context.Context, looks int, a, b Side, key string) (*Result, error) {
 	for look := 1; ; look++ {
 		r, err := Compare(ctx, a, b, key)
@@ -91,7 +91,7 @@ func Until(ctx context.Context, looks int, a, b Side, key string) (*Result, erro
 	}
 }
 
-// Sum reads one side for its digest alone.
+// Sum returns the digest of one side.
 func Sum(ctx context.Context, side Side) (sum digest.Sum, err error) {
 	var mu sync.Mutex
 	err = side.Each(ctx, func(document json.RawMessage) error {
@@ -126,7 +126,7 @@ func digested(document json.RawMessage, of models.KeyField[json.RawMessage]) (ke
 	return key, int(h.Sum32() % parts), sum, err
 }
 
-// differences reads both sides for the keys of some parts.
+// differences reads both sides for the keys in the parts in.
 func differences(ctx context.Context, a, b Side, of models.KeyField[json.RawMessage], in []int) ([]Difference, error) {
 	found := [2]map[string]digest.Sum{}
 	for i, side := range []Side{a, b} {
@@ -139,7 +139,7 @@ func differences(ctx context.Context, a, b Side, of models.KeyField[json.RawMess
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			sum.Add(found[i][key]) // which may be there twice
+			sum.Add(found[i][key]) // a key may occur twice
 			found[i][key] = sum
 			return nil
 		}); err != nil {

@@ -1,5 +1,4 @@
-// Package compressed is for reading files whether or not they are compressed: gzip and zstd are known by their first
-// bytes, not by a name.
+// Package compressed reads plain and compressed files alike. It detects gzip and zstd by the first bytes.
 package compressed
 
 import (
@@ -16,7 +15,8 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// NewReader returns a reader of what r holds, and whether that is compressed. The window of zstd is bounded by 128 MiB.
+// NewReader returns a reader of the decompressed contents of r, and whether r is compressed. It accepts zstd windows
+// up to 128 MiB.
 func NewReader(r io.Reader) (_ io.ReadCloser, packed bool, err error) {
 	b := bufio.NewReaderSize(r, 256<<10)
 	head, err := b.Peek(len(zstdMagic))

@@ -1,9 +1,8 @@
-// Package csvtext is for reading files of separated values as people have them: it finds out how they are separated,
-// where a row ends, and what is in its cells.
+// Package csvtext reads CSV and similar files: it detects the separator, and finds the ends of rows and cells.
 //
-// A cell that begins with a quote ends at the next quote that is not doubled; line ends and separators inside it are
-// its text. A quote elsewhere is text. A quote that is never closed is an error of its line alone, not of the rest of
-// the file.
+// A cell that begins with a quote ends at the next quote that is not doubled; separators and line ends inside are
+// text. A quote elsewhere in a cell is text. A quote that is never closed is an error of its line only; the
+// following lines are read as usual.
 package csvtext
 
 import (
@@ -12,14 +11,14 @@ import (
 	"fmt"
 )
 
-// Format says how cells are separated.
+// Format has the separator and the quote of a file.
 type Format struct {
-	Comma byte `json:"comma"` // or semicolon, tab, bar
+	Comma byte `json:"comma"` // comma, semicolon, tab or bar
 	Quote byte `json:"quote"`
 }
 
-// Detect returns the format of a file that begins with head: the separator that its first line has most often outside
-// of quotes, a comma in doubt, and ' for the quote if the line begins with one.
+// Detect returns the format of a file that begins with head. The separator is the candidate that is most frequent
+// outside quotes in the first line, or a comma. The quote is ' if the line begins with one, else ".
 func Detect(head []byte) Format {
 	f := Format{Comma: ',', Quote: '"'}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
@@ -43,8 +42,8 @@ func Detect(head []byte) Format {
 	return f
 }
 
-// Next returns the length of the first row of b with its line end, or 0 if more bytes are needed; final says that
-// there are none.
+// Next returns the length of the first row of b with its line end, or 0 if it needs more bytes. final means that no
+// more bytes follow.
 func (f Format) Next(b []byte, final bool) int {
 	line := bytes.IndexByte(b, '\n') + 1
 	if line == 0 {
@@ -60,7 +59,7 @@ func (f Format) Next(b []byte, final bool) int {
 		if i < len(b) && b[i] == f.Quote {
 			end, closed := f.closing(b, i+1)
 			if !closed && final {
-				return line // the quote is of this line alone
+				return line // the open quote affects this line only
 			}
 			if !closed {
 				return 0
@@ -83,7 +82,8 @@ func (f Format) Next(b []byte, final bool) int {
 	}
 }
 
-// closing returns the place behind the quote that closes what begins at i. Where b ends with a quote, more may come.
+// closing returns the position after the quote that closes the cell with text at i. If b ends at that quote, a
+// doubled quote could follow.
 func (f Format) closing(b []byte, i int) (end int, closed bool) {
 	for {
 		n := bytes.IndexByte(b[i:], f.Quote)
@@ -102,10 +102,10 @@ func (f Format) closing(b []byte, i int) (end int, closed bool) {
 type Cell struct {
 	Text   []byte
 	Quoted bool
-	At     int // of its first byte in the row
+	At     int // offset of its first byte in the row
 }
 
-// Repeats reports whether a row is the header again.
+// Repeats reports whether a row equals the header.
 func Repeats(cells []Cell, header []string) bool {
 	if len(cells) != len(header) {
 		return false
@@ -120,8 +120,8 @@ func Repeats(cells []Cell, header []string) bool {
 
 var errOpen = errors.New("quote is not closed; double the quotes inside of a cell, and close it")
 
-// Cells appends the cells of a row, with or without its line end. Their texts are part of the row, or of scratch
-// where quotes were doubled; both are returned for the next call.
+// Cells appends the cells of a row; the row may include its line end. The texts alias row, or scratch if quotes were
+// doubled. It returns both slices for reuse.
 func (f Format) Cells(cells []Cell, scratch, row []byte) ([]Cell, []byte, error) {
 	row = bytes.TrimSuffix(row, []byte("\n"))
 	row = bytes.TrimSuffix(row, []byte("\r"))

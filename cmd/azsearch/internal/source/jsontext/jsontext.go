@@ -1,4 +1,4 @@
-// Package jsontext is for reading files of JSON documents: it says where one ends, and checks nothing inside it.
+// Package jsontext finds the ends of documents in files of JSON. It does not check their syntax.
 package jsontext
 
 import (
@@ -7,11 +7,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Lines is JSON Lines: one document a line.
+// Lines splits JSON Lines: one document per line.
 type Lines struct{}
 
-// Next returns the length of the first line of b with its end, or 0 if more bytes are needed; final says that there
-// are none.
+// Next returns the length of the first line of b with its line end, or 0 if it needs more bytes. final means that no
+// more bytes follow.
 func (Lines) Next(b []byte, final bool) int {
 	if i := bytes.IndexByte(b, '\n'); i >= 0 {
 		return i + 1
@@ -22,12 +22,12 @@ func (Lines) Next(b []byte, final bool) int {
 	return 0
 }
 
-// Values is JSON values one after the other, over any number of lines: those of an array, with its brackets and
-// commas, or without.
+// Values splits a sequence of JSON values on any number of lines, with or without the brackets and commas of an
+// array.
 type Values struct{}
 
-// Next is that of Lines for the first value of b, with the brackets, commas and white space around it. A value that
-// is none, a word for example, ends at the next comma, bracket or line end.
+// Next is like Lines.Next for the first value of b, including surrounding brackets, commas and white space. An
+// invalid value, such as a word, ends at the next comma, bracket or line end.
 func (Values) Next(b []byte, final bool) int {
 	start := leading(b)
 	end, ok := valueEnd(b, start)
@@ -40,7 +40,7 @@ func (Values) Next(b []byte, final bool) int {
 	return 0
 }
 
-// Trim returns the value in what Next has found, and where it begins.
+// Trim returns the value in the bytes of one record, and its offset.
 func Trim(b []byte) (value []byte, at int) {
 	at = leading(b)
 	b = b[at:]
@@ -50,7 +50,7 @@ func Trim(b []byte) (value []byte, at int) {
 	return b, at
 }
 
-// separates reports whether c stands between values. A value of a bracket would be no document.
+// separates reports whether c may stand between values. An array is not a document, so its brackets separate, too.
 func separates(c byte) bool {
 	switch c {
 	case ' ', '\t', '\r', '\n', ',', '[', ']':
@@ -67,7 +67,7 @@ func leading(b []byte) int {
 	return i
 }
 
-// trailing is the length of what stands behind a value up to the end of its line, so that it keeps its line end.
+// trailing returns the length of the separators after a value, up to its line end, which belongs to the value.
 func trailing(b []byte) int {
 	for i := range b {
 		if !separates(b[i]) || b[i] == '[' {
@@ -80,7 +80,7 @@ func trailing(b []byte) int {
 	return len(b)
 }
 
-// valueEnd returns where the value ends that begins at i; ok is false if b ends before.
+// valueEnd returns the end of the value that begins at i; ok is false if b ends first.
 func valueEnd(b []byte, i int) (end int, ok bool) {
 	if i == len(b) {
 		return i, false
@@ -92,7 +92,7 @@ func valueEnd(b []byte, i int) (end int, ok bool) {
 				if i, ok = stringEnd(b, i); !ok {
 					return i, false
 				}
-				i-- // the loop adds it again
+				i-- // i is incremented by the loop
 			case ',', ']', '\n', '{':
 				return i, true
 			}
@@ -119,7 +119,7 @@ func valueEnd(b []byte, i int) (end int, ok bool) {
 	return i, false
 }
 
-// stringEnd returns where the string ends that begins at i.
+// stringEnd returns the end of the string that begins at i; ok is false if b ends first.
 func stringEnd(b []byte, i int) (end int, ok bool) {
 	i++
 	for {
@@ -138,8 +138,8 @@ func stringEnd(b []byte, i int) (end int, ok bool) {
 	}
 }
 
-// AppendString appends text, which is UTF-8, as a JSON string. Most text needs no escapes, which is found out at the
-// speed of wire.
+// AppendString appends UTF-8 text as a JSON string. Text without escapes, the usual case, is only scanned once by
+// wire.StringEnd.
 func AppendString(dst, s []byte) []byte {
 	before := len(dst)
 	dst = append(append(append(dst, '"'), s...), '"')

@@ -17,20 +17,20 @@ import (
 	"github.com/go-azsearch/azsearch/cmd/azsearch/internal/source/jsontext"
 )
 
-// encoder writes the rows of a schema as JSON.
+// encoder writes rows as JSON.
 type encoder struct {
 	root    *node
-	columns [][]parquet.Value // of the row, what is not written yet
+	columns [][]parquet.Value // by column: values of the row that are not written yet
 }
 
 // node is a field of a schema.
 type node struct {
-	name     []byte // quoted, with the colon
+	name     []byte // quoted, with a colon
 	shape    shape
 	optional bool
 	repeated bool
-	def, rep int // the maximal levels
-	first    int // the leaf columns below it
+	def, rep int // maximum levels
+	first    int // range of its leaf columns, last excluded
 	last     int
 	fields   []*node
 	scalar   func(b []byte, v *parquet.Value) []byte
@@ -52,7 +52,7 @@ func newEncoder(root *parquet.Column) *encoder {
 }
 
 func (e *encoder) node(c *parquet.Column) *node {
-	name, _ := json.Marshal(c.Name()) // a string
+	name, _ := json.Marshal(c.Name()) // a string always marshals
 	n := &node{
 		name: append(name, ':'), optional: c.Optional(), repeated: c.Repeated(),
 		def: c.MaxDefinitionLevel(), rep: c.MaxRepetitionLevel(), first: len(e.columns),
@@ -74,7 +74,7 @@ func (e *encoder) node(c *parquet.Column) *node {
 			n.shape = dictionary
 		case typ != nil && isList(typ):
 			n.shape = list
-			if len(inner.fields) == 1 { // the standard form has a group in between
+			if len(inner.fields) == 1 { // in the standard form a group contains the element
 				element := *inner.fields[0]
 				n.fields[0] = &node{shape: group, repeated: true, def: inner.def, rep: inner.rep, first: inner.first, last: inner.last, fields: []*node{&element}}
 			}
@@ -86,7 +86,7 @@ func (e *encoder) node(c *parquet.Column) *node {
 func isList(t *format.LogicalType) bool { _, ok := t.Value.(*format.ListType); return ok }
 func isMap(t *format.LogicalType) bool  { _, ok := t.Value.(*format.MapType); return ok }
 
-// row appends a row.
+// row appends a row as a JSON object.
 func (e *encoder) row(b []byte, row parquet.Row) []byte {
 	clear(e.columns)
 	for start := 0; start < len(row); {
@@ -112,7 +112,7 @@ func (e *encoder) group(b []byte, n *node) []byte {
 	return append(b, '}')
 }
 
-// field appends the value of a field, which may be null or repeated.
+// field appends the value of a field that may be null or repeated.
 func (e *encoder) field(b []byte, n *node) []byte {
 	if n.repeated {
 		return e.array(b, n, n)
@@ -145,7 +145,7 @@ func (e *encoder) value(b []byte, n *node) []byte {
 	return e.group(b, n)
 }
 
-// array appends the elements of a repeated field.
+// array appends the elements of a repeated field as a JSON array.
 func (e *encoder) array(b []byte, repeated, element *node) []byte {
 	b = append(b, '[')
 	if e.level(repeated) < repeated.def {
@@ -165,7 +165,7 @@ func (e *encoder) array(b []byte, repeated, element *node) []byte {
 	}
 }
 
-// dictionary appends a map as an object.
+// dictionary appends a map as a JSON object.
 func (e *encoder) dictionary(b []byte, pair *node) []byte {
 	b = append(b, '{')
 	if e.level(pair) < pair.def {
@@ -185,7 +185,7 @@ func (e *encoder) dictionary(b []byte, pair *node) []byte {
 	}
 }
 
-// level returns the definition level of what comes next below n.
+// level returns the definition level of the next value below n, -1 if there is none.
 func (e *encoder) level(n *node) int {
 	if column := e.columns[n.first]; len(column) > 0 {
 		return column[0].DefinitionLevel()
@@ -193,13 +193,13 @@ func (e *encoder) level(n *node) int {
 	return -1
 }
 
-// more reports whether a repeated field goes on.
+// more reports whether the repeated field has another element in this row.
 func (e *encoder) more(n *node) bool {
 	column := e.columns[n.first]
 	return len(column) > 0 && column[0].RepetitionLevel() >= n.rep
 }
 
-// pass leaves out what stands for nothing.
+// pass skips the values below n that represent a null or an empty list.
 func (e *encoder) pass(n *node) {
 	for c := n.first; c < n.last; c++ {
 		if len(e.columns[c]) > 0 {
@@ -208,7 +208,7 @@ func (e *encoder) pass(n *node) {
 	}
 }
 
-// scalarOf returns what writes the values of a type.
+// scalarOf returns a function that appends a value of type t as JSON.
 func scalarOf(t parquet.Type) func([]byte, *parquet.Value) []byte {
 	if l := t.LogicalType(); l != nil {
 		switch l := l.Value.(type) {
@@ -257,7 +257,7 @@ func scalarOf(t parquet.Type) func([]byte, *parquet.Value) []byte {
 			return func(b []byte, v *parquet.Value) []byte { return appendTime(b, time.UnixMicro(v.Int64())) }
 		}
 		return func(b []byte, v *parquet.Value) []byte { return strconv.AppendInt(b, v.Int64(), 10) }
-	case parquet.Int96: // timestamps of old files: nanoseconds of the day, Julian day
+	case parquet.Int96: // timestamps of old files: nanoseconds of the day, then the Julian day
 		return func(b []byte, v *parquet.Value) []byte {
 			i := v.Int96()
 			return appendTime(b, time.Unix((int64(i[2])-2440588)*86400, int64(i[1])<<32|int64(i[0])))
@@ -289,7 +289,7 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, bits)
 }
 
-// appendString appends text, and bytes that are none in base64.
+// appendString appends bytes as a JSON string: text if they are UTF-8, else base64.
 func appendString(b, s []byte) []byte {
 	if !utf8.Valid(s) {
 		return append(base64.StdEncoding.AppendEncode(append(b, '"'), s), '"')

@@ -1,5 +1,5 @@
-// Package parquetrows is for reading Parquet files row by row: each row becomes a line of JSON. Pages are read one by
-// one, so that memory does not depend on the size of row groups.
+// Package parquetrows reads Parquet files row by row, each row as a line of JSON. It reads page by page, so memory
+// does not depend on the size of row groups.
 package parquetrows
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// atOnce is how many rows are decoded at once.
+// atOnce is the number of rows per decoding step.
 const atOnce = 128
 
-// Rows reads the rows of a file. One goroutine uses it; Share may be asked by any.
+// Rows reads the rows of a file. Only Share is safe for concurrent use.
 type Rows struct {
 	file    *parquet.File
-	groups  []parquet.RowGroup // that are left; the first one is open if rows is not nil
+	groups  []parquet.RowGroup // not read yet; rows is of the first one, or nil
 	rows    parquet.Rows
 	encoder *encoder
 	buffer  []parquet.Row
-	ready   []parquet.Row // of buffer, decoded and not written
+	ready   []parquet.Row // part of buffer: decoded, not written
 	read    atomic.Int64
 }
 
-// corrupt makes an error of a panic: the library panics on some files that are corrupt.
+// corrupt converts a panic into an error, because the library panics on some corrupt files. Call it deferred.
 func corrupt(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("corrupt Parquet file: %v", v)
@@ -36,7 +36,7 @@ func corrupt(err *error) {
 // Open reads the footer of a file.
 func Open(r io.ReaderAt, size int64) (_ *Rows, err error) {
 	defer corrupt(&err)
-	// The library makes room for a footer of the length that the file gives, up to 4 GiB, before it reads it.
+	// The library allocates as much as the file claims for its footer, up to 4 GiB, before it reads it.
 	var end [8]byte
 	if _, err := r.ReadAt(end[:], size-int64(len(end))); err != nil {
 		return nil, fmt.Errorf("not a Parquet file, or cut off: %w", err)
@@ -52,8 +52,8 @@ func Open(r io.ReaderAt, size int64) (_ *Rows, err error) {
 	return &Rows{file: file, groups: file.RowGroups(), encoder: newEncoder(file.Root()), buffer: make([]parquet.Row, atOnce)}, nil
 }
 
-// Append appends rows to data, each as a line of JSON whose end it appends to ends, until there are about size bytes.
-// The error is io.EOF if there are no more. Types that JSON lacks are written as the nearest one.
+// Append appends rows to data, each as a line of JSON, and the end of each line to ends, until data has about size
+// bytes. It returns io.EOF if there are no more rows. Types that JSON lacks are written as the nearest JSON type.
 func (r *Rows) Append(data []byte, ends []int, size int) (_ []byte, _ []int, err error) {
 	before := len(ends)
 	defer corrupt(&err)
@@ -100,7 +100,7 @@ func (r *Rows) fill() error {
 	return io.EOF
 }
 
-// SkipTo goes to a row, before the first Append.
+// SkipTo moves to a row. Call it before the first Append.
 func (r *Rows) SkipTo(row int64) (err error) {
 	defer corrupt(&err)
 	r.read.Store(row)
@@ -115,7 +115,7 @@ func (r *Rows) SkipTo(row int64) (err error) {
 	return r.rows.SeekToRow(row)
 }
 
-// Share returns the share of size that has been read.
+// Share returns the part of size that corresponds to the rows read so far.
 func (r *Rows) Share(size int64) int64 {
 	all := r.file.NumRows()
 	if all == 0 {
@@ -124,7 +124,7 @@ func (r *Rows) Share(size int64) int64 {
 	return int64(float64(size) * float64(r.read.Load()) / float64(all))
 }
 
-// Close closes what Append has opened. The file belongs to the caller.
+// Close releases what Append has opened. It does not close the file.
 func (r *Rows) Close() (err error) {
 	defer corrupt(&err)
 	if r.rows == nil {
