@@ -6,38 +6,36 @@ import (
 	"strings"
 )
 
-// AutocompleteMode says what of the typed text is completed.
+// AutocompleteMode determines which words are completed.
 type AutocompleteMode uint8
 
 const (
-	// OneTerm completes the last word, whatever is before it.
+	// OneTerm completes the last word, whatever precedes it.
 	OneTerm AutocompleteMode = iota
-	// TwoTerms completes the last word and adds the one that follows it in a text.
+	// TwoTerms completes the last word, and adds the word that follows it in a document.
 	TwoTerms
-	// OneTermWithContext completes the last word to those that follow the word
-	// before it in a text. A single word has no completion.
+	// OneTermWithContext completes the last word to a word that follows the previous word in a document. A single
+	// word has no completion.
 	OneTermWithContext
 )
 
-// Completion is a way to go on.
+// Completion is one completion of the typed text.
 type Completion struct {
-	Text          string // the words that were completed or added
-	QueryPlusText string // what was typed, with Text in the place of its last words
+	Text          string // the completed or added words
+	QueryPlusText string // the typed text with its last words replaced by Text
 }
 
-// Autocomplete finds completions: first those that go on exactly as was typed, then
-// those that differ in one place, each in the order of their texts. Tags are put
-// around Text in QueryPlusText. Its error is an *UnknownFieldError.
+// Autocomplete returns completions: first those that begin exactly with the typed text, then those with one edit,
+// each group ordered by text. QueryPlusText has tags around Text. Its error is an *UnknownFieldError.
 //
-// A fuzzy completion is never a word of which English is full, such as "more": the
-// service leaves them out, by a rule that is not known.
+// Fuzzy completions leave out common English words such as "more", as the service does; its exact rule is not known.
 func (s *Suggester) Autocomplete(t TypedText, mode AutocompleteMode, tags Tags) ([]Completion, error) {
 	fields, err := s.fields(t.Fields)
 	if err != nil {
 		return nil, err
 	}
 	words := s.words(t)
-	first := len(words) - 1 // of the words that are completed
+	first := len(words) - 1 // index of the first word to complete
 	if mode == OneTermWithContext {
 		first--
 	}
@@ -86,7 +84,7 @@ func (c *completer) add(text string, edits int) {
 	}
 }
 
-// endings is the terms that a word may be completed to.
+// endings returns the terms to which a word can be completed.
 func (c *completer) endings(w typedWord) *candidates {
 	all := w.candidates(c.field)
 	if w.editMatcher == nil {
@@ -114,8 +112,8 @@ func (c *completer) one(w typedWord) {
 	}
 }
 
-// two pairs each ending with what follows it. One that nothing ever follows
-// stands alone.
+// two pairs each ending with each term that follows it. An ending that no term follows is a completion without a
+// second word.
 func (c *completer) two(w typedWord) {
 	endings := c.endings(w)
 	followed := make(map[uint32]bool)
@@ -150,8 +148,8 @@ func (c *completer) afterContext(context, w typedWord) {
 	})
 }
 
-// pairs calls add once for each pair of one of several terms and the term after it,
-// none at the end of a text, that wanted is true for.
+// pairs calls add once for each pair of a term in first and the term after it for which wanted returns true. At the
+// end of a text the second term is none.
 func (c *completer) pairs(first *candidates, wanted func(a, b uint32) bool, add func(a, b uint32)) {
 	type pair struct{ a, b uint32 }
 	seen := make(map[pair]bool)
@@ -177,7 +175,7 @@ func (c *completer) pairs(first *candidates, wanted func(a, b uint32) bool, add 
 	})
 }
 
-// commonWords are those that fuzzy completion leaves out.
+// commonWords are the words that fuzzy completion leaves out.
 var commonWords = func() map[string]bool {
 	set := make(map[string]bool)
 	for _, word := range strings.Fields(`

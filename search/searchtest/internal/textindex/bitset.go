@@ -18,7 +18,7 @@ func (s bitset) len() int {
 	return n
 }
 
-// each calls f for every member, in order.
+// each calls f for every member, in ascending order.
 func (s bitset) each(f func(i uint32)) {
 	for at, w := range s {
 		for ; w != 0; w &= w - 1 {

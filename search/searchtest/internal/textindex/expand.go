@@ -9,12 +9,11 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 )
 
-// maxExpansions is how many terms a fuzzy word stands for at most: the nearest.
+// maxExpansions is the maximum number of terms for a fuzzy word: the nearest ones.
 const maxExpansions = 50
 
-// expand is the numbers of the terms that a pattern matches, in the order of the
-// terms. Patterns are not analyzed but put into lower case, as nearly all
-// analyzers do with terms.
+// expand returns the numbers of the terms that a pattern matches, in the order of the terms. It does not analyze
+// patterns, but converts them to lower case, because nearly all analyzers do that with terms.
 func (f *field) expand(n lucene.Node) ([]uint32, error) {
 	switch n := n.(type) {
 	case lucene.Prefix:
@@ -48,15 +47,15 @@ func (d *dictionary) matching(prefix string, match func(string) bool) []uint32 {
 	return numbers
 }
 
-// similarTerm is a term that a fuzzy word stands for.
+// similarTerm is a term that matches a fuzzy word.
 type similarTerm struct {
 	term  string
 	edits int
-	boost float32 // 1 for the word itself, less for each edit
+	boost float32 // 1 for the word itself, less per edit
 }
 
-// similar is the terms at most edits away from text, the nearest first and those
-// equally near in the order of the terms.
+// similar returns the terms with at most the given number of edits from text, nearest first, then in the order of
+// the terms.
 func (d *dictionary) similar(text string, edits int) []similarTerm {
 	text = strings.ToLower(text)
 	word := newEditMatcher(text, edits)
@@ -80,8 +79,8 @@ func (d *dictionary) similar(text string, edits int) []similarTerm {
 	return found[:min(len(found), maxExpansions)]
 }
 
-// editMatcher measures how far terms are from a word: insertions, deletions,
-// replacements and swaps of neighbours, of characters.
+// editMatcher measures the edit distance of terms from a word. Insertions, deletions, replacements and swaps of
+// neighbouring characters count one each.
 type editMatcher struct {
 	word  []rune
 	limit int
@@ -96,8 +95,8 @@ func newEditMatcher(word string, limit int) *editMatcher {
 	return m
 }
 
-// distance is that of term or, where prefix is true, of the prefix of term that is
-// nearest. It is false when that is more than the limit.
+// distance returns the distance of term or, if prefix is true, of its nearest prefix. It returns false if that
+// exceeds the limit.
 func (m *editMatcher) distance(term string, prefix bool) (int, bool) {
 	n := len(m.word)
 	if !prefix && (len(term) > 4*(n+m.limit) || len(term) < n-m.limit) {
@@ -130,7 +129,7 @@ func (m *editMatcher) distance(term string, prefix bool) (int, bool) {
 		before, last, row = last, row, before
 		previous = r
 		if least > m.limit {
-			// No later row can be better, and a swap reaches back but one.
+			// No later row can be better: a swap reaches back only one row.
 			break
 		}
 	}
@@ -143,15 +142,15 @@ func (m *editMatcher) distance(term string, prefix bool) (int, bool) {
 	return last[n], last[n] <= m.limit
 }
 
-// wildcard is a pattern in pieces: texts, any characters, and one character.
+// wildcard is a pattern, split into literal texts, * and ?.
 type wildcard struct {
-	prefix string // the text that all matches start with
+	prefix string // literal text at the start of all matches
 	pieces []wildcardPiece
 }
 
 type wildcardPiece struct {
-	text string // of one character, unless kind says otherwise
-	kind byte   // 0 for text, * or ?
+	text string // one character; "" if kind is not 0
+	kind byte   // 0 for text, else * or ?
 }
 
 func parseWildcard(pattern string) *wildcard {
@@ -180,8 +179,7 @@ func parseWildcard(pattern string) *wildcard {
 	return w
 }
 
-// match takes time proportional to the pattern times the term at most: of
-// several * only the last is ever tried again.
+// match takes time proportional to the product of pattern and term at most, because it retries only the last *.
 func (w *wildcard) match(term string) bool {
 	p, t := 0, 0
 	retryPiece, retryTerm := -1, 0

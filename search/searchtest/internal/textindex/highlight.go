@@ -11,17 +11,16 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// Tags are what is written before and after each match.
+// Tags are written before and after each match.
 type Tags struct{ Pre, Post string }
 
-// Highlighter marks what a query matches in the texts of documents. It is safe
-// for concurrent use.
+// Highlighter marks the matches of a query in texts of documents. It is safe for concurrent use.
 type Highlighter struct {
 	index  *Index
 	fields map[*field]*marks
 }
 
-// marks is what a query looks for in one field.
+// marks are the terms, patterns and phrases to mark in one field.
 type marks struct {
 	terms    map[string]bool
 	patterns []func(term string) bool
@@ -33,8 +32,8 @@ type markedPhrase struct {
 	slop  int
 }
 
-// Highlighter prepares a query. Prohibited clauses mark nothing, and neither
-// does a clause that names another field. Its errors are those of Search.
+// Highlighter returns a highlighter for a query. Prohibited clauses mark nothing. A clause with a field marks only
+// that field. Its errors are those of Search.
 func (x *Index) Highlighter(n lucene.Node, o Options) (*Highlighter, error) {
 	if lucene.Clauses(n) > maxClauses {
 		return nil, &LimitError{What: "clauses", Limit: maxClauses}
@@ -139,7 +138,7 @@ func (m *marks) phrase(slots []phraseSlot, slop int) {
 	}
 }
 
-// find is the spans of text to be marked, by their starts, with the terms there.
+// find returns the spans of text to mark with their terms, ordered by start.
 func (m *marks) find(a analysis.Analyzer, text string) []markedSpan {
 	tokens := a.Analyze(text)
 	marked := make([]bool, len(tokens))
@@ -167,10 +166,10 @@ type markedSpan struct {
 	term string
 }
 
-// mark marks the tokens of each place where the whole phrase is.
+// mark marks the tokens of each occurrence of the phrase.
 func (p markedPhrase) mark(tokens []analysis.Token, marked []bool) {
 	matcher := newPhraseMatcher(p.slots, p.slop)
-	at := make([][]int, len(p.slots)) // the tokens of matcher.positions
+	at := make([][]int, len(p.slots)) // token indexes for matcher.positions
 	for i, s := range p.slots {
 		for j, t := range tokens {
 			if slices.Contains(s.terms, t.Text) {
@@ -186,10 +185,9 @@ func (p markedPhrase) mark(tokens []analysis.Token, marked []bool) {
 	})
 }
 
-// Fragments is the sentences of a field that hold matches, marked: at most limit
-// of them, the best, in the order of the text. Values are the field's texts, one
-// unless it is a collection. It is nil where nothing matches or the index does
-// not have the field.
+// Fragments returns the marked sentences of a field that have matches: the best ones, at most limit, in the order of
+// the text. values are the texts of the field: one, or those of a collection. It returns nil if nothing matches or
+// the index does not have the field.
 func (h *Highlighter) Fragments(path string, values []string, limit int, tags Tags) []string {
 	f := h.index.byPath[path]
 	m := h.fields[f]
@@ -204,8 +202,8 @@ func (h *Highlighter) Fragments(path string, values []string, limit int, tags Ta
 	for _, value := range values {
 		spans := m.find(f.Index, value)
 		for _, s := range sentences(value) {
-			// Tokens may overlap (n-grams, parts of words): the text is marked once.
-			// What goes on behind the sentence is marked up to its end.
+			// Tokens may overlap, such as n-grams or parts of words: each text is marked once. A token that continues
+			// after the sentence is marked up to the end of the sentence.
 			var inside []markedSpan
 			for ; len(spans) > 0 && spans[0].start < s.end; spans = spans[1:] {
 				m := spans[0]
@@ -237,9 +235,8 @@ func (h *Highlighter) Fragments(path string, values []string, limit int, tags Ta
 	return texts
 }
 
-// worth is how good a sentence is: different terms count more than the same one
-// again, short sentences more than long ones, and early ones a little more than
-// late ones. The constants are those of Lucene's passage scorer.
+// worth returns the score of a sentence: different terms count more than repetitions, short sentences more than long
+// ones, and early sentences slightly more than late ones. The constants are those of Lucene's passage scorer.
 func worth(s span, inside []markedSpan) float64 {
 	const k1, b, pivot = 1.2, 0.75, 87
 	times := make(map[string]float64)
@@ -247,7 +244,7 @@ func worth(s span, inside []markedSpan) float64 {
 		times[m.term]++
 	}
 	length := k1 * ((1 - b) + b*float64(s.end-s.start)/pivot)
-	// In the order of the text: the sum of floats depends on it.
+	// Floats must be added in the order of the text, because the sum depends on the order.
 	sum := 0.0
 	for _, m := range inside {
 		if n := times[m.term]; n > 0 {
@@ -258,12 +255,12 @@ func worth(s span, inside []markedSpan) float64 {
 	return sum * (1 + 1/math.Log(pivot+float64(s.start)))
 }
 
-// wrap is the part s of text with tags around what is marked in it.
+// wrap returns the part s of text with tags around its marked spans.
 func wrap(text string, s span, marked []markedSpan, tags Tags) string {
 	var b strings.Builder
 	at := s.start
 	for _, m := range marked {
-		// A keyword, for example, takes in the white space around the sentence.
+		// A span can extend beyond the sentence, for example into white space.
 		start, end := max(m.start, at), min(m.end, s.end)
 		if start >= end {
 			continue

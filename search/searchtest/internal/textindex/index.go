@@ -7,72 +7,68 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// valueGap is how far apart the values of a collection are in positions, so that
-// no phrase runs from one into the next.
+// valueGap is the distance in positions between the values of a collection, so that no phrase spans two values.
 const valueGap = 100
 
-// none is the ordinal of no document.
+// none means no ordinal.
 const none = math.MaxUint32
 
-// compactFrom is the number of deleted documents below which compaction does
-// not pay.
+// compactFrom is the minimum number of deleted documents for a compaction.
 const compactFrom = 64
 
 // Field is a searchable field.
 type Field struct {
-	// Path is the name, with / before the name of a sub-field.
+	// Path is the name of the field; a sub-field has the form address/city.
 	Path string
-	// Index and Search turn texts and queries into terms.
+	// Index and Search convert texts and queries to terms.
 	Index, Search analysis.Analyzer
-	// Synonyms widen queries. Nil means none.
+	// Synonyms expand queries. nil means none.
 	Synonyms *Synonyms
 }
 
 // Config describes an index.
 type Config struct {
 	Fields []Field
-	// Similarity makes scores. Defaults to BM25 with k1 1.2 and b 0.75.
+	// Similarity computes scores. Defaults to BM25 with k1 1.2 and b 0.75.
 	Similarity Similarity
 }
 
-// Document is what an index keeps of a document.
+// Document is the indexed part of a document.
 type Document struct {
-	// Values has the texts of each field, in the order of Config.Fields.
+	// Values are the texts of each field, in the order of Config.Fields.
 	Values [][]string
-	// Nested is the number of objects in collections of complex types. The
-	// service keeps each as a document of its own, which is why they count in
-	// scores where Options.Nested says so.
+	// Nested is the number of objects in collections of complex types. The service stores each as a separate
+	// document, so they affect scores if Options.Nested is set.
 	Nested int
 }
 
-// Index is an inverted index of the searchable fields of documents. Any number of
-// readers may use it at the same time; Put, Delete and SetFields must be alone.
-// It starts no goroutines.
+// Index is an inverted index of the searchable fields of documents. Readers may be concurrent; Put, Delete and
+// SetFields need exclusive access. It starts no goroutines.
 type Index struct {
 	fields     []*field
 	byPath     map[string]*field
 	similarity Similarity
 
-	// Documents are numbered from 0 in the order of their ids; the numbers, called
-	// ordinals, are what everything inside counts in.
+	// Documents are numbered from 0 in the order of their ids. These numbers are called ordinals; all internal data
+	// uses them.
 	ids    []uint32
 	nested []uint32
-	dead   bitset // nil while nothing is deleted
-	gone   int    // members of dead
-	rows   int    // documents that live, with what is nested in them
+	dead   bitset // nil if no document is deleted
+	gone   int    // number of members of dead
+	rows   int    // number of live documents and of objects nested in them
 
-	touched []uint32 // terms of the document that is being added
+	touched []uint32 // terms of the document being added
 }
 
-// field is what an index has of a Field.
+// field is the index of one Field.
 type field struct {
 	Field
 	*dictionary
-	norms  []byte   // rounded length by ordinal; shorter than ids where the last documents have no text
+	norms  []byte   // rounded length by ordinal; shorter than ids if the last documents have no text
 	counts []uint32 // tokens by ordinal
-	total  int      // tokens of all documents that live
+	total  int      // tokens of all live documents
 	rules  synonymRules
-	stream *stream // nil unless the words are needed in their order
+	stream *stream // nil unless the order of words is needed
 }
 
 // New returns an empty index.
@@ -85,9 +81,8 @@ func New(c Config) *Index {
 	return x
 }
 
-// SetFields changes what may change without building the index anew: how
-// queries are analyzed, synonyms, and new fields behind those there are. The
-// paths of those must be what they were, in the same order.
+// SetFields changes what does not require a new index: query analyzers, synonyms, and additional fields at the end.
+// The paths of existing fields must stay the same, in the same order.
 func (x *Index) SetFields(fields []Field) {
 	for i, f := range fields {
 		if i == len(x.fields) {
@@ -100,9 +95,8 @@ func (x *Index) SetFields(fields []Field) {
 	}
 }
 
-// Put adds a document. Its id must be greater than that of every document
-// before; a document that replaces another gets a new id, and the other is
-// deleted.
+// Put adds a document. Its id must be greater than all earlier ids. To replace a document, add it with a new id and
+// delete the old one.
 func (x *Index) Put(id uint32, d Document) {
 	if n := len(x.ids); n > 0 && x.ids[n-1] >= id {
 		panic("textindex: ids must grow")
@@ -164,8 +158,7 @@ func (x *Index) add(f *field, ordinal uint32, values []string) {
 	f.counts = append(f.counts, count)
 }
 
-// Delete removes a document and reports whether it was there. Scores are from
-// then on what they would be if it had never been.
+// Delete removes a document, and reports whether it existed. Scores become the same as if it had never been added.
 func (x *Index) Delete(id uint32) bool {
 	at, ok := x.ordinal(id)
 	if !ok {
@@ -188,13 +181,13 @@ func (x *Index) Delete(id uint32) bool {
 	return true
 }
 
-// Len is the number of documents.
+// Len returns the number of live documents.
 func (x *Index) Len() int { return len(x.ids) - x.gone }
 
-// Has reports whether the index has a field of that path.
+// Has reports whether the index has a field with that path.
 func (x *Index) Has(path string) bool { return x.byPath[path] != nil }
 
-// ordinal is that of a document that lives.
+// ordinal returns the ordinal of a live document.
 func (x *Index) ordinal(id uint32) (uint32, bool) {
 	at, ok := slices.BinarySearch(x.ids, id)
 	if !ok || x.dead != nil && x.dead.has(uint32(at)) {
@@ -203,8 +196,8 @@ func (x *Index) ordinal(id uint32) (uint32, bool) {
 	return uint32(at), true
 }
 
-// compact drops what is deleted. It costs as much as the index is large and
-// happens after as many deletions, so that it costs each of them the same.
+// compact removes deleted documents. Its cost is proportional to the size of the index; it runs after half of the
+// documents were deleted, so the cost per deletion is constant.
 func (x *Index) compact() {
 	ordinals := make([]uint32, len(x.ids))
 	var ids, nested []uint32
@@ -225,7 +218,7 @@ func (x *Index) compact() {
 
 func (f *field) compact(ordinals []uint32, n int) {
 	dictionary := newDictionary()
-	numbers := make([]uint32, len(f.lists)) // new by old
+	numbers := make([]uint32, len(f.lists)) // new number by old number
 	for i := range f.lists {
 		if list := f.lists[i].renumber(ordinals); list.count > 0 {
 			numbers[i] = dictionary.number(f.terms[i])

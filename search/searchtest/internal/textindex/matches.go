@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// Matches is what a query found. It is valid until the index is next written
-// to, and safe for concurrent use until then.
+// Matches is the result of a query. It is valid until the next write to the index; until then it is safe for
+// concurrent use.
 type Matches struct {
 	index *Index
 	hits  *hits
 }
 
-// Hit is a document that a query found.
+// Hit is a matching document.
 type Hit struct {
 	ID    uint32
 	Score float32
 }
 
-// Len is the number of documents.
+// Len returns the number of documents.
 func (m *Matches) Len() int { return m.hits.set.len() }
 
-// Score is the score of a document; false says that it was not found.
+// Score returns the score of a document, false if it does not match.
 func (m *Matches) Score(id uint32) (float32, bool) {
 	at, ok := m.index.ordinal(id)
 	if !ok || !m.hits.set.has(at) {
@@ -32,7 +32,7 @@ func (m *Matches) Score(id uint32) (float32, bool) {
 	return float32(m.hits.scores[at]), true
 }
 
-// All yields ids and scores in the order of the ids.
+// All yields ids and scores, ordered by id.
 func (m *Matches) All() iter.Seq2[uint32, float32] {
 	return func(yield func(uint32, float32) bool) {
 		for i, id := range m.index.ids {
@@ -43,15 +43,14 @@ func (m *Matches) All() iter.Seq2[uint32, float32] {
 	}
 }
 
-// IDs is the documents without their scores.
+// IDs returns the documents without their scores.
 func (m *Matches) IDs() *IDs {
 	ids := new(IDs)
 	m.hits.set.each(func(i uint32) { ids.Add(m.index.ids[i]) })
 	return ids
 }
 
-// Top is the k best documents, the best first; of equal scores the smaller id
-// comes first.
+// Top returns the k best documents, best first; of equal scores the smaller id comes first.
 func (m *Matches) Top(k int) []Hit {
 	h := make(worstFirst, 0, min(k, m.Len()))
 	if k <= 0 {
@@ -72,12 +71,12 @@ func (m *Matches) Top(k int) []Hit {
 	return h
 }
 
-// compareHits puts the better hit first.
+// compareHits orders the better hit first.
 func compareHits(a, b Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 }
 
-// worstFirst is a heap with the hit that goes next on top.
+// worstFirst is a heap with the worst hit on top.
 type worstFirst []Hit
 
 func (h worstFirst) Len() int           { return len(h) }

@@ -2,10 +2,10 @@ package textindex
 
 import "slices"
 
-// phrasePlan matches the documents in which terms stand in a row, or nearly so.
+// phrasePlan matches documents that have the terms in sequence, or nearly so within slop.
 type phrasePlan struct {
 	slots []phraseSlot
-	lists [][]*postings // of each slot, those of its terms
+	lists [][]*postings // by slot: the postings of its terms
 	slop  int
 	scorer
 }
@@ -36,7 +36,7 @@ func (p *phrasePlan) add(r *run, h *hits) {
 	}
 }
 
-// meet finds the first document from ordinal on that is in all slots.
+// meet returns the first document from ordinal that is in all slots.
 func meet(slots []*slotCursor, ordinal uint32) (uint32, bool) {
 	for agreed := 0; agreed < len(slots); {
 		agreed = 0
@@ -55,7 +55,7 @@ func meet(slots []*slotCursor, ordinal uint32) (uint32, bool) {
 	return ordinal, true
 }
 
-// slotCursor walks over the documents that have any of a slot's terms.
+// slotCursor iterates over the documents that have any term of a slot.
 type slotCursor struct {
 	cursors []cursor
 }
@@ -70,7 +70,7 @@ func newSlotCursor(lists []*postings) *slotCursor {
 	return s
 }
 
-// seek is the first document at or after ordinal.
+// seek returns the first document at or after ordinal.
 func (s *slotCursor) seek(ordinal uint32) (uint32, bool) {
 	best, found := uint32(none), false
 	for i := range s.cursors {
@@ -96,15 +96,15 @@ func (s *slotCursor) read(dst []uint32, ordinal uint32) []uint32 {
 	return dst
 }
 
-// phraseMatcher finds a phrase among the positions of its slots in one text.
+// phraseMatcher finds a phrase from the positions of its slots in one text.
 type phraseMatcher struct {
-	positions [][]uint32 // of each slot; filled by the caller
+	positions [][]uint32 // by slot; set by the caller
 	offsets   []int
 	slop      int
 	repeats   bool // two slots share a term and must not share a position
 
-	at   []int // of each slot, the index of its present position
-	best []int // where at was when the slots were nearest, for sloppy
+	at   []int // by slot: index of its current position
+	best []int // copy of at when the slots were nearest, for sloppy
 }
 
 func newPhraseMatcher(slots []phraseSlot, slop int) *phraseMatcher {
@@ -126,16 +126,15 @@ func newPhraseMatcher(slots []phraseSlot, slop int) *phraseMatcher {
 	return m
 }
 
-// frequency is how often the phrase is there: each time counts 1, or less the
-// farther its words have moved.
+// frequency returns the number of occurrences of the phrase; an occurrence whose words are moved counts less than 1.
 func (m *phraseMatcher) frequency() float32 {
 	f := float32(0)
 	m.each(func(distance int) { f += 1 / float32(1+distance) })
 	return f
 }
 
-// each calls found for each place where the phrase is, with how far its words
-// have moved in all. m.at then tells where the words are.
+// each calls found for each occurrence of the phrase, with the total distance by which its words are moved. During
+// the call m.at has the positions of the words.
 func (m *phraseMatcher) each(found func(distance int)) {
 	clear(m.at)
 	for _, p := range m.positions {
@@ -170,15 +169,13 @@ func (m *phraseMatcher) exact(found func(int)) {
 	}
 }
 
-// place is where the phrase would start for the present position of slot i to be
-// the right one.
+// place returns the start of the phrase that the current position of slot i implies.
 func (m *phraseMatcher) place(i int) int {
 	return int(m.positions[i][m.at[i]]) - m.offsets[i]
 }
 
-// sloppy moves the slot that lags behind, again and again. As long as it lags
-// this brings the slots together; when it overtakes another, the best that there
-// was until then counts, if that was near enough.
+// sloppy repeatedly advances the slot that is furthest behind, which brings the slots closer together. When that
+// slot passes another one, the nearest arrangement so far is an occurrence, if it is within slop.
 func (m *phraseMatcher) sloppy(found func(int)) {
 	if m.repeats && !m.part() {
 		return
@@ -213,8 +210,7 @@ func (m *phraseMatcher) sloppy(found func(int)) {
 	report()
 }
 
-// extremes is the slot that lags behind, the place of the one before it, and the
-// place of the foremost.
+// extremes returns the slot furthest behind, the lowest place of the other slots, and the highest place.
 func (m *phraseMatcher) extremes() (low, next, high int) {
 	const far = int(^uint(0) >> 1)
 	next, high = far, -far
@@ -232,13 +228,12 @@ func (m *phraseMatcher) extremes() (low, next, high int) {
 	return low, next, high
 }
 
-// part moves slots until no two share a position; false says that there is no
-// such place any more.
+// part advances slots until no two share a position. It returns false if that is not possible.
 func (m *phraseMatcher) part() bool {
 	for i := 0; i < len(m.at); i++ {
 		for j := range i {
 			if m.positions[i][m.at[i]] == m.positions[j][m.at[j]] {
-				// The one that is written later in the phrase goes on.
+				// Advance the slot that is later in the phrase.
 				if m.at[i]++; m.at[i] == len(m.positions[i]) {
 					return false
 				}

@@ -2,28 +2,26 @@ package textindex
 
 import "math/bits"
 
-// plan is a query ready to be evaluated over one index. A plan is used once.
+// plan is a query compiled for one index. It can be evaluated once.
 type plan interface {
-	// squares is the sum of the squares of the weights, which classic scores are
-	// divided by the root of.
+	// squares returns the sum of the squared weights. Classic scores are divided by its root.
 	squares() float32
 	// scale multiplies the weights. It is called once, before add.
 	scale(norm float32)
-	// add adds the documents that match to h, and their scores to what is there.
+	// add adds the matching documents to h, and their scores to the scores in h.
 	add(r *run, h *hits)
 }
 
-// run is one evaluation. It keeps the memory of intermediate results: a query has
-// many clauses but needs few of them at a time.
+// run is one evaluation. It reuses the memory of intermediate results: a query may have many clauses, but few are
+// evaluated at the same time.
 type run struct {
 	index   *Index
 	allowed bitset // nil for all
 	free    []*hits
 }
 
-// hits is a set of documents with scores, both by ordinal. Where the bit of a
-// document is not set its score is 0. Sums are 64 bits wide, as in Lucene, and
-// rounded when they are complete.
+// hits is a set of documents with scores, both by ordinal. The score of a document that is not in the set is 0. Sums
+// have 64 bits, as in Lucene, and are rounded when complete.
 type hits struct {
 	set    bitset
 	scores []float64
@@ -39,7 +37,7 @@ func (r *run) hits() *hits {
 	return &hits{set: newBitset(n), scores: make([]float64, n)}
 }
 
-// release gives hits back once nobody looks at them any more.
+// release returns hits for reuse. The caller must not use h afterwards.
 func (r *run) release(h *hits) {
 	clear(h.set)
 	clear(h.scores)
@@ -57,12 +55,12 @@ func (h *hits) add(ordinal uint32, score float32) {
 	h.scores[ordinal] += float64(score)
 }
 
-// round makes sums what they are to whoever uses them next.
+// round rounds complete sums to 32 bits.
 func (h *hits) round() {
 	h.set.each(func(i uint32) { h.scores[i] = float64(float32(h.scores[i])) })
 }
 
-// merge adds other to h.
+// merge adds the documents and scores of other to h.
 func (h *hits) merge(other *hits) {
 	other.set.each(func(i uint32) { h.scores[i] += other.scores[i] })
 	for i, w := range other.set {
@@ -70,7 +68,7 @@ func (h *hits) merge(other *hits) {
 	}
 }
 
-// maximize keeps the better score of each document.
+// maximize adds the documents of other to h, and keeps the higher score of each.
 func (h *hits) maximize(other *hits) {
 	other.set.each(func(i uint32) { h.scores[i] = max(h.scores[i], other.scores[i]) })
 	for i, w := range other.set {
@@ -78,7 +76,7 @@ func (h *hits) maximize(other *hits) {
 	}
 }
 
-// intersect keeps the documents that are in both, with both scores.
+// intersect keeps the documents that are in both, and adds their scores.
 func (h *hits) intersect(other *hits) {
 	for i, w := range h.set {
 		both := w & other.set[i]
@@ -93,7 +91,7 @@ func (h *hits) intersect(other *hits) {
 	}
 }
 
-// enrich adds the scores of other to the documents that h has already.
+// enrich adds the scores of other to the documents that are in h.
 func (h *hits) enrich(other *hits) {
 	for i, w := range h.set {
 		for both := w & other.set[i]; both != 0; both &= both - 1 {
@@ -103,7 +101,7 @@ func (h *hits) enrich(other *hits) {
 	}
 }
 
-// remove takes the documents of other out.
+// remove removes the documents of other.
 func (h *hits) remove(other *hits) {
 	for i, w := range h.set {
 		for both := w & other.set[i]; both != 0; both &= both - 1 {
@@ -117,7 +115,7 @@ func (r *run) allows(ordinal uint32) bool {
 	return r.allowed == nil || r.allowed.has(ordinal)
 }
 
-// scorer makes the scores of a term or phrase in one field.
+// scorer computes the scores of a term or phrase in one field.
 type scorer struct {
 	similarity Similarity
 	norms      []byte
@@ -131,8 +129,7 @@ func (s *scorer) squares() float32 {
 	return w * w
 }
 
-// scale sets the weight. In classic scores a term's rarity counts twice: in the
-// query and in the document.
+// scale sets the weight. In classic scores the rarity of a term counts twice: for the query and for the document.
 func (s *scorer) scale(norm float32) {
 	s.weight = s.idf * s.boost
 	if s.similarity.classic() {
@@ -146,18 +143,16 @@ func (s *scorer) score(ordinal uint32, frequency float32) float32 {
 
 // termPlan matches the documents that have a term in a field.
 type termPlan struct {
-	list *postings // nil where no document has the term; its rarity still counts
+	list *postings // nil if no document has the term; its rarity still counts
 	scorer
 }
 
-// add is where searches for common words spend their time: it reads the postings
-// itself instead of through a cursor.
+// add dominates the time of searches for common words, so it reads the postings directly, without a cursor.
 func (p *termPlan) add(r *run, h *hits) {
 	if p.list == nil {
 		return
 	}
-	// Nearly every match of most terms is of a frequency of 1: those scores are made
-	// once for each length.
+	// Nearly all matches of most terms have frequency 1, so these scores are computed once per length.
 	var once [256]float32
 	for i := range once {
 		once[i] = p.similarity.score(p.weight, 1, p.table[i])
@@ -187,8 +182,7 @@ func (p *termPlan) add(r *run, h *hits) {
 	}
 }
 
-// constantPlan gives the same score to all documents that have one of several
-// terms, or to all there are.
+// constantPlan gives the same score to all documents that have one of several terms, or to all documents.
 type constantPlan struct {
 	lists []*postings
 	all   bool
@@ -218,10 +212,10 @@ func (p *constantPlan) add(r *run, h *hits) {
 	found.each(func(i uint32) { h.add(i, p.boost) })
 }
 
-// sumPlan adds up the scores of plans of which one has to match.
+// sumPlan sums the scores of its parts; at least one part must match.
 type sumPlan struct{ parts []plan }
 
-// sumOf is the sum of plans, nil if there are none.
+// sumOf returns a plan for the sum of plans, nil if there are none.
 func sumOf(parts []plan) plan {
 	switch len(parts) {
 	case 0:
@@ -256,7 +250,7 @@ func (p *sumPlan) add(r *run, h *hits) {
 	r.release(sum)
 }
 
-// maxPlan takes the best of the scores of plans of which one has to match.
+// maxPlan uses the maximum of the scores of its parts; at least one part must match.
 type maxPlan struct{ parts []plan }
 
 func (p *maxPlan) squares() float32 {
@@ -284,11 +278,10 @@ func (p *maxPlan) add(r *run, h *hits) {
 	r.release(best)
 }
 
-// booleanPlan combines plans as Lucene's boolean queries do. With nothing but
-// prohibited plans it matches nothing.
+// booleanPlan combines plans like Lucene's boolean queries. With only prohibited plans it matches nothing.
 type booleanPlan struct {
 	must, should, not []plan
-	coord             bool // scores shrink with the share of plans that do not match
+	coord             bool // multiply scores by the share of matching plans
 }
 
 func (p *booleanPlan) squares() float32 {
@@ -313,7 +306,7 @@ func (p *booleanPlan) scale(norm float32) {
 func (p *booleanPlan) add(r *run, h *hits) {
 	out := r.hits()
 	defer r.release(out)
-	var matched []uint16 // optional plans that match, by ordinal, where they count
+	var matched []uint16 // by ordinal: number of matching optional plans, if coord is set
 	if p.coord && len(p.should) > 0 {
 		matched = make([]uint16, len(out.scores))
 	}

@@ -1,36 +1,33 @@
 package textindex
 
-// postings are the documents that hold one term in one field, in the order of
-// their ordinals, as two runs of bytes:
+// postings are the documents that have a term in a field, ordered by ordinal, in two byte slices:
 //
-//	docs       for each document the distance to the ordinal before, shifted left
-//	           by one; the lowest bit is set when the term is there once, else
-//	           the number of times follows
+//	docs       for each document the distance to the previous ordinal, shifted left
+//	           by one; the lowest bit is set if the term occurs once, otherwise
+//	           the number of occurrences follows
 //	positions  for each document the first position, then the distances
 //
-// All numbers are unsigned varints. Both only ever grow at their ends, so a new
-// document costs no more than its own terms; a document that is deleted stays
-// until the index is compacted.
+// All numbers are unsigned varints. Both slices only grow at the end, so a new document costs only its own terms. A
+// deleted document stays until the index is compacted.
 type postings struct {
 	docs      []byte
 	positions []byte
-	next      uint32 // one more than the last ordinal
-	count     uint32 // documents, deleted ones included
+	next      uint32 // last ordinal plus one
+	count     uint32 // documents, including deleted ones
 
-	// While a document is being added: how often the term was seen in it so far,
-	// and where last.
+	// For the document being added: number of occurrences so far, and the last position.
 	frequency uint32
 	last      uint32
 }
 
-// see notes one occurrence of the term in the document that is being added.
+// see adds one occurrence of the term in the document being added.
 func (p *postings) see(position uint32) {
 	p.positions = appendVarint(p.positions, position-p.last)
 	p.frequency++
 	p.last = position
 }
 
-// close ends the document that is being added.
+// close completes the document being added.
 func (p *postings) close(ordinal uint32) {
 	distance := uint64(ordinal-p.next) << 1
 	if p.frequency == 1 {
@@ -44,7 +41,7 @@ func (p *postings) close(ordinal uint32) {
 	p.frequency, p.last = 0, 0
 }
 
-// live is the number of documents that are not in dead.
+// live returns the number of documents that are not in dead.
 func (p *postings) live(dead bitset) int {
 	if dead == nil {
 		return int(p.count)
@@ -58,8 +55,7 @@ func (p *postings) live(dead bitset) int {
 	return n
 }
 
-// renumber gives the documents the ordinals in ordinals and drops those that
-// have none.
+// renumber returns the postings with new ordinals, without documents whose new ordinal is none.
 func (p *postings) renumber(ordinals []uint32) postings {
 	var out postings
 	var buffer []uint32
@@ -77,14 +73,14 @@ func (p *postings) renumber(ordinals []uint32) postings {
 	return out
 }
 
-// cursor walks over postings from the first document to the last.
+// cursor iterates over postings from the first document to the last.
 type cursor struct {
 	docs      []byte
 	positions []byte
 	ordinal   uint32
 	frequency uint32
 	next      uint32
-	unread    uint32 // positions of documents before this one that were not read
+	unread    uint32 // positions of earlier documents that were not read
 	done      bool
 }
 
@@ -92,7 +88,7 @@ func (p *postings) cursor() cursor {
 	return cursor{docs: p.docs, positions: p.positions}
 }
 
-// advance goes to the next document; false says that there is none.
+// advance moves to the next document, and returns false at the end.
 func (c *cursor) advance() bool {
 	c.unread += c.frequency
 	c.frequency = 0
@@ -113,7 +109,7 @@ func (c *cursor) advance() bool {
 	return true
 }
 
-// seek goes to the first document at or after ordinal.
+// seek moves to the first document at or after ordinal, and returns false at the end.
 func (c *cursor) seek(ordinal uint32) bool {
 	for c.ordinal < ordinal {
 		if !c.advance() {
@@ -123,8 +119,7 @@ func (c *cursor) seek(ordinal uint32) bool {
 	return !c.done
 }
 
-// read appends the positions in the present document. It may be called once for
-// each.
+// read appends the positions in the current document. Call it at most once per document.
 func (c *cursor) read(dst []uint32) []uint32 {
 	for ; c.unread > 0; c.unread-- {
 		c.positions = c.positions[skipVarint(c.positions):]
@@ -149,8 +144,7 @@ func appendVarint64(dst []byte, v uint64) []byte {
 	return append(dst, byte(v))
 }
 
-// varint reads a number and says how many bytes it took. Most take one, which is
-// all that the compiler has to put in place of a call.
+// varint returns a number and its size in bytes. Most numbers have one byte; only that case is inlined.
 func varint(b []byte) (uint64, int) {
 	if b[0] < 0x80 {
 		return uint64(b[0]), 1

@@ -9,17 +9,16 @@ import (
 )
 
 const (
-	// maxPatternLength is the service's limit on the length of a prefix, a wildcard
-	// pattern or an expression, in characters.
+	// maxPatternLength is the service's limit on the length of a prefix, wildcard pattern or regular expression, in
+	// characters.
 	maxPatternLength = 1000
-	// maxRegexpDepth bounds the nesting in one.
+	// maxRegexpDepth limits the nesting in a regular expression.
 	maxRegexpDepth = 100
-	// maxInterval is how many numbers an interval <n-m> may have.
+	// maxInterval is the maximum number of numbers in an interval <n-m>.
 	maxInterval = 1000
 )
 
-// PatternError says that a prefix, a wildcard pattern or a regular expression
-// cannot be used.
+// PatternError is returned for an invalid or unsupported prefix, wildcard pattern or regular expression.
 type PatternError struct {
 	Pattern string
 	Reason  string
@@ -29,13 +28,12 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("textindex: pattern %q: %s", e.Pattern, e.Reason)
 }
 
-// termMatcher is a regular expression of Lucene's dialect. Go's engine, which runs
-// in linear time, has neither complements nor intersections: they are formed of
-// the answers of several expressions, which is possible where they stand for whole
-// terms and refused where they are part of something.
+// termMatcher is a regular expression in Lucene's dialect. Go's linear-time engine has neither complements nor
+// intersections. For whole terms they are combined from the results of several expressions; inside an expression
+// they are unsupported.
 type termMatcher struct {
-	plain *regexp.Regexp // nil for the others
-	op    byte           // & | or ~
+	plain *regexp.Regexp // nil if op is set
+	op    byte           // & | ~ or 0
 	of    []*termMatcher
 }
 
@@ -61,7 +59,7 @@ func (m *termMatcher) match(term string) bool {
 	return m.plain.MatchString(term)
 }
 
-// prefix is text that every match starts with.
+// prefix returns literal text at the start of every match.
 func (m *termMatcher) prefix() string {
 	if m.plain == nil {
 		return ""
@@ -70,12 +68,10 @@ func (m *termMatcher) prefix() string {
 	return prefix
 }
 
-// parseRegexp reads an expression that has to match a term from end to end. Its
-// errors are *PatternError.
+// parseRegexp parses an expression that must match a whole term. Its errors are *PatternError.
 //
-// The dialect has | & ? * + {n,m} ~ [ ] . # @ " " ( ) <n-m> and \, which takes the
-// meaning from any character. ^ and $ stand for themselves, and there are no
-// classes such as \d.
+// The dialect has | & ? * + {n,m} ~ [ ] . # @ " " ( ) <n-m> and \, which makes the next character literal. ^ and $
+// are literal outside classes, and there are no classes such as \d.
 func parseRegexp(pattern string) (*termMatcher, error) {
 	p := &regexpParser{pattern: pattern}
 	if err := checkLength(pattern); err != nil {
@@ -101,7 +97,7 @@ func checkLength(pattern string) error {
 	return nil
 }
 
-// expression is one in Go's syntax or, where op is set, made of others.
+// expression is an expression in Go's syntax or, if op is set, a combination of others.
 type expression struct {
 	text string
 	op   byte
@@ -136,7 +132,7 @@ func (p *regexpParser) compile(e expression) (*termMatcher, error) {
 	return m, nil
 }
 
-// next reports whether c is next, and reads it.
+// next consumes c if it is the next character, and reports whether it was.
 func (p *regexpParser) next(c byte) bool {
 	if p.at < len(p.pattern) && p.pattern[p.at] == c {
 		p.at++
@@ -154,7 +150,7 @@ func (p *regexpParser) union(depth int) (expression, error) {
 	})
 }
 
-// list reads expressions with an operator between them.
+// list parses expressions separated by an operator.
 func (p *regexpParser) list(op byte, one func() (expression, error)) (expression, error) {
 	var all []expression
 	plain := op == '|'
@@ -234,7 +230,7 @@ func (p *regexpParser) repetition(depth int) (expression, error) {
 	return e, err
 }
 
-// count reads {n}, {n,} or {n,m}.
+// count parses {n}, {n,} or {n,m}.
 func (p *regexpParser) count() (string, error) {
 	end := strings.IndexByte(p.pattern[p.at:], '}')
 	if end < 0 {
@@ -243,14 +239,14 @@ func (p *regexpParser) count() (string, error) {
 	text := p.pattern[p.at : p.at+end+1]
 	low, high, comma := strings.Cut(text[1:len(text)-1], ",")
 	if !isNumber(low) || comma && high != "" && !isNumber(high) {
-		return "", p.fail(fmt.Sprintf("%s is no number of repetitions", text))
+		return "", p.fail(fmt.Sprintf("%s is not a number of repetitions", text))
 	}
 	p.at += len(text)
 	return text, nil
 }
 
 func (p *regexpParser) complement(depth int) (expression, error) {
-	// A chain of ~ is counted, not descended into: it can be as long as the pattern.
+	// Repeated ~ are counted in a loop, not by recursion, because there can be as many as the pattern is long.
 	not := false
 	for p.next('~') {
 		not = !not
@@ -315,7 +311,7 @@ func (p *regexpParser) simple(depth int) (expression, error) {
 	return expression{text: regexp.QuoteMeta(string(r))}, nil
 }
 
-// class reads what follows a [.
+// class parses the rest of a class after [.
 func (p *regexpParser) class() (expression, error) {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -330,7 +326,7 @@ func (p *regexpParser) class() (expression, error) {
 		to := from
 		if p.next('-') {
 			if p.at < len(p.pattern) && p.pattern[p.at] == ']' {
-				to = '-' // it was the last character
+				to = '-' // - is the last character
 				fmt.Fprintf(&b, `\x{%x}`, from)
 				from = '-'
 			} else if to, err = p.classRune(); err != nil {
@@ -356,8 +352,8 @@ func (p *regexpParser) classRune() (rune, error) {
 	return r, nil
 }
 
-// interval reads what follows a <: the numbers from one to another. Where both
-// are written with the same number of digits, so must the number in the term.
+// interval parses the rest of an interval after <. If both numbers have the same number of digits, the number in the
+// term must have it, too.
 func (p *regexpParser) interval() (expression, error) {
 	end := strings.IndexByte(p.pattern[p.at:], '>')
 	if end < 0 {
@@ -367,7 +363,7 @@ func (p *regexpParser) interval() (expression, error) {
 	p.at += end + 1
 	from, to, ok := strings.Cut(text, "-")
 	if !ok || !isNumber(from) || !isNumber(to) {
-		return expression{}, p.fail(fmt.Sprintf("<%s> is no interval of numbers", text))
+		return expression{}, p.fail(fmt.Sprintf("<%s> is not an interval of numbers", text))
 	}
 	low, errLow := strconv.Atoi(from)
 	high, errHigh := strconv.Atoi(to)

@@ -7,37 +7,35 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/lucene"
 )
 
-// maxClauses is the service's limit on the clauses of one query.
+// maxClauses is the service's limit on the number of clauses in a query.
 const maxClauses = 3000
 
-// Options say how a query is evaluated.
+// Options are the settings for evaluating a query.
 type Options struct {
-	// Fields are the paths that clauses without a field look into. Nil means all.
+	// Fields are the paths searched by clauses without a field. nil means all.
 	Fields []string
-	// Weights multiply what a field adds to scores, by path. A field that is not
-	// there has the weight 1.
+	// Weights are factors for the scores of fields, by path. The default is 1.
 	Weights map[string]float64
-	// Operator joins the terms that analysis makes of one word; it is the one the
-	// query was parsed with.
+	// Operator joins the terms into which analysis splits a word. It must be the operator that the query was parsed
+	// with.
 	Operator lucene.Operator
-	// Filter has the documents that may match. Nil means all. Scores do not depend
-	// on it.
+	// Filter has the documents that may match. nil means all. It does not affect scores.
 	Filter *IDs
-	// Nested counts Document.Nested among the documents where scores ask how rare
-	// a term and how long a text is. The service did so until it had vectors.
+	// Nested includes Document.Nested in the number of documents and the average length for scores. The service did
+	// so before it supported vectors.
 	Nested bool
 }
 
-// UnknownFieldError says that a query names a field the index does not have.
+// UnknownFieldError is returned for a query with a field that the index does not have.
 type UnknownFieldError struct{ Path string }
 
 func (e *UnknownFieldError) Error() string {
 	return fmt.Sprintf("textindex: no searchable field %q", e.Path)
 }
 
-// LimitError says that a query is larger than the service allows.
+// LimitError is returned for a query that exceeds a limit of the service.
 type LimitError struct {
-	What  string // what there is too much of
+	What  string // such as "clauses"
 	Limit int
 }
 
@@ -45,8 +43,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("textindex: more than %d %s", e.Limit, e.What)
 }
 
-// Search evaluates a query. Its errors are *UnknownFieldError, *LimitError and
-// *PatternError.
+// Search evaluates a query. Its errors are *UnknownFieldError, *LimitError and *PatternError.
 func (x *Index) Search(n lucene.Node, o Options) (*Matches, error) {
 	if lucene.Clauses(n) > maxClauses {
 		return nil, &LimitError{What: "clauses", Limit: maxClauses}
@@ -75,7 +72,7 @@ func (x *Index) Search(n lucene.Node, o Options) (*Matches, error) {
 	return &Matches{index: x, hits: h}, nil
 }
 
-// allowed is the set of ordinals that may match, nil for all of them.
+// allowed returns the set of ordinals that may match, nil for all.
 func (x *Index) allowed(filter *IDs) bitset {
 	if filter == nil && x.dead == nil {
 		return nil
@@ -89,11 +86,11 @@ func (x *Index) allowed(filter *IDs) bitset {
 	return set
 }
 
-// compiler turns a query into a plan. Words become terms here, and a word that
-// analysis makes nothing of becomes no plan: its clause is left out.
+// compiler converts a query to a plan. It analyzes words to terms. A clause whose words analysis removes has no plan
+// and is left out.
 type compiler struct {
 	index   *Index
-	fields  []*field // searched where a clause names none
+	fields  []*field // for clauses without a field
 	options Options
 }
 
@@ -142,7 +139,7 @@ func (c *compiler) compile(n lucene.Node, boost float32) (plan, error) {
 	return sumOf(parts), nil
 }
 
-// target is the fields that a leaf looks into.
+// target returns the fields that a leaf searches.
 func (c *compiler) target(n lucene.Node) ([]*field, error) {
 	path := fieldOf(n)
 	if path == "" {
@@ -222,9 +219,8 @@ func (c *compiler) leaf(f *field, n lucene.Node, boost float32) (plan, error) {
 	return p, nil
 }
 
-// word is the plan of one word. Analysis may have made several terms of it: those
-// that share a position stand for one another, those that do not are joined like
-// words that stand beside each other.
+// word returns the plan of one word. If analysis makes several terms of it, terms at the same position are
+// alternatives, and terms at different positions are joined like separate words.
 func (c *compiler) word(f *field, text string, boost float32) plan {
 	var units []plan
 	for _, u := range f.units(text) {
@@ -275,7 +271,7 @@ func (c *compiler) idf(list *postings) float32 {
 	return c.index.similarity.idf(df, c.documents())
 }
 
-// documents is how many documents scores reckon with.
+// documents returns the number of documents for scores.
 func (c *compiler) documents() int {
 	if c.options.Nested {
 		return c.index.rows

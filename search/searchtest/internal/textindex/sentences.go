@@ -10,8 +10,8 @@ import (
 // span is a part of a text, in bytes.
 type span struct{ start, end int }
 
-// Sentences yields where the sentences of a text start and end, in bytes, for
-// what picks passages out of a text: highlights are cut at the same places.
+// Sentences yields the start and end of each sentence in bytes, so that callers can cut passages at the same places
+// as highlights.
 func Sentences(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for _, s := range sentences(text) {
@@ -22,9 +22,9 @@ func Sentences(text string) iter.Seq2[int, int] {
 	}
 }
 
-// sentences cuts a text after each end of a sentence and at line breaks. White
-// space around a sentence is not part of it. A mark ends one when white space
-// follows; after a full stop there must be no small letter then, as after "e.g.".
+// sentences splits a text after the end of each sentence and at line breaks, and trims white space. A punctuation
+// mark ends a sentence if white space follows; a full stop only if the next character is not a lower-case one, as
+// after "e.g.".
 func sentences(text string) []span {
 	var spans []span
 	start := 0
@@ -58,7 +58,7 @@ func sentences(text string) []span {
 	return spans
 }
 
-// closers skips further marks, quotes and brackets that belong to a sentence.
+// closers skips further marks, quotes and brackets that belong to the sentence.
 func closers(text string, i int) int {
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])

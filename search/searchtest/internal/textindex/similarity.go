@@ -2,32 +2,28 @@ package textindex
 
 import "math"
 
-// Similarity is how the matches of a term become a score. The service has two;
-// both are computed as Lucene computed them when the recorded scores were made:
-// in 32 bits, in its order, with the length of a text rounded to one byte. The
-// conversions to float32 that seem to do nothing keep compilers from computing
-// two operations at once, which rounds differently.
+// Similarity computes scores from matches. The service has two; both reproduce the computation of Lucene at the time
+// of the recorded scores: in 32 bits, in its order, with lengths rounded to one byte. Conversions to float32 that
+// seem redundant prevent compilers from fusing two operations, which rounds differently.
 type Similarity interface {
-	// idf is what a term is worth that is in df of n documents.
+	// idf returns the weight of a term that occurs in df of n documents.
 	idf(df, n int) float32
-	// normTable says for each rounded length how much it takes from a match, in a
-	// field whose average length is average.
+	// normTable returns the length factor for each rounded length, in a field with the given average length.
 	normTable(average float32) *[256]float32
-	// score is that of a match with a weight, by how often it is there (a fraction
-	// for a phrase that is not exact) and the entry of the length in the table.
+	// score returns the score of a match: f is the number of occurrences (fractional for sloppy phrases), norm the
+	// entry of the length in the table.
 	score(weight, f, norm float32) float32
-	// classic says that scores are made comparable between queries and that
-	// documents which match few of the clauses lose for it.
+	// classic reports whether scores are normalized to be comparable between queries, and reduced for documents that
+	// match few clauses.
 	classic() bool
 }
 
-// BM25 is the similarity of new indexes. The service's defaults are k1 1.2 and b
-// 0.75.
+// BM25 returns the similarity of new indexes. The service's defaults are k1 1.2 and b 0.75.
 func BM25(k1, b float64) Similarity {
 	return bm25{float32(k1), float32(b)}
 }
 
-// Classic is TF-IDF, which indexes made before July 2020 have.
+// Classic returns TF-IDF, the similarity of indexes created before July 2020.
 func Classic() Similarity { return tfIDF{} }
 
 type bm25 struct{ k1, b float32 }
@@ -43,7 +39,7 @@ func (s bm25) normTable(average float32) *[256]float32 {
 		length := 1 / float32(f*f)
 		table[i] = s.k1 * ((1 - s.b) + float32(s.b*length)/average)
 	}
-	// No document has length 0; 1/0 must not spread where one would.
+	// No document has length 0; this avoids 1/0 in the table.
 	table[0] = s.k1
 	return &table
 }
@@ -74,9 +70,8 @@ func (tfIDF) score(weight, f, norm float32) float32 {
 
 func (tfIDF) classic() bool { return true }
 
-// The byte of a length holds 1/sqrt(length) with 3 bits of mantissa and 5 of
-// exponent, the smallest of which is 2^-15... so that texts of 3 and 4 words are
-// equally long. Recorded scores show this rounding.
+// The byte of a length encodes 1/sqrt(length) with 3 bits of mantissa and 5 of exponent, so that for example texts
+// of 3 and 4 words have the same length. Recorded scores show this rounding.
 const (
 	normMantissa = 3
 	normZero     = (63 - 15) << normMantissa

@@ -1,15 +1,14 @@
 package textindex
 
-// stream has the terms of each document in the order of the text, by number. none
-// stands between the values of a collection.
+// stream has the term numbers of each document in the order of the text. none separates the values of a collection.
 type stream struct {
 	numbers []uint32
-	ends    []uint32 // by ordinal; shorter than the documents where the last have no text
+	ends    []uint32 // by ordinal; shorter than the number of documents if the last ones have no text
 }
 
 func (s *stream) add(n uint32) { s.numbers = append(s.numbers, n) }
 
-// close ends a document. Those before it that were never closed have no text.
+// close ends a document. Earlier documents that were not closed have no text.
 func (s *stream) close(ordinal uint32) {
 	last := uint32(0)
 	if n := len(s.ends); n > 0 {
@@ -21,7 +20,7 @@ func (s *stream) close(ordinal uint32) {
 	s.ends = append(s.ends, uint32(len(s.numbers)))
 }
 
-// of is the terms of one document.
+// of returns the terms of one document.
 func (s *stream) of(ordinal uint32) []uint32 {
 	if int(ordinal) >= len(s.ends) {
 		return nil

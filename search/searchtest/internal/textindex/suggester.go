@@ -7,21 +7,18 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// Suggester is the index behind suggestions and autocompletion: the words of its
-// source fields as they are written, in their order. Recorded replies show that
-// it does not use the fields' own analyzers: it completes whole words where a field
-// is stemmed, and words that the field's analyzer removes.
+// Suggester is the index for suggestions and autocompletion: the words of its source fields as written, in order.
+// Recorded replies show that it does not use the analyzers of the fields: in a stemmed field it completes whole
+// words, also words that the field's analyzer removes.
 //
-// Any number of readers may use it at the same time; Put and Delete must be
-// alone.
+// Readers may be concurrent; Put and Delete need exclusive access.
 type Suggester struct {
 	index    *Index
 	analyzer analysis.Analyzer
 }
 
-// NewSuggester returns an empty suggester over the fields of these paths. The
-// analyzer must give each word a position of its own; it is standard.lucene in
-// the service.
+// NewSuggester returns an empty suggester for the fields with these paths. The analyzer must give each word its own
+// position; the service uses standard.lucene.
 func NewSuggester(paths []string, a analysis.Analyzer) *Suggester {
 	var fields []Field
 	for _, path := range paths {
@@ -34,39 +31,37 @@ func NewSuggester(paths []string, a analysis.Analyzer) *Suggester {
 	return s
 }
 
-// Put adds a document, with the texts of each field. Ids grow, as in an Index.
+// Put adds a document with the texts of each field. Ids must grow, as in Index.Put.
 func (s *Suggester) Put(id uint32, values [][]string) {
 	s.index.Put(id, Document{Values: values})
 }
 
-// Delete removes a document and reports whether it was there.
+// Delete removes a document, and reports whether it existed.
 func (s *Suggester) Delete(id uint32) bool { return s.index.Delete(id) }
 
-// Len is the number of documents.
+// Len returns the number of documents.
 func (s *Suggester) Len() int { return s.index.Len() }
 
-// TypedText is what a user has typed so far, and where to look for it.
+// TypedText is the text that a user has typed so far, with search options.
 type TypedText struct {
 	Text string
-	// Fields are paths among those of the suggester. Nil means all.
+	// Fields are paths of fields of the suggester. nil means all.
 	Fields []string
-	// Fuzzy lets one word differ in one place from what was typed.
+	// Fuzzy allows one edit in one word.
 	Fuzzy bool
-	// Filter has the documents to look in. Nil means all.
+	// Filter has the documents to search. nil means all.
 	Filter *IDs
 }
 
-// Suggestion is a document that has all the words that were typed, the last of
-// them at least as the beginning of a word, in one value of a field.
+// Suggestion is a document with all typed words in one value of a field; the last typed word may be a prefix.
 type Suggestion struct {
 	ID    uint32
-	Path  string // the first field that fits; in a fuzzy search, the one that fits best
-	Value int    // which of the field's values
+	Path  string // the first matching field; in a fuzzy search, the best matching one
+	Value int    // index of the value in the field
 	Score float32
 }
 
-// Suggestions are what Suggest found, the best first; of equals the one with
-// the smaller id.
+// Suggestions is the result of Suggest. List is ordered by score, best first, then by id.
 type Suggestions struct {
 	List []Suggestion
 
@@ -74,15 +69,15 @@ type Suggestions struct {
 	words    []typedWord
 }
 
-// typedWord is a word of the text that was typed.
+// typedWord is one word of the typed text.
 type typedWord struct {
 	*editMatcher // nil unless the search is fuzzy
 	text         string
-	last         bool // it may go on
-	start        int  // where it is in the text
+	last         bool // it may be a prefix
+	start        int  // offset in the text
 }
 
-// words is the words of a text.
+// words returns the words of a text.
 func (s *Suggester) words(t TypedText) []typedWord {
 	tokens := s.analyzer.Analyze(t.Text)
 	words := make([]typedWord, len(tokens))
@@ -95,8 +90,7 @@ func (s *Suggester) words(t TypedText) []typedWord {
 	return words
 }
 
-// edits is how far a term is from the word, 0 or 1; false says that it is
-// farther.
+// edits returns the distance of a term from the word, 0 or 1, and false if it is greater.
 func (w typedWord) edits(term string) (int, bool) {
 	if w.last && len(term) >= len(w.text) && term[:len(w.text)] == w.text || term == w.text {
 		return 0, true
@@ -107,12 +101,11 @@ func (w typedWord) edits(term string) (int, bool) {
 	return w.distance(term, w.last)
 }
 
-// candidates is the terms of a field that a word may stand for. Whole texts are
-// compared with them, so the edits are found by the number of a term without a
-// map.
+// candidates are the terms of a field that match a typed word. Edits are stored by term number, because whole texts
+// are checked against them and a map would be slower.
 type candidates struct {
 	numbers []uint32
-	edits   []int8 // by number; absent for the others
+	edits   []int8 // by number; absent for other terms
 }
 
 const absent = -1
@@ -130,7 +123,7 @@ func (c *candidates) add(n uint32, edits int) {
 	c.edits[n] = int8(edits)
 }
 
-// of is the edits of a term; false says that it is none of the candidates.
+// of returns the edits of a term, false if it is not a candidate.
 func (c *candidates) of(n uint32) (int, bool) {
 	if n == none || c.edits[n] == absent {
 		return 0, false
@@ -138,7 +131,7 @@ func (c *candidates) of(n uint32) (int, bool) {
 	return int(c.edits[n]), true
 }
 
-// candidates is the terms of a field that the word may stand for.
+// candidates returns the terms of a field that match the word.
 func (w typedWord) candidates(f *field) *candidates {
 	found := newCandidates(f)
 	switch {
@@ -160,9 +153,8 @@ func (w typedWord) candidates(f *field) *candidates {
 	return found
 }
 
-// Suggest finds documents. The terms that a typed word may stand for count as one
-// term in scores: a document does not get better because what it has of them is
-// rare. Its error is an *UnknownFieldError.
+// Suggest finds documents. For scores all terms that match a typed word count as one term, so a rare term does not
+// raise the score. Its error is an *UnknownFieldError.
 func (s *Suggester) Suggest(t TypedText) (*Suggestions, error) {
 	fields, err := s.fields(t.Fields)
 	if err != nil {
@@ -173,7 +165,7 @@ func (s *Suggester) Suggest(t TypedText) (*Suggestions, error) {
 		return out, nil
 	}
 	allowed := s.index.allowed(t.Filter)
-	place := make([]int32, len(s.index.ids)) // in the list, from 1
+	place := make([]int32, len(s.index.ids)) // index in the list plus one
 	for _, f := range fields {
 		s.search(f, out.words, allowed, func(ordinal uint32, value int, score float32) {
 			found := Suggestion{s.index.ids[ordinal], f.Path, value, score}
@@ -241,7 +233,7 @@ func (s *Suggester) search(f *field, words []typedWord, allowed bitset, found fu
 	})
 }
 
-// having is the documents that live and have one of several terms.
+// having returns the live documents that have any of several terms.
 func (f *field) having(terms []uint32, n int, dead bitset) bitset {
 	set := newBitset(n)
 	for _, term := range terms {
@@ -254,15 +246,14 @@ func (f *field) having(terms []uint32, n int, dead bitset) bitset {
 	return set
 }
 
-// valueMatcher looks for words in the values of one document after another.
+// valueMatcher searches the values of a document for words. It is reused between documents.
 type valueMatcher struct {
 	words []*candidates
-	times []int // of each word, how often it is in the whole text
-	least []int // of each word, the fewest edits in the present value
+	times []int // by word: occurrences in the whole text
+	least []int // by word: fewest edits in the current value
 }
 
-// match is the first value that has all words with one edit at most in all, -1 if
-// there is none.
+// match returns the first value that has all words with at most one edit in total, -1 if there is none.
 func (m *valueMatcher) match(terms []uint32) int {
 	const missing = 2
 	clear(m.times)
@@ -295,7 +286,7 @@ func (m *valueMatcher) match(terms []uint32) int {
 	return value
 }
 
-// Mark is the whole of a text with every word that was typed between tags.
+// Mark returns the whole text with tags around every typed word.
 func (s *Suggestions) Mark(text string, tags Tags) string {
 	var marked []markedSpan
 	for _, t := range s.analyzer.Analyze(text) {

@@ -7,42 +7,39 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/analysis"
 )
 
-// maxRuleTerms is the service's limit on the terms of one rule.
+// maxRuleTerms is the service's limit on the number of terms in a rule.
 const maxRuleTerms = 20
 
-// Synonyms is a synonym map as it is written, not analyzed yet. A nil *Synonyms
-// has no rules. It is safe for concurrent use.
+// Synonyms is a parsed synonym map before analysis. A nil *Synonyms has no rules. It is safe for concurrent use.
 type Synonyms struct {
 	lines []synonymLine
 }
 
 type synonymLine struct {
 	from, to []string
-	explicit bool // from is replaced by to; else all stand for one another
+	explicit bool // to replaces from; otherwise all terms of from are equivalent
 }
 
-// SynonymError says which rule of a synonym map cannot be read.
+// SynonymError is returned for an invalid rule of a synonym map.
 type SynonymError struct {
 	Line   int    // from 1
 	Rule   string // the line
-	Reason string // a sentence
+	Reason string // a complete sentence
 }
 
 func (e *SynonymError) Error() string {
 	return fmt.Sprintf("Syntax error in line %d: '%s'. %s", e.Line, e.Rule, e.Reason)
 }
 
-// ParseSynonyms reads rules in the Solr format, one a line: "a, b, c" for terms
-// that stand for one another and "a, b => c" for terms that are replaced. Empty
-// lines and those that start with # are skipped; a backslash takes the meaning
-// from the character after it. Several maps of one field are read one after the
-// other: ParseSynonyms joins them. An error is a *SynonymError.
+// ParseSynonyms parses rules in the Solr format, one per line: "a, b, c" for equivalent terms, and "a, b => c" for
+// terms to be replaced. It skips empty lines and lines that begin with #. A backslash makes the next character
+// literal. It joins the rules of several maps in order. Its error is a *SynonymError.
 func ParseSynonyms(maps ...string) (*Synonyms, error) {
 	s := new(Synonyms)
 	for _, text := range maps {
 		for i, line := range strings.Split(text, "\n") {
 			line = strings.TrimSpace(line)
-			if strings.Trim(line, ", \t") == "" || line[0] == '#' { // recorded: commas without terms say nothing
+			if strings.Trim(line, ", \t") == "" || line[0] == '#' { // recorded: a line of commas without terms is not an error
 				continue
 			}
 			rule, reason := parseSynonymLine(line)
@@ -55,7 +52,7 @@ func ParseSynonyms(maps ...string) (*Synonyms, error) {
 	return s, nil
 }
 
-// Len is the number of rules.
+// Len returns the number of rules.
 func (s *Synonyms) Len() int {
 	if s == nil {
 		return 0
@@ -117,18 +114,16 @@ func unescapeSynonym(s string) string {
 	return b.String()
 }
 
-// synonymRules are rules as one field's analyzer reads them, by the first term of
-// what they apply to, longest first.
+// synonymRules are rules analyzed by a field's analyzer, by the first term that they replace, longest first.
 type synonymRules map[string][]synonymRule
 
 type synonymRule struct {
 	from []string
-	to   [][]string // alternatives, each one or more terms in a row
+	to   [][]string // alternatives, each a sequence of terms
 }
 
-// rules analyzes the map. Rules for the same terms add up. A rule is left out if the
-// analyzer leaves nothing of what its terms are to become, as Lucene does where it is
-// lenient.
+// rules analyzes the map. Rules for the same terms are combined. If analysis removes all output terms of a rule, the
+// rule is left out, as in Lucene's lenient mode.
 func (s *Synonyms) rules(a analysis.Analyzer) synonymRules {
 	if s.Len() == 0 {
 		return nil
@@ -182,7 +177,7 @@ func (r synonymRules) add(from []string, to [][]string, keep bool) {
 	r[from[0]] = known
 }
 
-// match is the rule with the most terms that applies where terms begin.
+// match returns the rule with the most terms that matches at the beginning of terms.
 func (r synonymRules) match(terms []slot) (synonymRule, bool) {
 	for _, rule := range r[terms[0].term] {
 		if len(rule.from) > len(terms) {

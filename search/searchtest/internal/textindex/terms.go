@@ -8,13 +8,12 @@ import (
 
 // dictionary has the terms of one field and their postings.
 type dictionary struct {
-	byTerm map[string]uint32 // number of the term
+	byTerm map[string]uint32 // number by term
 	terms  []string          // by number
 	lists  []postings        // by number
 
-	// order has the numbers sorted by term, for patterns and ranges of terms. Only
-	// readers that enumerate need it, so the first of them brings it up to date.
-	// The lock is for readers beside each other; a writer is alone.
+	// order has the numbers sorted by term, for patterns and ranges of terms. The first reader that needs it updates
+	// it. The lock is for concurrent readers; writers have exclusive access.
 	ordering sync.Mutex
 	order    []uint32
 }
@@ -23,11 +22,11 @@ func newDictionary() *dictionary {
 	return &dictionary{byTerm: make(map[string]uint32)}
 }
 
-// number is that of term, which is added if it is new.
+// number returns the number of term, and adds the term if it is new.
 func (d *dictionary) number(term string) uint32 {
 	n, ok := d.byTerm[term]
 	if !ok {
-		term = strings.Clone(term) // it may be a part of a document
+		term = strings.Clone(term) // otherwise it could keep a document in memory
 		n = uint32(len(d.terms))
 		d.byTerm[term] = n
 		d.terms = append(d.terms, term)
@@ -36,7 +35,7 @@ func (d *dictionary) number(term string) uint32 {
 	return n
 }
 
-// find is the postings of term, nil if there are none.
+// find returns the postings of term, nil if there are none.
 func (d *dictionary) find(term string) *postings {
 	if n, ok := d.byTerm[term]; ok {
 		return &d.lists[n]
@@ -44,7 +43,7 @@ func (d *dictionary) find(term string) *postings {
 	return nil
 }
 
-// sorted is the numbers of all terms in the order of the terms.
+// sorted returns the numbers of all terms, ordered by term.
 func (d *dictionary) sorted() []uint32 {
 	d.ordering.Lock()
 	defer d.ordering.Unlock()
@@ -60,7 +59,7 @@ func (d *dictionary) sorted() []uint32 {
 	return d.order
 }
 
-// withPrefix is the numbers of the terms that start with prefix, in order.
+// withPrefix returns the numbers of the terms that begin with prefix, ordered by term.
 func (d *dictionary) withPrefix(prefix string) []uint32 {
 	order := d.sorted()
 	from, _ := slices.BinarySearchFunc(order, prefix, func(n uint32, prefix string) int {
@@ -70,7 +69,7 @@ func (d *dictionary) withPrefix(prefix string) []uint32 {
 	if prefix == "" {
 		return order
 	}
-	// The end is found by halves too: one letter can begin a tenth of all terms.
+	// A binary search also for the end: a tenth of all terms can begin with one character.
 	step, _ := slices.BinarySearchFunc(order[from:], prefix, func(n uint32, prefix string) int {
 		if strings.HasPrefix(d.terms[n], prefix) {
 			return -1
@@ -81,7 +80,7 @@ func (d *dictionary) withPrefix(prefix string) []uint32 {
 	return order[from:to]
 }
 
-// mergeSorted is a new slice: readers may still hold the old order.
+// mergeSorted returns a new slice, because readers may still use the old order.
 func mergeSorted(a, b []uint32, compare func(a, b uint32) int) []uint32 {
 	out := make([]uint32, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {

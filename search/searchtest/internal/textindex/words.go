@@ -1,12 +1,11 @@
 package textindex
 
-// unit is what a query asks for at one position of a text: one of several runs
-// of terms.
+// unit is the part of a query at one position: alternative sequences of terms.
 type unit struct {
 	position     int
-	width        int // positions that were read
+	width        int // number of consumed positions
 	alternatives [][]string
-	synonyms     bool // from a synonym map; else from the analyzer
+	synonyms     bool // from a synonym map, not from the analyzer
 }
 
 // slot is one term of an analyzed query.
@@ -15,8 +14,8 @@ type slot struct {
 	position int
 }
 
-// units analyzes the text of a query and applies the synonyms of the field, the
-// longest match first. What one rule has read no other reads.
+// units analyzes a query text, and applies the synonyms of the field, longest match first. A term is used by one
+// rule only.
 func (f *field) units(text string) []unit {
 	var slots []slot
 	for _, t := range f.Search.Analyze(text) {
@@ -38,17 +37,17 @@ func (f *field) units(text string) []unit {
 	return units
 }
 
-// maxVariants bounds how many phrases the synonyms in one phrase can make of it.
+// maxVariants limits the number of phrases that synonyms make of one phrase.
 const maxVariants = 1024
 
-// phraseSlot is a place in a phrase and the terms that may stand there.
+// phraseSlot is a place in a phrase with its alternative terms.
 type phraseSlot struct {
 	terms  []string
 	offset int // from the first place
 }
 
-// variants is the phrases that a quoted text stands for: one, or with synonyms
-// every combination of them. A removed word leaves a gap in the offsets.
+// variants returns the phrases that a quoted text means: one, or with synonyms every combination. A removed word
+// leaves a gap in the offsets.
 func (f *field) variants(text string) ([][]phraseSlot, error) {
 	units := f.units(text)
 	if len(units) == 0 {

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// addressTokenizer is the standard tokenizer that keeps addresses of mail and of
-// the web whole.
+// addressTokenizer is the standard tokenizer, except that it keeps mail addresses and URLs whole.
 type addressTokenizer struct {
 	words standardTokenizer
 }
@@ -24,9 +23,9 @@ func (p *uaxURLEmailTokenizerSpec) tokenizer() (tokenizer, error) {
 	return addressTokenizer{standardTokenizer{p.MaxTokenLength}}, nil
 }
 
-// addressRE is a URL with a scheme, a mail address, or a name of a host with
-// what may follow. Lucene has the list of all top-level domains; here they are
-// those of two letters and the generic ones that are in wide use.
+// addressRE matches a URL with a scheme, a mail address, or a host name with an optional port, path, query and
+// fragment. Lucene lists all top-level domains; this expression accepts two ASCII characters and the common generic
+// ones.
 var addressRE = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		label = `[\p{L}\p{Nd}](?:[-\p{L}\p{Nd}]*[\p{L}\p{Nd}])?`
@@ -60,7 +59,7 @@ func (t addressTokenizer) tokenize(dst []token, text string) []token {
 		if !t.stands(text, start, end) {
 			_, size := utf8.DecodeRuneInString(text[start:])
 			from = start + size
-			for from < len(text) { // the rest of the word is no address either
+			for from < len(text) { // the rest of the word cannot be an address either
 				c, size := classAt(text, from)
 				if c != letter && c != digit && c != extend {
 					break
@@ -85,7 +84,7 @@ func (t addressTokenizer) tokenize(dst []token, text string) []token {
 	return dst
 }
 
-// stands is whether text[start:end] is not a piece of a longer word.
+// stands reports whether text[start:end] is not a part of a longer word.
 func (t addressTokenizer) stands(text string, start, end int) bool {
 	if start > 0 {
 		before, _ := utf8.DecodeLastRuneInString(text[:start])

@@ -11,8 +11,7 @@ import (
 
 // The components of the service, by name and by @odata.type.
 
-// Analyzers are the names of the analyzers that the service has and this package
-// too, sorted.
+// Analyzers returns the sorted names of the service's analyzers that this package supports.
 func Analyzers() []string {
 	return slices.DeleteFunc(names(builtInAnalyzers), func(name string) bool {
 		_, err := builtInAnalyzers[name]()
@@ -20,7 +19,7 @@ func Analyzers() []string {
 	})
 }
 
-// The tables of this package are the only list of the names of components that an index uses without defining them.
+// The tables in this file are the only list of the names of components that an index can use without defining them.
 
 // HasAnalyzer reports whether the service has an analyzer of that name.
 func HasAnalyzer(name string) bool { return contains(builtInAnalyzers, name) }
@@ -37,8 +36,7 @@ func HasCharFilter(name string) bool { return contains(builtInCharFilters, name)
 // HasNormalizer reports whether the service has a normalizer of that name.
 func HasNormalizer(name string) bool { return contains(builtInNormalizers, name) }
 
-// HasLanguageAnalyzer reports whether the service has an analyzer of that name that
-// knows a language.
+// HasLanguageAnalyzer reports whether the service has an analyzer of that name for a language.
 func HasLanguageAnalyzer(name string) bool {
 	return HasAnalyzer(name) && strings.Contains(name, ".") && !strings.HasPrefix(name, "standard")
 }
@@ -48,8 +46,7 @@ func contains[V any](table map[string]V, name string) bool {
 	return ok
 }
 
-// builtInAnalyzers are all that the service has. Each is made once, when it is
-// first asked for.
+// builtInAnalyzers are all analyzers of the service. Each is built on first use.
 var builtInAnalyzers = func() map[string]func() (*chain, error) {
 	all := map[string]func() (*chain, error){}
 	add := func(name string, build func() *chain) {
@@ -107,14 +104,13 @@ sr-latin sv ta te th tr uk ur vi zh-Hans zh-Hant
 `)
 )
 
-// approximation is the name of the analyzer that stands in for one of Microsoft,
-// or name itself.
+// approximation returns the name of the Lucene analyzer that replaces a Microsoft analyzer, or name itself.
 func approximation(name string) string {
 	language, ok := strings.CutSuffix(name, ".microsoft")
 	if !ok {
 		return name
 	}
-	if language == "nb" { // Bokmål, which Lucene calls Norwegian
+	if language == "nb" { // Bokmål; Lucene calls it Norwegian
 		language = "no"
 	}
 	if languageChains[language] == nil {
@@ -123,7 +119,7 @@ func approximation(name string) string {
 	return language + ".lucene"
 }
 
-// Analyzers that a definition configures.
+// The types of analyzers that a definition can configure.
 
 type customAnalyzer struct {
 	Tokenizer    string   `json:"tokenizer"`
@@ -192,8 +188,7 @@ var analyzerTypes = map[string]func() analyzerSpec{
 	"StopAnalyzer":     func() analyzerSpec { return &stopAnalyzer{} },
 }
 
-// microsoftTokenizer is a tokenizer of Microsoft, whose parameters are only
-// read.
+// microsoftTokenizer is a tokenizer of Microsoft. Its parameters are checked; using it is unsupported.
 type microsoftTokenizer struct {
 	MaxTokenLength    int    `json:"maxTokenLength"`
 	IsSearchTokenizer bool   `json:"isSearchTokenizer"`
@@ -291,8 +286,8 @@ var filterTypes = map[string]func() filterSpec{
 	},
 }
 
-// builtInFilters have the defaults of their types; those that cannot do without
-// a parameter have that of Lucene's factory.
+// builtInFilters have the defaults of their types. Where a type has no default for a required parameter, it is that
+// of Lucene's factory.
 var builtInFilters = map[string]filterSpec{
 	"apostrophe":                 readyFilter{mapper(cutApostrophe)},
 	"arabic_normalization":       readyFilter{mapper(languages.NormalizeArabic)},

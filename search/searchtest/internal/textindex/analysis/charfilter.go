@@ -2,24 +2,22 @@ package analysis
 
 import "sort"
 
-// charFilter changes a text before it is cut into tokens, and says where.
+// charFilter changes a text before it is tokenized, and returns the changes.
 type charFilter interface {
 	apply(text string) (string, edits)
 }
 
-// edit is one replacement: what was at in is now at out.
+// edit is one replacement: in[inStart:inEnd] became out[outStart:outEnd].
 type edit struct {
 	outStart, outEnd int
 	inStart, inEnd   int
 }
 
-// edits are the replacements that a char filter made, in order. They lead from
-// offsets in what it returned to offsets in what it was given.
+// edits are the replacements of one char filter, in order. They map offsets in its output to offsets in its input.
 type edits []edit
 
-// original is the offset before the edits of an offset behind them. Where text
-// was removed, it is behind what was removed, as Lucene has it: the end of the
-// last word in a bold tag is the end of the tag.
+// original returns the input offset of an output offset. Where text was removed, it is the offset after the removed
+// text, as in Lucene: the last word in a bold tag ends at the end of the tag.
 func (e edits) original(offset int) int {
 	n := sort.Search(len(e), func(i int) bool { return e[i].outStart > offset })
 	if n == 0 {
@@ -41,15 +39,15 @@ func (e edits) correct(tokens []token) {
 	}
 }
 
-// rewriter builds the text of a char filter and its edits.
+// rewriter builds the output of a char filter and its edits.
 type rewriter struct {
 	in    string
 	out   []byte
-	next  int // of in: everything before is in out or replaced
+	next  int // offset in in: all text before it is in out or replaced
 	edits edits
 }
 
-// replace puts text in the place of in[start:end].
+// replace replaces in[start:end] by text.
 func (r *rewriter) replace(start, end int, text string) {
 	if r.out == nil {
 		r.out = make([]byte, 0, len(r.in))
@@ -61,7 +59,7 @@ func (r *rewriter) replace(start, end int, text string) {
 	r.next = end
 }
 
-// done is the text with all that was not replaced.
+// done returns the output, including the rest of in, and the edits.
 func (r *rewriter) done() (string, edits) {
 	if r.edits == nil {
 		return r.in, nil

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// bigrams makes pairs of neighbouring characters of Chinese, Japanese and Korean
-// text; a character without neighbour stays alone, unless everything stays.
+// bigrams joins neighbouring characters of Chinese, Japanese and Korean text to pairs. A character without a
+// neighbour stays alone. With unigrams, all single characters stay, too.
 type bigrams struct {
-	kinds    [gram + 1]bool // that are paired
+	kinds    [gram + 1]bool // kinds of characters to join
 	unigrams bool
 }
 
@@ -36,7 +36,7 @@ func (p *cjkBigramFilter) filters() ([]filter, error) {
 
 func (f *bigrams) filter(s *stream) {
 	var out []token
-	var row []token // characters side by side
+	var row []token // adjacent characters
 	pos, previous := -1, -1
 	flush := func() {
 		for i, t := range row {
@@ -76,7 +76,7 @@ func (f *bigrams) filter(s *stream) {
 	s.next = pos + 1
 }
 
-// characters takes a token apart.
+// characters splits a token into its characters.
 func characters(t token) []token {
 	var out []token
 	exact := t.exact()

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// classicTokenizer makes a token of the longest text that its grammar knows, from
-// left to right. One longer than max UTF-16 code units is left out, and leaves a
-// gap.
+// classicTokenizer makes a token of the longest match of its grammar, from left to right. It drops tokens longer
+// than max UTF-16 code units, which leaves a gap in positions.
 type classicTokenizer struct {
 	max int
 }
@@ -24,9 +23,8 @@ func (t classicTokenizer) tokenize(dst []token, text string) []token {
 	return dst
 }
 
-// classicGrammar is that of Lucene's ClassicTokenizer. A character of Chinese or
-// Japanese is a token, and no letter. It is compiled when it is first needed, as
-// it is long.
+// classicGrammar returns the grammar of Lucene's ClassicTokenizer. Each Chinese or Japanese character is a token.
+// The long grammar is compiled on first use.
 var classicGrammar = sync.OnceValue(func() grammar {
 	const cj = `\x{3040}-\x{30FF}\x{3100}-\x{312F}\x{31F0}-\x{31FF}\x{3300}-\x{337F}\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FAFF}\x{FF65}-\x{FF9F}`
 	const letter = `[^\P{L}` + cj + `]`

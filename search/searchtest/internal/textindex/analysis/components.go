@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Definition is what an index definition says of text analysis. Each entry is a
-// JSON object with @odata.type, name and parameters.
+// Definition is the text analysis part of an index definition. Each entry is a JSON object with @odata.type, name
+// and parameters.
 type Definition struct {
 	Analyzers    []json.RawMessage
 	Tokenizers   []json.RawMessage
@@ -19,33 +19,31 @@ type Definition struct {
 	CharFilters  []json.RawMessage
 	Normalizers  []json.RawMessage
 
-	// Approximate lets <language>.lucene stand in for <language>.microsoft.
-	// Defaults to false: those analyzers are then unsupported.
+	// Approximate makes <language>.lucene replace <language>.microsoft. Defaults to false: those analyzers are
+	// unsupported.
 	Approximate bool
 }
 
-// Normalizer turns a whole value into the one that filters, facets and sorting
-// see. It is safe for concurrent use.
+// Normalizer converts a whole value to the form that filters, facets and sorting use. It is safe for concurrent use.
 type Normalizer interface {
 	Normalize(value string) string
 }
 
-// Components are the analyzers and normalizers that the fields of one index can
-// name, those of the service included. It is safe for concurrent use.
+// Components are the analyzers and normalizers that the fields of one index can name, including those of the
+// service. It is safe for concurrent use.
 type Components struct {
 	approximate  bool
 	tokenizers   map[string]tokenizerSpec
 	filters      map[string]filterSpec
 	charFilters  map[string]charFilterSpec
-	analyzers    map[string]func() (*chain, error) // each compiles once
+	analyzers    map[string]func() (*chain, error) // each function compiles once
 	normalizers  map[string]func() (*chain, error)
-	analyzerName []string // as defined, for Check
+	analyzerName []string // names in the definition, for Check
 	normalName   []string
 }
 
-// The parameters of a component, which know how to make it. A spec whose
-// parameters are wrong says so with an error that New wraps; one that is not
-// available with an unsupportedPart.
+// The specs hold the parameters of a component, and build it. For an invalid parameter they return an error that New
+// wraps; for a component that is not available, an unsupportedPart.
 type (
 	tokenizerSpec  interface{ tokenizer() (tokenizer, error) }
 	filterSpec     interface{ filters() ([]filter, error) }
@@ -55,16 +53,14 @@ type (
 	}
 )
 
-// unsupportedPart is an UnsupportedError before the name of the component is
-// known.
+// unsupportedPart is an UnsupportedError whose component name is not known yet.
 type unsupportedPart string
 
 func (e unsupportedPart) Error() string { return string(e) }
 
-// New reads a definition. It fails with every problem that the service would
-// refuse the definition for: unknown types and parameters, values out of range,
-// names that nothing has. What is merely unsupported is not among them: that
-// comes from Analyzer, Normalizer, Chain or Check.
+// New reads a definition. Its error lists every problem for which the service would refuse the definition: unknown
+// types and parameters, values out of range, and unknown names. Unsupported components are not an error of New, but
+// of Analyzer, Normalizer, Chain and Check.
 func New(d Definition) (*Components, error) {
 	c := &Components{
 		approximate: d.Approximate,
@@ -129,8 +125,8 @@ func New(d Definition) (*Components, error) {
 	return c, nil
 }
 
-// Analyzer returns the analyzer of that name, defined or the service's. It fails
-// with an *UnknownError or an *UnsupportedError.
+// Analyzer returns the analyzer of a name, from the definition or the service. Its error is an *UnknownError or
+// *UnsupportedError.
 func (c *Components) Analyzer(name string) (Analyzer, error) {
 	if compile, ok := c.analyzers[name]; ok {
 		return compiled(compile())
@@ -151,8 +147,8 @@ func compiled(c *chain, err error) (Analyzer, error) {
 	return c, nil
 }
 
-// Normalizer returns the normalizer of that name, defined or the service's. It
-// fails as Analyzer does.
+// Normalizer returns the normalizer of a name, from the definition or the service. It has the same errors as
+// Analyzer.
 func (c *Components) Normalizer(name string) (Normalizer, error) {
 	compile, ok := c.normalizers[name]
 	if !ok {
@@ -169,16 +165,14 @@ func (c *Components) Normalizer(name string) (Normalizer, error) {
 	return normalizer{chain}, nil
 }
 
-// Chain puts an analyzer together from the names of its parts, as the analyze
-// API does. It fails as Analyzer does.
+// Chain builds an analyzer from the names of its parts, for the analyze API. It has the same errors as Analyzer.
 func (c *Components) Chain(tokenizer string, tokenFilters, charFilters []string) (Analyzer, error) {
 	return compiled(c.chain(tokenizer, tokenFilters, charFilters))
 }
 
-// Check compiles everything that the definition defines and returns what is
-// unsupported in it, joined, or nil: for an emulator that would rather refuse an
-// index at its creation than at its first use. Analyzers that only fields name
-// are not known here: ask for those with Analyzer.
+// Check compiles all analyzers and normalizers of the definition, and returns the joined errors of unsupported ones,
+// nil if there are none. With it an emulator can refuse an index at its creation instead of at its first use. It
+// does not check built-in analyzers that fields name; use Analyzer for these.
 func (c *Components) Check() error {
 	var problems []error
 	for _, name := range c.analyzerName {
@@ -194,7 +188,7 @@ func (c *Components) Check() error {
 	return errors.Join(problems...)
 }
 
-// define keeps spec under name, to be compiled when it is first asked for.
+// define adds an analyzer or normalizer under a name, and returns its error unless it is only unsupported.
 func (c *Components) define(in map[string]func() (*chain, error), kind, name string, spec analyzerSpec) error {
 	if _, ok := in[name]; ok {
 		return &ParameterError{kind, name, "the name is used twice"}
@@ -212,7 +206,7 @@ func (c *Components) define(in map[string]func() (*chain, error), kind, name str
 	return err
 }
 
-// chain looks the parts up and puts them together.
+// chain builds a chain from the names of its parts.
 func (c *Components) chain(tokenizerName string, filters, charFilters []string) (*chain, error) {
 	out := &chain{}
 	for _, name := range charFilters {
@@ -260,7 +254,7 @@ func (c *Components) chain(tokenizerName string, filters, charFilters []string) 
 	return out, nil
 }
 
-// wrap gives the error of a part the name of the component.
+// wrap adds the kind and name of the component to the error of a part.
 func wrap(kind, name string, err error) error {
 	var part unsupportedPart
 	var unsupported *UnsupportedError
@@ -277,8 +271,7 @@ func wrap(kind, name string, err error) error {
 	return &ParameterError{kind, name, err.Error()}
 }
 
-// parameterError is wrap for the first look at a component, where being
-// unsupported does no harm yet.
+// parameterError is wrap for New, which ignores that a component is unsupported.
 func parameterError(kind, name string, err error) error {
 	var part unsupportedPart
 	if errors.As(err, &part) {
@@ -287,7 +280,7 @@ func parameterError(kind, name string, err error) error {
 	return wrap(kind, name, err)
 }
 
-// reserve keeps spec under its name, unless decoding it failed.
+// reserve stores spec under its name, unless decoding it failed.
 func reserve[S any](in map[string]S, kind, name string, spec S, err error) error {
 	if err != nil {
 		return nil
@@ -301,15 +294,14 @@ func reserve[S any](in map[string]S, kind, name string, spec S, err error) error
 
 const typePrefix = "#Microsoft.Azure.Search."
 
-// decode reads one component: types make the parameters with their defaults by
-// what follows the prefix of the @odata.type.
+// decode parses one component. types maps an @odata.type, without its prefix, to a spec with default parameters.
 func decode[S any](kind string, types map[string]func() S, raw json.RawMessage) (name string, spec S, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return "", spec, fmt.Errorf("a %s is not a JSON object: %w", kind, err)
 	}
 	var typeName string
-	_ = json.Unmarshal(members["name"], &name) // a name that is no text is an empty one
+	_ = json.Unmarshal(members["name"], &name) // a name that is not a string counts as empty
 	_ = json.Unmarshal(members["@odata.type"], &typeName)
 	if name == "" {
 		return "", spec, fmt.Errorf("a %s has no name", kind)
@@ -327,14 +319,14 @@ func decode[S any](kind string, types map[string]func() S, raw json.RawMessage) 
 	}
 	spec = build()
 	d := json.NewDecoder(bytes.NewReader(parameters))
-	d.DisallowUnknownFields() // a parameter must not be ignored
+	d.DisallowUnknownFields() // an unknown parameter must be an error
 	if err := d.Decode(spec); err != nil {
 		return "", spec, &ParameterError{kind, name, strings.TrimPrefix(err.Error(), "json: ")}
 	}
 	return name, spec, nil
 }
 
-// names are the sorted keys of a table.
+// names returns the sorted keys of a table.
 func names[V any](table map[string]V) []string {
 	out := make([]string, 0, len(table))
 	for name := range table {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// decompounder adds the words of a dictionary that it finds within a token.
+// decompounder adds the dictionary words found inside a token.
 type decompounder struct {
 	words                     wordSet
 	minWord, minPart, maxPart int
@@ -64,7 +64,7 @@ func (f *decompounder) filter(s *stream) {
 	s.tokens = out
 }
 
-// at is a token of another text in the place of t.
+// at returns a token with another text at the place of t.
 func at(t token, text string) token {
 	t.text, t.keyword = strings.Clone(text), false
 	return t

@@ -2,20 +2,19 @@ package analysis
 
 import "fmt"
 
-// UnsupportedError says that the service knows a component, or a value of one of
-// its parameters, and this package does not.
+// UnsupportedError is returned for a component or parameter value that the service supports and this package does
+// not.
 type UnsupportedError struct {
 	Kind   string // "analyzer", "tokenizer", "token filter", "char filter" or "normalizer"
-	Name   string // as the definition has it
-	Reason string // why, or which part
+	Name   string // in the definition
+	Reason string // the cause, or the unsupported part
 }
 
 func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("the %s '%s' is not supported: %s", e.Kind, e.Name, e.Reason)
 }
 
-// UnknownError says that neither the definition nor the service has a component
-// of that name.
+// UnknownError is returned for a component that neither the definition nor the service has.
 type UnknownError struct {
 	Kind string // as in UnsupportedError
 	Name string
@@ -25,7 +24,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("the %s '%s' does not exist", e.Kind, e.Name)
 }
 
-// ParameterError says that a parameter of a component cannot be what it is.
+// ParameterError is returned for an invalid parameter of a component.
 type ParameterError struct {
 	Kind, Name string // as in UnsupportedError
 	Reason     string

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// gramTokenizer makes a token of every sequence of min to max characters within
-// runs of characters that keep accepts; with edge, only of those that begin a
-// run. Each has a position of its own.
+// gramTokenizer makes a token of every sequence of min to max characters within a run of characters for which keep
+// is true. With edge it uses only sequences at the beginning of a run. Each token has its own position.
 type gramTokenizer struct {
 	min, max int
-	keep     func(rune) bool // nil keeps all
+	keep     func(rune) bool // nil accepts all
 	edge     bool
 }
 
@@ -42,8 +41,7 @@ func (t gramTokenizer) tokenize(dst []token, text string) []token {
 	return dst
 }
 
-// gramFilter makes the same of each token, all at the position and with the
-// offsets of the token.
+// gramFilter makes the same sequences of each token, all with the position and offsets of the token.
 type gramFilter struct {
 	min, max int
 }
@@ -67,8 +65,7 @@ func (f gramFilter) filter(s *stream) {
 	s.tokens = out
 }
 
-// edgeGramFilter makes the sequences of min to max characters that begin each
-// token, or end it.
+// edgeGramFilter makes the sequences of min to max characters at the beginning or end of each token.
 type edgeGramFilter struct {
 	min, max int
 	back     bool
@@ -77,7 +74,7 @@ type edgeGramFilter struct {
 func (f edgeGramFilter) filter(s *stream) {
 	var out []token
 	for _, t := range s.tokens {
-		at := 0 // how much of the text is in the gram
+		at := 0 // length of the gram in bytes
 		for n := 1; n <= f.max && at < len(t.text); n++ {
 			g := t
 			if f.back {
@@ -99,8 +96,7 @@ func (f edgeGramFilter) filter(s *stream) {
 
 // Parameters.
 
-// gramSizes are the parameters of all of them. limit is 0 for the first version
-// of the filters, which had none.
+// gramSizes are the common parameters. limit is 0 for the first version of the filters, which had no limit.
 type gramSizes struct {
 	MinGram int `json:"minGram"`
 	MaxGram int `json:"maxGram"`
@@ -134,8 +130,8 @@ func (p *gramTokenizerSpec) tokenizer() (tokenizer, error) {
 	return gramTokenizer{p.MinGram, p.MaxGram, keep, p.edge}, nil
 }
 
-// tokenChars is whether a character is of one of the named classes; nil for no
-// classes, which means all characters.
+// tokenChars returns a function that reports whether a character is in one of the named classes. Without classes it
+// returns nil, which accepts all characters.
 func tokenChars(classes []string) (func(rune) bool, error) {
 	if len(classes) == 0 {
 		return nil, nil

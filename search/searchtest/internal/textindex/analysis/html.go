@@ -7,14 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// htmlStrip removes tags and comments, and resolves character references. A tag
-// that is not part of a line's text becomes a line end, so that the words before
-// and behind it stay apart; scripts and styles go with what they enclose.
+// htmlStrip removes tags and comments, and resolves character references. A block tag becomes a line end, so that
+// the words before and after it stay separate. Scripts and styles are removed with their contents.
 type htmlStrip struct{}
 
 func (htmlStrip) charFilter() (charFilter, error) { return htmlStrip{}, nil }
 
-// inlineTags are the tags that leave nothing behind.
+// inlineTags are the tags that are removed without a line end.
 var inlineTags = newWordSet(strings.Fields(`
 a abbr acronym b basefont bdo big cite code dfn em font i img input kbd label q s samp select small span strike strong sub sup textarea
 tt u var
@@ -48,8 +47,8 @@ func (htmlStrip) apply(text string) (string, edits) {
 	return r.done()
 }
 
-// entity is what the character reference at the start of text stands for, and
-// its size: 0 if it is none.
+// entity returns the replacement and the size of the character reference at the start of text; size 0 if there is
+// none.
 func entity(text string) (out string, size int) {
 	end := 1
 	if end < len(text) && text[end] == '#' {
@@ -94,8 +93,8 @@ func numericEntity(text string) (out string, size int) {
 	return string(rune(n)), end
 }
 
-// markup is what the tag, comment or declaration at the start of text is
-// replaced by, and its size: 0 if it is none.
+// markup returns the replacement and the size of the tag, comment or declaration at the start of text; size 0 if
+// there is none.
 func markup(text string) (out string, size int) {
 	switch {
 	case strings.HasPrefix(text, "<!--"):
@@ -159,7 +158,7 @@ func cdata(text string) (out string, size int) {
 	return text[len("<![CDATA[") : size-len("]]>")], size
 }
 
-// upTo is the size of text up to the end of mark, or 0.
+// upTo returns the offset of the end of mark in text, or 0.
 func upTo(text, mark string) int {
 	if i := strings.Index(text, mark); i >= 0 {
 		return i + len(mark)
@@ -167,7 +166,7 @@ func upTo(text, mark string) int {
 	return 0
 }
 
-// indexFold is strings.Index for an ASCII text in any case.
+// indexFold is strings.Index without regard to the case of ASCII characters.
 func indexFold(text, lowerMark string) int {
 	for i := 0; i+len(lowerMark) <= len(text); i++ {
 		if strings.EqualFold(text[i:i+len(lowerMark)], lowerMark) {
@@ -181,7 +180,7 @@ func isAlnum(b byte) bool {
 	return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
 }
 
-// hexRune reads four hexadecimal digits.
+// hexRune parses four hexadecimal digits.
 func hexRune(text string) (rune, bool) {
 	if len(text) < 4 {
 		return 0, false

@@ -8,13 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// javaRegexp is a regular expression in the syntax of Java, compiled for Go's
-// engine. What that cannot run is an unsupportedPart; what Java could not
-// compile either, another error.
+// javaRegexp compiles a regular expression in Java's syntax for Go's engine. If Go's engine cannot run it, the error
+// is an unsupportedPart; if Java could not compile it either, another error.
 //
-// Three differences remain. CASE_INSENSITIVE compares letters beyond ASCII
-// without regard to case too, as Java does with UNICODE_CASE. \b knows the words
-// of ASCII only. And $ does not match before a line end that closes the text.
+// Three differences remain. CASE_INSENSITIVE ignores the case of non-ASCII characters, too, as Java does with
+// UNICODE_CASE. \b uses ASCII words only. And $ does not match before a line end at the end of the text.
 func javaRegexp(pattern, flags string) (*regexp.Regexp, error) {
 	t := translator{in: pattern}
 	prefix := ""
@@ -23,7 +21,7 @@ func javaRegexp(pattern, flags string) (*regexp.Regexp, error) {
 		case "":
 		case "CASE_INSENSITIVE":
 			prefix += "i"
-		case "UNICODE_CASE": // Go's engine always does
+		case "UNICODE_CASE": // Go's engine always does this
 		case "MULTILINE":
 			prefix += "m"
 		case "DOTALL":
@@ -58,7 +56,7 @@ func javaRegexp(pattern, flags string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// translator writes Java's syntax in Go's.
+// translator translates Java's syntax to Go's.
 type translator struct {
 	in                                   string
 	at                                   int
@@ -147,7 +145,7 @@ func (t *translator) group() error {
 		return t.unsupported("the flags '" + flags + "' inside")
 	}
 	if strings.Contains(flags, "s") {
-		t.dotAll = true // Go's . is then as its flag says
+		t.dotAll = true // from here on Go's flag decides about .
 	}
 	flags = strings.TrimSuffix(strings.ReplaceAll(flags, "u", ""), "-")
 	if flags == "" && rest[end] == ')' {
@@ -159,14 +157,14 @@ func (t *translator) group() error {
 	return nil
 }
 
-// javaClasses are escapes whose meaning differs, as members of a class.
+// javaClasses are the escapes with another meaning in Go, as members of a class.
 var javaClasses = map[byte]string{
 	's': `\t\n\v\f\r `,
 	'h': `\t \x{A0}\x{1680}\x{180e}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}`,
 	'v': `\n\v\f\r\x{85}\x{2028}\x{2029}`,
 }
 
-// javaProperties are the names that differ.
+// javaProperties are the property names that Go does not have, as members of a class.
 var javaProperties = map[string]string{
 	"Lower": "a-z", "Upper": "A-Z", "ASCII": `\x00-\x7F`, "Alpha": "A-Za-z", "Digit": "0-9", "Alnum": "0-9A-Za-z",
 	"Punct": `!-/:-@\[-` + "`" + `{-~`, "Graph": "!-~", "Print": " -~", "Blank": ` \t`, "Cntrl": `\x00-\x1F\x7F`,
@@ -175,7 +173,7 @@ var javaProperties = map[string]string{
 	"IsUppercase": `\p{Lu}`, "IsLetter": `\p{L}`, "IsDigit": `\p{Nd}`, "IsPunctuation": `\p{P}`, "IsWhite_Space": `\t-\r \x{85}\p{Z}`,
 }
 
-// escape copies what begins with a backslash, inside or outside of a class.
+// escape copies an escape sequence, inside or outside a class.
 func (t *translator) escape(inClass bool) error {
 	if t.at+1 >= len(t.in) {
 		return fmt.Errorf("the pattern '%s' ends in a backslash", t.in)
@@ -244,7 +242,7 @@ func (t *translator) escape(inClass bool) error {
 		t.out.WriteString(regexp.QuoteMeta(t.in[t.at+1 : t.at+1+size]))
 		t.at += 1 + size
 		return nil
-	default: // \d, \w, \b, \t, \x41, \. and the like are the same
+	default: // \d, \w, \b, \t, \x41, \. and others have the same meaning
 		t.out.WriteString(t.in[t.at : t.at+2])
 	}
 	t.at += 2
@@ -327,8 +325,8 @@ func (t *translator) class() error {
 	return fmt.Errorf("the pattern '%s' has an open class", t.in)
 }
 
-// replacement is the replacement of a match in the syntax of Java: $1 and
-// ${name} are groups, a backslash takes the meaning of what follows away.
+// replacement is a replacement in Java's syntax: $1 and ${name} are groups, and a backslash makes the next character
+// literal.
 type replacement []replacementPart
 
 type replacementPart struct {
@@ -367,7 +365,7 @@ func javaReplacement(text string, re *regexp.Regexp) (replacement, error) {
 			out = append(out, replacementPart{group: group})
 			i += end
 		default:
-			digits := 0 // as many as make the number of a group
+			digits := 0 // as many as form the number of an existing group
 			for i+1+digits < len(text) && text[i+1+digits] >= '0' && text[i+1+digits] <= '9' {
 				n, err := strconv.Atoi(text[i+1 : i+2+digits])
 				if err != nil || n > re.NumSubexp() {
@@ -388,7 +386,7 @@ func javaReplacement(text string, re *regexp.Regexp) (replacement, error) {
 	return out, nil
 }
 
-// expand is the replacement for the match of text that m describes.
+// expand returns the replacement for the match m of text.
 func (r replacement) expand(text string, m []int) string {
 	if len(r) == 1 && r[0].group < 0 {
 		return r[0].text

@@ -14,8 +14,7 @@ var (
 	irishArticles   = strings.Fields("d m b")
 )
 
-// languageChains are the filters behind the standard tokenizer, by the code of
-// the language.
+// languageChains are the filters after the standard tokenizer, by language code.
 var languageChains = map[string]func() []filter{
 	"ar": func() []filter {
 		return []filter{mapper(lower), mapper(foldDigits), stops("arabic"), mapper(languages.NormalizeArabic), stemmer(arabicStem)}
@@ -37,7 +36,7 @@ var languageChains = map[string]func() []filter{
 	},
 	"ga": func() []filter {
 		return []filter{
-			// A prefixed h, n or t with a hyphen is no word.
+			// A prefixed h, n or t with a hyphen is not a word.
 			stopFilter(newWordSet([]string{"h", "n", "t"}, true)),
 			elision(irishArticles), mapper(lowerIrish), stops("irish"), stemmer(irishStem),
 		}
@@ -73,7 +72,7 @@ var languageChains = map[string]func() []filter{
 	},
 }
 
-// stemPolish keeps a word that the table has no stem of.
+// stemPolish returns a word unchanged if the table has no stem for it.
 var stemPolish = remembered(func(text string) string {
 	if out := languages.StemPolish(text); out != "" {
 		return out
@@ -81,8 +80,7 @@ var stemPolish = remembered(func(text string) string {
 	return text
 })
 
-// plainChain is what Lucene does for a language with a Snowball stemmer and
-// nothing special.
+// plainChain returns Lucene's chain for a language with a Snowball stemmer and no special filters.
 func plainChain(language string) func() []filter {
 	return func() []filter {
 		return []filter{mapper(lower), stops(language), stemmer(snowballStemmers[language])}
@@ -91,7 +89,7 @@ func plainChain(language string) func() []filter {
 
 func stops(language string) filter { return stopFilter(newWordSet(stopwordLists[language](), false)) }
 
-// foldDigits turns the digits of all scripts into those of ASCII.
+// foldDigits converts the digits of all scripts to ASCII.
 func foldDigits(text string) string {
 	if isASCII(text) {
 		return text
@@ -100,7 +98,7 @@ func foldDigits(text string) string {
 		if r < 0x80 || !unicode.Is(unicode.Nd, r) {
 			return r
 		}
-		for d := rune(0); ; d++ { // the digits of a script follow one another, from 0
+		for d := rune(0); ; d++ { // the digits of a script are consecutive, from 0
 			if !unicode.Is(unicode.Nd, r-d-1) || d == 9 {
 				return '0' + d
 			}
@@ -108,14 +106,14 @@ func foldDigits(text string) string {
 	}, text)
 }
 
-// lowerTurkish knows that the small letter of I has no dot, and that of İ has.
+// lowerTurkish converts to lower case by Turkish rules: I becomes ı, and İ becomes i.
 func lowerTurkish(text string) string {
 	text = strings.ReplaceAll(text, "I\u0307", "i")
 	return strings.ToLowerSpecial(unicode.TurkishCase, text)
 }
 
-// lowerIrish puts a hyphen behind the n or t that a vowel's capital shows to be
-// a prefix: nAthair is n-athair.
+// lowerIrish converts to lower case, and puts a hyphen after a prefixed n or t, which a capital vowel follows:
+// nAthair becomes n-athair.
 func lowerIrish(text string) string {
 	if len(text) > 1 && (text[0] == 'n' || text[0] == 't') {
 		for _, vowel := range []string{"A", "E", "I", "O", "U", "Á", "É", "Í", "Ó", "Ú"} {
@@ -127,8 +125,7 @@ func lowerIrish(text string) string {
 	return lower(text)
 }
 
-// zeroWidthToSpace is Lucene's char filter for Persian: a zero-width non-joiner
-// parts words.
+// zeroWidthToSpace is Lucene's char filter for Persian: it replaces a zero-width non-joiner by a space.
 type zeroWidthToSpace struct{}
 
 func (zeroWidthToSpace) apply(text string) (string, edits) {

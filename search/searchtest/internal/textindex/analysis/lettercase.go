@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// lower maps each character by itself, as Lucene does: no special casing.
+// lower maps each character separately, without special casing, as Lucene does.
 func lower(text string) string { return strings.ToLower(text) }
 
 func upper(text string) string { return strings.ToUpper(text) }
 
-// lowerLetters is the LowerCaseTokenizer: runs of letters in lower case.
+// lowerLetters is the LowerCaseTokenizer: it makes tokens of runs of alphabetic characters, in lower case.
 type lowerLetters struct{}
 
 func (lowerLetters) tokenize(dst []token, text string) []token {

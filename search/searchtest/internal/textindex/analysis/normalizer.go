@@ -22,7 +22,7 @@ func (n normalizer) Normalize(value string) string {
 	return b.String()
 }
 
-// customNormalizer is a CustomNormalizer.
+// customNormalizer has the parameters of a CustomNormalizer.
 type customNormalizer struct {
 	TokenFilters []string `json:"tokenFilters"`
 	CharFilters  []string `json:"charFilters"`

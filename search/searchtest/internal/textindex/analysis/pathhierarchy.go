@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// pathTokenizer makes a token of a path and of each of its parents, or, in
-// reverse, of each of its ends. All are at position 0. Those longer than max
-// UTF-16 code units are left out.
+// pathTokenizer makes a token of a path and of each of its parents; with reverse, of the path and of each of its
+// suffixes. All are at position 0. It drops tokens longer than max UTF-16 code units.
 type pathTokenizer struct {
 	delimiter, replacement string
 	max                    int
@@ -61,9 +60,8 @@ func (t pathTokenizer) tokenize(dst []token, text string) []token {
 	return dst
 }
 
-// parents puts out the path up to each delimiter and to its end. A path that
-// begins with a delimiter has no empty parent, and the parts that are skipped
-// are not in any token.
+// parents emits the path up to each delimiter, and the whole path. A leading delimiter does not make an empty
+// parent. Skipped parts are in no token.
 func (t pathTokenizer) parents(text string, delimiters []int, emit func(start, end int)) {
 	if len(delimiters) > 0 && delimiters[0] == 0 {
 		delimiters = delimiters[1:]
@@ -81,8 +79,7 @@ func (t pathTokenizer) parents(text string, delimiters []int, emit func(start, e
 	emit(start, len(text))
 }
 
-// ends puts out the path from its start and from behind each delimiter, without
-// the parts at the end that are skipped.
+// ends emits the whole path, and the path after each delimiter, without the skipped parts at the end.
 func (t pathTokenizer) ends(text string, delimiters []int, emit func(start, end int)) {
 	starts := []int{0}
 	for _, d := range delimiters {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// splitTokenizer makes tokens of what is between the matches of an expression,
-// or, if group is not negative, of what that group of each match matched. Empty
-// ones are left out.
+// splitTokenizer makes tokens of the texts between the matches of an expression or, if group is not negative, of
+// that group of each match. It drops empty tokens.
 type splitTokenizer struct {
 	re    *regexp.Regexp
 	group int
@@ -56,7 +55,7 @@ func (p *patternTokenizerSpec) tokenizer() (tokenizer, error) {
 	return splitTokenizer{re, p.Group}, nil
 }
 
-// patternReplacer replaces every match, in tokens or in the whole text.
+// patternReplacer replaces every match in a token or in the whole text.
 type patternReplacer struct {
 	re   *regexp.Regexp
 	with replacement
@@ -134,8 +133,8 @@ func (p *patternCaptureFilter) filters() ([]filter, error) {
 	return []filter{f}, nil
 }
 
-// patternCapture makes a token of each group of each match, in the order in
-// which they begin, all in the place of the token. A token without any stays.
+// patternCapture makes a token of each group of each match, ordered by start, all at the place of the original
+// token. A token without a match stays.
 type patternCapture struct {
 	res      []*regexp.Regexp
 	preserve bool
@@ -157,8 +156,7 @@ func (f *patternCapture) filter(s *stream) {
 	s.tokens = out
 }
 
-// captures are the offsets of the groups. Each expression gives them in its own
-// order; of all, the one that begins first is next.
+// captures returns the offsets of the groups, merged from all expressions by start.
 func (f *patternCapture) captures(text string) [][2]int {
 	lists := make([][][2]int, 0, len(f.res))
 	for _, re := range f.res {
@@ -166,7 +164,7 @@ func (f *patternCapture) captures(text string) [][2]int {
 		for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
 			for g := 2; g < len(m); g += 2 {
 				if m[g] < 0 || m[g] == m[g+1] || f.preserve && m[g] == 0 && m[g+1] == len(text) {
-					continue // took no part, or is there already
+					continue // the group did not match, or equals the preserved token
 				}
 				list = append(list, [2]int{m[g], m[g+1]})
 			}
@@ -189,11 +187,11 @@ func (f *patternCapture) captures(text string) [][2]int {
 	}
 }
 
-// mappings replaces texts by others, the longest that begins at a place first.
+// mappings replaces texts by others. At each place it replaces the longest match.
 type mappings struct {
 	with    map[string]string
-	longest int           // bytes
-	firsts  map[byte]bool // the first bytes of all
+	longest int           // in bytes
+	firsts  map[byte]bool // the first bytes of all texts
 }
 
 type mappingCharFilter struct {
@@ -247,7 +245,7 @@ next:
 	return r.done()
 }
 
-// unescapeMapping resolves the escapes of one side of a mapping.
+// unescapeMapping resolves the escapes in one side of a mapping.
 func unescapeMapping(text string) (string, error) {
 	if !strings.Contains(text, `\`) {
 		return text, nil

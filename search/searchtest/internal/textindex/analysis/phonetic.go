@@ -11,8 +11,8 @@ type phoneticFilter struct {
 	Replace bool   `json:"replace"`
 }
 
-// encoders are the codes of how a word sounds, as Apache Commons Codec makes
-// them. One without a function is known to the service only.
+// encoders compute codes of the sound of a word as Apache Commons Codec does. For a nil function only the service
+// has the encoder.
 var encoders = map[string]func(string) string{
 	"metaphone": metaphone, "soundex": soundex, "refinedSoundex": refinedSoundex,
 	"doubleMetaphone": nil, "caverphone1": nil, "caverphone2": nil, "cologne": nil, "nysiis": nil, "koelnerPhonetik": nil,
@@ -30,8 +30,7 @@ func (p *phoneticFilter) filters() ([]filter, error) {
 	return []filter{phonetic{encode, !p.Replace}}, nil
 }
 
-// phonetic puts the code of a word in its place, or beside it. A word without a
-// code stays.
+// phonetic replaces a word by its code, or adds the code. A word without a code stays.
 type phonetic struct {
 	encode func(string) string
 	beside bool
@@ -54,8 +53,8 @@ func (f phonetic) filter(s *stream) {
 	s.tokens = out
 }
 
-// asciiUpper is the ASCII letters of text as capitals. ok is false if there is a
-// letter of another kind, which these codes do not know.
+// asciiUpper returns the alphabetic ASCII characters of text as capitals. ok is false if text has a non-ASCII byte,
+// which these codes do not support.
 func asciiUpper(text string) (letters string, ok bool) {
 	b := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -76,8 +75,8 @@ const (
 	refinedSoundexCodes = "01360240043788015936020505"
 )
 
-// soundex is the first letter and three digits for the consonants behind it. H
-// and W do not keep two letters of one digit apart, vowels do.
+// soundex returns the first character and three digits for the following consonants. Equal digits in a row count
+// once, even with H or W between them, but not with a vowel between them.
 func soundex(text string) string {
 	letters, ok := asciiUpper(text)
 	if !ok || letters == "" {
@@ -99,8 +98,7 @@ func soundex(text string) string {
 	return string(code)
 }
 
-// refinedSoundex is the first letter and a digit for each letter, without
-// repetition.
+// refinedSoundex returns the first character and a digit for each character, without repetitions.
 func refinedSoundex(text string) string {
 	letters, ok := asciiUpper(text)
 	if !ok || letters == "" {
@@ -119,7 +117,7 @@ func refinedSoundex(text string) string {
 
 const metaphoneLength = 4
 
-// metaphone is Lawrence Philips' code, of four characters at most.
+// metaphone returns Lawrence Philips' code of at most four characters.
 func metaphone(text string) string {
 	letters, ok := asciiUpper(text)
 	if !ok || letters == "" {
@@ -135,7 +133,7 @@ func metaphone(text string) string {
 	return string(m.code)
 }
 
-// metaphoneStart takes silent letters off the start.
+// metaphoneStart removes or replaces silent characters at the start.
 func metaphoneStart(w string) string {
 	switch {
 	case w[0] == 'K' && w[1] == 'N', w[0] == 'G' && w[1] == 'N', w[0] == 'P' && w[1] == 'N', w[0] == 'A' && w[1] == 'E', w[0] == 'W' && w[1] == 'R':
@@ -154,7 +152,7 @@ type metaphoner struct {
 	code []byte
 }
 
-// is whether the letter d places on is one of set; outside of the word none is.
+// is reports whether the character at distance d is in set; false outside the word.
 func (m *metaphoner) is(d int, set string) bool {
 	i := m.at + d
 	return i >= 0 && i < len(m.word) && strings.IndexByte(set, m.word[i]) >= 0
@@ -172,10 +170,10 @@ const (
 	varson     = "CSPTG"
 )
 
-// step encodes one letter, sometimes with those behind it.
+// step encodes one character, sometimes with the following ones.
 func (m *metaphoner) step() {
 	c := m.word[m.at]
-	if c != 'C' && m.is(-1, string(c)) { // one of a double letter
+	if c != 'C' && m.is(-1, string(c)) { // the second of a doubled character
 		m.at++
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// wordSet is a set of words that may be compared without regard to case.
+// wordSet is a set of words, compared without regard to case if ignoreCase is set.
 type wordSet struct {
 	words      map[string]struct{}
 	ignoreCase bool
@@ -31,13 +31,13 @@ func (s wordSet) has(w string) bool {
 	return ok
 }
 
-// stopFilter drops the words of the set.
+// stopFilter drops the words in the set.
 func stopFilter(s wordSet) filter {
 	return dropper(func(t *token) bool { return s.has(t.text) })
 }
 
-// suggestStopFilter drops the words of the set but for one at the very end of
-// the text, which may be the start of a longer word that is being typed.
+// suggestStopFilter drops the words in the set, but keeps one at the very end of the text: it may be the start of a
+// longer word that is still being typed.
 type suggestStopFilter struct{ words wordSet }
 
 func (f suggestStopFilter) filter(s *stream) {
@@ -158,7 +158,7 @@ func (p *stemmerOverrideFilter) filters() ([]filter, error) {
 	return []filter{stems}, nil
 }
 
-// stemOverride gives words fixed stems, which stemmers then leave alone.
+// stemOverride gives words fixed stems, and marks them as keywords, which stemmers skip.
 type stemOverride map[string]string
 
 func (f stemOverride) filter(s *stream) {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// shingles joins neighbouring words. A word that was removed counts as one: a
-// filler stands in its place, max-1 at most in a row.
+// shingles joins neighbouring words. For a removed word a filler is used, at most max-1 fillers in a row.
 type shingles struct {
 	min, max             int
 	unigrams, orUnigrams bool
@@ -71,12 +70,11 @@ func (f shingles) filter(s *stream) {
 	}
 }
 
-// row is the words with fillers where some were removed, at consecutive
-// positions.
+// row returns the words, and fillers for removed words, at consecutive positions.
 func (f shingles) row(s *stream) (row []token, filler []bool) {
 	pos, previous := -1, -1
 	fill := func(gap, at int) {
-		gap = min(gap, f.max-1) // more could never be in one shingle with a word
+		gap = min(gap, f.max-1) // more could not be in a shingle with a word
 		for range gap {
 			pos++
 			row = append(row, token{text: f.filler, start: at, end: at, pos: pos})

@@ -5,11 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// standardTokenizer cuts text at the word boundaries of Unicode Standard Annex
-// 29 as Lucene's tokenizer of that name does: pieces without a letter or a digit
-// are dropped, each ideograph and each hiragana is a token, and a run of Thai,
-// Lao, Khmer or Burmese is one. A longer token than max is cut after max UTF-16
-// code units.
+// standardTokenizer splits text at the word boundaries of Unicode Standard Annex 29, like Lucene's tokenizer of that
+// name. It drops pieces without an alphabetic character or digit. Each ideograph and each hiragana is a token, and a
+// run of Thai, Lao, Khmer or Burmese is one token. A token longer than max UTF-16 code units is split.
 type standardTokenizer struct {
 	max int
 }
@@ -51,13 +49,12 @@ func classAt(text string, at int) (class, int) {
 	return classOf(r), size
 }
 
-// word finds the end of the word that begins at start, which is behind start in
-// any case. ok is false for a row of underscores that nothing follows, which is
-// no word.
+// word returns the end of the word that begins at start, always greater than start. ok is false for a run of
+// underscores alone, which is not a word.
 func (t standardTokenizer) word(text string, start int) (end int, k kind, ok bool) {
 	previous := joiner
 	at, room := start, t.max
-	joined := false // to what is before, by a character that only joins
+	joined := false // to the previous character, by a character that only joins
 	allKatakana, allHangul := true, true
 scan:
 	for at < len(text) {
@@ -75,16 +72,16 @@ scan:
 			}
 		case joiner:
 		case apostrophe, quote, midLetter, midNumber, midBoth:
-			// These join only what is on both sides of them.
+			// These characters join only if both neighbours fit.
 			next = skipExtend(text, next)
 			var follows class
-			width := 0 // of what follows
+			width := 0 // of the following character
 			if next < len(text) {
 				follows, width = classAt(text, next)
 			}
 			switch {
 			case previous == hebrew && c == apostrophe:
-				if !isLetter(follows) { // a Hebrew word may end in one
+				if !isLetter(follows) { // a Hebrew word may end in an apostrophe
 					width, previous = 0, apostrophe
 				}
 			case joins(previous, c, follows):
@@ -111,7 +108,7 @@ scan:
 			allHangul = allHangul && size == 3 && isHangul(text[at:])
 			previous = c
 			if joined && c == hebrew {
-				previous = letter // Lucene's grammar takes no quote behind such a one
+				previous = letter // Lucene's grammar allows no quote after it
 			}
 			joined = false
 		}
@@ -131,8 +128,8 @@ func isHangul(text string) bool {
 	return unicode.Is(unicode.Hangul, r)
 }
 
-// joins says whether middle keeps left and right in one word: rules WB6, WB7,
-// WB7b, WB7c, WB11 and WB12 of the annex.
+// joins reports whether middle keeps left and right in one word: rules WB6, WB7, WB7b, WB7c, WB11 and WB12 of the
+// annex.
 func joins(left, middle, right class) bool {
 	switch {
 	case middle == quote:
@@ -147,7 +144,7 @@ func joins(left, middle, right class) bool {
 
 func isLetter(c class) bool { return c == letter || c == hebrew }
 
-// run is the end of a run of letters whose words only a dictionary could find.
+// run returns the end of a run of characters whose words only a dictionary could separate.
 func (t standardTokenizer) run(text string, at int) int {
 	start := at
 	for room := t.max; at < len(text); {
@@ -161,8 +158,7 @@ func (t standardTokenizer) run(text string, at int) int {
 	return at
 }
 
-// skipExtend is the offset of the first character from at that does not belong
-// to the one before it.
+// skipExtend returns the offset of the first character from at that does not extend its predecessor.
 func skipExtend(text string, at int) int {
 	for at < len(text) {
 		c, size := classAt(text, at)
@@ -174,8 +170,7 @@ func skipExtend(text string, at int) int {
 	return at
 }
 
-// units is how many UTF-16 code units a character takes that takes size bytes
-// in UTF-8.
+// units returns the number of UTF-16 code units of a character of size bytes in UTF-8.
 func units(size int) int {
 	if size == utf8.UTFMax {
 		return 2

@@ -26,8 +26,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
 )
 
-// porterStem is the stemmer of Porter's paper with the two departures of his own
-// program, which Lucene has too.
+// porterStem is the stemmer of Porter's paper with the two changes of his own program, as in Lucene.
 var porterStem = remembered(func(text string) string {
 	if len(text) <= 2 {
 		return text
@@ -35,8 +34,8 @@ var porterStem = remembered(func(text string) string {
 	return string(porterstemmer.StemWithoutLowerCasing([]rune(text)))
 })
 
-// snowballStemmers are the stemmers of the Snowball project by the names of the
-// service. One without a function is not available.
+// snowballStemmers are the Snowball stemmers by the names of the service. A nil function means that the stemmer is
+// not available.
 var snowballStemmers = map[string]func(string) string{
 	"armenian": nil, "basque": nil, "catalan": nil,
 	"danish": remembered(snowball(danish.Stem)), "dutch": remembered(snowball(dutch.Stem)),
@@ -63,8 +62,8 @@ var (
 	lightSpanish    = remembered(languages.LightSpanish)
 )
 
-// languageStemmers are those of the stemmer filter by the names of the service.
-// One without a function is not available.
+// languageStemmers are the stemmers of the stemmer filter by the names of the service. A nil function means that the
+// stemmer is not available.
 var languageStemmers = map[string]func(string) string{
 	"arabic": arabicStem, "armenian": nil, "basque": nil, "brazilian": nil, "bulgarian": nil, "catalan": nil, "czech": nil,
 	"danish": snowballStemmers["danish"], "dutch": snowballStemmers["dutch"], "dutchkp": nil,
@@ -83,7 +82,7 @@ var languageStemmers = map[string]func(string) string{
 	"turkish": snowballStemmers["turkish"],
 }
 
-// minimalEnglish takes the plural off.
+// minimalEnglish removes the plural.
 func minimalEnglish(text string) string {
 	n := len(text)
 	if n < 3 || text[n-1] != 's' {

@@ -7,13 +7,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
 )
 
-// englishStopWords are those of Lucene; Snowball's is longer.
+// englishStopWords is Lucene's list, which is shorter than Snowball's.
 var englishStopWords = strings.Fields(`
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with
 `)
 
-// stopwordLists are the lists of the service by their names in lower case. One
-// without a function is not available.
+// stopwordLists are the service's lists by their names in lower case. A nil function means that the list is not
+// available.
 var stopwordLists = map[string]func() []string{
 	"arabic": list("arabic"), "armenian": list("armenian"), "basque": list("basque"),
 	"brazilian": nil, "bulgarian": list("bulgarian"), "catalan": list("catalan"),
@@ -27,7 +27,7 @@ var stopwordLists = map[string]func() []string{
 	"swedish": list("swedish"), "thai": nil, "turkish": list("turkish"),
 }
 
-// list reads a list when it is first needed.
+// list returns a function that reads the list on first use.
 func list(language string) func() []string {
 	return sync.OnceValue(func() []string { return languages.Stopwords(language) })
 }

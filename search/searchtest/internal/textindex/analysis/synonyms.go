@@ -6,25 +6,24 @@ import (
 	"strings"
 )
 
-// synonymFilter is a SynonymTokenFilter: rules in the format of Apache Solr.
+// synonymFilter has the parameters of a SynonymTokenFilter: rules in the format of Apache Solr.
 type synonymFilter struct {
 	Synonyms   []string `json:"synonyms"`
 	IgnoreCase bool     `json:"ignoreCase"`
 	Expand     bool     `json:"expand"`
 }
 
-// synonyms replaces groups of words, or adds others to them. The longest group
-// wins, and what was put out is not looked at again.
+// synonyms replaces groups of words, or adds others to them. The longest group wins. Output is not matched again.
 type synonyms struct {
 	root       *synonymNode
 	ignoreCase bool
 }
 
-// synonymNode is reached by the words of a group one after another.
+// synonymNode is a node in a trie of groups, one word per edge.
 type synonymNode struct {
 	next    map[string]*synonymNode
 	outputs [][]string // nil if no group ends here
-	keep    bool       // the words of the group stay beside the outputs
+	keep    bool       // the matched words stay in addition to the outputs
 }
 
 func (p *synonymFilter) filters() ([]filter, error) {
@@ -80,7 +79,7 @@ func (f *synonyms) add(rule string, expand bool) error {
 	return nil
 }
 
-// groups are the comma-separated alternatives of one side, as words.
+// groups returns the comma-separated alternatives of one side, each as a list of words.
 func (f *synonyms) groups(rule, side string) ([][]string, error) {
 	var out [][]string
 	for _, alternative := range splitEscaped(side, ",") {
@@ -122,7 +121,7 @@ func (f *synonyms) put(in, out []string, keep bool) {
 
 func (f *synonyms) filter(s *stream) {
 	var out []token
-	shift := 0 // a shorter output moves the words behind it up
+	shift := 0 // number of positions by which shorter outputs move later words forward
 	for i := 0; i < len(s.tokens); {
 		n, length := f.match(s.tokens[i:])
 		if n == nil {
@@ -145,7 +144,8 @@ func (f *synonyms) filter(s *stream) {
 	s.next -= shift
 }
 
-// longest is how many positions the outputs take at least.
+// longest returns the maximum length of the outputs in words; for kept words the largest int32, so that nothing
+// moves.
 func (n *synonymNode) longest() int {
 	if n.keep {
 		return 1<<31 - 1
@@ -157,7 +157,7 @@ func (n *synonymNode) longest() int {
 	return most
 }
 
-// match is the longest group that tokens begin with.
+// match returns the longest group at the beginning of tokens, and its length.
 func (f *synonyms) match(tokens []token) (found *synonymNode, length int) {
 	n := f.root
 	for i := range tokens {
@@ -175,8 +175,8 @@ func (f *synonyms) match(tokens []token) (found *synonymNode, length int) {
 	return found, length
 }
 
-// apply is the outputs, and the words themselves if they stay. Words of an
-// output follow one another from the place of the first matched word.
+// apply returns the outputs, and the matched tokens if they stay. The words of each output follow one another from
+// the position of the first matched token.
 func (n *synonymNode) apply(matched []token) []token {
 	var out []token
 	if n.keep {
@@ -195,7 +195,7 @@ func (n *synonymNode) apply(matched []token) []token {
 	return out
 }
 
-// sortByPosition restores the order of positions with few moves.
+// sortByPosition sorts nearly sorted tokens by position; it is stable.
 func sortByPosition(tokens []token) {
 	for i := 1; i < len(tokens); i++ {
 		for j := i; j > 0 && tokens[j].pos < tokens[j-1].pos; j-- {
@@ -204,7 +204,7 @@ func sortByPosition(tokens []token) {
 	}
 }
 
-// splitEscaped splits at every separator that no backslash stands before.
+// splitEscaped splits at every separator that does not follow a backslash.
 func splitEscaped(text, separator string) []string {
 	var out []string
 	start := 0

@@ -7,38 +7,36 @@ import (
 
 // Token is one term of an analyzed text.
 type Token struct {
-	// Text is the term as it is indexed or looked up.
+	// Text is the term to index or to look up.
 	Text string
-	// Start and End are the offsets, in bytes, of what the term was made of in
-	// the text that was given, before any char filter changed it.
+	// Start and End are the byte offsets of the term's source in the original text, before any char filter.
 	Start, End int
-	// Position is the place among the words of the text, from 0. A word that was
-	// removed leaves a gap, and terms that stand for one another share a place.
+	// Position is the index among the words of the text, from 0. A removed word leaves a gap; alternative terms share
+	// a position.
 	Position int
 }
 
-// Analyzer turns a text into terms. It is safe for concurrent use.
+// Analyzer converts a text to terms. It is safe for concurrent use.
 type Analyzer interface {
-	// Analyze returns the terms of text in the order of their positions. The
-	// caller owns the slice; the terms may share memory with text.
+	// Analyze returns the terms of text, ordered by position. The caller owns the slice; the terms may share memory
+	// with text.
 	Analyze(text string) []Token
 }
 
-// token is a Token on its way through a chain.
+// token is a Token inside a chain.
 type token struct {
 	text       string
 	start, end int
 	pos        int
 	kind       kind
-	keyword    bool // stemmers leave it alone
-	changed    bool // by a char filter: its bytes are not those at its offsets
+	keyword    bool // stemmers skip it
+	changed    bool // a char filter changed it: its text differs from the original at its offsets
 }
 
-// exact is whether the place of a part of the token's text is known.
+// exact reports whether offsets in the token's text can be mapped to the original.
 func (t *token) exact() bool { return !t.changed && t.end-t.start == len(t.text) }
 
-// kind is what a tokenizer knows of a token's nature, for the filters that
-// treat some differently.
+// kind classifies a token for the filters that treat some kinds differently.
 type kind uint8
 
 const (
@@ -47,9 +45,9 @@ const (
 	hiragana
 	katakana
 	hangul
-	acronym    // of the classic tokenizer: with dots
-	possessive // of the classic tokenizer: with an apostrophe
-	gram       // of the common grams filter: two words
+	acronym    // with dots, from the classic tokenizer
+	possessive // with an apostrophe, from the classic tokenizer
+	gram       // two words, from the common grams filter
 )
 
 // tokenizer appends the tokens of text to dst, with offsets into text.
@@ -57,19 +55,19 @@ type tokenizer interface {
 	tokenize(dst []token, text string) []token
 }
 
-// stream is what passes through a chain.
+// stream is the data that passes through the filters of a chain.
 type stream struct {
 	tokens []token
 	end    int // offset of the end of the text
-	next   int // the position behind the last, words that were removed included
+	next   int // position after the last word, including removed words
 }
 
-// filter changes, adds or removes the tokens of a stream, in place where it can.
+// filter changes, adds or removes the tokens of a stream, in place if possible.
 type filter interface {
 	filter(s *stream)
 }
 
-// mapper is a filter that gives every token a new text and does nothing else.
+// mapper is a filter that only replaces the text of each token.
 type mapper func(text string) string
 
 func (m mapper) filter(s *stream) {
@@ -78,7 +76,7 @@ func (m mapper) filter(s *stream) {
 	}
 }
 
-// stemmer is a mapper that leaves keywords alone.
+// stemmer is a mapper that skips keywords.
 type stemmer func(text string) string
 
 func (m stemmer) filter(s *stream) {
@@ -89,8 +87,7 @@ func (m stemmer) filter(s *stream) {
 	}
 }
 
-// dropper is a filter that removes the tokens it is true for. The others stay
-// where they are.
+// dropper is a filter that removes the tokens for which it returns true. The positions of the others do not change.
 type dropper func(t *token) bool
 
 func (d dropper) filter(s *stream) {
@@ -103,15 +100,15 @@ func (d dropper) filter(s *stream) {
 	s.tokens = kept
 }
 
-// chain is the analyzer that every definition comes down to.
+// chain is the implementation of all analyzers.
 type chain struct {
 	charFilters []charFilter
 	tokenizer   tokenizer
 	filters     []filter
 }
 
-// scratch keeps the memory of chains between texts. What comes back is bounded,
-// so that one huge text does not stay in memory for ever.
+// scratch reuses the memory of chains between texts. Slices above maxScratch are not kept, so that one huge text
+// does not occupy memory permanently.
 var scratch = sync.Pool{New: func() any { return new([]token) }}
 
 const maxScratch = 1 << 14 // tokens
@@ -148,16 +145,15 @@ func (c *chain) Analyze(text string) []Token {
 		tokens = s.tokens
 	}
 	if cap(tokens) <= maxScratch {
-		clear(tokens[:cap(tokens)]) // or they would keep the text alive
+		clear(tokens[:cap(tokens)]) // so that they do not keep the text in memory
 		*buffer = tokens[:0]
 		scratch.Put(buffer)
 	}
 	return out
 }
 
-// boundary is at, or the start of the character that at is inside of: a filter
-// that takes a token apart whose text has other characters than the original,
-// as many bytes all the same, can only guess.
+// boundary returns at, or the start of the character that contains at. An offset can be inside a character if a
+// filter split a token whose text has other characters than the original, but the same number of bytes.
 func boundary(text string, at int) int {
 	for at < len(text) && at > 0 && !utf8.RuneStart(text[at]) {
 		at--

@@ -10,8 +10,8 @@ const (
 	maxTokenLength     = 300
 )
 
-// runTokenizer makes a token of each longest run of characters that keep
-// accepts. A longer token than max is cut after max UTF-16 code units.
+// runTokenizer makes a token of each maximal run of characters for which keep is true. It splits tokens longer than
+// max UTF-16 code units.
 type runTokenizer struct {
 	keep func(rune) bool
 	max  int
@@ -48,8 +48,7 @@ func (t runTokenizer) tokenize(dst []token, text string) []token {
 	return dst
 }
 
-// notSpace is what Java calls a character that is no white space: the no-break
-// spaces belong to words.
+// notSpace reports whether a character is not white space in Java's sense, by which no-break spaces belong to words.
 func notSpace(r rune) bool {
 	switch r {
 	case 0x1C, 0x1D, 0x1E, 0x1F:
@@ -60,7 +59,7 @@ func notSpace(r rune) bool {
 	return !unicode.IsSpace(r)
 }
 
-// wholeTokenizer makes one token of the text, none of an empty one.
+// wholeTokenizer makes one token of the whole text; none if the text is empty.
 type wholeTokenizer struct{}
 
 func (wholeTokenizer) tokenize(dst []token, text string) []token {
@@ -88,8 +87,7 @@ func (p *standardTokenizerSpec) tokenizer() (tokenizer, error) {
 	return standardTokenizer{p.MaxTokenLength}, nil
 }
 
-// keywordTokenizerSpec is a KeywordTokenizer, whose bufferSize is how much is
-// read at once and changes nothing.
+// keywordTokenizerSpec has the parameters of a KeywordTokenizer. bufferSize does not affect the result.
 type keywordTokenizerSpec struct {
 	BufferSize int `json:"bufferSize"`
 }
@@ -114,7 +112,7 @@ type ready struct{ t tokenizer }
 
 func (r ready) tokenizer() (tokenizer, error) { return r.t, nil }
 
-// absent is a component that the service has and this package has not.
+// absent is a component of the service that this package does not have.
 type absent string
 
 func (a absent) tokenizer() (tokenizer, error) { return nil, unsupportedPart(a) }

@@ -2,15 +2,15 @@ package analysis
 
 import "unicode/utf8"
 
-// UTF16 counts the UTF-16 code units of a text, in which the service tells
-// offsets. The zero value is not useful: see NewUTF16.
+// UTF16 converts byte offsets in a text to UTF-16 code units, the unit of the service's offsets. Use NewUTF16; the
+// zero value is not usable. It is not safe for concurrent use.
 type UTF16 struct {
 	text        string
 	ascii       bool
-	bytes, unit int // the last offset that was asked for
+	bytes, unit int // the last converted offset
 }
 
-// NewUTF16 returns a counter for text.
+// NewUTF16 returns a converter for text.
 func NewUTF16(text string) *UTF16 {
 	ascii := true
 	for i := 0; i < len(text) && ascii; i++ {
@@ -19,9 +19,8 @@ func NewUTF16(text string) *UTF16 {
 	return &UTF16{text: text, ascii: ascii}
 }
 
-// Offset is the number of UTF-16 code units before the byte at offset. Asking in
-// ascending order costs one walk over the text in all. It is not safe for
-// concurrent use.
+// Offset returns the number of UTF-16 code units before byte offset. Calls with ascending offsets take one pass over
+// the text in total.
 func (u *UTF16) Offset(offset int) int {
 	offset = min(offset, len(u.text))
 	if u.ascii {

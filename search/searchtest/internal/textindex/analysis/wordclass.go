@@ -5,9 +5,8 @@ import (
 	"unicode"
 )
 
-// class is the part that a character plays at the boundaries of words: the
-// Word_Break property of Unicode Standard Annex 29, with the classes that Lucene
-// adds for scripts which are written without spaces.
+// class is the Word_Break property of a character in Unicode Standard Annex 29, extended by Lucene's classes for
+// scripts written without spaces.
 type class uint8
 
 const (
@@ -16,19 +15,19 @@ const (
 	hebrew
 	digit
 	kata
-	joiner // ExtendNumLet: an underscore and the like
-	extend // Extend, Format and ZWJ: belongs to what it follows
+	joiner // ExtendNumLet: an underscore and similar characters
+	extend // Extend, Format and ZWJ: belongs to the previous character
 	midLetter
 	midNumber
-	midBoth // between two letters or two digits
+	midBoth // joins two alphabetic characters or two digits
 	apostrophe
 	quote
 	han
 	hira
-	complexContext // scripts such as Thai, whose words only a dictionary finds
+	complexContext // scripts such as Thai, whose words only a dictionary can separate
 )
 
-// asciiClasses saves the pages for most of the text there is.
+// asciiClasses has the classes of ASCII, so that most text needs no page.
 var asciiClasses = func() (t [0x80]class) {
 	for r := range rune(0x80) {
 		t[r] = classify(r)
@@ -36,9 +35,8 @@ var asciiClasses = func() (t [0x80]class) {
 	return t
 }()
 
-// classPages holds the classes of 256 characters each, once somebody needed
-// them. Whoever finds a page missing makes it; two who make the same one make
-// equal ones.
+// classPages has the classes of 256 characters each, computed on first use. Concurrent first uses of a page compute
+// equal pages, so the last store wins.
 var classPages [(unicode.MaxRune + 1) >> 8]atomic.Pointer[[256]class]
 
 func classOf(r rune) class {
@@ -56,7 +54,7 @@ func classOf(r rune) class {
 	return page[r&0xff]
 }
 
-// Characters that the annex names one by one.
+// Characters that the annex lists individually.
 var (
 	midLetters = []rune{':', 0xB7, 0x387, 0x55F, 0x5F4, 0x2027, 0xFE13, 0xFE55, 0xFF1A}
 	midNumbers = []rune{',', ';', 0x37E, 0x589, 0x60C, 0x60D, 0x66C, 0x7F8, 0x2044, 0xFE10, 0xFE14, 0xFE50, 0xFE54, 0xFF0C, 0xFF1B}
@@ -65,7 +63,7 @@ var (
 	letters    = []rune{0x5F3, 0xA78A}
 )
 
-// complexScripts are those of line breaking class Complex_Context.
+// complexScripts are the scripts of line breaking class Complex_Context.
 var complexScripts = []*unicode.RangeTable{
 	unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer, unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet, unicode.Ahom,
 }
@@ -88,7 +86,7 @@ func classify(r rune) class {
 		return letter
 	case unicode.In(r, complexScripts...) && unicode.In(r, unicode.L, unicode.M):
 		return complexContext
-	case r == 0x200B: // zero width space: a boundary in spite of being Cf
+	case r == 0x200B: // zero width space: a boundary although it is Cf
 		return other
 	case unicode.In(r, unicode.M, unicode.Other_Grapheme_Extend, unicode.Cf), r == 0x200D:
 		return extend

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// wordDelimiter takes words apart at punctuation, changes of case and digits,
-// and may join the parts again, as Lucene's WordDelimiterFilter does.
+// wordDelimiter splits words at punctuation, changes of case and digits, and can join the parts again, like Lucene's
+// WordDelimiterFilter.
 type wordDelimiter struct {
 	wordDelimiterFilter
 	protected wordSet
@@ -30,8 +30,7 @@ func (p *wordDelimiterFilter) filters() ([]filter, error) {
 	return []filter{&wordDelimiter{*p, newWordSet(p.ProtectedWords, false)}}, nil
 }
 
-// charType is what a character is to the filter. A letter without case is of
-// both cases.
+// charType is the filter's class of a character. A character without case counts as both cases.
 type charType uint8
 
 const (
@@ -60,11 +59,11 @@ func charTypeOf(r rune) charType {
 // part is a piece of a word: text[start:end].
 type part struct {
 	start, end int
-	kind       charType // lower and upper are alphabetic here
+	kind       charType // alphabetic for either case
 }
 
-// parts takes text apart. whole is true if it is one part and begins and ends
-// with it, but for a possessive.
+// parts splits text. whole is true if there is one part that covers text, except for delimiters around it and a
+// possessive.
 func (f *wordDelimiter) parts(text string) (parts []part, whole bool) {
 	typeAt := func(at int) (charType, int) {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -117,8 +116,8 @@ func (f *wordDelimiter) parts(text string) (parts []part, whole bool) {
 	return parts, len(parts) == 1 && parts[0].start == start && parts[0].end == last
 }
 
-// endsWithPossessive is whether text[:at], within bounds that end at end, ends
-// in the 's of a word.
+// endsWithPossessive reports whether text[:at] ends in a possessive 's. end is the end of the text without
+// delimiters.
 func (f *wordDelimiter) endsWithPossessive(text string, at, end int) bool {
 	if !f.StemEnglishPossessive || at < 3 || text[at-2] != '\'' || text[at-1] != 's' && text[at-1] != 'S' {
 		return false
@@ -141,17 +140,17 @@ func (f *wordDelimiter) breaks(last, next charType) bool {
 	case next == delimiter:
 		return true
 	case last&alphabetic != 0 && next&alphabetic != 0:
-		// From upper to lower is inside of a word: the capital begins it.
+		// Upper to lower case is within a word: it begins with the capital.
 		return f.SplitOnCaseChange && last&upperCase == 0
 	}
 	return f.SplitOnNumerics
 }
 
-// piece is a part, or several joined, on its way out.
+// piece is an output: one part, or several joined.
 type piece struct {
 	text       string
-	start, end int // in the text of the token; of the original once placed
-	count      int // of parts
+	start, end int // in the token's text; later in the original
+	count      int // number of parts
 	kind       charType
 	step       int // position increment
 }
@@ -200,7 +199,7 @@ func (f *wordDelimiter) filter(s *stream) {
 		}
 		p := parts[0]
 		if whole {
-			// A word in punctuation is put out whatever the parameters say.
+			// A word in punctuation is emitted whatever the parameters are.
 			step := 0
 			if !f.PreserveOriginal {
 				step = max(1, pending)
@@ -219,7 +218,7 @@ func (f *wordDelimiter) filter(s *stream) {
 			if a.start != b.start {
 				return a.start - b.start
 			}
-			return b.step - a.step // what moves on comes before what is beside it
+			return b.step - a.step // pieces that advance the position first
 		})
 		for _, p := range pieces {
 			emit(p.text, p.start, p.end, p.step)
@@ -232,8 +231,8 @@ func (f *wordDelimiter) filter(s *stream) {
 	s.next = pos + 1
 }
 
-// offsets are those of text[start:end] of the token. If its text is not what
-// stood in the original, a part cannot be told from the whole.
+// offsets returns the original offsets of text[start:end] of the token. If they cannot be mapped, it returns those
+// of the whole token.
 func (f *wordDelimiter) offsets(t *token, start, end int) (int, int) {
 	if t.exact() {
 		return t.start + start, t.start + end
@@ -241,13 +240,12 @@ func (f *wordDelimiter) offsets(t *token, start, end int) (int, int) {
 	return t.start, t.end
 }
 
-// pieces is what the parts of a word become: the parts, runs of one kind joined,
-// and all of them joined. pending is how far the first of them is from the last
-// word.
+// pieces returns the outputs for the parts of a word: the parts, joined runs of one kind, and all parts joined.
+// pending is the distance in positions from the previous word.
 func (f *wordDelimiter) pieces(text string, parts []part, pending int) []piece {
 	var out []piece
-	placed := false              // since the last run was put out
-	beside := f.PreserveOriginal // the next stands where the whole word stands
+	placed := false              // a piece was emitted since the last run
+	beside := f.PreserveOriginal // the next piece is at the position of the whole word
 	position := func(joined bool) int {
 		step := pending
 		switch {
@@ -255,7 +253,7 @@ func (f *wordDelimiter) pieces(text string, parts []part, pending int) []piece {
 			step = 0
 		case !placed && beside:
 			placed, beside = true, false
-			return 0 // pending is still due
+			return 0 // pending stays for the next piece
 		default:
 			step = max(1, step)
 		}
@@ -266,7 +264,7 @@ func (f *wordDelimiter) pieces(text string, parts []part, pending int) []piece {
 	lastCount := 0
 	flush := func() {
 		lastCount = run.count
-		if run.count != 1 || !f.generates(run.kind) { // or it is out already
+		if run.count != 1 || !f.generates(run.kind) { // a single part was emitted already
 			run.step = position(true)
 			pending = 0
 			out = append(out, run)
@@ -291,7 +289,7 @@ func (f *wordDelimiter) pieces(text string, parts []part, pending int) []piece {
 	if run.count > 0 {
 		flush()
 	}
-	if all.count > lastCount { // or it would be the same again
+	if all.count > lastCount { // otherwise it equals the last run
 		all.step = position(true)
 		out = append(out, all)
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Small filters of one idea each, with their parameters before them.
+// Small filters, each after its parameters.
 
 type lengthFilter struct {
 	Min int `json:"min"`
@@ -29,8 +29,7 @@ func (p *lengthFilter) filters() ([]filter, error) {
 	})}, nil
 }
 
-// limitFilter keeps the first tokens. Whether the rest is read all the same
-// makes no difference to what comes out.
+// limitFilter keeps the first tokens. ConsumeAllTokens does not affect the result.
 type limitFilter struct {
 	MaxTokenCount    int  `json:"maxTokenCount"`
 	ConsumeAllTokens bool `json:"consumeAllTokens"`
@@ -72,9 +71,8 @@ func (p *uniqueFilter) filters() ([]filter, error) {
 	return []filter{unique(p.OnlyOnSamePosition)}, nil
 }
 
-// unique drops tokens whose text was there before, in the whole text or only at
-// the same position. The words behind move up, as they do in the service's
-// filter, which counts only what it lets through.
+// unique drops duplicate tokens of the whole text or, if true, of one position. Later words move forward, as in the
+// service's filter, which counts only the tokens that it keeps.
 type unique bool
 
 func (onlyOnSamePosition unique) filter(s *stream) {
@@ -99,7 +97,7 @@ func (onlyOnSamePosition unique) filter(s *stream) {
 	s.next -= shift
 }
 
-// keywordRepeat makes a keyword of each token and adds it again for stemming.
+// keywordRepeat emits each token twice: as a keyword, and for stemming.
 type keywordRepeat struct{}
 
 func (keywordRepeat) filter(s *stream) {
@@ -123,7 +121,7 @@ func (p *asciiFoldingFilter) filters() ([]filter, error) {
 	return []filter{mapper(foldASCII)}, nil
 }
 
-// foldBeside puts the folded form of a token before the token.
+// foldBeside emits the folded form of a token before the token.
 type foldBeside struct{}
 
 func (foldBeside) filter(s *stream) {
@@ -154,7 +152,7 @@ func (p *elisionFilter) filters() ([]filter, error) {
 // frenchArticles is the default of Lucene's filter.
 var frenchArticles = strings.Fields("l m t qu n s j d c jusqu quoiqu lorsqu puisqu")
 
-// elision cuts an article and its apostrophe off.
+// elision removes an article and its apostrophe.
 func elision(articles []string) filter {
 	set := newWordSet(articles, true)
 	return mapper(func(text string) string {
@@ -166,7 +164,7 @@ func elision(articles []string) filter {
 	})
 }
 
-// cutApostrophe cuts a token off before its first apostrophe.
+// cutApostrophe removes the first apostrophe and everything after it.
 func cutApostrophe(text string) string {
 	if at, _ := apostropheAt(text); at >= 0 {
 		return text[:at]
@@ -174,7 +172,7 @@ func cutApostrophe(text string) string {
 	return text
 }
 
-// apostropheAt is the offset and the size of the first apostrophe, or -1.
+// apostropheAt returns the offset and size of the first apostrophe; offset -1 if there is none.
 func apostropheAt(text string) (at, size int) {
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -187,7 +185,7 @@ func apostropheAt(text string) (at, size int) {
 	return -1, 0
 }
 
-// cutPossessive removes the 's of English.
+// cutPossessive removes the English 's.
 func cutPossessive(text string) string {
 	n := len(text)
 	if n < 2 || text[n-1] != 's' && text[n-1] != 'S' {
@@ -201,8 +199,7 @@ func cutPossessive(text string) string {
 	return text
 }
 
-// classicFilter undoes what the classic tokenizer left in: the dots of acronyms
-// and the 's of possessives.
+// classicFilter removes the dots of acronyms and the 's of possessives that the classic tokenizer kept.
 type classicFilter struct{}
 
 func (classicFilter) filter(s *stream) {
@@ -232,8 +229,7 @@ func trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return !notSpace(r) })
 }
 
-// length16 is the length of text in UTF-16 code units, which is what Java
-// measures.
+// length16 returns the length of text in UTF-16 code units, Java's measure.
 func length16(text string) int {
 	n := 0
 	for i := 0; i < len(text); i++ {
@@ -248,7 +244,7 @@ func length16(text string) int {
 	return n
 }
 
-// prefix16 is the longest prefix of text of at most n UTF-16 code units.
+// prefix16 returns the longest prefix of text of at most n UTF-16 code units.
 func prefix16(text string, n int) string {
 	for at := 0; at < len(text); {
 		_, size := utf8.DecodeRuneInString(text[at:])
@@ -267,8 +263,7 @@ func (r readyFilter) filters() ([]filter, error) { return r, nil }
 
 var scandinavianPairs = map[rune]string{'a': "aeo", 'o': "eo"}
 
-// foldScandinavian makes the spellings of å, ä, æ, ö and ø that are in use on
-// keyboards without them one: the bare vowel.
+// foldScandinavian replaces å, ä, æ, ö, ø and their ASCII spellings by a or o.
 func foldScandinavian(text string) string {
 	return scandinavian(text, func(vowel, second rune) rune {
 		switch unicode.ToLower(vowel) {
@@ -281,8 +276,7 @@ func foldScandinavian(text string) string {
 	})
 }
 
-// normalizeScandinavian makes the same spellings the letters of Danish and
-// Norwegian.
+// normalizeScandinavian replaces the same spellings by the characters å, æ and ø of Danish and Norwegian.
 func normalizeScandinavian(text string) string {
 	return scandinavian(text, func(vowel, second rune) rune {
 		switch v := unicode.ToLower(vowel); {
@@ -297,8 +291,8 @@ func normalizeScandinavian(text string) string {
 	})
 }
 
-// scandinavian replaces each vowel, or pair of vowels that stands for one
-// (second is then its other half), keeping the case of the first.
+// scandinavian replaces each such vowel or pair of vowels, and keeps the case of the first. second is the other
+// vowel of a pair, else 0.
 func scandinavian(text string, replace func(vowel, second rune) rune) string {
 	if strings.IndexFunc(text, func(r rune) bool { return strings.ContainsRune("aoåäæöøAOÅÄÆÖØ", r) }) < 0 {
 		return text

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/textindex/languages"
 )
 
-// snowball makes a function of a Snowball stemmer.
+// snowball returns a function that runs a Snowball stemmer.
 func snowball(stem func(*snowballstem.Env) bool) func(string) string {
 	return func(text string) string {
 		env := snowballstem.NewEnv(text)
@@ -18,8 +18,7 @@ func snowball(stem func(*snowballstem.Env) bool) func(string) string {
 	}
 }
 
-// foldASCII turns letters with accents, and other characters that resemble ASCII
-// ones, into those.
+// foldASCII replaces characters that resemble ASCII characters, such as those with accents, by ASCII.
 func foldASCII(text string) string {
 	if isASCII(text) {
 		return text
@@ -38,15 +37,14 @@ func isASCII(text string) bool {
 
 const (
 	maxRemembered     = 1 << 14 // words per stemmer
-	maxRememberedWord = 48      // bytes
+	maxRememberedWord = 48      // in bytes
 )
 
-// remembered keeps what f made of words: texts repeat them, and stemmers cost
-// more than a look into a map. The number of words is bounded; when it is
-// reached, new ones are computed each time.
+// remembered caches the results of f, because texts repeat words, and stemmers are slower than a map. The cache has
+// at most maxRemembered words; further words are computed each time.
 func remembered(f func(string) string) func(string) string {
 	var mu sync.RWMutex
-	known := map[string]string{} // written by whoever meets a new word, under mu
+	known := map[string]string{} // written under mu
 	return func(text string) string {
 		mu.RLock()
 		out, ok := known[text]
@@ -59,7 +57,7 @@ func remembered(f func(string) string) func(string) string {
 		if full || len(text) > maxRememberedWord {
 			return out
 		}
-		key := strings.Clone(text) // not the document that it is a part of
+		key := strings.Clone(text) // otherwise it would keep the whole document in memory
 		if out == key {
 			out = key
 		}

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The marks that Arabic texts may have and indexes do not: the lengthening of a
-// line, and the vowels and doublings above and below letters.
+// Marks that Arabic texts may have and indexes leave out: the elongation, and the vowel and doubling marks.
 const (
 	tatweel  = '\u0640'
 	fathatan = '\u064B'
@@ -24,7 +23,7 @@ const (
 	sukun    = '\u0652'
 )
 
-// The letters that have several forms.
+// Characters that have several forms.
 const (
 	alef           = '\u0627'
 	alefMadda      = '\u0622'
@@ -58,8 +57,7 @@ func isMark(r rune) bool {
 	return false
 }
 
-// NormalizeArabic makes one letter of the forms of alef, yeh and heh, and takes
-// off the marks.
+// NormalizeArabic replaces the forms of alef, yeh and heh by one each, and removes the marks.
 func NormalizeArabic(text string) string { return ofRunes(normalizeArabic)(text) }
 
 func normalizeArabic(word []rune) []rune {
@@ -76,7 +74,7 @@ func normalizeArabic(word []rune) []rune {
 	return slices.DeleteFunc(word, isMark)
 }
 
-// NormalizePersian makes one letter of the forms of yeh, kaf and heh.
+// NormalizePersian replaces the forms of yeh, kaf and heh by one each.
 func NormalizePersian(text string) string { return ofRunes(normalizePersian)(text) }
 
 func normalizePersian(word []rune) []rune {
@@ -93,7 +91,7 @@ func normalizePersian(word []rune) []rune {
 	return slices.DeleteFunc(word, func(r rune) bool { return r == hamzaAbove }) // of heh with hamza
 }
 
-// NormalizeSorani makes one letter of the forms of Sorani Kurdish.
+// NormalizeSorani replaces the forms of Sorani Kurdish characters by one each.
 func NormalizeSorani(text string) string { return ofRunes(normalizeSorani)(text) }
 
 func normalizeSorani(word []rune) []rune {
@@ -144,13 +142,13 @@ func runesOf(words ...string) [][]rune {
 	return list
 }
 
-// StemArabic takes off one prefix and all suffixes, as Lucene's ArabicStemmer.
+// StemArabic removes one prefix and all suffixes, like Lucene's ArabicStemmer.
 func StemArabic(text string) string { return ofRunes(stemArabic)(text) }
 
 func stemArabic(word []rune) []rune {
 	for _, prefix := range arabicPrefixes {
 		rest := len(word) - len(prefix)
-		// The letter that is a word by itself takes three others, the rest two.
+		// After a prefix of one character three must remain, otherwise two.
 		if rest >= 2 && (len(prefix) > 1 || rest >= 3) && slices.Equal(word[:len(prefix)], prefix) {
 			word = word[len(prefix):]
 			break
@@ -164,8 +162,7 @@ func stemArabic(word []rune) []rune {
 	return word
 }
 
-// The steps of the stemmer of Sorani. At most one rule of each is applied, and
-// none after one of soraniEzafe.
+// The steps of the Sorani stemmer. Each step applies at most one rule.
 var (
 	soraniPostpositions = []ending{{6, "دا", 2}, {5, "نا", 1}, {7, "ەوە", 3}}
 	soraniPossessives   = []ending{{7, "مان", 3}, {7, "یان", 3}, {7, "تان", 3}}
@@ -182,7 +179,7 @@ var (
 	}
 )
 
-// StemSorani takes off the endings of Sorani Kurdish, as Lucene's SoraniStemmer.
+// StemSorani removes the endings of Sorani Kurdish, like Lucene's SoraniStemmer.
 func StemSorani(text string) string {
 	for _, step := range [][]ending{soraniPostpositions, soraniPossessives, soraniEzafe} {
 		n := utf8.RuneCountInString(text)

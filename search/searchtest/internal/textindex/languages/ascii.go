@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// asciiText has a line for each text of ASCII: that, a tab, and the characters
-// that it stands for.
+// asciiText has a line for each ASCII text: the text, a tab, and the characters that it replaces.
 //
 //go:embed ascii.txt
 var asciiText string
@@ -27,8 +26,8 @@ var asciiOf = sync.OnceValue(func() map[rune]string {
 	return table
 })
 
-// FoldASCII turns letters with accents, and other characters that resemble ASCII
-// ones, into those, as Lucene's ASCIIFoldingFilter.
+// FoldASCII replaces characters that resemble ASCII characters, such as those with accents, by ASCII, like Lucene's
+// ASCIIFoldingFilter.
 func FoldASCII(text string) string {
 	table := asciiOf()
 	var out strings.Builder

@@ -1,22 +1,16 @@
-// Package languages is for the analyzers of the emulator: it has what Lucene's
-// analyzers for languages need and no library offers by itself. Those are the
-// light stemmers, the normalizations of letters, the folding to ASCII and the
-// lists of stop words. Everything here is safe for concurrent use.
+// Package languages has the parts of Lucene's language analyzers that no library offers separately: light stemmers,
+// normalization of characters, folding to ASCII, and lists of stop words. All functions are safe for concurrent use.
 //
-// # Where it comes from
+// # Origin
 //
-// It is taken from github.com/blevesearch/bleve v2.6.3, which has ported it from
-// Apache Lucene, and is under the Apache License 2.0 (the file LICENSE beside
-// this one), other than the rest of the module. The lists of stop words name
-// their own authors and licences; the Polish table is that of Stempel, which
-// Lucene and bleve distribute. Importing bleve for it brought a dozen modules
-// (a key-value store, bitmaps, geometry) into the go.mod of everybody who tests
-// with the emulator.
+// The code comes from github.com/blevesearch/bleve v2.6.3, which ported it from Apache Lucene. Unlike the rest of
+// the module, it is under the Apache License 2.0 (file LICENSE in this directory). The lists of stop words name
+// their own authors and licences. The Polish table is that of Stempel, which Lucene and bleve distribute. Importing
+// bleve would add a dozen modules (a key-value store, bitmaps, geometry) to the go.mod of everyone who tests with
+// the emulator.
 //
-// What was changed: functions of a word instead of filters of a stream of
-// tokens, no registry, names as in the rest of this module, the tables of indic
-// scripts and of the folding to ASCII as data, the Polish table compressed, and
-// its reader reduced to the one form that it has. What comes out is the same,
-// letter by letter; testdata/words.txt was written with bleve and holds it to
-// that.
+// Changes: functions of a word instead of filters of a token stream; no registry; names in the style of this module;
+// the tables for Indic scripts and for folding to ASCII as data; the Polish table compressed, and its reader reduced
+// to the one form of that table. The results are the same; the test compares them with testdata/words.txt, which
+// bleve wrote.
 package languages

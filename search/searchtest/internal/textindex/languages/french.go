@@ -6,19 +6,18 @@ package languages
 
 import "unicode"
 
-// frenchEnding is a rule of the French light stemmer: of a word of more than
-// above runes that ends with suffix the last cut ones go, and the last of what is
-// left become last.
+// frenchEnding is a rule of the French light stemmer. If a word of more than above runes ends with suffix, its last
+// cut runes are removed, and the last runes of the rest are overwritten by last.
 type frenchEnding struct {
 	above  int
 	suffix string
 	cut    int
 	last   string
-	// more means that the rules after it are tried as well.
+	// If more is true, the following rules are tried, too.
 	more bool
 }
 
-// frenchEndings are tried in order.
+// frenchEndings are tried in this order.
 var frenchEndings = []frenchEnding{
 	{above: 9, suffix: "issement", cut: 6, last: "r"},
 	{above: 8, suffix: "issant", cut: 4, last: "r"},
@@ -88,9 +87,9 @@ func lightFrench(word []rune) []rune {
 	return plainFrench(word)
 }
 
-// plainFrench takes off accents, doubled letters and the last endings.
+// plainFrench removes accents, doubled characters and the last endings.
 func plainFrench(word []rune) []rune {
-	// The length decides each time anew: doubled letters go on the way, after each
+	// The loop checks the current length: doubled characters are removed after each step.
 	if len(word) > 4 {
 		for i := 0; i < len(word); i++ {
 			switch word[i] {
@@ -126,7 +125,7 @@ func plainFrench(word []rune) []rune {
 	return word
 }
 
-// withoutDoubles leaves one letter of several equal ones in a row.
+// withoutDoubles removes repetitions of a character.
 func withoutDoubles(word []rune) []rune {
 	for i := 1; i < len(word); i++ {
 		if word[i] == word[i-1] && unicode.IsLetter(word[i]) {

@@ -4,15 +4,15 @@
 
 package languages
 
-// NormalizeGerman takes the dots off umlauts, writes ss for ß, and takes away the
-// e that stands for the dots, as Snowball's German2 does.
+// NormalizeGerman replaces umlauts and their spellings with e by the plain vowel, and ß by ss, like Snowball's
+// German2.
 func NormalizeGerman(text string) string { return ofRunes(normalizeGerman)(text) }
 
 func normalizeGerman(word []rune) []rune {
 	const (
 		ordinary = iota
-		blocked  // a u does not become an umlaut with the e behind it
-		umlaut   // an e may be taken away
+		blocked  // u is not an umlaut with the e after it
+		umlaut   // an e that follows is removed
 	)
 	out, state := make([]rune, 0, len(word)+1), ordinary
 	for _, r := range word {

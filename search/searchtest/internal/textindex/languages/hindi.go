@@ -9,17 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// The signs of Devanagari that are more than a letter in another form.
+// The signs of Devanagari that need more than a replacement.
 const (
 	na     = '\u0928'
 	bindu  = '\u0902'
 	nukta  = '\u093C'
 	virama = '\u094D'
-	joiner = '\u200D' // of width zero
+	joiner = '\u200D' // zero-width joiner
 )
 
-// hindiLetters maps letters, in their forms with dots and tails, and long vowels to
-// what normalized words have in their place.
+// hindiLetters maps characters with dots or tails, and long vowels, to their normalized forms.
 var hindiLetters = map[rune]rune{
 	'\u0901': '\u0902', '\u0929': '\u0928', '\u0931': '\u0930', '\u0934': '\u0933', '\u0958': '\u0915', '\u0959': '\u0916',
 	'\u095A': '\u0917', '\u095B': '\u091C', '\u095C': '\u0921', '\u095D': '\u0922', '\u095E': '\u092B', '\u095F': '\u092F',
@@ -29,8 +28,7 @@ var hindiLetters = map[rune]rune{
 	'\u0944': '\u0943', '\u0963': '\u0962', '\u0948': '\u0947', '\u094C': '\u094B',
 }
 
-// NormalizeHindi makes one spelling of the several that words of Hindi have, as
-// Lucene's HindiNormalizer.
+// NormalizeHindi converts the different spellings of a Hindi word to one, like Lucene's HindiNormalizer.
 func NormalizeHindi(text string) string { return ofRunes(normalizeHindi)(text) }
 
 func normalizeHindi(word []rune) []rune {
@@ -43,7 +41,7 @@ func normalizeHindi(word []rune) []rune {
 				i++
 			}
 			out = append(out, r)
-		case nukta, virama, joiner, zeroWidth: // not kept
+		case nukta, virama, joiner, zeroWidth: // removed
 		default:
 			if other, ok := hindiLetters[r]; ok {
 				r = other
@@ -54,10 +52,10 @@ func normalizeHindi(word []rune) []rune {
 	return out
 }
 
-// hindiEndings are the endings of Lucene's HindiStemmer by their length.
+// hindiEndings are the endings of Lucene's HindiStemmer, by length.
 var hindiEndings = []struct {
-	shortest int // word that may lose one
-	cut      int // runes of each
+	shortest int // minimum length of a word in runes
+	cut      int // number of runes to remove
 	endings  []string
 }{
 	{7, 5, strings.Fields("ाएंगी ाएंगे ाऊंगी ाऊंगा ाइयाँ ाइयों ाइयां")},
@@ -67,7 +65,7 @@ var hindiEndings = []struct {
 	{3, 1, strings.Fields("ो े ू ु ी ि ा")},
 }
 
-// StemHindi takes off the longest ending, as Lucene's HindiStemmer.
+// StemHindi removes the longest ending, like Lucene's HindiStemmer.
 func StemHindi(text string) string {
 	n := utf8.RuneCountInString(text)
 	for _, group := range hindiEndings {

@@ -15,8 +15,8 @@ import (
 	"sync"
 )
 
-// polishTable is stemmer_20000.tbl of Stempel: tries that Java has written, in
-// which a word, read from its end, leads to the commands that make its stem.
+// polishTable is stemmer_20000.tbl of Stempel: tries in Java's serialization. In a trie a word, read from its end,
+// leads to the commands that make its stem.
 //
 //go:embed polish.tbl.gz
 var polishTable []byte
@@ -29,24 +29,24 @@ var polishTries = sync.OnceValue(func() []trie {
 	return tries
 })
 
-// StemPolish is the stemmer of Stempel. It returns "" for some words that the
-// table knows no stem of. The first call takes longer: it reads the table.
+// StemPolish is the Stempel stemmer. It returns "" for some words without a stem in the table. The first call reads
+// the table, which takes longer.
 func StemPolish(text string) string {
 	word := []rune(text)
 	return string(change(word, commands(polishTries(), word)))
 }
 
-// trie is one of the tries. Each edits what those before it have left alone.
+// trie is one of the tries. Each edits the part of the word that the previous ones skipped.
 type trie struct {
 	root     int32
 	commands []string
 	rows     []map[rune]cell
 }
 
-// cell is where a letter leads to: a command and a row, each -1 for none.
+// cell is the target of a character: a command and a row, each -1 for none.
 type cell struct{ command, row int32 }
 
-// lastOnPath returns the last command on the way of word from its end.
+// lastOnPath returns the last command on the path of word, read from its end.
 func (t *trie) lastOnPath(word []rune) (last []rune) {
 	row := t.rows[t.root]
 	for i, r := range slices.Backward(word) {
@@ -65,8 +65,7 @@ func (t *trie) lastOnPath(word []rune) (last []rune) {
 	return last
 }
 
-// commands collects what the tries say about word, pairs of a command and its
-// parameter.
+// commands returns the commands of all tries for word, as pairs of a command and its parameter.
 func commands(tries []trie, word []rune) (all []rune) {
 	seen, previous, before := word, []rune(nil), ' '
 	for i := range tries {
@@ -75,7 +74,7 @@ func commands(tries []trie, word []rune) (all []rune) {
 			return all
 		}
 		if (before == '-' || before == 'D') && before == found[0] {
-			return all // one that passes over letters, or deletes them, does not follow its like
+			return all // a skip or deletion must not follow one of the same kind
 		}
 		before = found[len(found)-2]
 		if found[0] == '-' {
@@ -97,7 +96,7 @@ func commands(tries []trie, word []rune) (all []rune) {
 	return all
 }
 
-// consumed returns how many letters commands pass over, replace or delete.
+// consumed returns the number of characters that commands skip, replace or delete.
 func consumed(commands []rune) (n int) {
 	for i := 0; i < len(commands); i++ {
 		switch commands[i] {
@@ -112,8 +111,8 @@ func consumed(commands []rune) (n int) {
 	return n
 }
 
-// change carries the commands out, from the end of word to its beginning. What
-// leads outside of the word ends it.
+// change applies the commands from the end of word to its beginning. It stops at a command that leads outside the
+// word.
 func change(word, commands []rune) []rune {
 	if len(word) == 0 {
 		return word
@@ -149,8 +148,7 @@ func change(word, commands []rune) []rune {
 	return word
 }
 
-// tableReader reads what Java's DataOutput has written. After the first error it
-// returns zeros.
+// tableReader reads data written by Java's DataOutput. After the first error it returns zeros.
 type tableReader struct {
 	data []byte
 	err  error
@@ -170,10 +168,10 @@ func (r *tableReader) boolean() bool { return r.take(1)[0] != 0 }
 func (r *tableReader) int() int32    { return int32(binary.BigEndian.Uint32(r.take(4))) }
 func (r *tableReader) char() rune    { return rune(binary.BigEndian.Uint16(r.take(2))) }
 
-// text reads a string. Java's modified UTF-8 is UTF-8 in all that the table has.
+// text reads a string. In this table Java's modified UTF-8 equals UTF-8.
 func (r *tableReader) text() string { return string(r.take(int(r.char()))) }
 
-// count reads how many of something follow that takes at least size bytes each.
+// count reads the number of elements that follow, each of at least size bytes.
 func (r *tableReader) count(size int) int {
 	n := int(r.int())
 	if n < 0 || n > len(r.data)/size {
@@ -194,12 +192,11 @@ func readTries(compressed []byte) ([]trie, error) {
 		return nil, err
 	}
 	r := &tableReader{data: data}
-	// Its method of reduction; M stands for several tries. They are read from the
-	// end of a word.
+	// The method of reduction; M means several tries. The boolean is false: they are read from the end of a word.
 	if method := r.text(); method != "-0ME2" || r.boolean() {
 		return nil, fmt.Errorf("it is of another kind, %q", method)
 	}
-	r.int() // how many letters a trie steps over
+	r.int() // number of characters that a trie skips
 	tries := make([]trie, r.count(1))
 	for i := range tries {
 		t := &tries[i]
@@ -219,9 +216,9 @@ func readTries(compressed []byte) ([]trie, error) {
 				letter := r.char()
 				var c cell
 				c.command = r.int()
-				r.int() // how many words lead here
+				r.int() // number of words that lead here
 				c.row = r.int()
-				r.int() // how many letters to skip
+				r.int() // number of characters to skip
 				t.rows[k][letter] = c
 			}
 		}

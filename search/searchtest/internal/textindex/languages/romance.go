@@ -4,7 +4,7 @@
 
 package languages
 
-// LightSpanish is Lucene's SpanishLightStemmer, without its removal of accents.
+// LightSpanish is Lucene's SpanishLightStemmer without its removal of accents.
 func LightSpanish(text string) string { return ofRunes(lightSpanish)(text) }
 
 func lightSpanish(word []rune) []rune {
@@ -49,7 +49,7 @@ func lightItalian(word []rune) []rune {
 	return word
 }
 
-// plainVowel takes the accent off a vowel of Italian or Portuguese.
+// plainVowel removes the accent from an Italian or Portuguese vowel.
 func plainVowel(r rune) rune {
 	switch r {
 	case 'à', 'á', 'â', 'ä':
@@ -95,7 +95,7 @@ func lightPortuguese(word []rune) []rune {
 	return word
 }
 
-// singularPortuguese takes off the plural, and the ending of adverbs.
+// singularPortuguese removes the plural ending, and the ending of adverbs.
 func singularPortuguese(word []rune) []rune {
 	switch n := len(word); {
 	case n > 4 && endsWithAny(word, "res", "ses", "les", "zes"):
@@ -126,7 +126,7 @@ func singularPortuguese(word []rune) []rune {
 	return word
 }
 
-// masculinePortuguese makes the masculine form of a word that ends with a.
+// masculinePortuguese returns the masculine form of a word that ends with a.
 func masculinePortuguese(word []rune) []rune {
 	switch n := len(word); {
 	case n > 7 && endsWithAny(word, "inha", "iaca", "eira"),

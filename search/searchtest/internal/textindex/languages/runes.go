@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// ofRunes makes a function of text of one that changes its runes.
+// ofRunes converts a function of runes to a function of strings.
 func ofRunes(f func([]rune) []rune) func(string) string {
 	return func(text string) string { return string(f([]rune(text))) }
 }
 
-// without returns word without the rune at i, in the same memory.
+// without removes the rune at i from word, in place.
 func without(word []rune, i int) []rune { return slices.Delete(word, i, i+1) }
 
 // ends reports whether word ends with suffix.
@@ -23,7 +23,7 @@ func ends(word []rune, suffix string) bool {
 	return len(word) >= len(end) && slices.Equal(word[len(word)-len(end):], end)
 }
 
-// endsWithAny is ends for any of several suffixes.
+// endsWithAny reports whether word ends with any of suffixes.
 func endsWithAny(word []rune, suffixes ...string) bool {
 	for _, suffix := range suffixes {
 		if ends(word, suffix) {
@@ -33,21 +33,20 @@ func endsWithAny(word []rune, suffixes ...string) bool {
 	return false
 }
 
-// cutLast returns text without its last n runes.
+// cutLast removes the last n runes of text.
 func cutLast(text string, n int) string {
 	word := []rune(text)
 	return string(word[:len(word)-n])
 }
 
-// ending is a rule of stemmers that only cut: of a word of at least shortest
-// runes the last cut ones go if it ends with suffix.
+// ending is a stemmer rule: if a word of at least shortest runes ends with suffix, its last cut runes are removed.
 type ending struct {
 	shortest int
 	suffix   string
 	cut      int
 }
 
-// matches reports whether the rule is for text, which has n runes.
+// matches reports whether the rule applies to text, which has n runes.
 func (e *ending) matches(text string, n int) bool {
 	return n >= e.shortest && strings.HasSuffix(text, e.suffix)
 }

@@ -14,8 +14,7 @@ import (
 //go:embed stopwords/*.txt
 var stopwordFiles embed.FS
 
-// Stopwords returns the list of a language, sorted. A language without a list is
-// a mistake of the caller, and panics.
+// Stopwords returns the stop words of a language, sorted. It panics if there is no list for the language.
 func Stopwords(language string) []string {
 	text, err := stopwordFiles.ReadFile("stopwords/" + language + ".txt")
 	if err != nil {

@@ -4,16 +4,15 @@
 
 package languages
 
-// The differences between half-width Katakana and the letters that they stand
-// for, and between a letter and the same one with a voicing mark.
+// The half-width Katakana block in full width, and characters with their voiced forms.
 var (
 	katakana = []rune("・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309A")
 	voiced   = marked("ウカキクケコサシスセソタチツテトハヒフヘホワヰヱヲヽ", "ヴガギグゲゴザジズゼゾダヂヅデドバビブベボヷヸヹヺヾ")
-	// Only these become p.
+	// Only these have a p form.
 	halfVoiced = marked("ハヒフヘホ", "パピプペポ")
 )
 
-// marked maps the runes of one text to those of another.
+// marked maps the runes of from to those of to.
 func marked(from, to string) map[rune]rune {
 	table, marks := map[rune]rune{}, []rune(to)
 	for i, r := range []rune(from) {
@@ -22,8 +21,7 @@ func marked(from, to string) map[rune]rune {
 	return table
 }
 
-// NormalizeWidth makes ordinary letters of ASCII letters as wide as Chinese ones,
-// and of Katakana that are half as wide.
+// NormalizeWidth converts full-width ASCII to ASCII, and half-width Katakana to Katakana.
 func NormalizeWidth(text string) string { return ofRunes(normalizeWidth)(text) }
 
 func normalizeWidth(word []rune) []rune {
