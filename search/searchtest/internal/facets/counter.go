@@ -9,48 +9,45 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Bucket is how many documents have a value, or one in a range. A document
-// counts once in a bucket, however many of its values are in there.
+// Bucket is the number of documents with a value, or with a value in a range. A document counts at most once per
+// bucket.
 type Bucket struct {
 	Count int64
 
-	// Value is the value or, with an interval, the beginning of it. It is not set
-	// in ranges.
+	// Value is the value or, with an interval, its start. It is not set for ranges.
 	Value Value
 
-	// Range says that the bucket is from From, included, to To, excluded. The
-	// first range has no From and the last no To.
+	// Range is true for a bucket from From (included) to To (excluded). The first range has no From, the last no To.
 	Range          bool
 	HasFrom, HasTo bool
 	From, To       Value
 
-	// Figure is that of a metric, the one thing that is set then; nil otherwise.
+	// Figure is the result of a metric; then nothing else is set. Otherwise nil.
 	Figure *Figure
 }
 
-// Counter counts the documents of one facet. It is for one goroutine.
+// Counter counts documents for one facet. It is not safe for concurrent use.
 type Counter struct {
 	facet    *Facet
-	document int // the number of the current one
+	document int // number of the current document
 
-	// The places of the buckets in tallies: of strings, of everything else by its
-	// bits. Ranges have theirs in order.
+	// Indexes in tallies: by text for strings, by the bits of the value for other types. Ranges are in order.
 	texts   map[string]int32
 	numbers map[uint64]int32
 	tallies []tally
 
 	statistics statistics
-	visited    int // values
+	visited    int // number of values
 }
 
-// tally is a bucket that is being counted.
+// tally is a bucket during counting.
 type tally struct {
 	value Value
 	count int64
-	last  int // document that was counted
+	last  int // the last counted document
 }
 
-// NewCounter begins to count.
+// NewCounter returns a counter without documents.
 func (f *Facet) NewCounter() *Counter {
 	c := &Counter{facet: f}
 	switch {
@@ -74,7 +71,7 @@ func (c *Counter) Add(document []byte) {
 	}
 }
 
-// walk goes down the path, into every element of the collections on it.
+// walk visits all values at a path, in every element of collections.
 func (c *Counter) walk(object []byte, path []*stored.Field) {
 	f := path[0]
 	value, ok := stored.FindValue(object, f.Ordinal)
@@ -124,7 +121,7 @@ func (c *Counter) double(v float64) {
 	f := c.facet
 	switch f.kind {
 	case byRange:
-		if !math.IsNaN(v) { // which is in no range
+		if !math.IsNaN(v) { // NaN is in no range
 			c.inRange(Value{Type: stored.Double, Double: v})
 		}
 		return
@@ -140,7 +137,7 @@ func (c *Counter) double(v float64) {
 		}
 	}
 	if v == 0 {
-		v = 0 // not -0
+		v = 0 // replaces -0
 	}
 	key := math.Float64bits(v)
 	i, ok := c.numbers[key]
@@ -151,7 +148,7 @@ func (c *Counter) double(v float64) {
 	c.count(i)
 }
 
-// integer counts everything else that is not a string.
+// integer counts values that are neither strings nor doubles.
 func (c *Counter) integer(n int64) {
 	f := c.facet
 	typ := f.field.Type
@@ -175,7 +172,7 @@ func (c *Counter) integer(n int64) {
 	c.count(i)
 }
 
-// inRange counts a value in the range that the first greater bound ends.
+// inRange counts a value in the range before the first greater bound.
 func (c *Counter) inRange(v Value) {
 	i, found := slices.BinarySearchFunc(c.facet.bounds, v, Value.compare)
 	if found {
@@ -196,9 +193,9 @@ func (c *Counter) count(i int32) {
 	}
 }
 
-// Buckets returns the buckets in the order of the facet: ranges, empty ones too,
-// and intervals ascending; values as the facet says, by default the most frequent
-// first and ties by value, and no more than it says. There is no bucket for null.
+// Buckets returns the buckets in the order of the facet. Ranges, including empty ones, and intervals are ascending.
+// Values have the order and maximum number of the facet, by default the most frequent first; ties are ordered by
+// value. Null has no bucket.
 func (c *Counter) Buckets() []Bucket {
 	f := c.facet
 	switch f.kind {

@@ -9,14 +9,12 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Error is the refusal of a facet expression.
+// Error is returned for an invalid or unsupported facet expression.
 type Error struct {
-	// Message is what the service says before "\r\nParameter name: facet", which
-	// is for the caller to add.
+	// Message is the service's text before "\r\nParameter name: facet"; the caller adds that.
 	Message string
 
-	// Unsupported says that the service may know the feature, in a preview, and
-	// the emulator does not.
+	// Unsupported is true for a preview feature that the emulator does not have.
 	Unsupported bool
 }
 
@@ -27,43 +25,42 @@ func refuse(format string, args ...any) error {
 	return &Error{Message: fmt.Sprintf(format, args...)}
 }
 
-// defaultCount is how many buckets a facet has at most if it does not say.
+// defaultCount is the default maximum number of buckets.
 const defaultCount = 10
 
-// Options is what expressions are compiled against.
+// Options are the fields and settings for compiling expressions.
 type Options struct {
 	// Fields are the fields of the index by name.
 	Fields map[string]*stored.Field
 
-	// Normalize returns the normalizer of a string field, nil if it has none.
-	// Values are counted as what they are normalized to. nil: no field has one.
+	// Normalize returns the normalizer of a string field, nil if it has none. Values are counted in normalized form.
+	// A nil Normalize means that no field has one.
 	Normalize func(f *stored.Field) func(text string) string
 
-	// Metrics says that the version of the request has metrics.
+	// Metrics is true if the api-version of the request has metrics.
 	Metrics bool
 }
 
 // Facet is a compiled facet expression. It is safe for concurrent use.
 type Facet struct {
-	// Name is the path of the field as it was written: the name of the member in
-	// @search.facets.
+	// Name is the path of the field as written: the name of the member in @search.facets.
 	Name string
 
 	path      []*stored.Field
-	field     *stored.Field // the last of path
+	field     *stored.Field // the last field of path
 	normalize func(string) string
 
 	kind   facetKind
-	count  int // at most; 0 for all
+	count  int // maximum number of buckets; 0 for all
 	order  bucketOrder
 	bounds []Value // ascending
 
-	interval int64    // of numbers
-	unit     timeUnit // of times
-	offset   int64    // of their boundaries from UTC in milliseconds
+	interval int64    // for numbers
+	unit     timeUnit // for times
+	offset   int64    // of unit boundaries from UTC, in milliseconds
 
 	metric  Metric
-	missing *float64 // what documents without a value have, nil for nothing
+	missing *float64 // value for documents without one; nil for none
 }
 
 type facetKind uint8
@@ -97,7 +94,7 @@ var bucketOrders = map[string]bucketOrder{
 //	field,metric:sum|avg|min|max[,default:x]
 //	field,metric:cardinality[,precisionThreshold:n]
 //
-// The error is an [*Error].
+// Its error is an [*Error].
 func Compile(expression string, o *Options) (*Facet, error) {
 	if i := strings.IndexAny(expression, ">;("); i >= 0 {
 		return nil, &Error{Message: fmt.Sprintf("Hierarchical facets are not supported: found '%c' in facet specification '%s'.", expression[i], expression), Unsupported: true}
@@ -127,7 +124,7 @@ func Compile(expression string, o *Options) (*Facet, error) {
 	return f, f.check(given)
 }
 
-// resolve looks up the field.
+// resolve finds the field, and checks its type.
 func (f *Facet) resolve(o *Options) error {
 	fields := o.Fields
 	for name := range strings.SplitSeq(f.Name, "/") {
@@ -187,7 +184,7 @@ func (f *Facet) set(key, value string, metrics bool) (err error) {
 	return nil
 }
 
-// check refuses combinations of parameters.
+// check returns an error for an invalid combination of parameters.
 func (f *Facet) check(given map[string]bool) error {
 	for _, pair := range [][2]string{{"interval", "values"}, {"count", "values"}, {"count", "interval"}, {"sort", "values"}, {"sort", "interval"}} {
 		if given[pair[0]] && given[pair[1]] {
@@ -204,7 +201,7 @@ func (f *Facet) invalid(key, value, want string) error {
 	return refuse("Invalid value '%s' of the parameter '%s' in facet specification for field '%s' of type '%s'. It must be %s.", value, key, f.Name, f.field.TypeName(), want)
 }
 
-// ranges reports whether the field can have values and interval.
+// ranges reports whether the field supports the parameters values and interval.
 func (f *Facet) ranges() bool {
 	return f.field.Type != stored.String && f.field.Type != stored.Boolean
 }
@@ -261,7 +258,7 @@ func (f *Facet) setInterval(text string) error {
 	return nil
 }
 
-// setOffset reads ±hh:mm, ±hhmm or ±hh.
+// setOffset parses ±hh:mm, ±hhmm or ±hh.
 func (f *Facet) setOffset(text string) error {
 	digits := strings.Replace(text[1:], ":", "", 1)
 	n, err := strconv.ParseUint(digits, 10, 16)

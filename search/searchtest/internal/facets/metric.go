@@ -7,32 +7,31 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Metric is a figure about the values of a field. Unlike a bucket it is made of
-// values, not of documents: one with three values adds three.
+// Metric is a statistic of the values of a field. It counts values, not documents: a document with three values adds
+// three.
 type Metric string
 
-// The metrics, by their members in replies.
+// The metrics, by their names in replies.
 const (
 	Sum         Metric = "sum"
 	Average     Metric = "avg"
 	Minimum     Metric = "min"
 	Maximum     Metric = "max"
-	Cardinality Metric = "cardinality" // how many different values there are
+	Cardinality Metric = "cardinality" // number of different values
 )
 
-// Figure is what a metric has come to. It is not Known without values, for which
-// only Sum and Cardinality have one: 0.
+// Figure is the result of a metric. Without values only Sum and Cardinality are Known, and are 0.
 type Figure struct {
 	Metric Metric
 	Value  float64
 	Known  bool
 }
 
-// maxPrecision is the largest number of values below which the service counts
-// different ones exactly. Here it always does.
+// maxPrecision is the maximum precisionThreshold, the number of values up to which the service counts exactly. This
+// package always counts exactly.
 const maxPrecision = 40_000
 
-// setMetric sets one of the parameters that metrics have.
+// setMetric sets one of the parameters for metrics.
 func (f *Facet) setMetric(key, value string) (err error) {
 	switch key {
 	case "metric":
@@ -59,7 +58,7 @@ func (f *Facet) setMetric(key, value string) (err error) {
 	return nil
 }
 
-// checkMetric refuses combinations of parameters.
+// checkMetric returns an error for an invalid combination of parameters.
 func (f *Facet) checkMetric(given map[string]bool) error {
 	for _, other := range []string{"count", "sort", "values", "interval"} {
 		if given["metric"] && given[other] {
@@ -75,11 +74,11 @@ func (f *Facet) checkMetric(given map[string]bool) error {
 	return nil
 }
 
-// IsMetric reports whether the facet has one figure in the place of buckets. A
-// field may have several of these, in the order in which they were asked for.
+// IsMetric reports whether the facet has one figure instead of buckets. A field may have several metrics, in the
+// order of the request.
 func (f *Facet) IsMetric() bool { return f.kind == byMetric }
 
-// statistics are what all metrics but Cardinality are made of.
+// statistics are the inputs of all metrics except Cardinality.
 type statistics struct {
 	n             int
 	sum, min, max float64
@@ -94,7 +93,7 @@ func (s *statistics) add(v float64) {
 	s.min, s.max = min(s.min, v), max(s.max, v)
 }
 
-// figure returns what has come of a metric.
+// figure returns the result of the metric.
 func (c *Counter) figure() Figure {
 	f := Figure{Metric: c.facet.metric, Known: c.statistics.n > 0}
 	switch f.Metric {

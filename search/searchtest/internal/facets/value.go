@@ -10,37 +10,34 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Value is a value of a facetable field, or a bound of a range of them.
+// Value is a value of a facetable field, or a bound of a range.
 type Value struct {
-	Type    stored.Type // of the field, or of its elements
+	Type    stored.Type // of the field or of its elements
 	Text    string      // Edm.String
 	Integer int64       // Edm.Int32, Edm.Int64; Edm.Boolean: 0 or 1; Edm.DateTimeOffset: milliseconds since 1970
 	Double  float64     // Edm.Double
 }
 
-// compare orders values of one type: strings by their bytes, false before true,
-// NaN after all numbers.
+// compare orders values of the same type: strings by their bytes, false before true, NaN after all numbers.
 func (v Value) compare(w Value) int {
 	switch v.Type {
 	case stored.String:
 		return strings.Compare(v.Text, w.Text)
 	case stored.Double:
 		if math.IsNaN(v.Double) || math.IsNaN(w.Double) {
-			return -cmp.Compare(v.Double, w.Double) // which would put NaN first
+			return -cmp.Compare(v.Double, w.Double) // cmp.Compare orders NaN first
 		}
 		return cmp.Compare(v.Double, w.Double)
 	}
 	return cmp.Compare(v.Integer, w.Integer)
 }
 
-// AppendBound appends a time as the service writes it in the bounds of ranges,
-// which is not how it writes times anywhere else.
+// AppendBound appends a time in the form that the service uses only for the bounds of ranges.
 func AppendBound(dst []byte, ms int64) []byte {
 	return time.UnixMilli(ms).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000-0700")
 }
 
-// decodeInteger reads a stored Boolean, integer or time, which their sizes tell
-// apart.
+// decodeInteger decodes a stored Boolean, integer or time, distinguished by size.
 func decodeInteger(value []byte) int64 {
 	switch len(value) {
 	case 1:
@@ -51,7 +48,7 @@ func decodeInteger(value []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(value))
 }
 
-// timeUnit is an interval of times.
+// timeUnit is a unit for intervals of times.
 type timeUnit uint8
 
 const (
@@ -74,8 +71,8 @@ const (
 	msPerDay    = 24 * msPerHour
 )
 
-// start is the beginning of the unit that ms is in. The offset moves midnight,
-// and so the beginning of days and longer units; weeks begin on Monday.
+// start returns the start of the unit that contains ms. offset moves the start of days and longer units. Weeks begin
+// on Monday.
 func (u timeUnit) start(ms, offset int64) int64 {
 	switch u {
 	case minute:
@@ -100,7 +97,7 @@ func (u timeUnit) start(ms, offset int64) int64 {
 	return time.Date(y, m, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - offset
 }
 
-// floor is the largest multiple of unit that is not greater than n.
+// floor returns the largest multiple of unit not greater than n.
 func floor(n, unit int64) int64 {
 	rest := n % unit
 	if rest < 0 {

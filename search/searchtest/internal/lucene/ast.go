@@ -1,11 +1,10 @@
 package lucene
 
-// Node is a query or a part of one. The implementations are the types of this
-// file; a Node is never changed after it was parsed and may be shared.
+// Node is a query or a part of one, one of the types in this file. A Node is immutable after parsing and may be
+// shared.
 type Node interface{ node() }
 
-// Operator is what joins clauses that stand beside each other with no operator
-// between them: the service's searchMode.
+// Operator joins adjacent clauses without an operator between them: the service's searchMode.
 type Operator uint8
 
 const (
@@ -15,67 +14,64 @@ const (
 	And
 )
 
-// Occur says what a clause asks of a document.
+// Occur is the role of a clause in a Boolean.
 type Occur uint8
 
 const (
-	// Should clauses add to the score; where there is no Must clause, one of
-	// them has to match.
+	// Should clauses add to the score. If there is no Must clause, at least one must match.
 	Should Occur = iota
-	// Must clauses have to match, and add to the score.
+	// Must clauses must match, and add to the score.
 	Must
-	// MustNot clauses must not match. They do not score.
+	// MustNot clauses must not match, and do not score.
 	MustNot
 )
 
 type (
-	// MatchAll matches every document with the score 1.
+	// MatchAll matches every document with score 1.
 	MatchAll struct{}
 
-	// Term is a word as it was written, without its escapes. Analysis can make
-	// of it no term, one or several.
+	// Term is a word without its escapes. Analysis can turn it into no term, one or several.
 	Term struct {
-		Field string // path of a field; empty for those the query searches by default
+		Field string // path of a field; "" for the default fields of the query
 		Text  string
 	}
 
-	// Phrase is quoted text, without its escapes.
+	// Phrase is quoted text without its escapes.
 	Phrase struct {
 		Field string
 		Text  string
-		Slop  int // how many places the words may be moved in all
+		Slop  int // maximum total distance by which words may be moved
 	}
 
-	// Prefix matches the terms that start with Text. It is not analyzed.
+	// Prefix matches terms that begin with Text. It is not analyzed.
 	Prefix struct {
 		Field string
 		Text  string
 	}
 
-	// Wildcard matches whole terms: * stands for any text, ? for one character, a
-	// backslash takes the meaning from what follows. It is not analyzed.
+	// Wildcard matches whole terms: * matches any text, ? one character, and a backslash makes the next character
+	// literal. It is not analyzed.
 	Wildcard struct {
 		Field   string
 		Pattern string
 	}
 
-	// Regexp matches whole terms with a regular expression in Lucene's dialect.
-	// It is not analyzed.
+	// Regexp matches whole terms with a regular expression in Lucene's dialect. It is not analyzed.
 	Regexp struct {
 		Field   string
 		Pattern string
 	}
 
-	// Fuzzy matches terms at most Edits insertions, deletions, replacements and
-	// swaps of neighbours away from Text. It is not analyzed.
+	// Fuzzy matches terms within Edits insertions, deletions, replacements and swaps of neighbouring characters of
+	// Text. It is not analyzed.
 	Fuzzy struct {
 		Field string
 		Text  string
 		Edits int // 0 to 2
 	}
 
-	// Boolean combines clauses. One with nothing but MustNot clauses matches no
-	// document; neither does one without clauses, which is only ever a whole query.
+	// Boolean combines clauses. With only MustNot clauses, or without clauses, it matches no document. Only a whole
+	// query can be without clauses.
 	Boolean struct {
 		Clauses []Clause
 	}
@@ -83,7 +79,7 @@ type (
 	// Boost multiplies the score of a node.
 	Boost struct {
 		Node   Node
-		Factor float64 // more than 0
+		Factor float64 // greater than 0
 	}
 )
 
@@ -103,9 +99,8 @@ func (Fuzzy) node()    {}
 func (Boolean) node()  {}
 func (Boost) node()    {}
 
-// Walk calls visit for n and everything below it, parents first and clauses in
-// order, until visit returns false. It does not recurse: a query of the simple
-// syntax can be as deep as it is long.
+// Walk calls visit for n and all nodes below it, parents first and clauses in order, until visit returns false. It
+// is not recursive, because a query in simple syntax can be as deep as it is long.
 func Walk(n Node, visit func(Node) bool) {
 	todo := []Node{n}
 	for len(todo) > 0 {
@@ -125,8 +120,7 @@ func Walk(n Node, visit func(Node) bool) {
 	}
 }
 
-// Clauses is the number of clauses of n, those in nested queries included. It
-// is what the service limits.
+// Clauses returns the number of clauses of n, including nested ones. The service limits this number.
 func Clauses(n Node) int {
 	count := 0
 	Walk(n, func(n Node) bool {

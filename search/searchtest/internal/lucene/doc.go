@@ -1,5 +1,3 @@
-// Package lucene reads the two query languages of the search service, the
-// simple and the full syntax, into one tree. It knows no index: whether a field
-// exists, how its text is analyzed and what a clause scores is the business of
-// whoever evaluates the tree.
+// Package lucene parses the simple and the full query syntax of the service into one kind of tree. It does not check
+// fields, analyze text or compute scores; the evaluation of the tree does.
 package lucene

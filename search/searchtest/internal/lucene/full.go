@@ -7,20 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of parentheses in the full syntax.
+// maxDepth limits the nesting of parentheses in the full syntax.
 const maxDepth = 100
 
-// defaultEdits is the distance of a ~ without a number.
+// defaultEdits is the number of edits for ~ without a number.
 const defaultEdits = 2
 
-// SyntaxError says where a query of the full syntax cannot be read.
+// SyntaxError is the position of an error in a query in full syntax.
 type SyntaxError struct {
-	Line int // always 1: Lucene's parser does not count lines
-	// Column is Lucene's, in UTF-16 units. For a token that must not stand where
-	// it does it is the number of units before it; where no token can be read it
-	// is the number of units that were looked at, one more if these are all.
+	Line int // always 1, as in Lucene's messages
+	// Column is Lucene's column, in UTF-16 units: for an unexpected token the number of units before it; for text
+	// that is not a token the number of units read, plus one at the end of the text.
 	Column int
-	// Reason says what is wrong where Lucene's grammar does not; else it is empty.
+	// Reason is set if the error is not in Lucene's grammar.
 	Reason string
 }
 
@@ -31,12 +30,11 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("lucene: cannot be read at line %d, column %d", e.Line, e.Column)
 }
 
-// ParseFull reads the full Lucene syntax. Its errors are *SyntaxError.
+// ParseFull parses the full Lucene syntax. Its errors are *SyntaxError.
 //
-// AND, OR, NOT, + and - have no precedence: as in Lucene's classic parser each
-// makes the clauses beside it required, optional or prohibited, and op decides for
-// the rest. Ranges are refused, and so are words that start with a wildcard. A
-// text with no clause in it matches nothing; a lone * matches everything.
+// AND, OR, NOT, + and - have no precedence: as in Lucene's classic parser each makes the adjacent clauses required,
+// optional or prohibited; op determines the others. Ranges and words that begin with a wildcard are refused. A text
+// without a clause matches nothing; a single * matches everything.
 func ParseFull(text string, op Operator) (Node, error) {
 	p := &fullParser{lexer: lexer{text: text}, op: op}
 	if err := p.advance(); err != nil {
@@ -59,10 +57,10 @@ type fullParser struct {
 	lexer
 	op    Operator
 	tok   token
-	ahead *token // the token after tok, where it had to be read
+	ahead *token // the token after tok, if it was read already
 }
 
-// conjunction is what stands between two clauses, modifier what is before one.
+// conjunction is the operator between two clauses, modifier the one before a clause.
 type (
 	conjunction uint8
 	modifier    uint8
@@ -103,7 +101,7 @@ func (p *fullParser) peek() (kind, *SyntaxError) {
 
 func (p *fullParser) query(field string, depth int) (Node, *SyntaxError) {
 	var clauses []Clause
-	plain := false // the first clause stands there without a modifier
+	plain := false // the first clause has no modifier
 	for first := true; ; first = false {
 		conj := conjNone
 		if !first {
@@ -139,8 +137,7 @@ func (p *fullParser) query(field string, depth int) (Node, *SyntaxError) {
 	}
 }
 
-// join adds a clause and corrects the one before: AND and OR say something of
-// both their sides.
+// join appends a clause, and corrects the occur of the previous one: AND and OR affect both sides.
 func (p *fullParser) join(clauses []Clause, conj conjunction, mod modifier, n Node) []Clause {
 	if last := len(clauses) - 1; last >= 0 && clauses[last].Occur != MustNot {
 		switch {
@@ -208,7 +205,7 @@ func (p *fullParser) clause(field string, depth int) (Node, *SyntaxError) {
 	return boosted(n, factor), err
 }
 
-// leaf reads a word, a phrase or a pattern with what is attached to it.
+// leaf parses a word, phrase or pattern with its attached operators.
 func (p *fullParser) leaf(field string) (Node, *SyntaxError) {
 	t := p.tok
 	switch t.kind {
@@ -277,7 +274,7 @@ func (p *fullParser) atom(field string, t token, similarity *token) (Node, *Synt
 	return Fuzzy{Field: field, Text: text, Edits: edits}, err
 }
 
-// boost reads ^ and its factor, 1 where there is none.
+// boost parses ^ and its factor; it returns 1 if there is none.
 func (p *fullParser) boost() (float64, *SyntaxError) {
 	if p.tok.kind != caret {
 		return 1, nil
@@ -295,8 +292,7 @@ func (p *fullParser) boost() (float64, *SyntaxError) {
 	return factor, p.advance()
 }
 
-// edits is the distance that a ~ asks for: a number of edits or, below 1, how
-// alike the terms must be.
+// edits returns the number of edits for ~. A number below 1 is a minimum similarity.
 func (p *fullParser) edits(text string, t token) (int, *SyntaxError) {
 	digits := p.text[t.start+1 : t.end]
 	if digits == "" {
@@ -325,8 +321,7 @@ func (p *fullParser) slop(t *token) int {
 	return int(min(v, 1<<20))
 }
 
-// unescape is the text between two offsets without its backslashes; \uXXXX is a
-// UTF-16 unit.
+// unescape returns the text between two offsets without backslashes. \uXXXX is a UTF-16 unit.
 func (p *fullParser) unescape(start, end int) (string, *SyntaxError) {
 	raw := p.text[start:end]
 	if !strings.ContainsRune(raw, '\\') {
@@ -338,7 +333,7 @@ func (p *fullParser) unescape(start, end int) (string, *SyntaxError) {
 			b.WriteByte(raw[i])
 			continue
 		}
-		i++ // the lexer has seen to it that something follows
+		i++ // the lexer ensures that a character follows
 		if raw[i] != 'u' {
 			b.WriteByte(raw[i])
 			continue

@@ -5,10 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// kind is the kind of a token of the full syntax. The tokens, and which of two
-// readings wins (the longer, then the one listed first), are those of
-// Lucene's classic query parser: the columns in the service's messages follow
-// from them.
+// kind is the kind of a token in full syntax. Tokens and their priority (the longer one, then the one listed first)
+// are those of Lucene's classic query parser, because they determine the columns in the service's messages.
 type kind uint8
 
 const (
@@ -39,8 +37,8 @@ type token struct {
 	start, end int // byte offsets
 }
 
-// lexer cuts the text when the parser asks for a token and never ahead of it: a
-// mistake further on must not hide one that the parser meets first.
+// lexer reads a token only when the parser needs it, so that a later lexical error does not hide an earlier syntax
+// error.
 type lexer struct {
 	text       string
 	at         int
@@ -72,8 +70,8 @@ func (l *lexer) next() (token, *SyntaxError) {
 	return token{k, start, end}, nil
 }
 
-// scan reads the token at start. A negative end says that there is none: its
-// absolute value is how far one had to look to know.
+// scan returns the kind and end of the token at start. A negative end means that there is no token; its absolute
+// value is the offset up to which the text was read.
 func (l *lexer) scan(start int) (kind, int) {
 	switch c := l.text[start]; c {
 	case '(':
@@ -106,7 +104,7 @@ func (l *lexer) scan(start int) (kind, int) {
 	return l.word(start)
 }
 
-// delimited reads up to the next delimiter that no backslash is before.
+// delimited reads up to the next delimiter that is not escaped.
 func (l *lexer) delimited(start int, delimiter byte, k kind) (kind, int) {
 	for i := start + 1; i < len(l.text); i++ {
 		switch l.text[i] {
@@ -135,7 +133,7 @@ func (l *lexer) digits(i int) int {
 	return i
 }
 
-// number reads what follows ^: Lucene allows no white space there.
+// number reads the number after ^. Lucene allows no white space there.
 func (l *lexer) number() (token, *SyntaxError) {
 	start := l.at
 	if start == len(l.text) {
@@ -149,12 +147,12 @@ func (l *lexer) number() (token, *SyntaxError) {
 	return token{number, start, l.at}, nil
 }
 
-// maxPath bounds how far a path can reach: ten levels of names of 128 characters.
-// Without it a text of many slashes would be read again from each of them.
+// maxPath is the maximum length of a path: ten levels of names of 128 characters. Without a limit a text with many
+// slashes would take quadratic time.
 const maxPath = 10 * 129
 
-// path reads the name of a sub-field, as in Address/City:Seattle. Lucene's own
-// lexer would see a regular expression in it; the service does not.
+// path reads the name of a sub-field, as in Address/City:Seattle. Lucene's lexer would read a regular expression;
+// the service does not.
 func (l *lexer) path(start int) int {
 	slashes := 0
 	for i := start; i < min(len(l.text), start+maxPath); i++ {
@@ -172,7 +170,7 @@ func (l *lexer) path(start int) int {
 }
 
 func (l *lexer) word(start int) (kind, int) {
-	wild, last := 0, 0 // wildcards seen, and where the last is
+	wild, last := 0, 0 // number of wildcards, and offset of the last one
 	i := start
 	for i < len(l.text) {
 		r, n := l.rune(i)
@@ -181,7 +179,7 @@ func (l *lexer) word(start int) (kind, int) {
 			i++
 			if i == len(l.text) {
 				if i-1 > start {
-					// The word ends before the backslash, which is then no token.
+					// The word ends before the backslash, which is not a token.
 					return l.wordKind(start, i-1, wild, last), i - 1
 				}
 				return eof, -len(l.text)
@@ -191,7 +189,7 @@ func (l *lexer) word(start int) (kind, int) {
 			wild, last = wild+1, i
 		case (r == '-' || r == '+') && i > start:
 		case r == '~' && i > start && l.joins(i+1):
-			// business~analyst: within a word it is no operator.
+			// business~analyst: inside a word ~ is not an operator
 		case !isTermStart(r):
 			return l.wordKind(start, i, wild, last), i
 		}
@@ -232,8 +230,8 @@ func (l *lexer) rune(i int) (rune, int) {
 	return utf8.DecodeRuneInString(l.text[i:])
 }
 
-// unreadable is the error for characters that begin no token. Lucene counts the
-// characters it has read by then, and one more where the text ends there.
+// unreadable returns the error for characters that begin no token. Lucene counts the characters read so far, plus
+// one at the end of the text.
 func (l *lexer) unreadable(read int) *SyntaxError {
 	column := utf16Len(l.text[:read])
 	if read == len(l.text) {
@@ -252,13 +250,12 @@ func isNameByte(c byte) bool {
 	return c == '_' || isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// isTermStart reports whether a word can start with r. A backslash starts one
-// too, with the character after it.
+// isTermStart reports whether a word can begin with r. An escaped character can begin one, too.
 func isTermStart(r rune) bool {
 	return !isSpace(r) && !strings.ContainsRune(`+-!():^[]"{}~*?\/`, r)
 }
 
-// utf16Len is the length of s as Java, and therefore the service, counts it.
+// utf16Len returns the length of s in UTF-16 units, as Java and the service count.
 func utf16Len(s string) int {
 	n := 0
 	for _, r := range s {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Format writes n in the full syntax. Read again with the operator Or it gives
-// n back, for every n that ParseFull returned for that operator.
+// Format returns n in full syntax. Parsing the result with operator Or returns n, for every n that ParseFull
+// returned for that operator.
 func Format(n Node) string {
 	var b strings.Builder
 	if boolean, ok := n.(Boolean); ok {
@@ -87,8 +87,7 @@ func isPath(field string) bool {
 	return l.path(0) == len(field)
 }
 
-// writeEscaped takes the meaning from every character that could have one, and
-// from letters that would spell an operator.
+// writeEscaped escapes every character that could be an operator, and words that would be read as one.
 func writeEscaped(b *strings.Builder, text string) {
 	if text == "AND" || text == "OR" || text == "NOT" {
 		b.WriteByte('\\')

@@ -2,18 +2,15 @@ package lucene
 
 import "strings"
 
-// maxSimpleDepth bounds the nesting of parentheses in the simple syntax, which
-// refuses nothing: deeper ones are read as if they were not there.
+// maxSimpleDepth is the nesting from which parentheses are ignored. The simple syntax has no errors.
 const maxSimpleDepth = 100
 
-// ParseSimple reads the simple syntax: + | - "phrase" prefix* ( ) and \. It never
-// fails. What has no meaning where it stands (an operator with nothing to
-// join, a parenthesis or a quote that is never closed) is skipped. A text
-// with no word in it matches nothing; a lone * matches everything.
+// ParseSimple parses the simple syntax: + | - "phrase" prefix* ( ) and \. It never fails. It skips operators that
+// join nothing, and parentheses and quotes that are not closed. A text without a word matches nothing; a single *
+// matches everything.
 //
-// Operators have no precedence: each applies to everything before it in the same
-// parentheses. A negated clause becomes "everything but": joined by Or it
-// therefore adds documents, as the service documents.
+// Operators have no precedence: each applies to everything before it in the same parentheses. A negated clause
+// matches everything else, so joined by Or it adds documents, as documented by the service.
 func ParseSimple(text string, op Operator) Node {
 	if strings.Trim(text, " \t\r\n") == "*" {
 		return MatchAll{}
@@ -28,16 +25,16 @@ func ParseSimple(text string, op Operator) Node {
 type simpleParser struct {
 	text   string
 	op     Occur
-	closes map[int]int // offset of each ( to that of its )
+	closes map[int]int // offset of each ( to the offset of its )
 }
 
-// level is what has been read inside one pair of parentheses.
+// level is the state inside one pair of parentheses.
 type level struct {
 	top      Node
-	joined   bool  // top is a Boolean made by this level with the operator last
-	last     Occur // the operator before, once joined
-	next     Occur // the operator read for the next clause
-	explicit bool  // next holds one
+	joined   bool  // top is a Boolean that this level made with operator last
+	last     Occur // previous operator, if joined
+	next     Occur // operator for the next clause, if explicit
+	explicit bool  // next is set
 	not      bool
 }
 
@@ -51,7 +48,7 @@ func (p *simpleParser) parse(i, end, depth int) Node {
 			case !ok || depth == maxSimpleDepth:
 				i++
 			case closing == i+1:
-				l.explicit = false // what it was meant for is not there
+				l.explicit = false // its operand is empty
 				i += 2
 			default:
 				l.add(p.parse(i+1, closing, depth+1), p.op)
@@ -72,7 +69,7 @@ func (p *simpleParser) parse(i, end, depth int) Node {
 		case '-':
 			l.not = !l.not
 			i++
-			continue // it holds for what follows at once
+			continue // applies to what follows immediately
 		default:
 			i = p.word(&l, i, end)
 		}
@@ -95,7 +92,7 @@ func (p *simpleParser) phrase(l *level, start, end int) int {
 	}
 	switch i {
 	case end:
-		return start // never closed: the quote is skipped
+		return start // not closed: the quote is skipped
 	case start:
 		l.explicit = false
 	default:
@@ -131,8 +128,8 @@ func (p *simpleParser) word(l *level, i, end int) int {
 	return i
 }
 
-// add joins a clause to what was read before. When the operator changes, all of
-// that becomes one clause: it was evaluated first.
+// add joins a clause to the previous ones. If the operator changes, these become one clause, because they are
+// evaluated first.
 func (l *level) add(n Node, op Occur) {
 	if n == nil {
 		return
@@ -158,8 +155,7 @@ func (l *level) add(n Node, op Occur) {
 	l.joined, l.last, l.explicit = true, op, false
 }
 
-// closings pairs the parentheses of text that are not escaped, in one pass: to
-// look for each one's partner when it is met would take quadratic time.
+// closings pairs unescaped parentheses in one pass. Searching each partner separately would take quadratic time.
 func closings(text string) map[int]int {
 	var open []int
 	closes := make(map[int]int)

@@ -7,11 +7,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// documentType is the name of the type that the fields of an index belong to.
+// documentType is the name of the type of documents in messages.
 const documentType = "search.document"
 
-// binder looks up the names in a parsed filter, checks the types and makes it a
-// predicate.
+// binder resolves the names in a parsed filter, checks types, and compiles the filter to a predicate.
 type binder struct {
 	options *Options
 	scope   []variable // innermost last
@@ -27,26 +26,25 @@ type variable struct {
 	path     string        // of the collection
 }
 
-// reference is a field or range variable that was found.
+// reference is a resolved field or range variable.
 type reference struct {
 	field      *stored.Field
-	path       []int  // ordinals, from the document or the range variable
-	text       string // as it was written
-	collection bool   // has many values
+	path       []int  // ordinals, starting at the document or range variable
+	text       string // as written
+	collection bool   // the value is a collection
 	typeName   string
 }
 
-// operand is a part of an expression with its type: one of the members is set,
-// or isBoolean.
+// operand is a part of an expression with its type: exactly one of ref, literal, distance and boolean is set.
 type operand struct {
 	ref      *reference
 	literal  *literal
-	distance *near     // a call of geo.distance, without what it is compared with
+	distance *near     // geo.distance without the number that it is compared with
 	boolean  predicate // a condition
-	function bool      // boolean is a function call, which may be compared with true
+	function bool      // boolean is a function call, which can be compared with true
 }
 
-// typeName is the name of the type in messages.
+// typeName returns the name of the type for messages.
 func (x operand) typeName() string {
 	switch {
 	case x.ref != nil:
@@ -61,7 +59,7 @@ func (x operand) typeName() string {
 
 func (x operand) collection() bool { return x.ref != nil && x.ref.collection }
 
-// bind is for whatever may stand where a value or condition is expected.
+// bind compiles an expression that may be a value or a condition.
 func (b *binder) bind(x syntax) (operand, error) {
 	switch x := x.(type) {
 	case *literal:
@@ -89,8 +87,8 @@ func (b *binder) bind(x syntax) (operand, error) {
 	return operand{}, refuse("The wildcard '*' is not supported in this expression.")
 }
 
-// condition is an operand as a condition: itself, a Boolean field or a constant.
-// It is false for everything else.
+// condition converts an operand to a condition: a condition itself, a Boolean field or a constant. For other
+// operands it returns false.
 func (b *binder) condition(x operand) (p predicate, ok bool, err error) {
 	switch {
 	case x.boolean != nil:
@@ -106,7 +104,7 @@ func (b *binder) condition(x operand) (p predicate, ok bool, err error) {
 	return nil, false, nil
 }
 
-// clause counts a comparison or function call.
+// clause counts a comparison or function call, and returns an error above maxClauses.
 func (b *binder) clause() error {
 	if b.clauses++; b.clauses > maxClauses {
 		return refuse("The filter has too many clauses. At most %d comparisons and function calls are allowed; search.in counts as one.", maxClauses)
@@ -145,7 +143,7 @@ func (b *binder) logical(x *logicalSyntax) (predicate, error) {
 		if !leftOK || !rightOK {
 			return nil, incompatible(left.typeName(), right.typeName(), kind)
 		}
-		// What the first two terms make is the left operand of the third.
+		// The first two terms form the left operand of the third.
 		terms[i+1], left = p, operand{boolean: p}
 	}
 	if x.or {
@@ -169,7 +167,7 @@ func (b *binder) not(x *notSyntax) (predicate, error) {
 	return not{p}, err
 }
 
-// resolve looks up a path.
+// resolve resolves a path.
 func (b *binder) resolve(x *pathSyntax) (*reference, error) {
 	if x.parent != nil {
 		return nil, noSuchProperty(x.names[0], "Edm.Boolean")
@@ -190,7 +188,7 @@ func (b *binder) resolve(x *pathSyntax) (*reference, error) {
 	return ref, nil
 }
 
-// follow goes down from field to field.
+// follow resolves names from field to field.
 func (r *reference) follow(names []string, fields map[string]*stored.Field) error {
 	for _, name := range names {
 		if r.collection {
@@ -206,11 +204,10 @@ func (r *reference) follow(names []string, fields map[string]*stored.Field) erro
 	return nil
 }
 
-// complexType begins the names of the types of complex fields; after it comes
-// the path.
+// complexType is the prefix of the type names of complex fields, before the path.
 const complexType = "search.complex."
 
-// childType is the name of the type of a field of an object of type parent.
+// childType returns the type name of a field in an object of type parent.
 func childType(parent string, f *stored.Field) string {
 	switch {
 	case f.Type != stored.Complex:
@@ -228,8 +225,7 @@ func (b *binder) filterable(r *reference) error {
 	return nil
 }
 
-// fieldPath is the path of a field with its range variable replaced by the
-// collection that it runs through.
+// fieldPath returns the path of a field, with a range variable replaced by its collection.
 func (b *binder) fieldPath(r *reference) string {
 	first, rest, nested := strings.Cut(r.text, "/")
 	i := slices.IndexFunc(b.scope, func(v variable) bool { return v.name == first })

@@ -15,7 +15,7 @@ const (
 	familyString
 	familyNumber
 	familyDateTime
-	familyNone // comparable with nothing
+	familyNone // not comparable
 )
 
 func familyOf(x operand) family {
@@ -53,14 +53,14 @@ func familyOf(x operand) family {
 	return familyBoolean
 }
 
-// comparison binds a comparison, of which one side must be a constant.
+// comparison compiles a comparison. One side must be a constant.
 func (b *binder) comparison(x *comparisonSyntax) (predicate, error) {
 	if x.op > opLessOrEqual {
 		return nil, refuse("The operator '%s' is not supported.", operators[x.op].keyword)
 	}
 	for _, side := range []syntax{x.left, x.right} {
 		switch side := side.(type) {
-		case *comparisonSyntax: // not bound: a chain of these may be long, and would be as deep
+		case *comparisonSyntax: // not bound, because recursion would be as deep as a chain of comparisons is long
 			if side.op > opLessOrEqual {
 				return nil, refuse("The operator '%s' is not supported.", operators[side.op].keyword)
 			}
@@ -113,7 +113,7 @@ func (b *binder) comparison(x *comparisonSyntax) (predicate, error) {
 	return not{left.boolean}, nil
 }
 
-// compatible checks that the types of both sides can be compared so.
+// compatible returns an error if op cannot compare the types of both sides.
 func compatible(op operator, left, right operand) error {
 	a, b := familyOf(left), familyOf(right)
 	switch {

@@ -5,10 +5,9 @@ import (
 	"unicode/utf16"
 )
 
-// Error is the refusal of an expression. Message is what the service says
-// between "Invalid expression: " and "\r\nParameter name: $filter", which are
-// for the caller to add. A mistake in the syntax is worded, and its place
-// counted, as Microsoft.OData.Core does, because the service is built on it.
+// Error is returned for an invalid or unsupported expression. Message is the service's text between "Invalid
+// expression: " and "\r\nParameter name: $filter"; the caller adds these. Words and positions of syntax errors are
+// those of Microsoft.OData.Core, which the service uses.
 type Error struct {
 	Message string
 }
@@ -20,8 +19,7 @@ func refuse(format string, args ...any) error {
 	return &Error{Message: fmt.Sprintf(format, args...)}
 }
 
-// position counts the UTF-16 units before a byte of text: the library that
-// reports them works on UTF-16.
+// position returns the number of UTF-16 units before a byte offset. The library reports positions in UTF-16 units.
 func position(text string, offset int) int {
 	n := 0
 	for _, r := range text[:offset] {
@@ -31,7 +29,7 @@ func position(text string, offset int) int {
 }
 
 const (
-	// tooDeep is what the library says of nested expressions.
+	// tooDeep is the library's message for expressions that are nested too deeply.
 	tooDeep = "Recursion depth exceeded allowed limit."
 
 	notOneLiteral = "Comparison must be between a field, range variable or function call and a literal value."

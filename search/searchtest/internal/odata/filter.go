@@ -2,23 +2,21 @@ package odata
 
 import "github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 
-// maxClauses is how many comparisons and function calls a filter may have. The
-// service says that hundreds are a risk; this is the limit of the engine that it
-// is built on.
+// maxClauses is the maximum number of comparisons and function calls in a filter. The service documents that
+// hundreds are a risk; this is the limit of its search engine.
 const maxClauses = 1024
 
-// Options is what expressions are compiled against.
+// Options are the fields and settings for compiling expressions.
 type Options struct {
 	// Fields are the fields of the index by name.
 	Fields map[string]*stored.Field
 
-	// Normalize returns the normalizer of a string field, nil if it has none.
-	// What it returns is applied to constants and to stored values before they
-	// are compared; it must be safe for concurrent use. nil: no field has one.
+	// Normalize returns the normalizer of a string field, nil if it has none. Constants and stored values are
+	// normalized before a comparison. The normalizer must be safe for concurrent use. A nil Normalize means that no
+	// field has one.
 	Normalize func(f *stored.Field) func(text string) string
 
-	// NoFullText refuses search.ismatch and search.ismatchscoring, as suggest
-	// and autocomplete do.
+	// NoFullText refuses search.ismatch and search.ismatchscoring, for suggest and autocomplete.
 	NoFullText bool
 }
 
@@ -32,24 +30,23 @@ func (o *Options) normalizer(f *stored.Field) func(string) string {
 // Match is a call of search.ismatch or search.ismatchscoring.
 type Match struct {
 	Text    string
-	Fields  []*stored.Field // searchable; nil means all that are
-	Paths   []string        // their paths, as they were written
-	Full    bool            // the full Lucene syntax, not the simple one
+	Fields  []*stored.Field // searchable; nil means all searchable fields
+	Paths   []string        // paths of Fields as written
+	Full    bool            // full Lucene syntax instead of simple syntax
 	All     bool            // searchMode=all
 	Scoring bool            // search.ismatchscoring
 }
 
-// Matcher answers the full-text calls of a filter. Call is the place of the call
-// among those that [Filter.Matches] lists.
+// Matcher evaluates the full-text calls of a filter. call is the index in [Filter.Matches].
 type Matcher interface {
 	Matches(call int, id uint32) bool
 }
 
-// Scorer is a Matcher that knows the scores of the calls that score, too.
+// Scorer is a Matcher that also returns the scores of scoring calls.
 type Scorer interface {
 	Matcher
 
-	// Score is the score of a document that the call matches.
+	// Score returns the score of a document that the call matches.
 	Score(call int, id uint32) float64
 }
 
@@ -59,8 +56,7 @@ type Filter struct {
 	matches []Match
 }
 
-// CompileFilter parses a $filter and checks it against the fields. The error is
-// an [*Error].
+// CompileFilter parses a $filter and checks it against the fields. Its error is an [*Error].
 func CompileFilter(text string, o *Options) (*Filter, error) {
 	p, err := newParser(text)
 	if err != nil {
@@ -88,18 +84,17 @@ func CompileFilter(text string, o *Options) (*Filter, error) {
 	return &Filter{root: condition, matches: b.matches}, nil
 }
 
-// Matches lists the full-text calls of the filter in the order of the text.
+// Matches returns the full-text calls of the filter in the order of the text.
 func (f *Filter) Matches() []Match { return f.matches }
 
-// Match reports whether a stored document passes. m may be nil if Matches is
-// empty. It allocates nothing, normalizers apart.
+// Match reports whether a stored document matches. m may be nil if Matches is empty. It allocates nothing, except in
+// normalizers.
 func (f *Filter) Match(document []byte, id uint32, m Matcher) bool {
 	return f.root.match(document, id, m)
 }
 
-// Score reports whether a stored document passes, and the sum of the scores of
-// the search.ismatchscoring calls that made it pass: those in terms of an or
-// that hold, and none below a not.
+// Score reports whether a stored document matches, and returns the sum of the scores of the search.ismatchscoring
+// calls that contribute to the match: in an "or" only the terms that match, below a "not" none.
 func (f *Filter) Score(document []byte, id uint32, s Scorer) (score float64, ok bool) {
 	return scoreOf(f.root, document, id, s)
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// signatures are the functions of filters, as the library lists them in its
-// messages.
+// signatures are the functions for filters, as the library lists them in messages.
 var signatures = map[string][]string{
 	"search.in": {
 		"search.in(Edm.String Nullable=true, Edm.String Nullable=true)",
@@ -34,8 +33,7 @@ func matchSignatures(name string) []string {
 	}
 }
 
-// standardFunctions are functions of OData that the library knows and the
-// service does not support.
+// standardFunctions are OData functions that the library supports and the service does not.
 var standardFunctions = map[string]bool{
 	"cast": true, "ceiling": true, "concat": true, "contains": true, "date": true, "day": true, "endswith": true,
 	"floor": true, "fractionalseconds": true, "geo.length": true, "hour": true, "indexof": true, "isof": true,
@@ -44,7 +42,7 @@ var standardFunctions = map[string]bool{
 	"totaloffsetminutes": true, "totalseconds": true, "toupper": true, "trim": true, "year": true,
 }
 
-// call binds a function call.
+// call compiles a function call.
 func (b *binder) call(x *callSyntax) (operand, error) {
 	if signatures[x.name] == nil {
 		if standardFunctions[x.name] {
@@ -84,12 +82,12 @@ func (b *binder) call(x *callSyntax) (operand, error) {
 	return operand{boolean: p, function: true}, b.clause()
 }
 
-// wrongArguments is the refusal of arguments that fit no signature.
+// wrongArguments returns the error for arguments that fit no signature.
 func wrongArguments(name string) error {
 	return refuse("No function signature for the function with name '%s' matches the specified arguments. The function signatures considered are: %s.", name, strings.Join(signatures[name], "; "))
 }
 
-// constantStrings returns arguments that must be constant strings.
+// constantStrings returns the values of arguments, which must be constant strings.
 func constantStrings(name string, args []operand) ([]string, error) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
@@ -104,7 +102,7 @@ func constantStrings(name string, args []operand) ([]string, error) {
 	return texts, nil
 }
 
-// in binds search.in(field, values[, delimiters]).
+// in compiles search.in(field, values[, delimiters]).
 func (b *binder) in(args []operand) (predicate, error) {
 	const name = "search.in"
 	if len(args) < 2 || len(args) > 3 || familyOf(args[0]) != familyString {
@@ -135,8 +133,8 @@ func (b *binder) in(args []operand) (predicate, error) {
 	return p, nil
 }
 
-// geography sorts out the arguments of a geo function: a field of points, and a
-// constant of that kind, in whichever order.
+// geography returns the arguments of a geo function: a field of points and a constant of the given kind, in either
+// order.
 func (b *binder) geography(name string, args []operand, kind literalKind) (*reference, *literal, error) {
 	if len(args) != 2 {
 		return nil, nil, wrongArguments(name)
@@ -167,7 +165,7 @@ func (b *binder) intersects(args []operand) (predicate, error) {
 	return &within{path: ref.path, area: v.polygon}, b.filterable(ref)
 }
 
-// isMatch binds the two functions that search.
+// isMatch compiles search.ismatch and search.ismatchscoring.
 func (b *binder) isMatch(name string, args []operand) (predicate, error) {
 	if len(args) == 0 || len(args) > 4 || len(args) == 3 {
 		return nil, wrongArguments(name)
@@ -208,7 +206,7 @@ func (b *binder) isMatch(name string, args []operand) (predicate, error) {
 	return &matchCall{index: len(b.matches) - 1, scoring: m.Scoring}, nil
 }
 
-// searchIn reads the list of fields to search in. An empty one means all.
+// searchIn parses the list of fields to search. An empty list means all.
 func (m *Match) searchIn(list string, fields map[string]*stored.Field) error {
 	for path := range strings.SplitSeq(list, ",") {
 		path = strings.TrimSpace(path)

@@ -10,12 +10,12 @@ import (
 // earthRadius is the mean radius of the earth in kilometers.
 const earthRadius = 6371.0087714
 
-// point is a place on the earth in degrees.
+// point is a position in degrees.
 type point struct {
 	lon, lat float64
 }
 
-// decodePoint reads a stored Edm.GeographyPoint.
+// decodePoint decodes a stored Edm.GeographyPoint.
 func decodePoint(value []byte) point {
 	return point{
 		lon: math.Float64frombits(binary.LittleEndian.Uint64(value)),
@@ -23,8 +23,7 @@ func decodePoint(value []byte) point {
 	}
 }
 
-// distance is the length of the great circle between two points in kilometers,
-// by the haversine formula.
+// distance returns the great-circle distance in kilometers, by the haversine formula.
 func (p point) distance(q point) float64 {
 	const degree = math.Pi / 180
 	sinLat := math.Sin((q.lat - p.lat) * degree / 2)
@@ -33,19 +32,18 @@ func (p point) distance(q point) float64 {
 	return 2 * earthRadius * math.Asin(min(1, math.Sqrt(h)))
 }
 
-// Distance is the length of the great circle between two points in kilometers.
+// Distance returns the great-circle distance between two points in kilometers.
 func Distance(lonA, latA, lonB, latB float64) float64 {
 	return point{lonA, latA}.distance(point{lonB, latB})
 }
 
-// polygon is an area, its edges and corners included. Edges are straight on the
-// grid of longitude and latitude.
+// polygon is an area including its edges. Edges are straight lines in longitude and latitude.
 type polygon struct {
-	ring     []point // closed: the last is the first
+	ring     []point // closed: the last point equals the first
 	min, max point
 
-	// acrossDateLine is said of a rectangle along the grid that is wider than
-	// half of the earth: it means the part on the other side, across ±180°.
+	// acrossDateLine is true for a rectangle along the grid that is wider than 180°. It means the other part, across
+	// ±180°.
 	acrossDateLine bool
 }
 
@@ -63,7 +61,7 @@ func newPolygon(ring []point) *polygon {
 	return g
 }
 
-// contains reports whether p is inside or on the edge.
+// contains reports whether p is inside or on an edge.
 func (g *polygon) contains(p point) bool {
 	if p.lat < g.min.lat || p.lat > g.max.lat {
 		return false
@@ -77,14 +75,13 @@ func (g *polygon) contains(p point) bool {
 	inside := false
 	for i := 1; i < len(g.ring); i++ {
 		a, b := g.ring[i-1], g.ring[i]
-		// On which side of the edge p is: 0 on the line.
+		// Side of the edge on which p is; 0 on the line.
 		side := (b.lon-a.lon)*(p.lat-a.lat) - (b.lat-a.lat)*(p.lon-a.lon)
 		if side == 0 && min(a.lon, b.lon) <= p.lon && p.lon <= max(a.lon, b.lon) &&
 			min(a.lat, b.lat) <= p.lat && p.lat <= max(a.lat, b.lat) {
 			return true
 		}
-		// A ray to the east meets the edge: its southern end counts, its
-		// northern one does not.
+		// A ray to the east crosses the edge. The southern end of the edge counts, the northern end does not.
 		if (a.lat <= p.lat) != (b.lat <= p.lat) && (side > 0) == (b.lat > a.lat) {
 			inside = !inside
 		}
@@ -92,8 +89,7 @@ func (g *polygon) contains(p point) bool {
 	return inside
 }
 
-// parseGeography reads POINT(…) or POLYGON((…)) and returns what is wrong with
-// it.
+// parseGeography parses POINT(…) or POLYGON((…)). It returns the reason if it fails.
 func (v *literal) parseGeography(text string) (why string) {
 	if srid, rest, found := strings.Cut(text, ";"); found {
 		if !strings.EqualFold(strings.ReplaceAll(srid, " ", ""), "SRID=4326") {
@@ -129,7 +125,7 @@ func (v *literal) parseGeography(text string) (why string) {
 			ring = append(ring, p)
 		}
 		if len(ring) < 4 || ring[0] != ring[len(ring)-1] {
-			return "A polygon must have at least four points, the last of which is the first."
+			return "A polygon must have at least four points, and the last must equal the first."
 		}
 		v.polygon = newPolygon(ring)
 		return ""
@@ -137,7 +133,7 @@ func (v *literal) parseGeography(text string) (why string) {
 	return "Only POINT and POLYGON are supported."
 }
 
-// inParentheses takes off the parentheses around text.
+// inParentheses removes the parentheses around text.
 func inParentheses(text string) (string, bool) {
 	text, opened := strings.CutPrefix(strings.TrimSpace(text), "(")
 	text, closed := strings.CutSuffix(text, ")")

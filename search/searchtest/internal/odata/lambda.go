@@ -2,8 +2,7 @@ package odata
 
 import "github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 
-// The rules for lambda expressions over simple collections, in the service's
-// words.
+// The service's messages for lambda expressions over simple collections.
 const (
 	oppositeExpected = "Invalid lambda expression. Found a test for equality or inequality where the opposite was expected in a lambda expression that iterates over a field of type Collection(Edm.String). For 'any', please use expressions of the form 'x eq y' or 'search.in(...)'. For 'all', please use expressions of the form 'x ne y', 'not (x eq y)', or 'not search.in(...)'."
 	onlyEquality     = "Invalid lambda expression. Found a comparison operator (one of 'lt', 'le', 'gt', or 'ge'). Only equality operators are allowed in lambda expressions that iterate over fields of type Collection(Edm.String). For 'any', please use expressions of the form 'x eq y'. For 'all', please use expressions of the form 'x ne y' or 'not (x eq y)'."
@@ -13,7 +12,7 @@ const (
 	noJoin           = "Invalid lambda expression. Complex Boolean expressions are not supported in lambda expressions that iterate over fields of type Collection(Edm.Boolean)."
 )
 
-// lambda binds any and all.
+// lambda compiles any and all.
 func (b *binder) lambda(x *lambdaSyntax) (predicate, error) {
 	path, ok := x.collection.(*pathSyntax)
 	if !ok {
@@ -66,20 +65,18 @@ func (b *binder) lambdaBody(x *lambdaSyntax, simple bool) (predicate, error) {
 	return p, nil
 }
 
-// lambdaRules are the rules for the body of a lambda expression over a simple
-// collection. The service answers filters from inverted indexes, which know for
-// any that some element has a value, and for all that none has: a body must be
-// of the form that this can answer.
+// lambdaRules are the rules for the body of a lambda expression over a simple collection. The service evaluates
+// filters with inverted indexes, which can answer whether some element has a value (any), or none has (all). So a
+// body must have a form for which this suffices.
 //
-// The rules of all are those of any with everything negated. So the body of all
-// is negated, negation is carried down to the leaves, and the result must be as
-// for any: an or of leaves or, for numbers and times, an or of ands.
+// The rules for all are those for any, negated. check negates the body of all, moves negations to the leaves, and
+// requires the form for any: an "or" of leaves or, for numbers and times, an "or" of "and"s.
 type lambdaRules struct {
 	element stored.Type
 	all     bool
 }
 
-// check goes down the body; inAnd is whether an and is somewhere above.
+// check checks a part of the body. inAnd is true inside an "and".
 func (r lambdaRules) check(p predicate, negated, inAnd bool) error {
 	if n, ok := p.(not); ok {
 		return r.check(n.operand, !negated, inAnd)
@@ -112,7 +109,7 @@ func (r lambdaRules) check(p predicate, negated, inAnd bool) error {
 	return nil
 }
 
-// checkLeaf checks one test, as it reads for any.
+// checkLeaf checks one test in the form that it has for any.
 func (r lambdaRules) checkLeaf(p predicate, negated, inAnd bool) error {
 	switch p := p.(type) {
 	case *compareString:
@@ -159,7 +156,7 @@ func (r lambdaRules) checkLeaf(p predicate, negated, inAnd bool) error {
 	return nil
 }
 
-// inequality reports whether a comparison is a test for being different.
+// inequality reports whether a comparison tests for inequality.
 func inequality(op operator, negated bool) bool {
 	return op == opNotEqual && !negated || op == opEqual && negated
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// tokenKind is what a token is.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	tokenStar
 	tokenColon
 	tokenMinus
-	tokenOther // = ? ; @alias {…} […]: known to the library, of no use in an expression
+	tokenOther // = ? ; @alias {…} […]: known to the library, but not valid in an expression
 
 	tokenString
 	tokenBoolean
@@ -30,27 +30,26 @@ const (
 	tokenNumber
 	tokenDateTime
 	tokenGeography
-	tokenForeign // a literal of a type that no field has
+	tokenForeign // a literal of a type that fields cannot have
 )
 
 // token is one token of an expression. Its text is src[pos:end].
 type token struct {
 	kind     tokenKind
-	typeName string // of literals: Edm.Int32
+	typeName string // of a literal, such as Edm.Int32
 	pos, end int
 }
 
-// lexer splits an expression into the tokens that Microsoft.OData.Core would
-// find, one at a time: where a mistake is reported depends on how far it had
-// read.
+// lexer splits an expression into the tokens of Microsoft.OData.Core. It reads one token at a time, because the
+// position of a reported error depends on how far the library had read.
 type lexer struct {
 	src string
-	tok token // the current one
+	tok token // the current token
 }
 
 func (l *lexer) text() string { return l.src[l.tok.pos:l.tok.end] }
 
-// is reports whether the current token is that keyword.
+// is reports whether the current token is the given keyword.
 func (l *lexer) is(keyword string) bool {
 	return l.tok.kind == tokenIdentifier && l.text() == keyword
 }
@@ -65,15 +64,15 @@ func (l *lexer) advance() error {
 	return nil
 }
 
-// syntaxError is the library's answer to a token that should not be there. Its
-// position is the end of that token, as recorded.
+// syntaxError returns the library's error for an unexpected token. The position is the end of the token, as
+// recorded.
 func (l *lexer) syntaxError() error { return l.syntaxErrorAt(l.tok.end) }
 
 func (l *lexer) syntaxErrorAt(offset int) error {
 	return refuse("Syntax error at position %d in '%s'.", position(l.src, offset), l.src)
 }
 
-// expected is the answer to a token that is not what: "'('".
+// expected returns the error for a token other than what, such as "'('".
 func (l *lexer) expected(what string) error {
 	return refuse("%s expected at position %d in '%s'.", what, position(l.src, l.tok.pos), l.src)
 }
@@ -145,8 +144,7 @@ func (l *lexer) invalidCharacter(pos int) error {
 	return refuse("Syntax error: character '%c' is not valid at position %d in '%s'.", r, position(l.src, pos), l.src)
 }
 
-// quoted returns the end of the literal whose first quote is at pos. A doubled
-// quote is part of it.
+// quoted returns the end of the string literal that begins at pos. A doubled quote is part of the literal.
 func (l *lexer) quoted(pos int) (end int, ok bool) {
 	for {
 		i := strings.IndexByte(l.src[pos+1:], '\'')
@@ -159,10 +157,10 @@ func (l *lexer) quoted(pos int) (end int, ok bool) {
 	}
 }
 
-// balanced skips a JSON value, which the library would take as a literal.
+// balanced skips a JSON value, which the library reads as a literal.
 func (l *lexer) balanced(pos int) (end int, err error) {
 	open := l.src[pos]
-	shut := open + 2 // ] after [ and } after {
+	shut := open + 2 // ] after [, and } after {
 	for depth, i := 0, pos; i < len(l.src); i++ {
 		switch l.src[i] {
 		case open:
@@ -176,7 +174,7 @@ func (l *lexer) balanced(pos int) (end int, err error) {
 	return 0, refuse("Found an unbalanced bracket expression.")
 }
 
-// alias reads @name, a reference to a parameter, which no request can define.
+// alias reads @name, a parameter alias. Requests cannot define these.
 func (l *lexer) alias(pos int) (token, error) {
 	r, size := l.rune(pos + 1)
 	switch {
@@ -199,8 +197,7 @@ func (l *lexer) identifierEnd(pos int) int {
 	}
 }
 
-// word reads an identifier, a keyword that is a literal, or a literal that
-// begins with the name of its type.
+// word reads an identifier, a keyword literal, or a literal with a type prefix.
 func (l *lexer) word(pos int) (token, error) {
 	end := l.identifierEnd(pos)
 	t := token{kind: tokenIdentifier, pos: pos, end: end}
@@ -245,8 +242,7 @@ func (l *lexer) word(pos int) (token, error) {
 	return t, nil
 }
 
-// literalEnd is where the library stops when it tries whether something is a
-// date or a GUID.
+// literalEnd returns the end of the text that the library tries to read as a date or GUID.
 func (l *lexer) literalEnd(pos int) int {
 	if i := strings.IndexAny(l.src[pos:], ",) "); i >= 0 {
 		return pos + i
@@ -264,13 +260,13 @@ func (l *lexer) number(pos int) (token, error) {
 	}
 	at := func(i int) byte {
 		if i < len(l.src) {
-			return l.src[i] | 0x20 // lower case, of letters
+			return l.src[i] | 0x20 // lower case for alphabetic characters
 		}
 		return 0
 	}
 	end := digits(pos + 1)
 	if end == pos+1 && l.src[pos] != '-' && (l.src[pos] < '0' || l.src[pos] > '9') {
-		return token{}, l.invalidCharacter(pos) // a digit of another script
+		return token{}, l.invalidCharacter(pos) // a non-ASCII digit
 	}
 	if l.src[pos] == '0' && at(pos+1) == 'x' {
 		for end = pos + 2; end < len(l.src) && strings.IndexByte("0123456789abcdef", at(end)) >= 0; end++ {
@@ -337,8 +333,7 @@ func classify(text string) (token, bool) {
 	return token{}, false
 }
 
-// like compares text with a pattern in which 0 stands for a digit and f for a
-// hexadecimal one.
+// like matches text against a pattern: 0 stands for a digit, f for a hexadecimal digit.
 func like(text, pattern string) bool {
 	if len(text) != len(pattern) {
 		return false

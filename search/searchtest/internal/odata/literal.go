@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// literalKind says which member of a literal has its value.
+// literalKind determines the member of literal that has the value.
 type literalKind uint8
 
 const (
@@ -22,24 +22,24 @@ const (
 	literalDateTime
 	literalPoint
 	literalPolygon
-	literalForeign // of a type that no field has
+	literalForeign // of a type that fields cannot have
 )
 
 // literal is a constant.
 type literal struct {
 	kind     literalKind
-	typeName string // as the library names it in messages
+	typeName string // the library's name for messages
 
 	boolean bool
-	text    string // of strings
-	integer int64  // also milliseconds since 1970
+	text    string // for literalString
+	integer int64  // for literalDateTime: milliseconds since 1970
 	float   float64
 	decimal *big.Rat
 	point   point
 	polygon *polygon
 }
 
-// parseLiteral reads the current token, which is a literal of some kind.
+// parseLiteral parses the current token, which must be a literal.
 func (l *lexer) parseLiteral() (*literal, error) {
 	t, text := l.tok, l.text()
 	v := &literal{typeName: t.typeName}
@@ -79,7 +79,7 @@ func (v *literal) isNumber() bool {
 	return v.kind == literalInteger || v.kind == literalFloat || v.kind == literalDecimal
 }
 
-// parseNumber reads a number of the type that the lexer found.
+// parseNumber parses a number of the type that the lexer determined.
 func (v *literal) parseNumber(text string) (ok bool) {
 	if strings.HasPrefix(text, "NaN") {
 		v.kind, v.float = literalFloat, math.NaN()
@@ -103,8 +103,8 @@ func (v *literal) parseNumber(text string) (ok bool) {
 		v.decimal, ok = parseDecimal(text)
 		return ok
 	case "Edm.Single":
-		// The value is what was written, not its neighbour among the singles: the
-		// library takes care not to lose 1.234 on the way to a double.
+		// The value is the written number, not the nearest Single: the library converts 1.234 to a double without
+		// loss.
 		fallthrough
 	default:
 		v.kind = literalFloat
@@ -113,8 +113,7 @@ func (v *literal) parseNumber(text string) (ok bool) {
 	return err == nil
 }
 
-// toDouble is a number as an Edm.Double, which constants are converted to when
-// they are compared with one.
+// toDouble returns a number as Edm.Double, for comparisons with doubles.
 func (v *literal) toDouble() float64 {
 	switch v.kind {
 	case literalInteger:
@@ -126,8 +125,8 @@ func (v *literal) toDouble() float64 {
 	return v.float
 }
 
-// floor is the largest integer that is not greater than a finite number.
-// Beyond the range of Int64, beyond is the sign and the integer is not set.
+// floor returns the largest integer not greater than a finite number. If it is outside the range of Int64, beyond is
+// its sign, and n is not set.
 func (v *literal) floor() (n int64, exact bool, beyond int) {
 	switch v.kind {
 	case literalInteger:
@@ -135,7 +134,7 @@ func (v *literal) floor() (n int64, exact bool, beyond int) {
 	case literalDecimal:
 		whole := new(big.Int)
 		rest := new(big.Int)
-		whole.DivMod(v.decimal.Num(), v.decimal.Denom(), rest) // Euclidean: the rest is never negative
+		whole.DivMod(v.decimal.Num(), v.decimal.Denom(), rest) // Euclidean: the remainder is never negative
 		if !whole.IsInt64() {
 			return 0, false, whole.Sign()
 		}
@@ -151,9 +150,8 @@ func (v *literal) floor() (n int64, exact bool, beyond int) {
 	return int64(whole), whole == v.float, 0
 }
 
-// numberType guesses the type of a number without a suffix as the library does:
-// the smallest integer, or the least exact of single, double and decimal that
-// loses nothing of what is written.
+// numberType returns the type that the library gives a number without a suffix: the smallest integer type, or the
+// least precise of single, double and decimal that keeps all digits.
 func numberType(text string, fraction bool) (name string, ok bool) {
 	if !fraction {
 		if _, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -182,8 +180,8 @@ func numberType(text string, fraction bool) (name string, ok bool) {
 	return "Edm.Double", true
 }
 
-// parseDecimal reads what fits into a decimal: 96 bits, and no exponent. Digits
-// beyond those are the reason for the limit of length.
+// parseDecimal parses a number that fits in a decimal: 96 bits, without exponent. The limit on the length bounds the
+// number of digits after the point.
 func parseDecimal(text string) (*big.Rat, bool) {
 	if len(text) > 31 || strings.ContainsAny(text, "eE") {
 		return nil, false

@@ -9,23 +9,23 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// maxOrderClauses is how many expressions $orderby may have.
+// maxOrderClauses is the maximum number of expressions in $orderby.
 const maxOrderClauses = 32
 
-// Row is a document that takes part in sorting.
+// Row is a document to sort.
 type Row struct {
 	ID       uint32
 	Score    float64
-	Document []byte // as it is stored
+	Document []byte // in stored form
 }
 
-// Order is a compiled $orderby. The zero Order is that of a request without one:
-// the best score first. It is safe for concurrent use.
+// Order is a compiled $orderby. The zero Order is the default order: descending score. It is safe for concurrent
+// use.
 type Order struct {
 	keys []orderKey
 }
 
-// orderKey is one expression of $orderby.
+// orderKey is one expression in $orderby.
 type orderKey struct {
 	kind       orderKind
 	path       []int
@@ -43,8 +43,7 @@ const (
 	orderScore
 )
 
-// CompileOrder parses an $orderby and checks it against the fields. The error is
-// an [*Error].
+// CompileOrder parses an $orderby and checks it against the fields. Its error is an [*Error].
 func CompileOrder(text string, o *Options) (*Order, error) {
 	p, err := newParser(text)
 	if err != nil {
@@ -151,9 +150,8 @@ func sortable(r *reference) error {
 	return nil
 }
 
-// Compare is negative if a comes before b. Null comes first in ascending order
-// and last in descending order; no distance is greater than all. Ties go to the
-// better score, then to the smaller id.
+// Compare returns a negative number if a comes before b. Null comes first in ascending order, and last in descending
+// order. A missing distance counts as greater than all distances. Ties are ordered by descending score, then by id.
 func (o *Order) Compare(a, b Row) int {
 	for i := range o.keys {
 		k := &o.keys[i]
@@ -171,15 +169,14 @@ func compareRest(a, b *Row) int {
 	return cmp.Compare(a.ID, b.ID)
 }
 
-// sortValue is a value in a form that is compared the same way whatever its
-// type: as a number, then as a string.
+// sortValue is a value of any type in a comparable form: by number, then by text.
 type sortValue struct {
 	null   bool
 	number int64
 	text   []byte
 }
 
-// value reads what a row is sorted by. The text is a part of the document.
+// value returns the sort value of a row. The text aliases the document.
 func (k *orderKey) value(r *Row) sortValue {
 	if k.kind == orderScore {
 		return sortValue{number: sortableDouble(r.Score)}
@@ -225,8 +222,7 @@ func (k *orderKey) compare(a, b sortValue) int {
 	return c
 }
 
-// sortableDouble maps doubles to integers in the same order. NaN is greater than
-// all others, and -0 equals 0.
+// sortableDouble maps doubles to integers in the same order. NaN is greater than all others, and -0 equals 0.
 func sortableDouble(f float64) int64 {
 	if f == 0 || math.IsNaN(f) {
 		f = math.Abs(f)

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// maxDepth is how deep expressions may be nested: a parenthesis costs the
-// library eight of the 800 calls that it allows itself.
+// maxDepth is the maximum nesting of expressions: a parenthesis takes eight of the library's limit of 800 recursive
+// calls.
 const maxDepth = 100
 
-// syntax is a parsed expression whose names have not been looked up.
+// syntax is a parsed expression whose names are not resolved yet.
 type syntax interface{}
 
 type (
 	// pathSyntax is a field, a range variable, or a sub-field of one.
 	pathSyntax struct {
-		parent syntax // what the path goes on from, if that is not the document
+		parent syntax // start of the path; nil for the document
 		names  []string
 	}
 	callSyntax struct {
@@ -33,12 +33,12 @@ type (
 	negateSyntax struct {
 		operand syntax
 	}
-	// comparisonSyntax compares, or calculates, which is refused later.
+	// comparisonSyntax is a comparison, or arithmetic, which is refused later.
 	comparisonSyntax struct {
 		op          operator
 		left, right syntax
 	}
-	// lambdaSyntax is any or all; without a variable there is no body either.
+	// lambdaSyntax is any or all. Without a variable it has no body.
 	lambdaSyntax struct {
 		collection syntax
 		all        bool
@@ -48,7 +48,7 @@ type (
 	starSyntax struct{}
 )
 
-// operator is a comparison or calculation.
+// operator is a comparison or arithmetic operator.
 type operator uint8
 
 const (
@@ -58,7 +58,7 @@ const (
 	opGreaterOrEqual
 	opLess
 	opLessOrEqual
-	opHas // and all after it: not supported
+	opHas // from here on not supported
 	opAdd
 	opSub
 	opMul
@@ -81,13 +81,13 @@ var operators = [...]struct{ keyword, kind string }{
 	opMod:            {"mod", "Modulo"},
 }
 
-// kind is the name of the operator in messages.
+// kind returns the name of the operator for messages.
 func (op operator) kind() string { return operators[op].kind }
 
-// ordered reports whether the operator asks for an order, not just equality.
+// ordered reports whether the operator compares by order, not by equality.
 func (op operator) ordered() bool { return opGreater <= op && op <= opLessOrEqual }
 
-// swapped is the operator with its sides exchanged.
+// swapped returns the operator for exchanged sides.
 func (op operator) swapped() operator {
 	switch op {
 	case opGreater:
@@ -102,7 +102,7 @@ func (op operator) swapped() operator {
 	return op
 }
 
-// negated is the operator that holds exactly when op does not.
+// negated returns the operator with the opposite result.
 func (op operator) negated() operator {
 	return [...]operator{
 		opEqual: opNotEqual, opNotEqual: opEqual,
@@ -111,11 +111,11 @@ func (op operator) negated() operator {
 	}[op]
 }
 
-// parser reads expressions by the grammar of Microsoft.OData.Core. It goes as
-// deep as expressions are nested; what is merely long it reads in loops.
+// parser parses expressions by the grammar of Microsoft.OData.Core. It recurses only for nesting; sequences are
+// loops.
 type parser struct {
 	lexer
-	variables []string // of the lambda expressions around
+	variables []string // range variables of the enclosing lambda expressions
 	depth     int
 }
 
@@ -124,7 +124,7 @@ func newParser(text string) (*parser, error) {
 	return p, p.advance()
 }
 
-// end is the check that nothing is left over.
+// end returns an error unless the whole text was read.
 func (p *parser) end() error {
 	if p.tok.kind != tokenEnd {
 		return p.syntaxError()
@@ -140,7 +140,7 @@ func (p *parser) expression() (syntax, error) {
 	return p.logical(true)
 }
 
-// logical reads terms joined by or, and inside them terms joined by and.
+// logical parses terms joined by or, and within each of them terms joined by and.
 func (p *parser) logical(or bool) (syntax, error) {
 	term, keyword := p.comparison, "and"
 	if or {
@@ -174,7 +174,7 @@ func (p *parser) comparison() (syntax, error) {
 	})
 }
 
-// binary reads operands joined by the operators from lowest to highest.
+// binary parses operands joined by the operators from lowest to highest.
 func (p *parser) binary(lowest, highest operator, operand func() (syntax, error)) (syntax, error) {
 	left, err := operand()
 	for err == nil {
@@ -217,10 +217,9 @@ func (p *parser) unary() (syntax, error) {
 	return &notSyntax{operand}, nil
 }
 
-// primary reads an operand and what follows it after slashes.
+// primary parses an operand and the segments after slashes.
 func (p *parser) primary() (syntax, error) {
-	// The library looks one token ahead here, and reports what it cannot read
-	// there before anything else.
+	// The library peeks one token ahead here, and reports its lexical error first.
 	if _, err := p.peek(); err != nil {
 		return nil, err
 	}
@@ -270,7 +269,7 @@ func (p *parser) primaryStart() (syntax, error) {
 	return nil, p.expected("Expression")
 }
 
-// segment reads one name of a path, or a function call.
+// segment parses one name of a path, or a function call.
 func (p *parser) segment(parent syntax) (syntax, error) {
 	name, err := p.dottedName()
 	if err != nil {
@@ -286,7 +285,7 @@ func (p *parser) segment(parent syntax) (syntax, error) {
 	return &pathSyntax{parent: parent, names: []string{name}}, nil
 }
 
-// dottedName reads a name such as search.in, and moves past it.
+// dottedName parses a name such as search.in.
 func (p *parser) dottedName() (string, error) {
 	var name strings.Builder
 	for {
@@ -331,7 +330,7 @@ func (p *parser) call(name string, parent syntax) (syntax, error) {
 	return c, p.advance()
 }
 
-// lambda reads the parentheses after any and all.
+// lambda parses the parentheses after any or all.
 func (p *parser) lambda(collection syntax, all bool) (syntax, error) {
 	if err := p.advance(); err != nil {
 		return nil, err

@@ -7,15 +7,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// predicate is a condition on a stored object: a document, an object in a
-// collection or, with paths of no length, an element of a simple collection.
-// The id of the document and the matcher are passed by value all the way, so
-// that a document costs no allocation.
+// predicate is a condition on a stored object: a document, an object in a collection or, with empty paths, an
+// element of a simple collection. id and matcher are passed by value through all levels, so that evaluation
+// allocates nothing.
 type predicate interface {
 	match(object []byte, id uint32, m Matcher) bool
 }
 
-// find follows a path of ordinals. It reports false for null.
+// find returns the value at a path of ordinals, false if it is null or missing.
 func find(object []byte, path []int) (value []byte, ok bool) {
 	for _, ordinal := range path {
 		if object, ok = stored.FindValue(object, ordinal); !ok {
@@ -57,7 +56,7 @@ func (p not) match(object []byte, id uint32, m Matcher) bool {
 	return !p.operand.match(object, id, m)
 }
 
-// isNull compares with null.
+// isNull is a comparison with null.
 type isNull struct {
 	path   []int
 	negate bool
@@ -68,7 +67,7 @@ func (p *isNull) match(object []byte, _ uint32, _ Matcher) bool {
 	return ok == p.negate
 }
 
-// isTrue is a field or range variable by itself; null is false.
+// isTrue is a Boolean field or range variable as a condition; null is false.
 type isTrue struct{ path []int }
 
 func (p *isTrue) match(object []byte, _ uint32, _ Matcher) bool {
@@ -76,7 +75,7 @@ func (p *isTrue) match(object []byte, _ uint32, _ Matcher) bool {
 	return ok && value[0] != 0
 }
 
-// equalsBoolean compares with true or false; null differs from both.
+// equalsBoolean is a comparison with true or false; null is different from both.
 type equalsBoolean struct {
 	path          []int
 	value, negate bool
@@ -87,12 +86,11 @@ func (p *equalsBoolean) match(object []byte, _ uint32, _ Matcher) bool {
 	return (ok && (value[0] != 0) == p.value) != p.negate
 }
 
-// inRange compares integers and times: every comparison with a number, of
-// whatever type, is whether they lie between two integers.
+// inRange compares integers and times. Every comparison with a number of any type is a test for a range of integers.
 type inRange struct {
 	path     []int
-	size     int      // of the stored value: 4 or 8
-	op       operator // what it was written as; for the rules of lambda expressions
+	size     int      // size of the stored value: 4 or 8
+	op       operator // as written; for the rules of lambda expressions
 	min, max int64
 	negate   bool
 }
@@ -113,9 +111,8 @@ func decodeInteger(value []byte, size int) int64 {
 	return int64(binary.LittleEndian.Uint64(value))
 }
 
-// integerRange turns a comparison with a number into a range. Numbers between
-// two integers, or beyond all of them, are not rounded: Int64 has more digits
-// than a double.
+// integerRange converts a comparison with a number to a range. Numbers between two integers, or outside Int64, are
+// handled exactly, because a double has fewer digits than an Int64.
 func integerRange(op operator, v *literal) (lo, hi int64, negate bool) {
 	n, exact, beyond := v.floor()
 	switch op {
@@ -125,7 +122,7 @@ func integerRange(op operator, v *literal) (lo, hi int64, negate bool) {
 		}
 		return n, n, op == opNotEqual
 	case opGreater, opGreaterOrEqual:
-		above := op == opGreater || !exact // n itself is not enough
+		above := op == opGreater || !exact // n is not in the range
 		switch {
 		case beyond < 0:
 			return math.MinInt64, math.MaxInt64, false
@@ -136,7 +133,7 @@ func integerRange(op operator, v *literal) (lo, hi int64, negate bool) {
 		}
 		return n, math.MaxInt64, false
 	default:
-		below := op == opLess && exact // n itself is too much
+		below := op == opLess && exact // n is not in the range
 		switch {
 		case beyond > 0:
 			return math.MinInt64, math.MaxInt64, false
@@ -149,8 +146,7 @@ func integerRange(op operator, v *literal) (lo, hi int64, negate bool) {
 	}
 }
 
-// compareDouble compares doubles by the rules of IEEE 754: NaN differs from
-// everything, itself included.
+// compareDouble compares doubles by IEEE 754: NaN is different from everything, including itself.
 type compareDouble struct {
 	path  []int
 	op    operator
@@ -165,8 +161,7 @@ func (p *compareDouble) match(object []byte, _ uint32, _ Matcher) bool {
 	return compare(p.op, math.Float64frombits(binary.LittleEndian.Uint64(value)), p.value)
 }
 
-// compareString compares strings by their bytes, after both were normalized if
-// the field has a normalizer.
+// compareString compares strings by their bytes, after normalization if the field has a normalizer.
 type compareString struct {
 	path      []int
 	op        operator
@@ -182,7 +177,7 @@ func (p *compareString) match(object []byte, _ uint32, _ Matcher) bool {
 	if p.normalize != nil {
 		return compare(p.op, p.normalize(string(value)), p.value)
 	}
-	// The conversions are only looked at, and so cost nothing.
+	// The compiler does not allocate for these conversions.
 	switch p.op {
 	case opEqual:
 		return string(value) == p.value
@@ -199,7 +194,7 @@ func (p *compareString) match(object []byte, _ uint32, _ Matcher) bool {
 	}
 }
 
-// compare compares as Go does: NaN with nothing, strings by their bytes.
+// compare compares like Go: NaN is different from everything, strings by their bytes.
 func compare[V float64 | string](op operator, a, b V) bool {
 	switch op {
 	case opEqual:
@@ -269,10 +264,10 @@ func (p *notEmpty) match(object []byte, _ uint32, _ Matcher) bool {
 	return ok && len(value) > 0
 }
 
-// quantifier is any or all. Nothing and null are an empty collection.
+// quantifier is any or all. A missing or null value is an empty collection.
 type quantifier struct {
 	path []int
-	size int // of an element; 0 if it varies
+	size int // of an element in bytes; 0 if it varies
 	all  bool
 	body predicate
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Above returns what a text field of documents that pass is at least, by its bytes: the greatest bound of the
-// conditions that all must hold. The field is at the top level, with this ordinal, and has no normalizer. ok is false
-// if the filter says nothing of the kind.
+// Above returns a lower bound, by bytes, of a text field in all matching documents: the greatest bound of the
+// conditions joined by "and". The field is the top-level field with this ordinal; conditions with a normalizer do
+// not count. ok is false if there is no such bound.
 func (f *Filter) Above(ordinal int) (bound string, ok bool) {
 	return above(f.root, ordinal)
 }
@@ -29,9 +29,9 @@ func above(p predicate, ordinal int) (bound string, ok bool) {
 	return bound, ok
 }
 
-// Among returns values of which a text field of documents that pass has one, by its bytes: the fewest that a
-// condition leaves which must hold. They come in no order, and may come twice. The field is at the top level, with
-// this ordinal, and has no normalizer. ok is false if the filter says nothing of the kind.
+// Among returns values that include the field's value in every matching document: the shortest such list of the
+// conditions joined by "and". Values are unordered and may repeat. The field is the top-level text field with this
+// ordinal; conditions with a normalizer do not count. ok is false if there is no such list.
 func (f *Filter) Among(ordinal int) (values []string, ok bool) {
 	return among(f.root, ordinal)
 }
@@ -66,8 +66,8 @@ func among(p predicate, ordinal int) (values []string, ok bool) {
 
 func isField(path []int, ordinal int) bool { return len(path) == 1 && path[0] == ordinal }
 
-// Ascending reports whether it is the order of one text field, by its bytes: at the top level, with this ordinal,
-// without a normalizer.
+// Ascending reports whether the order is ascending by the bytes of one text field: the top-level field with this
+// ordinal, without a normalizer.
 func (o *Order) Ascending(ordinal int) bool {
 	if len(o.keys) != 1 {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// CompileSelect parses a $select: the paths in it, from the outside in, or nil
-// for everything, which is * or nothing at all. The error is an [*Error].
+// CompileSelect parses a $select. It returns the paths, each from the outermost field to the innermost; nil, meaning
+// all fields, if text has a * or is empty. Its error is an [*Error].
 func CompileSelect(text string, fields map[string]*stored.Field) ([][]*stored.Field, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -50,7 +50,7 @@ func CompileSelect(text string, fields map[string]*stored.Field) ([][]*stored.Fi
 	return selected, nil
 }
 
-// selectTerm reads one path, nil for *.
+// selectTerm parses one path, nil for *.
 func (p *parser) selectTerm() ([]string, error) {
 	if p.tok.kind == tokenStar {
 		return nil, p.advance()
@@ -77,8 +77,7 @@ func (p *parser) selectTerm() ([]string, error) {
 	}
 }
 
-// selectPath looks up a path. Unlike in filters, it may lead through
-// collections.
+// selectPath resolves a path. Unlike in filters, a path may go through collections.
 func selectPath(names []string, fields map[string]*stored.Field) ([]*stored.Field, error) {
 	path := make([]*stored.Field, 0, len(names))
 	typeName := documentType

@@ -2,25 +2,24 @@ package odata
 
 import "slices"
 
-// Top selects the first rows of an order without sorting the others: it keeps
-// the best so far in a heap with the last of them on top, and most rows are
-// rejected after one comparison with that. It is for one goroutine.
+// Top selects the first rows of an order without sorting all rows. It keeps the best rows in a heap with the last of
+// them on top; most rows are rejected after one comparison. It is not safe for concurrent use.
 type Top struct {
 	order *Order
 	limit int
 
-	// Rows stay where they are once they are in; the heap has their places.
+	// Rows are not moved; the heap has their indexes.
 	rows []Row
-	keys []sortValue // len(order.keys) for each row
+	keys []sortValue // len(order.keys) per row
 	heap []int32
 }
 
-// NewTop selects the first limit rows in that order.
+// NewTop returns a Top for the first limit rows in the given order.
 func NewTop(order *Order, limit int) *Top {
 	return &Top{order: order, limit: limit}
 }
 
-// Add offers a row. The document must not change until Rows has been called.
+// Add adds a row. The document must not change until Rows was called.
 func (t *Top) Add(r Row) {
 	if len(t.rows) == t.limit {
 		t.replaceLast(&r)
@@ -34,7 +33,7 @@ func (t *Top) Add(r Row) {
 	t.up(len(t.heap) - 1)
 }
 
-// Rows returns the selected rows in order. Nothing can be added afterwards.
+// Rows returns the selected rows in order. Do not call Add afterwards.
 func (t *Top) Rows() []Row {
 	slices.SortFunc(t.heap, t.compare)
 	rows := make([]Row, len(t.heap))
@@ -44,7 +43,7 @@ func (t *Top) Rows() []Row {
 	return rows
 }
 
-// replaceLast puts r in the place of the last row if it comes before it.
+// replaceLast replaces the last row by r if r comes before it.
 func (t *Top) replaceLast(r *Row) {
 	if t.limit == 0 {
 		return

@@ -2,9 +2,8 @@ package stored
 
 import "time"
 
-// ParseDateTime reads an ISO 8601 time with an offset, which must be
-// there, to milliseconds since 1970 in UTC. Digits beyond milliseconds are cut
-// off. Years are 1 to 9999, in UTC too.
+// ParseDateTime parses an ISO 8601 time with a mandatory offset to milliseconds since 1970 in UTC. It truncates
+// digits beyond milliseconds. The year must be 1 to 9999, in UTC, too.
 func ParseDateTime(s []byte) (ms int64, ok bool) {
 	// 2006-01-02T15:04
 	if len(s) < len("2006-01-02T15:04Z") || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != 't' || s[13] != ':' {
@@ -62,21 +61,21 @@ func ParseDateTime(s []byte) (ms int64, ok bool) {
 		return 0, false
 	}
 	date := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
-	if date.Day() != day { // February the 30th
+	if date.Day() != day { // such as February 30
 		return 0, false
 	}
 	ms = date.UnixMilli() + int64(milli) - int64(offset)*60_000
 	return ms, ms >= MinDateTime && ms <= MaxDateTime
 }
 
-// The first and the last instant that an Edm.DateTimeOffset can hold.
+// The first and the last instant of an Edm.DateTimeOffset.
 var (
 	MinDateTime = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	MaxDateTime = time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
 )
 
-// AppendDateTime appends ms as the service writes times: in UTC, with the
-// fraction only if there is one, and no zeros at its end.
+// AppendDateTime appends ms in the service's form: UTC, with a fraction only if it is not zero, without trailing
+// zeros.
 func AppendDateTime(dst []byte, ms int64) []byte {
 	dst = time.UnixMilli(ms).UTC().AppendFormat(dst, "2006-01-02T15:04:05.999")
 	return append(dst, 'Z')

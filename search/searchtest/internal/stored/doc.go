@@ -1,5 +1,3 @@
-// Package stored is for the parts of the emulator that read documents: how an
-// index keeps them, and the fields that they consist of. A document is one run
-// of bytes, written in one go when it arrives and never changed afterwards, that
-// filters, sorting, facets and replies read in place.
+// Package stored defines how an index stores documents, and the fields of documents. A document is one byte slice,
+// written once when it arrives and immutable afterwards. Filters, sorting, facets and replies read it in place.
 package stored

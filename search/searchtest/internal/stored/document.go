@@ -5,16 +5,14 @@ import (
 	"math"
 )
 
-// The stored form of a document is one run of bytes: the members that were
-// supplied, in the order they came, each as
+// The stored form of a document is one byte slice: the supplied members in their original order, each as
 //
 //	ordinal of the field   2 bytes
 //	length of the value    4 bytes, nullLength for null
 //	value                  length bytes
 //
-// All numbers are little-endian. Members that were not supplied are not there,
-// which reads back as null just the same, but lets {} be told from an object
-// full of nulls. A value is, by the type of its field:
+// All numbers are little-endian. Members that were not supplied are missing. They are read as null, but this
+// distinguishes {} from an object with null members. The value depends on the type of the field:
 //
 //	Edm.String             UTF-8
 //	Edm.Boolean            1 byte
@@ -24,31 +22,30 @@ import (
 //	Edm.DateTimeOffset     8 bytes, milliseconds since 1970, UTC
 //	Edm.GeographyPoint     16 bytes, longitude and latitude
 //	Edm.ComplexType        members, as above
-//	Single Half            4 bytes (halves are rounded when they are read in)
+//	Single Half            4 bytes (halves are rounded when they are read)
 //	Int16 SByte Byte       2, 1 and 1 bytes
-//	Collection(x)          the values of x one after the other; where x has no
-//	                       fixed size each has its length, 4 bytes, before it
+//	Collection(x)          the values of x in sequence; if x has no fixed size,
+//	                       4 bytes with the length precede each value
 //
-// It is written in one go while the request is scanned, costs one allocation a
-// document, and a merge copies members as bytes.
+// It is written in one pass over the request with one allocation per document. A merge copies members as bytes.
 
 const (
 	memberHeader = 6
 	nullLength   = math.MaxUint32
 )
 
-// OpenMember begins a member and returns where it is, for CloseMember.
+// OpenMember begins a member and returns its body offset, for CloseMember.
 func OpenMember(dst []byte, ordinal int) ([]byte, int) {
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(ordinal))
 	return append(dst, 0, 0, 0, 0), len(dst) + 4
 }
 
-// CloseMember fills in the length of what was appended since OpenMember.
+// CloseMember sets the length of the member to what was appended since OpenMember.
 func CloseMember(dst []byte, body int) {
 	binary.LittleEndian.PutUint32(dst[body-4:], uint32(len(dst)-body))
 }
 
-// NullMember makes the member opened at body null.
+// NullMember sets the member opened at body to null.
 func NullMember(dst []byte, body int) {
 	binary.LittleEndian.PutUint32(dst[body-4:], nullLength)
 }
@@ -61,7 +58,7 @@ type Member struct {
 	Whole   []byte // header and value
 }
 
-// NextMember takes the first member off object, which must not be empty.
+// NextMember returns the first member of object, which must not be empty, and the rest.
 func NextMember(object []byte) (Member, []byte) {
 	m := Member{Ordinal: int(binary.LittleEndian.Uint16(object))}
 	length := binary.LittleEndian.Uint32(object[2:])
@@ -74,8 +71,8 @@ func NextMember(object []byte) (Member, []byte) {
 	return m, object[end:]
 }
 
-// NextElement takes the first element of size bytes (0: with a length before
-// it) off a stored collection, which must not be empty.
+// NextElement returns the first element of a stored collection, which must not be empty, and the rest. Size 0 means
+// that its length precedes the element.
 func NextElement(collection []byte, size int) (element, rest []byte) {
 	if size == 0 {
 		size = int(binary.LittleEndian.Uint32(collection))
@@ -84,7 +81,7 @@ func NextElement(collection []byte, size int) (element, rest []byte) {
 	return collection[:size], collection[size:]
 }
 
-// FindMember returns the member with that ordinal.
+// FindMember returns the member with the given ordinal, false if there is none.
 func FindMember(object []byte, ordinal int) (Member, bool) {
 	for len(object) > 0 {
 		var m Member
@@ -95,9 +92,8 @@ func FindMember(object []byte, ordinal int) (Member, bool) {
 	return Member{}, false
 }
 
-// FindValue returns the value of the member with that ordinal, and false if it is
-// null or not there. It takes half the time of FindMember, and most of what
-// filters and facets do is this.
+// FindValue returns the value of the member with the given ordinal, false if it is null or missing. It takes half
+// the time of FindMember, and dominates the time of filters and facets.
 func FindValue(object []byte, ordinal int) (value []byte, ok bool) {
 	for len(object) > 0 {
 		found := int(binary.LittleEndian.Uint16(object)) == ordinal
@@ -116,12 +112,11 @@ func FindValue(object []byte, ordinal int) (value []byte, ok bool) {
 	return nil, false
 }
 
-// MergeObjects appends old with the members of changes put in: scalars, nulls
-// and collections replace what was there, complex objects are merged member by
-// member, and an object without members changes nothing. Vectors that are not
-// stored are lost unless they are sent again: the service has no copy to merge.
+// MergeObjects appends old with the members of changes merged: scalars, nulls and collections replace old members,
+// complex objects are merged member by member, and an object without members changes nothing. Vectors with
+// stored:false are lost unless changes has them, because the service has no copy to merge.
 func MergeObjects(dst []byte, fields []*Field, old, changes []byte) []byte {
-	var someFields [64]*Field // most definitions need no allocation
+	var someFields [64]*Field // avoids allocation for most definitions
 	var someReplaced [64]bool
 	byOrdinal, replaced := someFields[:], someReplaced[:]
 	if len(fields) > len(someFields) {
@@ -156,7 +151,7 @@ func MergeObjects(dst []byte, fields []*Field, old, changes []byte) []byte {
 		case len(m.Value) == 0 && found:
 			dst = append(dst, before.Whole...)
 		case len(m.Value) == 0:
-			// {} over a field that was never set leaves it null.
+			// {} for a field that was never set leaves it null.
 		default:
 			var body int
 			dst, body = OpenMember(dst, m.Ordinal)
@@ -167,8 +162,7 @@ func MergeObjects(dst []byte, fields []*Field, old, changes []byte) []byte {
 	return dst
 }
 
-// CountElements counts the objects in the complex collections of object, those
-// inside each other included.
+// CountElements returns the number of objects in the complex collections of object, including nested ones.
 func CountElements(fields []*Field, object []byte) int {
 	n := 0
 	for _, f := range fields {

@@ -8,7 +8,7 @@ import (
 // Type is the type of a field, or of the elements of a collection.
 type Type uint8
 
-// The types of the entity data model that fields may have.
+// The Edm types of fields.
 const (
 	String Type = iota
 	Boolean
@@ -19,7 +19,7 @@ const (
 	GeographyPoint
 	Complex
 
-	// Elements of vector fields; they exist only inside collections.
+	// Element types of vector fields, which exist only in collections.
 	Single
 	Half
 	Int16
@@ -43,8 +43,7 @@ var typeNames = [...]string{
 	Byte:           "Edm.Byte",
 }
 
-// ParseType takes a type apart as definitions spell it: Edm.String, or
-// Collection(Edm.String).
+// ParseType parses the type of a field in a definition: Edm.String, or Collection(Edm.String).
 func ParseType(name string) (typ Type, collection, ok bool) {
 	if inner, found := strings.CutPrefix(name, "Collection("); found {
 		if inner, found = strings.CutSuffix(inner, ")"); !found {
@@ -56,14 +55,13 @@ func ParseType(name string) (typ Type, collection, ok bool) {
 	return Type(max(i, 0)), collection, i >= 0
 }
 
-// String is the type as definitions spell it.
+// String returns the type as in a definition.
 func (t Type) String() string { return typeNames[t] }
 
-// VectorElement reports whether t is one of the number types that only vectors
-// have.
+// VectorElement reports whether t is a number type that only vectors have.
 func (t Type) VectorElement() bool { return t >= Single }
 
-// Size is the size of a stored value of type t in bytes, 0 if it varies.
+// Size returns the size of a stored value of type t in bytes, 0 if it varies.
 func (t Type) Size() int {
 	switch t {
 	case Boolean, SByte, Byte:
@@ -80,8 +78,7 @@ func (t Type) Size() int {
 	return 0
 }
 
-// Field is one field of an index or of a complex field. It is only read once the
-// definition is compiled.
+// Field is a field of an index or of a complex field. It is immutable after the definition is compiled.
 type Field struct {
 	Name       string
 	Type       Type
@@ -89,17 +86,16 @@ type Field struct {
 
 	Key, Retrievable, Stored, Filterable, Sortable, Facetable, Searchable bool
 
-	// Dimensions is the length of the arrays that a vector field takes, counted
-	// in elements of the array: a packed-bit vector of 128 dimensions has 16
-	// bytes. 0 for all other fields.
+	// Dimensions is the number of array elements of a vector field: a packed-bit vector of 128 dimensions has 16
+	// bytes. It is 0 for other fields.
 	Dimensions int
 
-	Fields  []*Field          // of complex fields, in the order in which documents are written
-	ByName  map[string]*Field // of complex fields
-	Ordinal int               // place among the fields around it, which stored documents name it by
+	Fields  []*Field          // of a complex field, in the order in which documents are written
+	ByName  map[string]*Field // of a complex field
+	Ordinal int               // index among its sibling fields; identifies it in stored documents
 }
 
-// TypeName is the type as definitions spell it.
+// TypeName returns the type as in a definition.
 func (f *Field) TypeName() string {
 	if f.Collection {
 		return "Collection(" + f.Type.String() + ")"

@@ -1,15 +1,11 @@
-// Package vectors is for the vector queries of the emulator: it finds the
-// nearest neighbors of a vector among those of a field by looking at all of
-// them, and fuses ranked lists. What the service finds with HNSW is an
-// approximation of what this finds.
+// Package vectors implements the vector queries of the emulator: exact nearest neighbours by comparing all vectors
+// of a field, and the fusion of ranked lists. The service's HNSW approximates these results.
 //
-// An [Index] keeps the vectors of one field decoded and, for the cosine,
-// normalized, in one block of memory, because reading them out of the documents
-// would take longer than comparing them. Writes keep it up to date.
+// An [Index] keeps the decoded vectors of one field in one block of memory, normalized for the cosine, because
+// reading them from the documents would take longer than comparing them. Writes update it.
 //
-// The 10 nearest of 10 000 vectors of 1536 dimensions are found in 8 ms on one
-// core of an AMD EPYC by cosine and dot product, in 9 ms by distance and in 0.3 ms
-// by packed bits; a write takes 4 µs:
+// Finding the 10 nearest of 10 000 vectors of 1536 dimensions takes 8 ms on one core of an AMD EPYC by cosine or dot
+// product, 9 ms by distance, and 0.3 ms for packed bits. A write takes 4 µs:
 //
 //	go test -run '^$' -bench . -cpu 1 ./search/searchtest/internal/vectors
 package vectors

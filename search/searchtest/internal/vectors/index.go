@@ -10,16 +10,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest/internal/stored"
 )
 
-// Index has the vectors of one field. Many may search it at once; who writes to
-// it must be alone.
+// Index has the vectors of one field. Searches may be concurrent; writes need exclusive access.
 type Index struct {
 	element    stored.Type
-	dimensions int // numbers in an array
+	dimensions int // number of array elements
 	metric     Metric
 
-	// Row i of the matrix belongs to ids[i], and rows[ids[i]] is i. A row is width
-	// long; packed bits have theirs in words. A removed row is filled with the
-	// last one.
+	// Row i of the matrix belongs to ids[i], and rows[ids[i]] is i. A row has width elements; rows of packed bits are
+	// in words. The last row replaces a removed row.
 	width  int
 	matrix []float32
 	words  []uint64
@@ -27,15 +25,15 @@ type Index struct {
 	rows   map[uint32]int
 }
 
-// Neighbor is a document that is near.
+// Neighbor is a document found by a search.
 type Neighbor struct {
 	ID      uint32
 	Score   float64 // @search.score
-	Measure float64 // the cosine or dot product, or the distance, for thresholds
+	Measure float64 // cosine, dot product or distance, for thresholds
 }
 
-// NewIndex makes an index for vectors of that many elements. The dimensions of
-// packed bits are counted in bytes; hamming is for them and only for them.
+// NewIndex returns an index for vectors with the given number of elements; for packed bits the number of bytes.
+// Hamming is required for packed bits, and invalid for other elements.
 func NewIndex(element stored.Type, dimensions int, metric Metric) (*Index, error) {
 	if !element.VectorElement() || dimensions < 1 {
 		return nil, fmt.Errorf("no vectors of %d elements of type %v", dimensions, element)
@@ -50,12 +48,11 @@ func NewIndex(element stored.Type, dimensions int, metric Metric) (*Index, error
 	return ix, nil
 }
 
-// Len is the number of vectors.
+// Len returns the number of vectors.
 func (ix *Index) Len() int { return len(ix.ids) }
 
-// Put adds the vector of a document, or replaces it. value is the field as it is
-// stored, with as many elements as the index has dimensions; a document whose
-// field is null is for Delete.
+// Put adds or replaces the vector of a document. value is the stored field, with as many elements as the index has
+// dimensions. If the field is null, call Delete instead.
 func (ix *Index) Put(id uint32, value []byte) error {
 	if len(value) != ix.dimensions*ix.element.Size() {
 		return fmt.Errorf("a vector of %d bytes in an index for %d elements of type %v", len(value), ix.dimensions, ix.element)
@@ -103,13 +100,11 @@ func (ix *Index) Delete(id uint32) {
 	ix.matrix = ix.matrix[:last*ix.width]
 }
 
-// Search returns the k nearest documents, the nearest first and ties by id, or
-// all if there are fewer. Only those that accept accepts are looked at; nil
-// accepts all. query must have as many elements as the index has dimensions, and
-// whole numbers from 0 to 255 for packed bits.
+// Search returns the k nearest documents, or all if there are fewer, nearest first and ties by id. It compares only
+// documents for which accept returns true; nil accepts all. query must have as many elements as the index has
+// dimensions; for packed bits these are whole numbers from 0 to 255.
 //
-// Neighbors are chosen in single precision, and their scores and order are then
-// computed in double precision.
+// Neighbours are selected in single precision; then scores and order are computed in double precision.
 func (ix *Index) Search(query []float32, k int, accept func(id uint32) bool) ([]Neighbor, error) {
 	if len(query) != ix.dimensions {
 		return nil, fmt.Errorf("a vector of %d elements for an index of %d", len(query), ix.dimensions)
@@ -159,7 +154,7 @@ func (ix *Index) neighbors(best *nearest, exact func(candidate) float64) []Neigh
 		found[i] = Neighbor{ID: c.id, Score: ix.metric.score(measure), Measure: measure}
 	}
 	slices.SortFunc(found, func(a, b Neighbor) int {
-		// Measures, because scores may be too close to tell apart.
+		// by measure, because different measures can have equal scores
 		x, y := a.Measure, b.Measure
 		if ix.metric == Cosine || ix.metric == DotProduct {
 			x, y = y, x
@@ -177,7 +172,7 @@ func (ix *Index) neighbors(best *nearest, exact func(candidate) float64) []Neigh
 	return found
 }
 
-// decode reads a stored vector.
+// decode decodes a stored vector.
 func (ix *Index) decode(dst []float32, value []byte) {
 	for i := range dst {
 		switch ix.element {
@@ -185,14 +180,13 @@ func (ix *Index) decode(dst []float32, value []byte) {
 			dst[i] = float32(int16(binary.LittleEndian.Uint16(value[2*i:])))
 		case stored.SByte:
 			dst[i] = float32(int8(value[i]))
-		default: // Single, and Half, which is stored as one
+		default: // Single, and Half, which is stored as Single
 			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(value[4*i:]))
 		}
 	}
 }
 
-// normalize makes a vector one of length 1. A vector of nothing but zeros has no
-// direction and stays what it is: its cosine with all others is 0.
+// normalize scales a vector to length 1. A zero vector stays unchanged: its cosine with all others is 0.
 func normalize(v []float32) {
 	sum := 0.0
 	for _, x := range v {
@@ -207,7 +201,7 @@ func normalize(v []float32) {
 	}
 }
 
-// pack puts bytes into words; what is left of the last one stays 0.
+// pack packs bytes into words; the rest of the last word is 0.
 func pack(words []uint64, value []byte) {
 	clear(words)
 	for i, b := range value {

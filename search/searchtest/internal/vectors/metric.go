@@ -2,7 +2,7 @@ package vectors
 
 import "math"
 
-// Metric says what near means.
+// Metric is a measure of similarity.
 type Metric uint8
 
 // The metrics of the service.
@@ -10,24 +10,23 @@ const (
 	Cosine Metric = iota
 	DotProduct
 	Euclidean
-	Hamming // of packed bits
+	Hamming // for packed bits
 )
 
 var metricNames = map[string]Metric{
 	"cosine": Cosine, "dotProduct": DotProduct, "euclidean": Euclidean, "hamming": Hamming,
 }
 
-// ParseMetric reads a metric as definitions spell it.
+// ParseMetric parses the name of a metric in a definition.
 func ParseMetric(name string) (Metric, bool) {
 	m, ok := metricNames[name]
 	return m, ok
 }
 
-// score maps a measure to @search.score. For the cosine this is documented:
-// 1/(1+d), d being the distance, 1-cos. The others are only documented to be
-// between 0 and 1; they are mapped the same way from their own distances, and
-// the dot product, which agrees with the cosine for vectors of length 1, goes on
-// beyond 1 so that better always scores higher.
+// score converts a measure to @search.score. For the cosine the service documents 1/(1+d) with the distance d =
+// 1-cos. For the others it documents only the range from 0 to 1. They use the same formula with their own distances.
+// The dot product equals the cosine for vectors of length 1; above 1 its score exceeds 1, so that a better match
+// always scores higher.
 func (m Metric) score(measure float64) float64 {
 	switch m {
 	case Cosine:
@@ -41,7 +40,7 @@ func (m Metric) score(measure float64) float64 {
 	return 1 / (1 + measure)
 }
 
-// closeness turns what is compared while searching around: more is nearer.
+// closeness returns a value for comparison: a higher value means nearer.
 func (m Metric) closeness(query, row []float32) float32 {
 	if m == Euclidean {
 		return -squaredDistance(query, row)
@@ -49,7 +48,7 @@ func (m Metric) closeness(query, row []float32) float32 {
 	return dot(query, row)
 }
 
-// exact is the measure in double precision: cosine, dot product or distance.
+// exact returns the measure in double precision: cosine, dot product or distance.
 func (m Metric) exact(query, row []float32) float64 {
 	sum := 0.0
 	if m == Euclidean {
@@ -67,13 +66,13 @@ func (m Metric) exact(query, row []float32) float64 {
 		squareR += float64(r) * float64(r)
 	}
 	if m == Cosine && sum != 0 {
-		// Normalized rows are that only to the precision of a single.
+		// Rows are normalized only to single precision.
 		return max(-1, min(1, sum/math.Sqrt(squareQ*squareR)))
 	}
 	return sum
 }
 
-// dot is the dot product. Eight sums keep the processor from waiting for one.
+// dot returns the dot product. Eight independent sums avoid waiting for each addition.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32
 	b = b[:len(a)]
@@ -95,7 +94,7 @@ func dot(a, b []float32) float32 {
 	return ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
 }
 
-// squaredDistance is the square of the Euclidean distance.
+// squaredDistance returns the square of the Euclidean distance.
 func squaredDistance(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	b = b[:len(a)]

@@ -1,18 +1,17 @@
 package vectors
 
-// candidate is a document with how close it is.
+// candidate is a document with its closeness.
 type candidate struct {
 	closeness float32
 	id        uint32
 }
 
-// before reports whether c is better than d: closer, or as close with a smaller
-// id.
+// before reports whether c is better than d: closer, or equally close with a smaller id.
 func (c candidate) before(d candidate) bool {
 	return c.closeness > d.closeness || c.closeness == d.closeness && c.id < d.id
 }
 
-// nearest keeps the best candidates in a heap with the worst of them on top.
+// nearest keeps the best candidates in a heap with the worst on top.
 type nearest struct {
 	limit int
 	heap  []candidate
