@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// Promises are the public packages, each with what the first paragraph of its comment promises about its API.
+// Promises groups the public packages by the promise about their API in the first paragraph of the package comment.
 type Promises struct {
 	Stable, Experimental []string
-	// Broken has a line for each package that promises neither, or both.
+	// Broken has a line for each package that promises neither or both.
 	Broken []string
 }
 
-// ReadPromises returns what the packages of the module at root promise. Commands and internal packages promise nothing.
+// ReadPromises returns the promises of the packages in the module at root, except commands and internal packages.
 func ReadPromises(root string) (Promises, error) {
 	docs := make(map[string]string)
 	enter := func(folder string) bool {
@@ -48,8 +48,8 @@ func ReadPromises(root string) (Promises, error) {
 	return p, err
 }
 
-// API returns, for each of the packages in folders, a line for everything that it exports: functions, types, fields,
-// methods, constants with their values, and variables, sorted.
+// API returns, for each of the packages in folders, a sorted line per exported function, type, field, method,
+// variable, and constant with its value.
 func (u *Usage) API(folders []string) (map[string]string, error) {
 	all := make(map[string]string)
 	for _, folder := range folders {
@@ -89,7 +89,8 @@ func exports(pkg *types.Package) (lines []string) {
 	return lines
 }
 
-// typeLines returns the lines of a type: its fields and methods are lines of their own, so that a difference shows one.
+// typeLines returns the lines of a type. Fields and methods have their own lines, so that a diff shows only what
+// changed.
 func typeLines(o *types.TypeName, qualify types.Qualifier) (lines []string) {
 	if o.IsAlias() {
 		return []string{types.ObjectString(o, qualify)}

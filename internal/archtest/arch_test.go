@@ -190,7 +190,7 @@ func TestTreeRulesCanFail(t *testing.T) {
 		"stray file":      {func(m fstest.MapFS) { m["notes.txt"] = &fstest.MapFile{} }, "notes.txt: does not belong at the top of the repository"},
 		"stray folder":    {func(m fstest.MapFS) { m["pkg/a.go"] = &fstest.MapFile{} }, "pkg: does not belong at the top of the repository"},
 		"missing file":    {func(m fstest.MapFS) { delete(m, "SECURITY.md") }, "SECURITY.md: missing"},
-		"replaced":        {func(m fstest.MapFS) { m["go.mod"].Data = []byte("module m\n\nreplace a => ../a\n") }, "go.mod: a replace directive is ignored in whoever imports the module, who then gets something untested"},
+		"replaced":        {func(m fstest.MapFS) { m["go.mod"].Data = []byte("module m\n\nreplace a => ../a\n") }, "go.mod: a replace directive has no effect for importers of the module, so they would get an untested version"},
 		"origin of tests": {func(m fstest.MapFS) { m["search/query_hostile_test.go"] = &fstest.MapFile{} }, "search/query_hostile_test.go: named after how its tests came to be; name it after what they are about, or move them there"},
 		"very long file":  {func(m fstest.MapFS) { m["search/all.go"] = &fstest.MapFile{Data: long} }, "search/all.go: 501 lines; split it by idea, or say in internal/archtest/tree.go why it is one"},
 	} {

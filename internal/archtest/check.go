@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Package is what the rules look at.
+// Package describes a package for the rules.
 type Package struct {
 	// Path is the import path.
 	Path string
-	// Imports are the import paths in the files that are no tests, TestImports
-	// those of the tests in the package and beside it.
+	// Imports are the imports of the non-test files; TestImports those of the tests in the package and of its
+	// external tests.
 	Imports, TestImports []string
-	// Deps is everything that Imports reaches.
+	// Deps are all direct and indirect dependencies of Imports.
 	Deps []string
-	// StartsGoroutine is true if a file that is no test has a go statement.
+	// StartsGoroutine is true if a non-test file has a go statement.
 	StartsGoroutine bool
 }
 
-// Check returns one line for each thing in pkgs that breaks a rule.
+// Check returns one line for each violation of a rule in pkgs.
 func Check(pkgs []Package) []string {
 	var broken []string
 	for _, p := range pkgs {
@@ -74,14 +74,14 @@ func check(p Package) (broken []string) {
 	return broken
 }
 
-// looksForLeaks reports whether the tests of a package have a TestMain of testkit's, or the
-// one of servers, which is the same with servers to end.
+// looksForLeaks reports whether the tests of a package have a TestMain of testkit, or of testkit/servers, which also
+// stops servers.
 func looksForLeaks(p Package) bool {
 	servers := Module + "/internal/testkit/servers"
 	return p.Path == servers || slices.Contains(p.TestImports, Module+"/internal/testkit") || slices.Contains(p.TestImports, servers)
 }
 
-// ruleFor returns the most specific rule of a folder.
+// ruleFor returns the most specific rule for a folder.
 func ruleFor(folder string) (best Rule, found bool) {
 	for _, r := range Rules {
 		if match(r.Folder, folder) && (!found || len(r.Folder) > len(best.Folder)) {
@@ -91,8 +91,8 @@ func ruleFor(folder string) (best Rule, found bool) {
 	return best, found
 }
 
-// match reports whether path is pattern, or below it if pattern ends in "/...".
-// "./x" in a pattern is folder x of this module.
+// match reports whether path equals pattern or, if pattern ends in "/...", is below it. "./x" in a pattern is folder
+// x of this module.
 func match(pattern, path string) bool {
 	if rest, ours := strings.CutPrefix(pattern, "./"); ours {
 		pattern = Module + "/" + rest
@@ -107,12 +107,11 @@ func matchAny(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, path) })
 }
 
-// standard reports whether an import path is the standard library's: its first
-// element has no dot.
+// standard reports whether an import path belongs to the standard library: its first element has no dot.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
 }
 
-// short writes packages of this module as people say them.
+// short removes the module path from a package of this module.
 func short(path string) string { return strings.TrimPrefix(path, Module+"/") }

@@ -15,29 +15,29 @@ import (
 	"strings"
 )
 
-// docPrelude declares what the code in package comments takes for granted.
+// docPrelude has the declarations that code in package comments may use.
 const docPrelude = `type Hotel struct { ID, Name string; Rating float64; Version int64 }
 `
 
-// docImports are the packages beside those of this module that code in package comments names.
+// docImports are the packages outside this module that code in package comments may use.
 var docImports = []string{
 	"context", "database/sql", "errors", "fmt", "iter", "log", "net/http", "os", "strings", "testing", "time",
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore", "github.com/jackc/pgx/v5/stdlib",
 }
 
-// pgxPath is a path that does not end in the name of its package.
+// pgxPath does not end in the name of its package.
 const pgxPath = "github.com/jackc/pgx/v5"
 
 var (
 	looksLikeGo = regexp.MustCompile(`(?m):= |^func |^\w+\.\w+\(|\berr = `)
 	leftOut     = regexp.MustCompile(`(?m)^\s*…$|…`)
-	// ofExcerpts are mistakes that code has because it is not whole.
+	// ofExcerpts matches errors that an excerpt of code may have.
 	ofExcerpts = regexp.MustCompile(`^undefined: [a-z]\w*$|^declared and not used|not used$|^missing return$`)
 	qualifier  = regexp.MustCompile(`\b([a-z]+)\.[A-Z]`)
 )
 
-// CheckDocCode returns one line for each mistake of the type checker in the Go code of the package comments of tree. A
-// … stands for what a comment leaves out; names in small letters that it does not declare stand for the reader's.
+// CheckDocCode returns one line for each type error in the Go code of package comments in tree. … stands for omitted
+// code. Undeclared lower-case names are allowed; they stand for the reader's own.
 func (u *Usage) CheckDocCode(tree fs.FS) (broken []string, err error) {
 	enter := func(folder string) bool { return product(folder) && folder != "cmd" && path.Base(folder) != "internal" }
 	err = walk(tree, enter, func(name string, file *ast.File, _ *token.FileSet) {
@@ -68,7 +68,7 @@ func codeBlocks(text string) (blocks []string) {
 	return blocks
 }
 
-// checkBlock returns the mistakes in a block of code.
+// checkBlock returns the errors in a block of code.
 func (u *Usage) checkBlock(code string) (problems []string) {
 	code = leftOut.ReplaceAllString(code, "")
 	var imports strings.Builder
@@ -91,11 +91,11 @@ func (u *Usage) checkBlock(code string) (problems []string) {
 			problems = append(problems, mistake.Msg)
 		}
 	}}
-	_, _ = config.Check("p", u.fset, []*ast.File{file}, nil) // it calls Error
+	_, _ = config.Check("p", u.fset, []*ast.File{file}, nil) // Check calls Error
 	return problems
 }
 
-// packageNamed returns the path of the package that a comment means by a name, or "".
+// packageNamed returns the path of the package with a name in a comment, "" if there is none.
 func (u *Usage) packageNamed(name string) string {
 	if name == "pgx" {
 		return pgxPath

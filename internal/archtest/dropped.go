@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// durable are the folders whose code rebuilds state, or removes what holds it: an error or an ok that is
-// dropped there can lose what was acknowledged. "/..." is all that lies below, but for the suite.
+// durable are the folders whose code rebuilds state, or removes files that hold it. An error or ok ignored there can
+// lose acknowledged data. "/..." includes all folders below, except queuetest.
 var durable = []string{
 	"internal/disk", "internal/journal", "bufferedsender/deadletter", "bufferedsender/hints", "bufferedsender/outbox", "bufferedsender/outbox/outboxpgx", "internal/sqlkit",
 	"bufferedsender/queue/...", "bufferedsender/repair", "bufferedsender/repair/digesttree",
@@ -34,8 +34,8 @@ func isDurable(path string) bool {
 	})
 }
 
-// CheckDropped returns one line for each error and each bool that a call, a type assertion or a map in the durable
-// folders of the module at root returns and the code drops, unless a comment on the line says why.
+// CheckDropped returns one line for each error, and each bool from a call, type assertion or map, that code in the
+// durable folders ignores without a comment on the same line.
 func CheckDropped(ctx context.Context, root string) ([]string, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export"}
 	for _, folder := range durable {
@@ -113,7 +113,7 @@ func droppedIn(fset *token.FileSet, path string, files []*ast.File, imports type
 	return broken, nil
 }
 
-// droppedBy returns the kinds of what a statement drops.
+// droppedBy returns the kinds of values that a statement ignores.
 func droppedBy(stmt ast.Stmt, info *types.Info) (what []string) {
 	add := func(t types.Type) {
 		switch {
@@ -136,11 +136,11 @@ func droppedBy(stmt ast.Stmt, info *types.Info) (what []string) {
 				continue
 			}
 			_, call := s.Rhs[0].(*ast.CallExpr)
-			if results, ok := info.Types[s.Rhs[0]].Type.(*types.Tuple); ok && (call || i == 1) { // before the ok of a map or an assertion is a value
+			if results, ok := info.Types[s.Rhs[0]].Type.(*types.Tuple); ok && (call || i == 1) { // result 0 of a map or assertion is a value, not an ok
 				add(results.At(i).Type())
 			}
 		}
-	case *ast.ExprStmt: // errors are errcheck's business
+	case *ast.ExprStmt: // errcheck checks errors
 		if call, ok := s.X.(*ast.CallExpr); !ok || saysNothing(call, info) {
 			break
 		}
@@ -151,8 +151,8 @@ func droppedBy(stmt ast.Stmt, info *types.Info) (what []string) {
 	return what
 }
 
-// saysNothing reports whether the bool of a call tells the caller nothing: that of yield when an iterator has nothing
-// more to yield, and those of a timer, whose channel holds no stale value after Stop or Reset since Go 1.23.
+// saysNothing reports whether the bool of a call carries no information: that of yield after the last element, and
+// those of a timer, whose channel has no stale value after Stop or Reset since Go 1.23.
 func saysNothing(call *ast.CallExpr, info *types.Info) bool {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

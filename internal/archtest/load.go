@@ -15,12 +15,11 @@ import (
 	"path/filepath"
 )
 
-// Load asks the go command, run in the folder root, for the packages of the
-// module as they are built for goos. ctx bounds the command.
+// Load returns the packages of the module in folder root as go list reports them for goos.
 func Load(ctx context.Context, root, goos string) ([]Package, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,TestImports,XTestImports,Deps", "./...")
 	cmd.Dir = root
-	// Without cgo a foreign goos needs no foreign C compiler.
+	// Without cgo, a foreign goos needs no C compiler.
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -57,8 +56,8 @@ func Load(ctx context.Context, root, goos string) ([]Package, error) {
 	}
 }
 
-// startsGoroutine reports whether a Go file has a go statement. src replaces
-// the content of the file if it is not nil.
+// startsGoroutine reports whether a Go file has a go statement. If src is not nil, it replaces the content of the
+// file.
 func startsGoroutine(path string, src any) (bool, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, src, parser.SkipObjectResolution)
 	if err != nil {

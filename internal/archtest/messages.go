@@ -11,23 +11,23 @@ import (
 	"strings"
 )
 
-// logMethods are the methods of a slog.Logger, and its functions, each with the place of the message.
+// logMethods are the methods of slog.Logger and the functions of slog, with the index of the message argument.
 var logMethods = map[string]int{
 	"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "DebugContext": 1, "InfoContext": 1, "WarnContext": 1, "ErrorContext": 1, "Log": 2, "LogAttrs": 2,
 }
 
-// notLoggers have methods of these names that log nothing.
+// notLoggers are packages and variables that have such methods but do not log.
 var notLoggers = []string{"http", "math", "t", "single"}
 
-// Messages are what a program that is made of the module says, for a person to read side by side.
+// Messages are the log messages and errors of the module, for review side by side.
 type Messages struct {
-	// Lines are "package: log: message" and "package: error: text", sorted, each once. A %v stands for a value.
+	// Lines are "package: log: message" and "package: error: text", sorted and unique. A %v stands for a value.
 	Lines []string
-	// Broken has a line for each message of a log that is not constant.
+	// Broken has a line for each log message that is not constant.
 	Broken []string
 }
 
-// ReadMessages returns the messages of public packages, of what these import, and of commands.
+// ReadMessages returns the messages of public packages, of the packages they import, and of commands.
 func ReadMessages(tree fs.FS) (Messages, error) {
 	var m Messages
 	packages := make(map[string]*speaker)
@@ -52,7 +52,7 @@ func ReadMessages(tree fs.FS) (Messages, error) {
 	return m, err
 }
 
-// harnessed is harness with the programs of the project, whose messages no user sees.
+// harnessed is harness plus the project's own programs, whose messages users do not see.
 var harnessed = func() (all []string) {
 	for _, folder := range append([]string{"internal/live", "internal/overview", "search/rebuild/internal/storetest"}, harness...) {
 		all = append(all, "./"+folder)
@@ -60,13 +60,13 @@ var harnessed = func() (all []string) {
 	return all
 }()
 
-// speaker is a package.
+// speaker is a package with messages.
 type speaker struct {
 	folder    string
 	files     []*ast.File
 	sets      []*token.FileSet
-	constants map[string]string // texts by name
-	forwards  map[string]int    // functions that log one of their parameters, and which
+	constants map[string]string // values of string constants by name
+	forwards  map[string]int    // functions that log one of their parameters, with its index
 }
 
 func (p *speaker) read(m *Messages) {
@@ -84,7 +84,7 @@ func (p *speaker) read(m *Messages) {
 			return true
 		})
 	}
-	for range 3 { // functions that call others of this kind
+	for range 3 { // finds functions that call such functions, three levels deep
 		p.calls(func(f *ast.FuncDecl, message ast.Expr, _ token.Position) {
 			if id, ok := message.(*ast.Ident); ok {
 				if i := parameter(f, id.Name); i >= 0 {
@@ -99,7 +99,7 @@ func (p *speaker) read(m *Messages) {
 			return
 		}
 		if id, ok := message.(*ast.Ident); ok && parameter(f, id.Name) >= 0 {
-			return // its callers say it
+			return // reported at its callers
 		}
 		texts := p.assigned(f, message)
 		if len(texts) == 0 {
@@ -112,7 +112,7 @@ func (p *speaker) read(m *Messages) {
 	p.errors(m)
 }
 
-// calls calls visit for each call that logs: of a logger, or of a function that forwards its message to one.
+// calls calls visit for each call that logs, directly or through a function that forwards its message.
 func (p *speaker) calls(visit func(f *ast.FuncDecl, message ast.Expr, at token.Position)) {
 	for i, file := range p.files {
 		for _, decl := range file.Decls {
@@ -132,7 +132,7 @@ func (p *speaker) calls(visit func(f *ast.FuncDecl, message ast.Expr, at token.P
 	}
 }
 
-// place is where a call has the message that it logs, or -1.
+// place returns the index of the message argument of a call, -1 if the call does not log.
 func (p *speaker) place(call *ast.CallExpr) int {
 	name := ""
 	switch fun := call.Fun.(type) {
@@ -153,7 +153,7 @@ func (p *speaker) place(call *ast.CallExpr) int {
 	return -1
 }
 
-// text is that of a literal, of a constant, or of a sum of them. Of what call is given it is the format.
+// text returns the value of a string literal, a constant, or a concatenation of these, false for other expressions.
 func (p *speaker) text(e ast.Expr, known map[string]string) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -177,7 +177,8 @@ func (p *speaker) text(e ast.Expr, known map[string]string) (string, bool) {
 	return "", false
 }
 
-// assigned returns the texts that a function gives to a variable, or to a field of the rows that it ranges over.
+// assigned returns the texts assigned in f to the message: to the variable, or to the field message in rows of a
+// table.
 func (p *speaker) assigned(f *ast.FuncDecl, message ast.Expr) (texts []string) {
 	if s, ok := message.(*ast.SelectorExpr); ok { // rows of a table
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -235,7 +236,7 @@ func (p *speaker) errors(m *Messages) {
 	}
 }
 
-// parameter is which parameter of a function has a name, or -1.
+// parameter returns the index of the parameter with the given name, -1 if there is none.
 func parameter(f *ast.FuncDecl, name string) int {
 	i := 0
 	for _, field := range f.Type.Params.List {

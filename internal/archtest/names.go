@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// ofService are the packages whose names are those of the service, which decides how many there are.
+// ofService are the packages whose number of names depends on the service's API.
 var ofService = []string{"search", "models", "models/indexers", "models/skills", "models/knowledge"}
 
-// harness are the folders of internal that only tests and programs of the project import. A name that only they
-// use is used by tests.
+// harness are the folders that only tests and the project's own programs import. Use by these counts as use by
+// tests.
 var harness = []string{
 	"internal/archtest", "internal/commits", "internal/disk/disktest", "internal/fleetmodel", "internal/interop", "internal/mutate",
 	"internal/othersystems", "internal/queuefiles", "internal/queuehistory", "internal/queuekill", "internal/queuelab", "internal/reached", "internal/release",
@@ -23,20 +23,19 @@ var harness = []string{
 	"bufferedsender/queue/queuetest", "search/rebuild/internal/storetest",
 }
 
-// Name is an exported name: a function, a type, a constant, a variable, or a method of an exported type that it
-// declares itself or has of an embedded type that is not exported.
-// Fields, and the methods of interfaces, belong to their types.
+// Name is an exported name: a function, type, constant, variable, or a method of an exported type, declared or
+// promoted from an embedded unexported type. Fields and methods of interfaces belong to their types.
 type Name struct {
-	// Folder is that of the package. Text is the name; that of a method is behind its type and a full stop.
+	// Folder is the folder of the package. Text is the name; for a method Type.Method.
 	Folder, Text string
 }
 
 func (n Name) String() string { return n.Folder + "." + n.Text }
 
-// Exported returns the exported names of the packages that a user of the module can import.
+// Exported returns the exported names of the packages that users can import.
 func Exported(tree fs.FS) ([]Name, error) {
 	names := make(map[Name]bool)
-	inner := make(map[Name][]string) // by the type that embeds them
+	inner := make(map[Name][]string) // embedded types by the embedding type
 	methods := make(map[Name][]string)
 	enter := func(folder string) bool { return product(folder) && folder != "cmd" && path.Base(folder) != "internal" }
 	err := walk(tree, enter, func(file string, f *ast.File, _ *token.FileSet) {
@@ -100,7 +99,7 @@ func declared(decl ast.Decl) (names []string) {
 	return names
 }
 
-// embedding returns the types that are not exported and embedded in structs that are.
+// embedding returns the unexported types embedded in exported structs, by struct.
 func embedding(d *ast.GenDecl) map[string][]string {
 	all := make(map[string][]string)
 	for _, spec := range d.Specs {
@@ -121,7 +120,7 @@ func embedding(d *ast.GenDecl) map[string][]string {
 	return all
 }
 
-// receiver returns the name of the type of a receiver.
+// receiver returns the type name of a receiver.
 func receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -136,10 +135,10 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-// CheckNames returns one line for each exported name, outside of the packages of the service, that nothing justifies:
-// no code of another package uses it, no row of the list names it with the task of a user, it is no value of a type
-// that something justifies, and no type that a function takes or returns which something justifies. It also returns a
-// line for each name in a row that needs none. A row is "folder: Name Name.Method — task".
+// CheckNames returns one line for each exported name without a justification, outside the packages of the service. A
+// name is justified if another package uses it, if a row of the list names it with a task for a user, if it is a
+// value of a justified type, or if it is the type of a parameter or result of a justified function. It also returns
+// a line for each unnecessary name in a row. A row has the form "folder: Name Name.Method — task".
 func CheckNames(names []Name, rows string, u *Usage) (broken []string) {
 	tasks := make(map[Name]bool)
 	for line := range strings.Lines(rows) {
@@ -169,7 +168,7 @@ func CheckNames(names []Name, rows string, u *Usage) (broken []string) {
 	return broken
 }
 
-// belongs reports whether a name that no code uses comes with one that code uses, or that has a row.
+// belongs reports whether an unused name belongs to a name that is used or has a row.
 func (u *Usage) belongs(n Name, tasks map[Name]bool) bool {
 	return slices.ContainsFunc(u.with[n], func(of Name) bool { return u.used[of] || tasks[of] })
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// seenElsewhere are interfaces whose nil pointers are refused under another name, or need not be, and why.
+// seenElsewhere are interfaces whose nil pointers are refused in another place, or need no check, with the reason.
 var seenElsewhere = map[string]string{
 	"bufferedsender/queue/queuetest.Harness.Queue": "of tests",
 	"bufferedsender/queue/redisqueue.New client":   "rediskit.CheckClient",
@@ -25,8 +25,9 @@ var seenElsewhere = map[string]string{
 	"search.NewKnowledgeBaseClient cred":           "authentication.check, as token",
 }
 
-// CheckNils says which interfaces that users hand over are not asked, by nilcheck in the same package, whether they
-// hold a nil pointer: the result of a constructor whose error was ignored is not nil.
+// CheckNils returns one line for each interface parameter or field from users that its package does not check with
+// nilcheck. The constructor of such a value may have returned a nil pointer with an ignored error; in an interface,
+// that is not nil.
 func CheckNils(tree fs.FS, taken []Taken) (broken []string, err error) {
 	asked := make(map[string]map[string]bool) // names by folder
 	err = walk(tree, product, func(name string, file *ast.File, _ *token.FileSet) {
@@ -55,23 +56,23 @@ func CheckNils(tree fs.FS, taken []Taken) (broken []string, err error) {
 	})
 	for _, t := range taken {
 		if !asked[t.Folder][t.name] && seenElsewhere[t.String()] == "" {
-			broken = append(broken, fmt.Sprintf("%s: nobody asks nilcheck whether it holds a nil pointer", t))
+			broken = append(broken, fmt.Sprintf("%s: got no nilcheck call for this interface, want one: it may hold a nil pointer", t))
 		}
 	}
 	return broken, err
 }
 
-// Taken is an interface that a user hands over.
+// Taken is an interface value that users pass.
 type Taken struct {
 	Name
-	name string // of the parameter or the field
+	name string // of the parameter or field
 	text string
 }
 
 func (t Taken) String() string { return t.text }
 
-// Taken returns the interfaces that users hand over: exported fields of structs, and parameters of functions. Models
-// and the interfaces of the standard library are not meant.
+// Taken returns the interfaces that users pass: exported fields of structs, and parameters of functions. It leaves
+// out models and interfaces of the standard library.
 func (u *Usage) Taken(names []Name) (taken []Taken) {
 	for _, n := range names {
 		p, err := u.importer.Import(Module + "/" + n.Folder)

@@ -29,5 +29,5 @@ func TestAnInterfaceThatNobodyAsksIsFound(t *testing.T) {
 		"b/b.go": {Data: []byte("package b\nfunc f() { _ = nilcheck.IsNil(not) }")},
 	}, []Taken{taken("Asked"), taken("named"), taken("not")})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a.New not: nobody asks nilcheck whether it holds a nil pointer"}, broken)
+	assert.Equal(t, []string{"a.New not: got no nilcheck call for this interface, want one: it may hold a nil pointer"}, broken)
 }

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// ofAuthors are the packages whose options the author of a test sets, in the test: the emulated service, and a queue
-// that ends with its process. What the program azsearch emulator lets be set of them are flags of a developer.
+// ofAuthors are the packages whose options are set by the author of a test in its code: the emulator, and the queue
+// in memory. Some of them are flags of azsearch emulator, for developers.
 var ofAuthors = []string{"search/searchtest/...", "bufferedsender/queue/memqueue"}
 
-// ofCalls are the structs whose fields are data of one call, that only the calling code has: the keys to flush.
+// ofCalls are structs whose fields are data of one call, such as the keys to flush.
 var ofCalls = []string{"bufferedsender.FlushOptions"}
 
-// Options returns the options that an operator of a program can meet, in its flags or its configuration: the fields of
-// the exported structs "…Options" and Limits, outside of the packages of the service, that are numbers, texts, bools,
-// durations or constants of a type, or lists of these. Functions, loggers and other parts are the programmer's, and so
-// is what ofAuthors and ofCalls name.
+// Options returns the options that an operator may set by flags or configuration: the fields of exported structs
+// named …Options or Limits, outside the packages of the service, that are numbers, strings, bools, durations or
+// typed constants, or lists of these. It leaves out functions, loggers and other parts, ofAuthors and ofCalls.
 func (u *Usage) Options(names []Name) (options []string) {
 	for _, n := range names {
 		if slices.Contains(ofService, n.Folder) || matchAny(ofAuthors, n.Folder) || slices.Contains(ofCalls, n.String()) || !strings.HasSuffix(n.Text, "Options") && n.Text != "Limits" {
@@ -43,7 +42,7 @@ func (u *Usage) Options(names []Name) (options []string) {
 	return options
 }
 
-// canBeWritten reports whether values of a type can be written down.
+// canBeWritten reports whether values of a type can be written in a configuration.
 func canBeWritten(t types.Type) bool {
 	switch t := t.Underlying().(type) {
 	case *types.Basic:

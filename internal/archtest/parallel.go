@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// CheckParallel says which tests set a variable of their package although tests beside them run in parallel: those
-// would see it. What a test has to change is a field of what it makes.
+// CheckParallel returns one line for each test that sets a variable of its package while other tests of the package
+// run in parallel, since these would see the change. The test should set a field of a value of its own instead.
 func CheckParallel(tree fs.FS) (broken []string, err error) {
 	type tests struct {
 		parallel  bool
-		variables map[string]bool // of the package, by name
+		variables map[string]bool // names of package variables
 		set       map[string][]string
 	}
 	folders := make(map[string]*tests)
@@ -67,7 +67,7 @@ func callsParallel(f *ast.FuncDecl) (found bool) {
 	return found
 }
 
-// assigned returns the names that f sets and does not declare.
+// assigned returns the names that f sets but does not declare.
 func assigned(f *ast.FuncDecl) map[string]token.Pos {
 	names, own := make(map[string]token.Pos), map[string]bool{"_": true}
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -1,20 +1,18 @@
 package archtest
 
-// Module is the path of the module whose packages are checked.
+// Module is the path of the module.
 const Module = "github.com/go-azsearch/azsearch"
 
-// Rule says what the packages of one folder may import outside their tests.
-// The standard library is always allowed, except for what Not lists.
+// Rule lists what the packages in a folder may import outside tests. The standard library is always allowed, except
+// for what Not and Never list.
 type Rule struct {
-	// Folder is where the rule holds, relative to the module; "/..." at the end
-	// takes in everything below. The most specific rule of a package counts.
+	// Folder is relative to the module. "/..." at the end includes all folders below. The most specific rule applies.
 	Folder string
-	// May lists import paths: "./x" is a folder of this module, "/..." at the
-	// end takes in everything below.
+	// May lists allowed import paths: "./x" is a folder of this module, "/..." at the end includes all below.
 	May []string
-	// Not lists import paths that May, or the standard library, would allow.
+	// Not lists import paths that are not allowed although May or the standard library includes them.
 	Not []string
-	// Never lists import paths that may not even be reached through others.
+	// Never lists import paths that must not be reached, not even indirectly.
 	Never []string
 }
 
@@ -45,8 +43,8 @@ const (
 	gojq     = "github.com/itchyny/gojq"
 )
 
-// otelAPI is what a library may import of OpenTelemetry: not the SDK, which is
-// the choice of the program.
+// otelAPI are the packages of OpenTelemetry that a library may import: the API, but not the SDK, which the program
+// chooses.
 var otelAPI = []string{
 	"go.opentelemetry.io/otel",
 	"go.opentelemetry.io/otel/attribute",
@@ -57,11 +55,10 @@ var otelAPI = []string{
 	"go.opentelemetry.io/otel/trace/...",
 }
 
-// public is what a program that uses the SDK can import of this module.
+// public are the packages of this module that users can import.
 var public = []string{"./models/...", "./retry/...", "./events/...", "./search", "./search/rebuild", "./search/rebuild/redisstore", "./search/searchtest", "./bufferedsender/..."}
 
-// Rules is who may import whom. A package without a rule is refused, so that a
-// new folder begins with a decision about its place.
+// Rules has the rule of each folder. A package without a rule is refused, so that a new folder requires a decision.
 var Rules = []Rule{
 	{Folder: "models/...", May: []string{"./models/...", "./internal/wire"}, Not: []string{http, sql}},
 	{Folder: "events", May: []string{"./models/..."}, Not: []string{http, sql}},
@@ -69,30 +66,28 @@ var Rules = []Rule{
 	{Folder: "retry/breaker", May: []string{"./retry", breaker}, Never: []string{azure}},
 
 	{Folder: "search", May: append([]string{"./models/...", "./retry", "./internal/wire", "./internal/apiversion", "./internal/nilcheck", "./internal/refusal", "./internal/sleep", "./internal/wholeindex", azcore}, otelAPI...), Never: []string{stemmers}},
-	// It feeds a sender through an interface of its own, as whoever feeds one does. Its writers are
-	// in many processes, so their marks are in a database, by any driver.
+	// It feeds a sender through its own interface, like any caller. Its writers run in many processes, so their marks
+	// are in a database, with any driver.
 	{
 		Folder: "search/rebuild",
 		May:    []string{"./internal/bound", "./internal/nilcheck", "./search", "./models/...", "./retry", "./bufferedsender/queue", "./internal/sleep", "./internal/sqlkit", "./internal/wholeindex", azcore},
 		Not:    []string{http},
 	},
-	// A store that brings a client: apart, so that whoever keeps marks in a database builds none of Redis.
+	// This store needs a client, so it is a separate package: programs with marks in a database do not build Redis.
 	{Folder: "search/rebuild/redisstore", May: []string{"./search/rebuild", "./internal/rediskit", goredis}, Not: []string{http, sql}},
-	// What each store has to keep, for the tests of those here and of those that bring a client.
+	// Conformance tests for stores, also for those in other packages.
 	{Folder: "search/rebuild/internal/storetest", May: []string{"./search/rebuild", testify}},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
-	// Where the emulator and the client meet, for tests: in the emulator the client could
-	// not be judged by something that does not depend on it, and whoever uses another
-	// client would build azcore. Nothing that is built into a program needs it.
+	// Joins emulator and client for tests. Within the emulator, its tests of the client would depend on the client,
+	// and users of other clients would build azcore. No program needs it.
 	{Folder: "search/searchtest/clienttest", May: []string{"./models/...", "./search", "./search/searchtest", azcore}},
 	{Folder: "search/searchtest/internal/batch", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/schema", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/shape", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/reply"}, Never: []string{azure, stemmers}},
 	{Folder: "search/searchtest/internal/...", May: []string{"./models/...", "./search/searchtest/internal/..."}, Never: []string{azure, stemmers}},
-	// It reaches the stemmers through its subpackage, which is all that imports them.
+	// It uses the stemmers only through its subpackage analysis.
 	{Folder: "search/searchtest/internal/textindex", May: []string{"./search/searchtest/internal/..."}, Never: []string{azure}},
-	// Not bleve itself: with it whoever tests with the emulator would have a dozen modules
-	// more in go.mod.
+	// Not bleve itself, which would add a dozen modules to the go.mod of everyone who tests with the emulator.
 	{
 		Folder: "search/searchtest/internal/textindex/analysis",
 		May:    []string{stemmers, "./search/searchtest/internal/textindex/languages"}, Not: []string{bleve}, Never: []string{azure, bbolt},
@@ -114,26 +109,26 @@ var Rules = []Rule{
 		Never:  []string{http, "encoding/json", sql, "./models/..."},
 	},
 	{Folder: "bufferedsender/internal/fold", May: []string{"./models/...", "./internal/wire"}, Never: []string{http}},
-	// What may be said of an error where documents must not be: in logs, and on a page.
+	// Parts of errors that are safe where documents must not appear: in logs and on a page.
 	{Folder: "bufferedsender/internal/harmless", May: []string{"./models"}, Not: []string{sql}},
 	{Folder: "bufferedsender/tuning", Never: []string{http, sql}},
-	// The classes, and the standard library: senders and repair share it, and so may whatever else talks to a service.
+	// Classes only: shared by senders, repair, and other clients of a service.
 	{Folder: "bufferedsender/pool", May: []string{"./models"}, Never: []string{http, sql}},
-	// What keeps files, for those that do; the disk that crashes is for their tests.
+	// For packages that keep files; disktest simulates crashes in their tests.
 	{Folder: "internal/disk", Never: []string{http, sql}},
 	{Folder: "internal/disk/disktest", May: []string{"./internal/disk"}, Never: []string{http, sql}},
-	// Between the owner of a file queue and a command, which knows the back end.
+	// Connects the owner of a file queue and the command, which knows the back end.
 	{Folder: "internal/queuecontrol", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
-	// Frames, replacement and the writer, for what keeps a copy of its memory on a disk.
+	// Frames, replacement and the writer, for packages that keep a copy of their memory on disk.
 	{Folder: "internal/journal", May: []string{"./internal/disk"}, Never: []string{http, sql}},
 	{Folder: "bufferedsender/deadletter", May: []string{"./internal/nilcheck", "./models/...", "./internal/disk"}, Not: []string{http, sql}},
-	// Keys only, no documents: who gives up and who repairs share it, and neither needs the other.
+	// Keys only, no documents. The sender and repair share it without depending on each other.
 	{Folder: "bufferedsender/hints", May: []string{"./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
-	// What an index, a source and a sender are it says itself, so any client and any driver will do.
+	// It defines its own interfaces for index, source and sender, so any client and any driver can be used.
 	{Folder: "bufferedsender/repair/...", May: append([]string{"./models/...", "./bufferedsender/pool", "./bufferedsender/hints", "./internal/bound", "./internal/disk", "./internal/nilcheck", "./internal/sleep", "./internal/wholeindex", "./bufferedsender/repair/digesttree", "./internal/sqlkit"}, otelAPI...), Not: []string{http}},
-	// What a sender has confirmed, told by its events.
+	// Documents that a sender confirmed, from its events.
 	{Folder: "bufferedsender/repair/digesttree", May: []string{"./models/...", "./events", "./internal/disk", "./internal/journal"}, Not: []string{http, sql}},
-	// Senders over one pool. What a service is it says itself, so any client will do.
+	// Senders over one pool. It defines its own interface of a service, so any client can be used.
 	{
 		Folder: "bufferedsender/fleet",
 		May: append([]string{"./internal/nilcheck",
@@ -142,7 +137,7 @@ var Rules = []Rule{
 		Not:   []string{sql},
 		Never: []string{"./search/...", azure, stemmers},
 	},
-	// It looks at everything that a process can send with, and nothing imports it.
+	// It reads all parts of a process that send; no package imports it.
 	{
 		Folder: "bufferedsender/dashboard",
 		May: []string{"./models", "./retry/...", "./events", "./bufferedsender", "./bufferedsender/fleet", "./bufferedsender/outbox", "./bufferedsender/queue",
@@ -152,7 +147,7 @@ var Rules = []Rule{
 	},
 	{Folder: "bufferedsender/queue", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/queue/redisqueue", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/bounds", "./internal/rediskit", goredis}, Not: []string{http, sql}},
-	// The standard library and the contract only, so that back ends of others can use it.
+	// Only the standard library and the contract, so that external back ends can use it.
 	{Folder: "bufferedsender/queue/queuetest", May: []string{"./models", "./bufferedsender/queue"}, Not: []string{http, sql}},
 	{Folder: "bufferedsender/queue/internal/...", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/bounds"}, Not: []string{http, sql}},
 	{
@@ -162,7 +157,7 @@ var Rules = []Rule{
 	},
 	{Folder: "bufferedsender/queue/memqueue", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/internal/..."}, Not: []string{http, sql}},
 
-	// Any driver will do: those of PostgreSQL and SQLite are for tests and samples.
+	// Any driver can be used; those of PostgreSQL and SQLite are for tests and samples.
 	{
 		Folder: "bufferedsender/outbox", May: append([]string{"./internal/nilcheck", "./models/...", "./bufferedsender/internal/fold", "./internal/relay", "./internal/sqlkit"}, otelAPI...),
 		Not: []string{http},
@@ -178,92 +173,89 @@ var Rules = []Rule{
 	{Folder: "samples/projection", May: append([]string{azcore, modernc, "./samples/internal/..."}, public...)},
 	{Folder: "cmd/azsearch", May: append([]string{cli, humanize, "./cmd/azsearch/internal/...", "./internal/disk", "./internal/queuecontrol", "./internal/sleep", "./internal/wire"}, public...)},
 	{Folder: "cmd/azsearch/internal/...", May: []string{"./search/searchtest", "./models/...", "./internal/apiversion", "./internal/webpage", "./internal/wire"}},
-	// What all commands have in common: exit codes, terminals, and the one way to a service.
+	// Shared by all commands: exit codes, terminals, and connecting to a service.
 	{Folder: "cmd/azsearch/internal/exit", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/terminal", May: []string{isatty}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/connect", May: []string{cli, azcore, azid, "./search", "./search/searchtest", "./cmd/azsearch/internal/exit"}, Not: []string{sql}},
-	// The drivers of databases, for every command that opens one.
+	// The database drivers, for all commands that open a database.
 	{Folder: "cmd/azsearch/internal/database", May: []string{pgx, modernc, "./bufferedsender/outbox"}, Not: []string{http}},
 	{Folder: "cmd/azsearch/internal/doctor", May: []string{azcore, "./search", "./models", "./bufferedsender/queue", "./bufferedsender/outbox", "./cmd/azsearch/internal/keyrange", "./internal/sleep", humanize}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/trial", May: []string{"./models", "./bufferedsender"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sorted", Not: []string{http, sql}},
-	// Readers of files, each of one format; jq and the compressions stay where they are used.
+	// Readers of one file format each. jq and compression are imported only where they are used.
 	{Folder: "cmd/azsearch/internal/source", May: []string{"./cmd/azsearch/internal/source/...", compress}, Not: []string{http, sql}}, // compress for its tests
 	{Folder: "cmd/azsearch/internal/source/jsontext", May: []string{"./internal/wire"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/source/csvtext", Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/source/compressed", May: []string{compress}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/source/parquetrows", May: []string{parquet, uuid, "./cmd/azsearch/internal/source/jsontext"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/jqfilter", May: []string{gojq}, Not: []string{http, sql}},
-	// Records and the definition of an index; what sends them is load.
+	// Records and index definitions; load does the sending.
 	{Folder: "cmd/azsearch/internal/convert", May: []string{"./models/...", "./internal/wire", "./cmd/azsearch/internal/source/csvtext", "./cmd/azsearch/internal/source/jsontext"}, Not: []string{sql}},
 	{Folder: "cmd/azsearch/internal/load", May: []string{"./models/...", "./events", "./bufferedsender", "./bufferedsender/queue", "./internal/disk", "./cmd/azsearch/internal/...", humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/infer", May: []string{"./models/...", "./cmd/azsearch/internal/source/...", "./cmd/azsearch/internal/convert"}, Not: []string{http, sql}},
-	// Definitions as files, for every command that keeps some.
+	// Definitions as files, for all commands that write some.
 	{Folder: "cmd/azsearch/internal/definitions", May: []string{"./search", "./models", "./cmd/azsearch/internal/connect", "./internal/apiversion", "./internal/disk", "./internal/wire"}, Not: []string{sql}},
-	// Documents in bulk: how they are read, compared, kept and brought back.
+	// Bulk documents: reading, comparing, storing and restoring.
 	{Folder: "cmd/azsearch/internal/digest", May: []string{"./models"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/keyrange", May: []string{"./search", "./models", "./internal/wholeindex"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/verify", May: []string{compress, "./models", "./cmd/azsearch/internal/digest", "./cmd/azsearch/internal/exit", "./cmd/azsearch/internal/keyrange", "./cmd/azsearch/internal/source/compressed", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/ledger", May: []string{"./cmd/azsearch/internal/exit", "./internal/disk"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/sink", May: []string{"./models", "./bufferedsender", "./cmd/azsearch/internal/exit", humanize}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/backup", May: []string{"./search", "./models", "./cmd/azsearch/internal/...", "./internal/disk", "./internal/wire", humanize, compress}, Not: []string{http, sql}},
-	// They serve any queue, so they know none of the back ends.
+	// For any queue, so without a back end.
 	{Folder: "cmd/azsearch/internal/drain", May: []string{"./bufferedsender/queue", "./internal/sleep"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/apply", May: []string{cli, "./search", "./models/...", "./cmd/azsearch/internal/..."}, Not: []string{http, sql}}, // cli for its tests
 	{Folder: "cmd/azsearch/internal/table", May: []string{"./cmd/azsearch/internal/listing", "./internal/wire"}, Not: []string{http, sql}},
 	{Folder: "cmd/azsearch/internal/listing", May: []string{"./bufferedsender/queue"}, Not: []string{http, sql}},
-	// Bytes only, below everything: neither a type of this module, nor reflection on those
-	// of others. The emulator reads JSON with a scanner of its own, so that a mistake here
-	// is not also the judge of itself.
+	// Bytes only, below all other packages: no types of this module, and no reflection on others. The emulator has
+	// its own JSON scanner, so that an error here is not checked against itself.
 	{Folder: "internal/wire", Not: []string{http, sql, "reflect"}},
-	// Ways to wait and to look, for whoever needs one.
+	// Waiting and inspection, for all packages.
 	{Folder: "internal/bound", Not: []string{http, sql}},
 	{Folder: "internal/sleep", Not: []string{http, sql}},
 	{Folder: "internal/wholeindex", Not: []string{http, sql}},
-	// What the pages of the emulator and of a sender have in common, no script of which is from elsewhere.
+	// Shared by the pages of the emulator and of a sender. Their scripts are embedded.
 	{Folder: "internal/webpage", Not: []string{sql}},
 	{Folder: "internal/nilcheck", Not: []string{http, sql}},
-	// Below the packages whose users hand over a client of Redis; it knows neither of them.
+	// Below the packages that take a Redis client from users, and independent of them.
 	{Folder: "internal/rediskit", May: []string{"./internal/nilcheck", goredis}, Not: []string{http, sql}},
-	// Data below everything: the client and its emulator share no other code but the next, so a row
-	// of it is compared with the specifications, not with either of them.
+	// Data below all other packages. Client and emulator share no other code except the next package. Its rows are
+	// tested against the specifications, not against client or emulator.
 	{Folder: "internal/apiversion", Not: []string{http, sql}},
-	// What the service refuses: the client says it beforehand, and the recordings judge the emulator.
+	// What the service refuses: the client checks it before sending; recordings check the emulator.
 	{Folder: "internal/refusal", Not: []string{http, sql}},
-	// What the specifications say, for tests; compact makes it of files that are not here.
+	// Contents of the specifications, for tests. compact generates them from files that are not in this repository.
 	{Folder: "internal/spec", Never: []string{http, sql}},
 	{Folder: "internal/spec/compact", Never: []string{http, sql}},
 	{Folder: "internal/spec/report", Never: []string{http, sql}},
-	// The rules of those who send leased records, for a queue and for an outbox: neither a back end nor a sender.
+	// Rules for sending leased records, for queue and outbox, without a back end or a sender.
 	{Folder: "internal/relay", Not: []string{http, sql}},
-	// What the stores in databases have in common: any driver will do, so it knows none.
+	// Shared by stores in databases, for any driver.
 	{Folder: "internal/sqlkit", Not: []string{http}},
-	// The black-box tests of the sender, by subject: no package but its tests.
+	// Black-box tests of the sender, by subject. The packages have only tests.
 	{Folder: "bufferedsender/test/..."},
 
 	{Folder: "internal/testkit", May: []string{goleak}},
-	// Starts programs and asks them whether they are there, with no client of theirs: whoever
-	// tests with a server brings the client that is under test.
+	// Starts servers and waits until they respond, without their clients. A test brings the client under test.
 	{Folder: "internal/testkit/servers", May: []string{"./internal/testkit"}, Not: []string{sql}},
-	// The harness of the tests of the sender and of what is built on it. It is no test
-	// itself, so that tests of several packages and a program that runs for an hour can
-	// use it; nothing that is built for users may.
+	// The test harness of the sender and of packages built on it. It is not a test itself, so that tests of several
+	// packages and soak programs can use it. Products must not import it.
 	{Folder: "internal/sendertest", May: append(append([]string{
 		"./internal/testkit", testify, rapid, azcore, "go.opentelemetry.io/otel/sdk/metric/...",
 	}, otelAPI...), public...)},
-	// Beside sendertest, which the tests of the fleet's own package use, and which must not know it therefore.
+	// Not in sendertest, because the tests of package fleet use sendertest, which therefore must not import fleet.
 	{Folder: "internal/fleetmodel", May: append([]string{"./internal/sendertest"}, public...)},
-	// Beside queuetest, which users may import, for the one search that it needs.
+	// Not in queuetest, which users may import, because only this search needs porcupine.
 	{Folder: "internal/queuehistory", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest", "./internal/queuelab", history}},
-	// The model of a queue, and random schedules beside it: users' back ends pass the suite.
+	// The model of a queue and random schedules. Back ends of users only need to pass the suite in queuetest.
 	{Folder: "internal/queuelab", May: []string{"./models", "./bufferedsender/queue", "./bufferedsender/queue/queuetest"}},
-	// Beside it for the same reason: users' tests need not kill processes.
+	// Not in queuetest, because tests of users need not kill processes.
 	{Folder: "internal/queuekill", May: []string{"./models", "./bufferedsender/queue"}},
-	// Next to it as well: it kills processes, mounts a disk, and is about one back end.
+	// Not in queuetest, because it kills processes, mounts a disk, and tests one back end.
 	{Folder: "internal/queuefiles", May: []string{"./models", "./bufferedsender/queue", "./internal/queuelab", "./bufferedsender/queue/filequeue"}},
-	// A program that is made of tests: each soak may use the harness of what it tries.
+	// A program made of tests: each soak may use the harness of its subject.
 	{Folder: "internal/soak", May: []string{"./internal/sendertest", "./internal/fleetmodel", "./internal/queuekill", "./internal/queuefiles"}},
-	// A program for whoever has a service: the client, and what hides secrets in a recording.
+	// A program to test against a real service: the client, and hiding secrets in recordings.
 	{Folder: "internal/live", May: []string{"./search", "./models/...", "./internal/wire", azcore}},
 	{Folder: "internal/archtest"},
 	{Folder: "internal/mutate"},
@@ -275,8 +267,7 @@ var Rules = []Rule{
 	{Folder: "internal/interop"},
 }
 
-// TestsMay is what a _test.go file may import beside what its package may, and
-// any package of this module but the programs.
+// TestsMay are the paths that a _test.go file may import in addition to those of its package.
 var TestsMay = []string{
 	"./internal/spec",
 	"./models/...", "./retry/...", "./events", "./search/...", "./bufferedsender/...", "./internal/testkit/...", "./internal/disk/disktest", "./internal/sqlkit", "./internal/sendertest", "./internal/fleetmodel", "./internal/queuehistory", "./internal/queuelab", "./internal/queuekill", "./internal/queuefiles",
@@ -285,21 +276,20 @@ var TestsMay = []string{
 	rapid,
 	goleak,
 	"go.opentelemetry.io/otel/...",
-	azcore, azid, // credentials of the examples
-	pgx, modernc, // the drivers that the outbox is tried with
+	azcore, azid, // credentials for examples
+	pgx, modernc, // drivers for tests of the outbox
 	uuid,
-	"go.yaml.in/yaml/v3", // the recorded exchanges; testify brings the same one
+	"go.yaml.in/yaml/v3", // the recorded exchanges; testify depends on it, too
 }
 
-// homes are the heavy dependencies that these folders alone may import, tests of
-// other folders included: whoever needs one elsewhere wants one of them.
+// homes limits heavy dependencies to these folders, also in tests. Other code must use one of these packages.
 var homes = map[string][]string{
 	stemmers: {"search/searchtest/internal/textindex/analysis"},
-	// The kit, and the packages to which users hand a client. A program that only sends builds none, and a third
-	// package that needs a server takes what it needs from the kit.
+	// The kit, and the packages that take a client from users. A program that only sends builds neither. Another
+	// package that needs a server uses the kit.
 	goredis: {"internal/rediskit", "bufferedsender/queue/redisqueue", "search/rebuild/redisstore"},
 }
 
-// noLeakCheck are the folders whose packages may start goroutines without a
-// TestMain that looks for leaks: programs, whose goroutines end with them.
+// noLeakCheck are folders of packages that may start goroutines without a TestMain that checks for leaks: goroutines
+// of programs end with the process.
 var noLeakCheck = []string{"samples/..."}

@@ -13,20 +13,20 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what a reader takes in at once.
+// Limits on size, for readability.
 const (
 	mostFields  = 25
-	mostLines   = 80  // of a function
-	mostColumns = 120 // of a comment, without its indentation
+	mostLines   = 80  // per function
+	mostColumns = 120 // per comment line, without indentation
 )
 
-// long is the reason beside a declaration for being longer than these limits.
+// long matches the comment that gives a reason for exceeding these limits.
 var long = regexp.MustCompile(`(?m)^//archtest:long \S+ \S+`)
 
-// product reports whether a folder of the module is part of it: bench and samples stand for other people's programs.
+// product reports whether a folder is part of the product. bench and samples stand for programs of users.
 func product(name string) bool { return name != "bench" && name != "samples" }
 
-// walk calls visit for each Go file, below the folders for which enter returns true.
+// walk calls visit for each Go file in folders for which enter returns true.
 func walk(tree fs.FS, enter func(folder string) bool, visit func(name string, file *ast.File, set *token.FileSet)) error {
 	return fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -45,17 +45,17 @@ func walk(tree fs.FS, enter func(folder string) bool, visit func(name string, fi
 	})
 }
 
-// parsed is a file of Go. No check changes it.
+// parsed is a parsed Go file. Checks do not modify it.
 type parsed struct {
 	content []byte
 	file    *ast.File
 	set     *token.FileSet
 }
 
-// parsing has every file by its name: a dozen checks read the same tree.
+// parsing caches files by name, because many checks read the same tree.
 var parsing = map[string]parsed{}
 
-// parse returns a file of the tree, parsed now or by an earlier call that has found the same content.
+// parse returns a parsed file. It reuses the result of an earlier call if the content is the same.
 func parse(tree fs.FS, name string) (parsed, error) {
 	content, err := fs.ReadFile(tree, name)
 	if err != nil {
@@ -72,8 +72,8 @@ func parse(tree fs.FS, name string) (parsed, error) {
 	return p, nil
 }
 
-// CheckSource returns one line for each comment that is too long, and outside of tests for each function and each
-// struct that is too long without a reason, and for each assertion to an interface without a name.
+// CheckSource returns one line for each comment line that is too long and, outside tests, for each function and
+// struct that is too long without a reason, and each assertion to an unnamed interface.
 func CheckSource(tree fs.FS) ([]string, error) {
 	var broken []string
 	err := walk(tree, func(string) bool { return true }, func(name string, file *ast.File, set *token.FileSet) {
@@ -89,7 +89,7 @@ func CheckSource(tree fs.FS) ([]string, error) {
 	return broken, err
 }
 
-// Owed returns a line for each declaration whose reason to be long is that it was not divided yet.
+// Owed returns a line for each declaration whose reason for being long is "owed": it should be divided.
 func Owed(tree fs.FS) (owed []string, err error) {
 	err = walk(tree, func(string) bool { return true }, func(_ string, file *ast.File, set *token.FileSet) {
 		for _, group := range file.Comments {
@@ -103,7 +103,7 @@ func Owed(tree fs.FS) (owed []string, err error) {
 	return owed, err
 }
 
-// comments reports long lines of comments, but for code, addresses and the output of examples.
+// comments reports long comment lines, except code, URLs and the output of examples.
 func comments(file *ast.File, report func(token.Pos, string, ...any)) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -121,7 +121,7 @@ func comments(file *ast.File, report func(token.Pos, string, ...any)) {
 	}
 }
 
-// sizes reports functions and structs that are long and give no reason.
+// sizes reports long functions and structs without a reason.
 func sizes(file *ast.File, set *token.FileSet, report func(token.Pos, string, ...any)) {
 	const fix = ": divide it, or give the reason in a comment //archtest:long"
 	excused := func(doc *ast.CommentGroup) bool {
@@ -155,7 +155,7 @@ func sizes(file *ast.File, set *token.FileSet, report func(token.Pos, string, ..
 	}
 }
 
-// fields counts the fields of a struct, those of structs without a name inside included; 0 for any other type.
+// fields returns the number of fields of a struct, including those of nested unnamed structs; 0 for other types.
 func fields(t ast.Expr) (n int) {
 	s, ok := t.(*ast.StructType)
 	if !ok {
@@ -167,8 +167,8 @@ func fields(t ast.Expr) (n int) {
 	return n
 }
 
-// anonymous reports interfaces with methods that have no name: who implements them, and what that changes, can be
-// written down only where a type is declared.
+// anonymous reports unnamed interfaces with methods: only a declared type has a place to document its
+// implementations.
 func anonymous(file *ast.File, report func(token.Pos, string, ...any)) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// top is everything that may lie at the top of the repository.
+// top lists the names allowed at the top of the repository.
 var top = []string{
 	"go.mod", "go.sum",
 	"README.md", "CHANGELOG.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md",
 	".ci", ".github", ".golangci.yml", ".gitignore", ".gitattributes",
 	"models", "retry", "events", "search", "bufferedsender", "samples", "cmd", "internal",
-	"bench", // a module of its own
+	"bench", // a separate module
 }
 
-// local is what git does not keep: build output and profiles.
+// local lists files that git ignores: build output and profiles.
 var local = []string{".git", "bin", "*.test", "*.out", "*.prof", ".vscode", ".idea"}
 
-// required must exist: a stranger looks for it.
+// required lists files that must exist, because newcomers look for them.
 var required = []string{
 	"go.mod", "go.sum", "README.md", "CHANGELOG.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md",
 	".ci/run", ".golangci.yml",
@@ -30,21 +30,19 @@ var required = []string{
 	"bufferedsender/doc.go", "bufferedsender/DESIGN.md", "bufferedsender/GUARANTEES.md",
 }
 
-// maxLines is where a file that is no test has stopped being one idea that
-// fits a sitting. The house aims at 400; this is the line at which a file must
-// be split or named in longFiles.
+// maxLines is the maximum number of lines of a non-test file. The convention is 400; a longer file must be split, or
+// named in longFiles.
 const maxLines = 500
 
-// origin is a name of a test file that says how its tests came to be instead of what they are about.
+// origin matches names of test files that describe the origin of the tests instead of their subject.
 var origin = regexp.MustCompile(`(^|_)(hostile|adversarial|attacks?|regressions?|issues?\d*|bugs?\d*|fix(es)?|reviews?|newcomer|audit|trials?|findings?|found|mutants?)(_internal)?_test\.go$`)
 
 var replaces = regexp.MustCompile(`(?m)^replace\b`)
 
-// longFiles may be longer than maxLines, each for the reason given.
+// longFiles are exempt from maxLines, with the reason.
 var longFiles = map[string]string{}
 
-// CheckTree returns one line for each thing about the files of the module at
-// the root of tree that breaks a rule.
+// CheckTree returns one line for each violation of the rules for files in the module.
 func CheckTree(tree fs.FS) ([]string, error) {
 	var broken []string
 	entries, err := fs.ReadDir(tree, ".")
@@ -63,7 +61,7 @@ func CheckTree(tree fs.FS) ([]string, error) {
 		}
 	}
 	if gomod, err := fs.ReadFile(tree, "go.mod"); err == nil && replaces.Match(gomod) {
-		broken = append(broken, "go.mod: a replace directive is ignored in whoever imports the module, who then gets something untested")
+		broken = append(broken, "go.mod: a replace directive has no effect for importers of the module, so they would get an untested version")
 	}
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {

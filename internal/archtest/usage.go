@@ -21,10 +21,10 @@ import (
 	"strings"
 )
 
-// Usage is what is known about the names of a module.
+// Usage is the use of names in a module.
 type Usage struct {
 	used map[Name]bool
-	with map[Name][]Name // the type of a value, and the functions that take or return a type
+	with map[Name][]Name // related names: the type of a value, and functions with a type as parameter or result
 
 	fset       *token.FileSet
 	exports    map[string]string // export data by import path
@@ -32,7 +32,7 @@ type Usage struct {
 	interfaces []named
 }
 
-// named is an interface. Its own package may implement it without being asked by another one if it is not exported.
+// named is an interface. An unexported one does not count as use by another package in its own package.
 type named struct {
 	folder   string
 	exported bool
@@ -50,9 +50,9 @@ func newUsage() *Usage {
 	return u
 }
 
-// Used returns which exported names of the module at root code of another package uses: by name, as the type of an
-// expression, or, if it is a method, by an interface that its type implements. Tests, examples and the harnesses
-// of tests do not count; the programs in bench and samples do.
+// Used returns the exported names in the module at root that code of other packages uses: by name, as the type of an
+// expression, or, for a method, through an interface that its type implements. Tests, examples and test harnesses do
+// not count; the programs in bench and samples do.
 func Used(ctx context.Context, root string) (*Usage, error) {
 	u := newUsage()
 	packages, err := u.list(ctx, root)
@@ -75,7 +75,7 @@ func Used(ctx context.Context, root string) (*Usage, error) {
 	return u, nil
 }
 
-// list returns the files of the packages of the module at root, and fills exports.
+// list returns the files of the packages in the module at root, and sets exports.
 func (u *Usage) list(ctx context.Context, root string) (map[string][]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", "./...")
 	cmd.Dir = root
@@ -100,7 +100,7 @@ func (u *Usage) list(ctx context.Context, root string) (map[string][]string, err
 	}
 }
 
-// otherModules adds the files of the modules in bench and samples, which the go command does not list from here.
+// otherModules adds the files of the modules in bench and samples, which go list does not report for this module.
 func otherModules(root string, packages map[string][]string) error {
 	return walk(os.DirFS(root), func(folder string) bool {
 		first, _, _ := strings.Cut(folder, "/")
@@ -114,7 +114,7 @@ func otherModules(root string, packages map[string][]string) error {
 	})
 }
 
-// Import imports what was built, and makes an empty package of what was not, for code of other modules.
+// Import imports a built package, and returns an empty package for others, which code of other modules may import.
 func (u *Usage) Import(of string) (*types.Package, error) {
 	if p, err := u.importer.Import(of); err == nil {
 		return p, nil
@@ -124,7 +124,7 @@ func (u *Usage) Import(of string) (*types.Package, error) {
 	return p, nil
 }
 
-// read collects what the files of one package use, and its interfaces that are not exported.
+// read collects the names that the files of one package use, and its unexported interfaces.
 func (u *Usage) read(folder string, paths []string) error {
 	if matchAny(harness, folder) {
 		return nil
@@ -140,7 +140,7 @@ func (u *Usage) read(folder string, paths []string) error {
 	info := &types.Info{
 		Types: make(map[ast.Expr]types.TypeAndValue), Uses: make(map[*ast.Ident]types.Object), Defs: make(map[*ast.Ident]types.Object),
 	}
-	// Errors are those of packages that Import has made up.
+	// Packages that Import made up cause errors.
 	config := types.Config{Importer: u, Error: func(error) {}}
 	p, _ := config.Check(Module+"/"+folder, u.fset, files, info)
 	for _, obj := range info.Uses {
@@ -163,7 +163,7 @@ func (u *Usage) read(folder string, paths []string) error {
 	return nil
 }
 
-// use marks a name of another package.
+// use marks a name of another package as used.
 func (u *Usage) use(by string, obj types.Object) {
 	if obj.Pkg() == nil || !obj.Exported() {
 		return
@@ -185,7 +185,7 @@ func (u *Usage) use(by string, obj types.Object) {
 	u.used[Name{folder, text}] = true
 }
 
-// outer returns the exported type that embeds a type that is not exported, or the type itself.
+// outer returns the exported type that embeds an unexported type, or the type itself.
 func outer(n *types.Named) types.Object {
 	if scope := n.Obj().Pkg().Scope(); !n.Obj().Exported() {
 		for _, text := range scope.Names() {
@@ -197,7 +197,7 @@ func outer(n *types.Named) types.Object {
 	return n.Obj()
 }
 
-// embedded returns the types of its own package that a struct embeds.
+// embedded returns the named types that a struct embeds.
 func embedded(t types.Type) (all []*types.Named) {
 	s, ok := t.Underlying().(*types.Struct)
 	if !ok {
@@ -217,7 +217,7 @@ func (u *Usage) useType(by string, t types.Type) {
 	}
 }
 
-// namedType returns the named type of a value, of what it points to, or of its elements; nil if there is none.
+// namedType returns the named type of a value, of its pointer target, or of its elements; nil if there is none.
 func namedType(t types.Type) *types.Named {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -245,13 +245,13 @@ func (u *Usage) addInterface(obj types.Object, exported bool) {
 	}
 }
 
-// exportedInterfaces adds those of all packages that the module is built of.
+// exportedInterfaces adds the exported interfaces of all packages in the build.
 func (u *Usage) exportedInterfaces() {
 	u.addInterface(types.Universe.Lookup("error"), types.Universe.Lookup("error").Exported())
 	for path := range u.exports {
 		p, err := u.importer.Import(path)
 		if err != nil {
-			continue // unsafe, and mains
+			continue // unsafe, and main packages
 		}
 		for _, text := range p.Scope().Names() {
 			if obj, ok := p.Scope().Lookup(text).(*types.TypeName); ok {
@@ -261,8 +261,7 @@ func (u *Usage) exportedInterfaces() {
 	}
 }
 
-// relate marks the methods by which the types of a package implement an interface, and notes which names come with
-// which.
+// relate marks the methods through which types of a package implement interfaces, and records related names.
 func (u *Usage) relate(folder string) {
 	p, err := u.importer.Import(Module + "/" + folder)
 	if err != nil {
@@ -294,7 +293,7 @@ func (u *Usage) relate(folder string) {
 	}
 }
 
-// signature notes the types of a function.
+// signature records the types in the signature of a function.
 func (u *Usage) signature(p *types.Package, of Name, s *types.Signature) {
 	for _, tuple := range []*types.Tuple{s.Params(), s.Results()} {
 		for v := range tuple.Variables() {
@@ -306,9 +305,9 @@ func (u *Usage) signature(p *types.Package, of Name, s *types.Signature) {
 	}
 }
 
-// satisfied marks the methods by which a type implements an interface.
+// satisfied marks the methods through which a type implements an interface.
 func (u *Usage) satisfied(folder string, n *types.Named) {
-	for _, method := range []string{"Unwrap", "Is", "As"} { // package errors has no types for them
+	for _, method := range []string{"Unwrap", "Is", "As"} { // package errors calls these without a named interface
 		u.used[Name{folder, n.Obj().Name() + "." + method}] = true
 	}
 	for _, i := range u.interfaces {
@@ -321,8 +320,8 @@ func (u *Usage) satisfied(folder string, n *types.Named) {
 	}
 }
 
-// implements reports whether a type or a pointer to it implements an interface. With type parameters it compares
-// names only.
+// implements reports whether a type or its pointer implements an interface. With type parameters it compares only
+// names.
 func implements(n *types.Named, i *types.Interface) bool {
 	pointer := types.NewPointer(n)
 	generic := n.TypeParams().Len() > 0
@@ -337,7 +336,7 @@ func implements(n *types.Named, i *types.Interface) bool {
 	return generic || types.Implements(pointer, i)
 }
 
-// hasParam reports whether a type mentions a type parameter, as those in generic interfaces do.
+// hasParam reports whether a type contains a type parameter, as in generic interfaces.
 func hasParam(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.TypeParam:

@@ -10,16 +10,14 @@ import (
 	"strings"
 )
 
-// versionsHome is the only folder that names api-versions.
+// versionsHome is the only folder that may name api-versions.
 const versionsHome = "internal/apiversion"
 
-// versionText is an api-version as a text of its own or in an address. The years
-// leave out the date of Go's layouts of times.
+// versionText matches an api-version as a whole string or in a URL. The years exclude the date in Go's time layouts.
 var versionText = regexp.MustCompile(`^20(1[5-9]|[2-9]\d)-[01]\d-[0-3]\d(-[A-Za-z]+)?$|api-version=20\d\d-`)
 
-// CheckVersions returns one line for each text in Go code that names an
-// api-version outside of internal/apiversion. Tests may name some, as their cases.
-// So may bench and samples, which stand for other people's programs.
+// CheckVersions returns one line for each string in Go code that names an api-version outside internal/apiversion.
+// Tests may name some, and so may bench and samples, which stand for programs of users.
 func CheckVersions(tree fs.FS) ([]string, error) {
 	var broken []string
 	enter := func(folder string) bool { return product(folder) && folder != versionsHome }

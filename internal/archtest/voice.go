@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// idiom is a way to write that a reader has to read twice, and what to write instead.
+// idiom is a pattern of wording that readers had to read twice, with the replacement.
 type idiom struct {
 	name    string
 	pattern *regexp.Regexp
 	instead string
-	// allowed is removed from a line before it is matched.
+	// allowed is removed from a line before matching.
 	allowed *regexp.Regexp
 }
 
@@ -28,7 +28,7 @@ func newIdiom(name, pattern, instead, allowed string) idiom {
 	return i
 }
 
-// idioms are refused in comments, texts and Markdown. That none is found proves nothing: a reader does.
+// idioms are refused in comments, strings and Markdown. A file without them can still be hard to read.
 var idioms = []idiom{
 	newIdiom("told", `\b(told|tells?|telling)\b`, "notify, report, pass", `\b(tells?|told|telling)( \w+)? apart\b`),
 	newIdiom("person", `(?i)\b(nobody|somebody|whoever|whomever|anybody|everybody)\b`, "the actor; no other process", ""),
@@ -49,7 +49,7 @@ var idioms = []idiom{
 
 var quoted = regexp.MustCompile("`[^`]*`")
 
-// find returns the names of the idioms in a line, and the line without the rows of a reader's own, //voice:ok REASON.
+// find returns the idioms in a line. It skips a line with the comment //voice:ok REASON.
 func find(line string) (found []string) {
 	if line == "" || strings.Contains(line, "voice:ok ") {
 		return nil
@@ -67,8 +67,8 @@ func find(line string) (found []string) {
 	return found
 }
 
-// ReadVoice returns, for each file of the product and each page of Markdown, a line for each idiom that it has. Code
-// that people write from examples is read as well; tests, data and pages of licences are not.
+// ReadVoice returns the idioms of each product file and Markdown page, one line each. It includes examples, and
+// excludes tests, test data and pages with licences.
 func ReadVoice(tree fs.FS) (map[string][]string, error) {
 	found := make(map[string][]string)
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -104,7 +104,7 @@ func ReadVoice(tree fs.FS) (map[string][]string, error) {
 	return found, err
 }
 
-// prose returns the lines of a file of Go with nothing but their comments and texts of several words.
+// prose returns the lines of a Go file reduced to comments and strings of several words.
 func prose(tree fs.FS, name string) ([]string, error) {
 	p, err := parse(tree, name)
 	if err != nil {
@@ -132,7 +132,7 @@ func prose(tree fs.FS, name string) ([]string, error) {
 	return lines, nil
 }
 
-// eachPage calls visit with each page of Markdown but those of mutants and licences.
+// eachPage calls visit with each Markdown page, except lists of mutants and those in testdata.
 func eachPage(tree fs.FS, visit func(text string)) error {
 	return fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		base := path.Base(name)

@@ -1,12 +1,10 @@
-// Command commits is for CI: it checks that the commits of a branch have the
-// form that CONTRIBUTING.md describes.
+// Command commits checks in CI that the commits of a branch have the form described in CONTRIBUTING.md.
 //
 //	go run ./internal/commits
 //
-// It looks at what HEAD has and the base has not. The base is the branch, tag or
-// commit in AZSEARCH_BASE; without it main of the remote origin, of upstream, or
-// the last tag. Merge commits are left alone, and so is what was committed without
-// knowing of this check.
+// It checks the commits in HEAD that are not in the base. The base is the branch, tag or commit in AZSEARCH_BASE,
+// else main of the remote origin or upstream, else the last tag. It skips merge commits, and commits not based on
+// the one that introduced this check.
 package main
 
 import (
@@ -17,7 +15,7 @@ import (
 	"strings"
 )
 
-// self was added by the first commit that the check applies to.
+// self was added by the commit that introduced the check.
 const self = "internal/commits/main.go"
 
 func main() {
@@ -31,8 +29,7 @@ func main() {
 	}
 }
 
-// check returns how many commits of the repository in the working directory
-// break a rule.
+// check returns the number of commits in the repository of the working directory that break a rule.
 func check(base string) (broken int, err error) {
 	base, err = baseOr(base)
 	if err != nil {
@@ -69,8 +66,7 @@ func check(base string) (broken int, err error) {
 	return broken, nil
 }
 
-// baseOr returns the base that is asked for, or the first there is of the usual
-// ones, or "".
+// baseOr returns the requested base, else the first existing default base, else "".
 func baseOr(asked string) (string, error) {
 	if asked != "" {
 		if _, err := git("rev-parse", "--verify", "--quiet", asked+"^{commit}"); err != nil {
@@ -89,8 +85,8 @@ func baseOr(asked string) (string, error) {
 	return "", nil
 }
 
-// since returns the commits that base has not and that were made on top of the
-// check: a branch that was begun before it is left alone even if it is merged later.
+// since returns the commits that are not in base and are based on the check. A branch begun before the check is
+// skipped, even if it is merged later.
 func since(base string) ([]string, error) {
 	first, err := git("log", "--diff-filter=A", "--format=%H", "--", self)
 	if err != nil {

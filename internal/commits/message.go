@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// longestSubject is where git log --oneline and the lists of GitHub cut a subject off.
+// longestSubject is the length at which git log --oneline and GitHub's lists cut a subject.
 const longestSubject = 72
 
 var (
-	// A scope is the path of a package or an area; several are separated by ", ".
+	// A scope is the path of a package, or an area. Several scopes are separated by ", ".
 	subjectForm = regexp.MustCompile(`^[^\s:,]+(, [^\s:,]+)*: \S`)
-	reverted    = regexp.MustCompile(`^Revert "`) // as git revert writes it
+	reverted    = regexp.MustCompile(`^Revert "`) // in the form of git revert
 	trailer     = regexp.MustCompile(`^[A-Za-z-]+: \S`)
 )
 
-// problemsOf returns what is wrong with the message of a commit.
+// problemsOf returns the problems in a commit message.
 func problemsOf(message string) (problems []string) {
 	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
 	subject, rest := lines[0], lines[1:]

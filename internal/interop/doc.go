@@ -1,11 +1,8 @@
-// Package interop is for whoever changes the emulator: its tests let Azure's own
-// SDKs of other languages drive "azsearch emulator" through the scenarios of
-// their manuals, so that it is not only our own client that it agrees with.
+// Package interop tests the emulator with Azure's own SDKs for other languages, which run the scenarios of their
+// documentation against "azsearch emulator". So the emulator is not tested with the client of this module alone.
 //
-// The scripts and the locked versions of the SDKs are in one folder for each
-// language. A test fetches an SDK with the ordinary tool of its language, into a
-// temporary folder, which nobody expects of go test: it does so only where
-// AZSEARCH_INTEROP is set. Where the language is not installed, or nothing can be
-// fetched, the test is skipped and says what is missing; AZSEARCH_INTEROP=required
-// turns that into a failure.
+// Each language has a folder with the scripts and the locked versions of the SDK. A test installs the SDK with the
+// package manager of the language into a temporary directory. Because go test should not do that unasked, it runs
+// only if AZSEARCH_INTEROP is set. If the language is not installed, or the SDK cannot be downloaded, the test is
+// skipped with the reason; with AZSEARCH_INTEROP=required it fails.
 package interop

@@ -14,9 +14,8 @@ import (
 	"slices"
 )
 
-// Building a test takes much longer than running it. So the mutants of one test
-// program are built together: each function that has some gets, for each of them,
-// a copy of its body with the change, which is executed if the environment says so.
+// Building a test takes much longer than running it, so the mutants of one test program are built together. For each
+// of its mutants a function gets a modified copy of its body, which runs if the environment selects that mutant:
 //
 //	func (p *pending) head() ref {
 //		if mutateChosen == "internal/publisher/MUTANTS.md:17" {
@@ -25,21 +24,21 @@ import (
 //		… the body …
 //	}
 //
-// In a function of its own the copy may have labels, and a := that assigns to a result.
+// The copy is a function literal, so that labels, and := with the name of a result, stay valid.
 
 const (
-	chosenEnv  = "AZSEARCH_MUTANT" // names the mutant that is to be executed
+	chosenEnv  = "AZSEARCH_MUTANT" // selects the mutant to run
 	chosenName = "mutateChosen"
-	chosenFile = "mutate_chosen.go" // declares it in every package that has mutants
+	chosenFile = "mutate_chosen.go" // declares chosenName in every package with mutants
 )
 
-// insertion is text to be put into a file.
+// insertion is text to insert into a file.
 type insertion struct {
 	at   int
 	text string
 }
 
-// embed returns what makes the mutant one of several in its file.
+// embed returns the insertion that adds the mutant to its file.
 func (m mutant) embed() (insertion, error) {
 	source, broken, err := m.apply()
 	if err != nil {
@@ -59,7 +58,7 @@ func (m mutant) embed() (insertion, error) {
 		begin, end := offset(f.Body.Lbrace)+1, offset(f.Body.Rbrace)
 		after := len(source) - end
 		if len(broken) < begin+after || !bytes.HasPrefix(broken, source[:begin]) || !bytes.HasSuffix(broken, source[end:]) {
-			continue // the change is not in this body, or not only
+			continue // the change is not, or not only, in this body
 		}
 		body := broken[begin : len(broken)-after]
 		if bytes.Contains(body, []byte("recover()")) {
@@ -69,7 +68,7 @@ func (m mutant) embed() (insertion, error) {
 		if r := f.Type.Results; r != nil {
 			keyword, results, last = "return ", string(source[offset(r.Pos()):offset(r.End())]), ""
 		}
-		// An error of the compiler names the line of the list.
+		// A compiler error then names the line of the list.
 		text := fmt.Sprintf("\nif %s == %q {\n%sfunc() %s {\n//line %s mutant:1\n%s}()\n%s}\n//line %s:%d\n",
 			chosenName, m.name(), keyword, results, m.name(), body, last, filepath.Base(m.file), set.Position(f.Body.Lbrace).Line)
 		return insertion{begin, text}, nil
@@ -77,8 +76,7 @@ func (m mutant) embed() (insertion, error) {
 	return insertion{}, errors.New("the change is not inside one function")
 }
 
-// embedAll writes the files of the mutants into the folder, and returns the file
-// that go build -overlay is given.
+// embedAll writes the files with mutants to dir, and returns the path for go build -overlay.
 func embedAll(dir string, mutants []mutant) (overlay string, err error) {
 	insertions := map[string][]insertion{}
 	for _, m := range mutants {
@@ -88,7 +86,7 @@ func embedAll(dir string, mutants []mutant) (overlay string, err error) {
 		}
 		insertions[m.file] = append(insertions[m.file], i)
 	}
-	files := map[string][]byte{} // by the name they have in the tree
+	files := map[string][]byte{} // by name in the tree
 	for _, file := range slices.Sorted(maps.Keys(insertions)) {
 		source, err := os.ReadFile(file)
 		if err != nil {
@@ -99,7 +97,7 @@ func embedAll(dir string, mutants []mutant) (overlay string, err error) {
 			return "", err
 		}
 		list := slices.SortedStableFunc(slices.Values(insertions[file]), func(a, b insertion) int { return b.at - a.at })
-		for _, i := range list { // from the end, so that the offsets stay right
+		for _, i := range list { // from the end, so that offsets stay valid
 			source = slices.Concat(source[:i.at], []byte(i.text), source[i.at:])
 		}
 		chosen := fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar %s = os.Getenv(%q)\n", parsed.Name.Name, chosenName, chosenEnv)

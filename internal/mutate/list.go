@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// mutant is one breakage.
+// mutant is one change that a test must detect.
 type mutant struct {
-	list     string // a MUTANTS.md
-	line     int    // in it
+	list     string // path of a MUTANTS.md
+	line     int    // in list
 	file     string
 	old, new string
-	test     []string // package, test, more flags
+	test     []string // package, test, further flags
 }
 
-// parse reads the blocks of a MUTANTS.md.
+// parse parses the blocks of a MUTANTS.md.
 func parse(list string) (mutants []mutant, err error) {
 	text, err := os.ReadFile(list)
 	if err != nil {
@@ -28,7 +28,7 @@ func parse(list string) (mutants []mutant, err error) {
 	for i, line := range strings.Split(string(text), "\n") {
 		switch {
 		case line == "```mutant":
-			if m != nil { // or the one before would be passed over in silence
+			if m != nil { // otherwise the previous block would be ignored silently
 				return nil, fmt.Errorf("%s:%d: this block has no end", list, m.line)
 			}
 			m = &mutant{list: list, line: i + 1}
@@ -48,7 +48,7 @@ func parse(list string) (mutants []mutant, err error) {
 		case strings.HasPrefix(line, "+ "):
 			m.new += strings.TrimPrefix(line, "+ ") + "\n"
 		default:
-			return nil, fmt.Errorf("%s:%d: %q is no line of a mutant", list, i+1, line)
+			return nil, fmt.Errorf("%s:%d: %q is not a line of a mutant", list, i+1, line)
 		}
 	}
 	if m != nil {
@@ -57,7 +57,7 @@ func parse(list string) (mutants []mutant, err error) {
 	return mutants, nil
 }
 
-// apply returns the file without and with the breakage.
+// apply returns the file without and with the change.
 func (m mutant) apply() (source, broken []byte, err error) {
 	source, err = os.ReadFile(m.file)
 	if err != nil {
@@ -69,11 +69,11 @@ func (m mutant) apply() (source, broken []byte, err error) {
 	return source, bytes.Replace(source, []byte(m.old), []byte(m.new), 1), nil
 }
 
-// testFunction is the beginning of what go test -run may run.
+// testFunction matches the functions that go test -run can run.
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
 
-// findTest says if there is no such test in the package, as far as its source
-// tells: subtests are not looked for.
+// findTest returns an error if the package has no such test. It searches the source for the function, not for
+// subtests.
 func (m mutant) findTest() error {
 	name, _, _ := strings.Cut(m.pattern(), "/")
 	pattern, err := regexp.Compile(name)
@@ -98,8 +98,8 @@ func (m mutant) findTest() error {
 	return fmt.Errorf("there is no test %s in %s", m.test[1], m.test[0])
 }
 
-// name is where the mutant is listed.
+// name returns the position of the mutant in its list.
 func (m mutant) name() string { return fmt.Sprintf("%s:%d", m.list, m.line) }
 
-// pattern is what the test is run with.
+// pattern returns the argument for -test.run.
 func (m mutant) pattern() string { return "^" + m.test[1] + "$" }

@@ -1,27 +1,25 @@
-// Command mutate is for whoever doubts that the tests would notice: it applies
-// each breakage of a MUTANTS.md and checks that the test named there fails.
+// Command mutate verifies that tests detect changes of the code: it applies each change in a MUTANTS.md and checks
+// that the named test fails.
 //
 //	go run ./internal/mutate retry/MUTANTS.md
 //
-// With -check it runs no test: it only sees that each breakage can still be
-// applied and compiles, and that its test exists. With -line N it tries the one
-// whose block begins at that line.
+// With -check it runs no tests: it checks that each change can still be applied and compiles, and that its test
+// exists. With -line N it tries only the mutant whose block begins at line N.
 //
-// A breakage is a fenced block marked "mutant":
+// A mutant is a fenced block marked "mutant":
 //
 //	file: pending.go
 //	- 	if busy {
 //	+ 	if false {
 //	test: ./bufferedsender/test/outcomes TestModel
 //
-// The file is named from the folder of the MUTANTS.md; the lines after "- " must
-// occur in it exactly once, and inside one function. Nothing is written to the
-// tree: the compiler is given the changed files as an overlay. After the package
-// and the test may follow flags of the test program. What a test draws at random
-// with rapid begins at a fixed seed, so that a mutant does not survive by chance.
+// The file is relative to the folder of the MUTANTS.md. The lines after "- " must occur in it exactly once, within
+// one function. The tree is not changed: the compiler gets the changed files as an overlay. Flags of the test
+// program may follow package and test. The seed of rapid is fixed, so that survival of a mutant does not depend on
+// chance.
 //
-// Each test is run once without any breakage, and has to pass. A breakage may
-// make it hang: that counts after ten times as long as it took without.
+// Each test first runs without a change and must pass. A test that hangs with a change counts as failed after ten
+// times its normal duration, at least five seconds.
 package main
 
 import (
@@ -31,8 +29,8 @@ import (
 	"slices"
 )
 
-// most is how many mutants all lists may have. Each is a sentence about the code
-// that every change of its line has to carry along.
+// most is the maximum number of mutants in all lists. Each quotes a line of code, so every change of that line must
+// update it.
 const most = 150
 
 func main() {

@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	// timeout is how long a test may take without a breakage …
+	// timeout is the limit for a test without a change.
 	timeout = 5 * time.Minute
-	// … and with one it counts as hanging after ten times as long as without, but
-	// not before:
+	// shortest is the minimum limit for a test with a change; the limit is ten times the duration without it.
 	shortest = 5 * time.Second
 )
 
@@ -28,13 +27,12 @@ const (
 type program struct {
 	pkg     string
 	mutants []mutant
-	dir     string // of its own
-	overlay string // in it, with the mutants
+	dir     string // private directory
+	overlay string // overlay file in dir, with the mutants
 }
 
-// programs calls do for each test program of the mutants, the ones with most mutants first, and
-// returns the sum of what do returns. Most tests wait, so as many programs run at a time as there
-// are processors; the mutants of one program follow each other.
+// programs calls do for each test program, those with the most mutants first, and returns the sum of the results.
+// Tests mostly wait, so GOMAXPROCS programs run concurrently; the mutants of one program run in sequence.
 func programs(mutants []mutant, do func(p program) (wrong int)) (wrong int, err error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -45,7 +43,7 @@ func programs(mutants []mutant, do func(p program) (wrong int)) (wrong int, err 
 	for _, m := range mutants {
 		groups[m.test[0]] = append(groups[m.test[0]], m)
 	}
-	next := make(chan program, len(groups)) // all of them
+	next := make(chan program, len(groups)) // has room for all, so no send blocks
 	largest := slices.SortedFunc(maps.Keys(groups), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(groups[b]), len(groups[a])), cmp.Compare(a, b))
 	})
@@ -75,7 +73,7 @@ func programs(mutants []mutant, do func(p program) (wrong int)) (wrong int, err 
 	return int(sum.Load()), nil
 }
 
-// checkAll returns how many mutants cannot be tried any more.
+// checkAll returns the number of mutants that cannot be applied, do not compile, or have no test.
 func checkAll(mutants []mutant) (wrong int, err error) {
 	wrong, err = programs(mutants, func(p program) (wrong int) {
 		folders := map[string]bool{}
@@ -98,7 +96,7 @@ func checkAll(mutants []mutant) (wrong int, err error) {
 	return wrong, err
 }
 
-// tryAll returns how many mutants were not killed.
+// tryAll returns the number of mutants that survived.
 func tryAll(mutants []mutant) (survivors int, err error) {
 	survivors, err = programs(mutants, program.try)
 	fmt.Printf("%d of %d mutants were killed\n", len(mutants)-survivors, len(mutants))
@@ -130,7 +128,7 @@ func (p program) try() (survivors int) {
 	return survivors
 }
 
-// result is how a test goes without a breakage.
+// result is the result of a test without a change.
 type result struct {
 	took time.Duration
 	err  error
@@ -149,7 +147,7 @@ func (p program) without(m mutant) (r result) {
 	return r
 }
 
-// kill returns an error if the test does not notice the breakage.
+// kill returns an error if the test passes with the mutant.
 func (p program) kill(m mutant, without result) error {
 	if without.err != nil {
 		return without.err
@@ -166,7 +164,7 @@ func (p program) kill(m mutant, without result) error {
 
 func (p program) file() string { return filepath.Join(p.dir, "all.test") }
 
-// run runs the test with the mutant of that name, or with none.
+// run runs the test of m with the mutant of the given name, or without one for "".
 func (p program) run(m mutant, name string, limit time.Duration) (output string, err error) {
 	args := []string{"-test.count=1", "-test.failfast", "-test.timeout=" + limit.String(), "-test.run=" + m.pattern()}
 	c := exec.Command(p.file(), append(args, m.test[2:]...)...)

@@ -1,12 +1,10 @@
-// Command othersystems is for CI: it sees whether the module and its tests compile
-// on systems that nobody here has.
+// Command othersystems checks in CI that the module and its tests compile for other systems.
 //
 //	go run ./internal/othersystems windows/386 darwin/arm64
 //
-// It checks types and generates no code: of a dependency only what is declared, of
-// the module all of it, with the sizes of that system, so that a constant that
-// overflows an int of 32 bits is found. A compiler would first translate all of the
-// standard library and of the dependencies for each system, which takes minutes.
+// It type-checks with the sizes of that system and generates no code, so it finds, for example, constants that
+// overflow a 32-bit int. It checks declarations of dependencies, and all code of the module. A compiler would first
+// compile the standard library and all dependencies for each system, which takes minutes.
 package main
 
 import (
@@ -49,8 +47,8 @@ func main() {
 	os.Exit(code)
 }
 
-// listed is a package as the go command describes it. A package with its tests
-// comes as one of its own, whose ImportPath names the test program in brackets.
+// listed is a package as reported by go list. A package with its tests is a separate entry, whose ImportPath has the
+// test program in brackets.
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string
@@ -65,8 +63,8 @@ type listed struct {
 	checked *types.Package
 }
 
-// check type-checks the module in dir, with its tests, for a system such as windows/386.
-// It returns what is wrong with the module's own packages, and how many of them there are.
+// check type-checks the module in dir, with its tests, for a system such as windows/386. It returns the problems in
+// the module's own packages, and the number of these packages.
 func check(dir, system string) (problems []error, packages int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	sizes := types.SizesFor("gc", goarch)
@@ -83,7 +81,7 @@ func check(dir, system string) (problems []error, packages int, err error) {
 	}
 	var (
 		set     = token.NewFileSet()
-		mu      sync.Mutex // of problems
+		mu      sync.Mutex // guards problems
 		running = make(chan struct{}, runtime.GOMAXPROCS(0))
 		checks  sync.WaitGroup
 	)
@@ -112,11 +110,11 @@ func check(dir, system string) (problems []error, packages int, err error) {
 	return problems, packages, nil
 }
 
-// list asks the go command for the packages of the module, their tests, and all that they import.
+// list returns the packages of the module, their tests, and all dependencies.
 func list(dir, goos, goarch string) (all []*listed, err error) {
 	cmd := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,Imports,ImportMap,Module", "./...")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0") // without a foreign C compiler
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0") // needs no foreign C compiler
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -131,16 +129,16 @@ func list(dir, goos, goarch string) (all []*listed, err error) {
 			return nil, fmt.Errorf("othersystems: reading the list of packages failed: %w", err)
 		}
 		if strings.HasSuffix(p.ImportPath, ".test") {
-			continue // the main function that the go command makes for a test program
+			continue // the generated main package of a test program
 		}
 		all = append(all, p)
 	}
 }
 
-// own reports whether p is a package of the module, with its tests or without.
+// own reports whether p is a package of the module, with or without its tests.
 func own(p *listed) bool { return p.Module != nil && p.Module.Main }
 
-// check type-checks p, whose imports have been checked.
+// check type-checks p. Its imports must have been checked.
 func (p *listed) check(set *token.FileSet, sizes types.Sizes, known map[string]*listed) (problems []error) {
 	if p.ImportPath == "unsafe" {
 		p.checked = types.Unsafe
@@ -174,7 +172,7 @@ func (p *listed) check(set *token.FileSet, sizes types.Sizes, known map[string]*
 		config.GoVersion = "go" + p.Module.GoVersion
 	}
 	path, _, _ := strings.Cut(p.ImportPath, " ")
-	p.checked, _ = config.Check(path, set, files, nil) // its errors were given to Error
+	p.checked, _ = config.Check(path, set, files, nil) // Error received its errors
 	return problems
 }
 

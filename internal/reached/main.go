@@ -1,14 +1,12 @@
-// Command reached is for CI: it prints the packages of the module that the commits
-// since the base can reach, which are those of the files that have changed, and all
-// whose code or tests import them.
+// Command reached prints, for CI, the packages that the changes since the base can affect: the packages of the
+// changed files, and all packages whose code or tests import them.
 //
 //	go run ./internal/reached
 //
-// The base is where HEAD has left the branch, tag or commit in AZSEARCH_BASE; without
-// it main of the remote origin, or of upstream. In doubt all packages are printed:
-// without a base, if nothing lies between it and HEAD, and if a changed file belongs to
-// no package, such as go.mod, .ci/run, or what is left of a package that has gone.
-// With AZSEARCH_BASE=all they are, too.
+// The base is the commit at which HEAD branched off from the branch, tag or commit in AZSEARCH_BASE, else from main
+// of the remote origin or upstream. It prints all packages if there is no base, if nothing changed since the base,
+// if AZSEARCH_BASE is "all", or if a changed file belongs to no package, such as go.mod, .ci/run, or a file of a
+// deleted package.
 package main
 
 import (
@@ -36,7 +34,7 @@ func main() {
 	}
 }
 
-// reached returns the folders of the packages that are reached, such as ./search, and a line that says why it is these.
+// reached returns the folders of the affected packages, such as ./search, and a line with the reason.
 func reached(dir, base string) (packages []string, why string, err error) {
 	all, err := list(dir)
 	if err != nil {
@@ -46,7 +44,7 @@ func reached(dir, base string) (packages []string, why string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	direct := map[string]bool{} // folders
+	direct := map[string]bool{} // by folder
 	for _, file := range files {
 		folder, doubt := folderOf(file, all)
 		if doubt {
@@ -66,15 +64,15 @@ func reached(dir, base string) (packages []string, why string, err error) {
 	return packages, fmt.Sprintf("%s: %d of %d packages are reached", why, len(packages), len(all)), nil
 }
 
-// folderOf returns the folder of the package that a file belongs to, or "" for what can change no program of the
-// module. doubt says that nobody knows.
+// folderOf returns the folder of the package of a file, "" if the file cannot affect a program of the module. doubt
+// is true if the file may affect any package.
 func folderOf(file string, all map[string][]string) (folder string, doubt bool) {
-	for _, apart := range []string{"bench/", "samples/httpservice/", ".github/"} { // modules of their own, with steps that always run
+	for _, apart := range []string{"bench/", "samples/httpservice/", ".github/"} { // separate modules, and folders with CI steps that always run
 		if strings.HasPrefix(file, apart) {
 			return "", false
 		}
 	}
-	if strings.HasSuffix(file, ".md") && !strings.HasSuffix(file, "MUTANTS.md") { // tests that read one run always
+	if strings.HasSuffix(file, ".md") && !strings.HasSuffix(file, "MUTANTS.md") { // tests that read these files always run
 		return "", false
 	}
 	for at := path.Dir(file); at != "."; at = path.Dir(at) {
@@ -82,14 +80,13 @@ func folderOf(file string, all map[string][]string) (folder string, doubt bool) 
 			return "./" + at, false
 		}
 		if strings.HasSuffix(file, ".go") && path.Base(path.Dir(file)) != "testdata" {
-			break // of a package that is not there any more
+			break // of a deleted package
 		}
 	}
 	return "", true
 }
 
-// changed returns the files, committed or not, in which the tree differs from the base; nil if there is no base to
-// compare with.
+// changed returns the files that differ from the base, committed or not; nil if all packages must be printed.
 func changed(dir, base string) (files []string, why string, err error) {
 	if base == "all" {
 		return nil, "all packages: AZSEARCH_BASE says so", nil
@@ -125,8 +122,8 @@ func changed(dir, base string) (files []string, why string, err error) {
 	return files, fmt.Sprintf("%d files have changed since %.10s", len(files), fork), nil
 }
 
-// list returns the packages of the module by their folders, each with the folders of the packages of the module that
-// its code and its tests are built from.
+// list returns the packages of the module by folder, each with the folders of the packages of the module that its
+// code and tests depend on.
 func list(dir string) (map[string][]string, error) {
 	cmd := exec.Command("go", "list", "-test", "-json=ImportPath,Deps,Module", "./...")
 	cmd.Dir = dir
@@ -152,11 +149,11 @@ func list(dir string) (map[string][]string, error) {
 			continue
 		}
 		folder := func(importPath string) (string, bool) {
-			importPath, _, _ = strings.Cut(importPath, " ") // without [the test that it is built for]
+			importPath, _, _ = strings.Cut(importPath, " ") // without the suffix [p.test] of a test variant
 			within, ok := strings.CutPrefix(importPath, p.Module.Path+"/")
 			return "./" + within, ok
 		}
-		// The test program p.test is built from all that the package and its tests need.
+		// The test program p.test depends on everything that the package and its tests need.
 		of, ok := folder(strings.TrimSuffix(p.ImportPath, ".test"))
 		if !ok || strings.HasSuffix(p.ImportPath, "]") {
 			continue

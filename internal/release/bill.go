@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// bill is a software bill of materials in the form of CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/), with what
-// it needs and no more.
+// bill is a software bill of materials in CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/), with the required
+// members only.
 type bill struct {
 	Format      string      `json:"bomFormat"`
 	SpecVersion string      `json:"specVersion"`
@@ -36,8 +36,8 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// billOf lists the modules that the go command has recorded in a program, with their checksums in go.sum, and its
-// standard library.
+// billOf returns the bill of a program: the modules that the go command recorded in it, with their checksums from
+// go.sum, and the standard library.
 func billOf(info *debug.BuildInfo, goos, goarch string, at time.Time) ([]byte, error) {
 	of := func(kind, path, version string, properties ...property) component {
 		url := "pkg:golang/" + path + "@" + version

@@ -17,8 +17,8 @@ import (
 
 const module = "github.com/go-azsearch/azsearch"
 
-// mostBytes is how large the stripped program below may be on Linux for amd64: 9.7 MB without indexers, skills and
-// knowledge. When it grows, go tool nm -size shows what was added.
+// mostBytes is the maximum size of the stripped program below on linux/amd64. Without indexers, skills and knowledge
+// it has 9.7 MB. If it grows, go tool nm -size shows what was added.
 const mostBytes = 11_000_000
 
 // consumerProgram uses the sender and the client, and nothing else of the module.
@@ -54,15 +54,15 @@ func main() {
 }
 `
 
-// stranger is a machine with the Go command, an empty module cache, and a module proxy with the last commit.
+// stranger is a working directory with an empty module cache, and the environment for go commands in it.
 type stranger struct {
-	dir string // what is made, the module cache included
+	dir string // includes the module cache
 	env []string
 }
 
-// consume installs azsearch from a module proxy that is made of the last commit, builds a program that imports the
-// sender and the client, and prints what that costs. It returns an error if the second one downloads what only azsearch
-// needs, such as Parquet.
+// consume installs azsearch from a module proxy with the last commit, then builds a program that imports the sender
+// and the client, and prints what that costs. It returns an error if that program downloads modules that only
+// azsearch needs, such as Parquet.
 func consume() (err error) {
 	dir, err := os.MkdirTemp("", "azsearch-consumer")
 	if err != nil {
@@ -111,7 +111,7 @@ func consume() (err error) {
 	return importer.report(tool)
 }
 
-// installation returns the commands of README.md that add the module to a program, and install azsearch.
+// installation returns the commands in README.md that add the module to a program, and that install azsearch.
 func installation() (get, install []string, err error) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -132,7 +132,7 @@ func installation() (get, install []string, err error) {
 	return get, install, nil
 }
 
-// ofVersion returns a command for a version of the module.
+// ofVersion returns a command with the version of the module replaced.
 func ofVersion(command []string, version string) []string {
 	command = slices.Clone(command)
 	for i := range command {
@@ -143,7 +143,8 @@ func ofVersion(command []string, version string) []string {
 	return command
 }
 
-// proxy makes a file tree in the form of a module proxy, and returns the version of the module in it.
+// proxy creates a file tree in the form of a module proxy with the last commit. It returns the version of the
+// module.
 func proxy(dir string) (version string, err error) {
 	at, err := committed()
 	if err != nil {
@@ -163,7 +164,7 @@ func proxy(dir string) (version string, err error) {
 		return "", err
 	}
 	archive := exec.Command("git", "archive", "--format=zip", "--prefix="+module+"@"+version+"/", "--output="+base+".zip", "HEAD", "--", ".")
-	for nested := range strings.Lines(string(list)) { // a module of its own does not belong to this one
+	for nested := range strings.Lines(string(list)) { // nested modules do not belong to this module
 		archive.Args = append(archive.Args, ":!"+filepath.Dir(strings.TrimSpace(nested)))
 	}
 	if text, err := archive.CombinedOutput(); err != nil {
@@ -178,7 +179,7 @@ func proxy(dir string) (version string, err error) {
 		os.WriteFile(filepath.Join(filepath.Dir(base), "list"), []byte(version+"\n"), 0o600))
 }
 
-// newStranger returns one with an empty module cache. What others have downloaded before stands in for the network.
+// newStranger returns a stranger. Modules in the existing module cache are used before the network.
 func newStranger(dir, name string) (*stranger, error) {
 	text, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	if err != nil {
@@ -186,8 +187,8 @@ func newStranger(dir, name string) (*stranger, error) {
 	}
 	known := strings.Fields(string(text))
 	s := &stranger{dir: filepath.Join(dir, name)}
-	s.env = append(os.Environ(), "GOMODCACHE="+filepath.Join(s.dir, "modules"), "GOBIN="+s.dir, "GOFLAGS=-modcacherw -trimpath", "GOWORK=off", // the same results for each folder
-		"GONOSUMDB=*", // checked by go mod verify, against go.sum
+	s.env = append(os.Environ(), "GOMODCACHE="+filepath.Join(s.dir, "modules"), "GOBIN="+s.dir, "GOFLAGS=-modcacherw -trimpath", "GOWORK=off", // same results in every directory
+		"GONOSUMDB=*", // go mod verify checks go.sum
 		"GOPROXY=file://"+filepath.Join(dir, "proxy")+",file://"+filepath.Join(known[0], "cache", "download")+","+known[1])
 	return s, os.Mkdir(s.dir, 0o750)
 }
@@ -205,7 +206,7 @@ func (s *stranger) run(args ...string) error {
 	return nil
 }
 
-// report prints what the module costs a program, and compares it with what azsearch needs.
+// report prints what the module costs an importing program, and compares its downloads with azsearch's modules.
 func (s *stranger) report(tool *debug.BuildInfo) error {
 	program := filepath.Join(s.dir, "consumer")
 	info, err := buildinfo.ReadFile(program)

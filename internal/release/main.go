@@ -1,13 +1,13 @@
-// Command release makes what a release has in addition to its tag: the program azsearch in an archive for each system,
-// a list of what it is made of for each archive, and checksums.
+// Command release builds the files of a release: for each system an archive with the program azsearch and a bill of
+// materials, and checksums.
 //
-//	go run ./internal/release -out DIR                       every system
-//	go run ./internal/release -out DIR linux/amd64           some of them
-//	go run ./internal/release -out DIR -try                  this system, as CI tries it, and run the result
+//	go run ./internal/release -out DIR                       all systems
+//	go run ./internal/release -out DIR linux/amd64           some systems
+//	go run ./internal/release -out DIR -try                  this system, as in CI, and run the result
 //	go run ./internal/release -consumer                      what a program that imports the module downloads
 //
-// The version is that which the go command records: the tag of the commit, if nothing was changed since. Two runs on
-// the same commit with the same Go make the same bytes.
+// The version is the one that the go command records: the tag of the commit, if nothing was changed since. Two runs
+// with the same commit and Go version produce the same bytes.
 package main
 
 import (
@@ -34,13 +34,13 @@ import (
 
 var systems = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// texts are the files that every archive has next to the program.
+// texts are the files in every archive in addition to the program.
 var texts = []string{"LICENSE", "README.md", "CHANGELOG.md"}
 
 func main() {
-	out := flag.String("out", "", "write into `DIR`, which is made")
-	try := flag.Bool("try", false, "build for this system with the settings of other builds, whose results can be used again, and run what is in the archive")
-	consumer := flag.Bool("consumer", false, "install azsearch, and build a program that imports the module, from a module proxy of the last commit")
+	out := flag.String("out", "", "write to `DIR`, created if it does not exist")
+	try := flag.Bool("try", false, "build for this system with the default settings, which reuses cached builds, and run the program in the archive")
+	consumer := flag.Bool("consumer", false, "install azsearch from a module proxy with the last commit, and build a program that imports the module")
 	flag.Parse()
 	do := func() error { return run(*out, *try, flag.Args()) }
 	if *consumer {
@@ -94,7 +94,7 @@ func run(out string, try bool, wanted []string) error {
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), sums.Bytes(), 0o644)
 }
 
-// committed returns when the commit was made: the time of all files in the archives.
+// committed returns the time of the commit, used for all files in the archives.
 func committed() (time.Time, error) {
 	text, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
 	if err != nil {
@@ -104,7 +104,7 @@ func committed() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// release makes the archive and the list for a system, and returns their names.
+// release writes the archive and the bill of materials for a system, and returns their names.
 func release(out, system string, try bool, at time.Time) (names []string, err error) {
 	goos, goarch, _ := strings.Cut(system, "/")
 	dir, err := os.MkdirTemp("", "azsearch-release")
@@ -157,7 +157,7 @@ func release(out, system string, try bool, at time.Time) (names []string, err er
 	return []string{archive, base + ".cdx.json"}, err
 }
 
-// member is a file of an archive.
+// member is a file in an archive.
 type member struct {
 	name, path string
 	mode       int64
@@ -199,7 +199,7 @@ func writeZip(w io.Writer, base string, members []member, at time.Time) error {
 	return z.Close()
 }
 
-// runFrom unpacks a tar archive with the tar of the system, and has the program in it say its version.
+// runFrom unpacks a tar archive with the system's tar, and runs the program in it with the argument version.
 func runFrom(archive, base, dir string) error {
 	if text, err := exec.Command("tar", "-xzf", archive, "-C", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("unpack: %w: %s", err, text)
