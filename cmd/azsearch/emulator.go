@@ -52,7 +52,7 @@ everything and inject faults.`,
 			&cli.DurationFlag{Name: "latency", Usage: "delay each reply by `DURATION`"},
 			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a fixed rule instead of the service's models, see the documentation of searchtest.Options"},
 			&cli.BoolFlag{Name: "strict-versions", Usage: "refuse api-versions newer than the emulator's; by default it answers as its newest one, and warns"},
-			&cli.BoolFlag{Name: "quiet", Usage: "print no line per request"},
+			&cli.BoolFlag{Name: "quiet", Usage: "do not print requests"},
 			&cli.BoolFlag{Name: "ui", Usage: "serve a page for browsers at the endpoint, with indexes, queries, requests and faults"},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {

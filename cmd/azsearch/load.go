@@ -203,7 +203,7 @@ func (l *loading) options(ctx context.Context) (load.Options, convert.Options, e
 
 // queryFlag returns the flag -query of commands that read their input with inputs.
 func queryFlag() cli.Flag {
-	return &cli.StringFlag{Name: "query", Usage: "read the rows of this `SELECT`; the URL of a database stands in place of files: " + database.Forms}
+	return &cli.StringFlag{Name: "query", Usage: "read the rows of `SELECT` from the database named instead of files: " + database.Forms}
 }
 
 // inputs returns the files that a command reads, or with -query the database, and the options to read them.
