@@ -56,7 +56,7 @@ func runApply(ctx context.Context, c *serviceCall) error {
 		return errors.New("-drift changes nothing: leave -yes and -secrets out")
 	}
 	if c.Bool("fill") && c.Bool("fewer") {
-		return errors.New("-fill copies what -fewer leaves out: leave one of them out")
+		return errors.New("-fill and -fewer cannot be used together: use one of them")
 	}
 	files, err := definitions.Open(c.args[0])
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *serviceCall) plan(p *apply.Plan) error {
 			return err
 		}
 	}
-	return c.say("plan: %d in place, %d need a rebuild, %d refused, %d as they should be",
+	return c.say("plan: %d in place, %d need a rebuild, %d refused, %d unchanged",
 		p.Count(apply.InPlace), p.Count(apply.Rebuild), p.Count(apply.Refused), p.Same)
 }
 
@@ -219,7 +219,7 @@ service is not rewritten. Afterwards the plan of azsearch apply is empty.
 func runPull(ctx context.Context, c *serviceCall) error {
 	dir := c.args[0]
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is a file: name a directory", dir)
+		return fmt.Errorf("%s is a file, want a directory", dir)
 	}
 	var files definitions.Set
 	if _, err := os.Stat(dir); err == nil {

@@ -32,7 +32,7 @@ func TestApplySession(t *testing.T) {
 
 	got := s.run("pull", "defs")
 	assert.Equal(t, ended{0, "wrote 2 of 2 definitions to defs\ntheir secrets are left out; azsearch apply takes them from DATASOURCES_BLOBS_CREDENTIALS_CONNECTIONSTRING\n", ""}, got)
-	assert.Equal(t, ended{0, "plan: 0 in place, 0 need a rebuild, 0 refused, 2 as they should be\n", ""}, s.run("apply", "defs"))
+	assert.Equal(t, ended{0, "plan: 0 in place, 0 need a rebuild, 0 refused, 2 unchanged\n", ""}, s.run("apply", "defs"))
 	assert.Equal(t, ended{0, "wrote 0 of 2 definitions to defs\n", ""}, s.run("pull", "defs"))
 
 	s.write("defs/synonymmaps/cities.json", `{"name":"cities","synonyms":"Ulm, Neu-Ulm"}`)
@@ -46,7 +46,7 @@ index "rooms" (indexes/)
   in place         fields/name.synonymMaps: nothing → ["cities"] (it applies to queries only)
 data source "more" (datasources/)
   in place         create it
-plan: 3 in place, 0 need a rebuild, 0 refused, 1 as they should be
+plan: 3 in place, 0 need a rebuild, 0 refused, 1 unchanged
 `, "azsearch: nothing was changed: add -yes to carry out the plan for 3 definitions\n"}, got)
 	got = s.run("apply", "-yes", "defs")
 	assert.Zero(t, got.code, got.stderr)
@@ -96,12 +96,12 @@ func TestApplyAndPullRefuseWhatCannotWorkInOneLine(t *testing.T) {
 		{[]string{"apply"}, 2, "DIR|FILE"},
 		{[]string{"apply", "none"}, 2, "none"},
 		{[]string{"apply", "empty"}, 2, "azsearch pull makes them"},
-		{[]string{"apply", "a.json"}, 2, "its folder does not say"},
+		{[]string{"apply", "a.json"}, 2, "the folder does not name a kind"},
 		{[]string{"apply", "bad"}, 2, "not JSON"},
 		{[]string{"apply", "-yes", "-drift", "good"}, 2, "-drift changes nothing"},
-		{[]string{"apply", "-fewer", "-fill", "good"}, 2, "-fill copies what -fewer leaves out"},
+		{[]string{"apply", "-fewer", "-fill", "good"}, 2, "-fill and -fewer cannot be used together"},
 		{[]string{"apply", "-yes", "wrong"}, 3, "index \"A index\""},
-		{[]string{"pull", "a.json"}, 2, "is a file"},
+		{[]string{"pull", "a.json"}, 2, "is a file, want a directory"},
 		{[]string{"pull", "bad"}, 2, "not JSON"},
 	} {
 		got := s.run(c.args...)

@@ -120,7 +120,7 @@ func TestVerifySession(t *testing.T) {
 		{[]string{"-to-endpoint", "ftp://x", "hotels", "hotels"}, 2, "http"},
 		{[]string{"a.jsonl", "b.jsonl"}, 2, "-key FIELD"},
 		{[]string{"-index", "inns", "dir", "a.jsonl"}, 2, "-index NAME"},
-		{[]string{"hotels", "none"}, 3, "\"none\" is no index"},
+		{[]string{"hotels", "none"}, 3, "\"none\" is not an index"},
 		{[]string{"bom.jsonl", "hotels"}, 0, ""},
 		{[]string{"hotels", "bad.jsonl"}, 1, "bad.jsonl:2: not JSON"},
 		{[]string{"cut", "hotels"}, 1, "cut/documents/hotels/"},
@@ -172,7 +172,7 @@ func TestBackupRefusesWhatCannotWorkInOneLine(t *testing.T) {
 		{[]string{"backup", "a", "b"}, 2, "unknown argument \"b\""},
 		{[]string{"backup", "-in-flight", "0", "a"}, 2, "1 to 1000"},
 		{[]string{"backup", "-passes", "3", "a"}, 2, "1 to 2"},
-		{[]string{"backup", "-index", "rooms*", "a"}, 2, "no index has such a name"},
+		{[]string{"backup", "-index", "rooms*", "a"}, 2, "no index matches"},
 	} {
 		got := s.run(c.args...)
 		assert.Equal(t, c.code, got.code, "%v: %s", c.args, got.stderr)

@@ -29,8 +29,8 @@ func newBenchCommand(stdout, stderr io.Writer) *cli.Command {
 	return serviceCommand(stdout, stderr, cli.Command{
 		Name:  "bench",
 		Usage: "measure the best batch size and number of concurrent requests for a service",
-		Description: `The command asks first, then creates an index with a random name, fills it with one setting after
-the other, and deletes it, also after an error or Ctrl-C. The last lines are Go code: the options for
+		Description: `The command asks first, then creates an index with a random name, loads it with one setting after
+another, and deletes it, also after an error or Ctrl-C. The last lines are Go code: the options for
 a sender. While it runs, other programs have less of the service.
 
    azsearch bench
@@ -53,7 +53,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 	if c.Duration("for") < time.Second {
 		return fmt.Errorf("-for %v: at least 1s", c.Duration("for"))
 	}
-	window := c.Duration("for") / (trial.Runs + 1) // the other windows are for creating the index and for requests still in flight at the end
+	window := c.Duration("for") / (trial.Runs + 1) // one window is left for creating the index and for requests still in flight
 	scratch, err := c.scratch(ctx)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func runBench(ctx context.Context, c *serviceCall) (err error) {
 	}
 	runs, best, err := trial.Find(documents.Size, func(s trial.Setting) (trial.Run, error) {
 		r, err := trial.Measure(ctx, client, documents, s, window)
-		fmt.Fprintf(c.stderr, "azsearch: %s documents a request, %d requests at once: %s documents/s\n", humanize.Comma(int64(s.Batch)), s.InFlight, humanize.Comma(int64(r.Rate)))
+		fmt.Fprintf(c.stderr, "azsearch: %s documents per request, %d concurrent requests: %s documents/s\n", humanize.Comma(int64(s.Batch)), s.InFlight, humanize.Comma(int64(r.Rate)))
 		return r, err
 	})
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *serviceCall) drop(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	if err := c.service.DeleteIndex(ctx, name, nil); err != nil && !errors.Is(err, search.ErrIndexNotFound) {
-		return answered(fmt.Errorf("the index %s remains, delete it: %w", name, err))
+		return answered(fmt.Errorf("index %s was not deleted, delete it: %w", name, err))
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (c *serviceCall) benchResult(runs []trial.Run, best trial.Run, size int) er
 		}{runs, best, size, trial.Options(best.Setting, size)}, true)
 	}
 	t := table.New(c.stdout)
-	t.Row("", "documents a request", "requests at once", "documents/s", "MB/s", "median reply", "sent again")
+	t.Row("", "documents per request", "concurrent requests", "documents/s", "MB/s", "median reply", "sent again")
 	for _, r := range runs {
 		mark := ""
 		if r.Setting == best.Setting {

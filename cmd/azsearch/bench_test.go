@@ -19,7 +19,7 @@ func TestBenchSession(t *testing.T) {
 	s.input = "y\n"
 	got = s.run("bench", "-for", "1s")
 	assert.Zero(t, got.code, got.stderr)
-	assert.Regexp(t, `(?s)^ +documents a request .*\n→  .*\n\n&bufferedsender.Options\[Document\]\{\n\tLimits: bufferedsender.Limits\{MaxBatchActions: \d+, .*\n\}\n$`, got.stdout)
+	assert.Regexp(t, `(?s)^ +documents per request .*\n→  .*\n\n&bufferedsender.Options\[Document\]\{\n\tLimits: bufferedsender.Limits\{MaxBatchActions: \d+, .*\n\}\n$`, got.stdout)
 	got = s.run("bench", "-index", "rooms", "-docs", "some.jsonl", "-for", "1s", "-yes", "-json")
 	assert.Zero(t, got.code, got.stderr)
 	var report struct {

@@ -174,7 +174,7 @@ func (c *serviceCall) fill(ctx context.Context, from, to string) error {
 		return err
 	}
 	first := result.Differences[0]
-	return failed(fmt.Errorf("key %q %s afterwards, and the alias stays; stop what writes", first.Key, first.What))
+	return failed(fmt.Errorf("key %q %s after the copy, so the alias was not moved; stop the writers and run it again", first.Key, first.What))
 }
 
 // common returns the fields that both indexes have, and those of them whose values both return.
@@ -216,7 +216,7 @@ func (l *copying) openBoth(from, to *definitions.Definition, fields []string) (e
 func (l *copying) open(ctx context.Context, target *connect.Service) error {
 	from, to := l.names[0], l.names[1]
 	if from == to && l.service.Endpoint() == target.Endpoint() {
-		return errors.New("FROM and TO are the same index: name another one, or another service by -to-endpoint")
+		return errors.New("FROM and TO are the same index: choose another TO, or another service with -to-endpoint")
 	}
 	filter := search.Filter{}
 	if text := l.String("filter"); text != "" {
@@ -292,7 +292,7 @@ func (l *copying) fits(from, to *definitions.Definition) error {
 		return slices.ContainsFunc(index.Fields, func(f models.SearchField) bool { return f.Name == name })
 	})
 	if len(has) > 0 {
-		return fmt.Errorf("%s has no field %s; leave them out by -jq 'del(.%s)'", to, strings.Join(has, ", "), strings.Join(has, ", ."))
+		return fmt.Errorf("%s has no field %s; leave them out with -jq 'del(.%s)'", to, strings.Join(has, ", "), strings.Join(has, ", ."))
 	}
 	return nil
 }
@@ -355,7 +355,7 @@ func (l *copying) left() ([]keyrange.Range, error) {
 		done = append(done, r)
 	}
 	if done != nil {
-		l.note("continuing: %d ranges of keys are copied", len(done))
+		l.note("continuing: %d key ranges are copied already", len(done))
 	}
 	return keyrange.Gaps(done), l.done.Begin()
 }

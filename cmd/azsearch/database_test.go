@@ -86,7 +86,7 @@ func TestDatabaseSession(t *testing.T) {
 			refusedQueries(t, s, url)
 			got = s.run("verify", "-query", query, url, url)
 			assert.Equal(t, 2, got.code)
-			assert.Contains(t, got.stderr, "two databases are not compared")
+			assert.Contains(t, got.stderr, "two databases cannot be compared")
 			assert.NotContains(t, got.stderr, "S3CRET")
 			assert.Equal(t, 0, s.run("verify", "-query", query+" WHERE id <> 'not a key'", "hotels", url).code, "no query has changed a row")
 		})
@@ -107,8 +107,8 @@ func refusedQueries(t *testing.T, s *session, url string) {
 		{[]string{"-query", "SELECT id, town FROM (SELECT id, name AS town FROM hotels) t", url}, 2, `column "town"`},
 		{[]string{"-query", "SELECT id, id FROM hotels", url}, 1, "both named"},
 		{[]string{url}, 2, "add -query"},
-		{[]string{url, "a.jsonl"}, 2, "name nothing else"},
-		{[]string{"-query", "SELECT 1", "a.jsonl", url}, 2, "name nothing else"},
+		{[]string{url, "a.jsonl"}, 2, "name only the database"},
+		{[]string{"-query", "SELECT 1", "a.jsonl", url}, 2, "name only the database"},
 		{[]string{"-query", "SELECT 1", "a.jsonl"}, 2, "-query reads one database"},
 		{[]string{"-query", "SELECT 1", "-format", "csv", url}, 2, "-format is for files"},
 		{[]string{"-query", "SELECT 1", "-resume", "state", url}, 2, "cannot be read again"},

@@ -54,7 +54,7 @@ func runDelete(ctx context.Context, c *serviceCall) error {
 		errs = append(errs, fmt.Errorf("-filter: %w", filter.Err()))
 	}
 	if n := c.Int64("expect"); c.IsSet("expect") && n < 1 {
-		errs = append(errs, fmt.Errorf("-expect %d: use the number that a run without -yes has counted", n))
+		errs = append(errs, fmt.Errorf("-expect %d: use the number counted by a run without -yes", n))
 	}
 	client, err := c.service.Client(c.args[0])
 	if err := errors.Join(append(errs, err)...); err != nil {
@@ -166,7 +166,7 @@ func (d *deletion) delete(ctx context.Context, n int64) (r repair.Receipt, err e
 	var action *bufferedsender.ActionError
 	switch {
 	case errors.As(err, &others):
-		err = failed(errors.New("the number of documents that match has changed since they were counted, so nothing was deleted; run it again"))
+		err = failed(errors.New("the number of matching documents changed since the count, so nothing was deleted; run it again"))
 	case errors.As(err, &action), errors.Is(err, repair.ErrMatchesLeft):
 		err = failed(err)
 	default:
@@ -210,7 +210,7 @@ func (d *deletion) report(r repair.Receipt) error {
 		return err
 	}
 	if !r.NoneLeftAt.IsZero() {
-		if err := d.say("a look at %s found none left", r.NoneLeftAt.UTC().Format(time.RFC3339)); err != nil {
+		if err := d.say("a query at %s found no match left", r.NoneLeftAt.UTC().Format(time.RFC3339)); err != nil {
 			return err
 		}
 	}

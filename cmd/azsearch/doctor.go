@@ -53,7 +53,7 @@ func runDoctor(ctx context.Context, c *serviceCall) error {
 		err := doctorOutbox(ctx, &f, where)
 		switch {
 		case errors.Is(err, outbox.ErrSchema):
-			f.Fail("outbox", "do what it says; azsearch outbox check looks again", "%v", err)
+			f.Fail("outbox", "follow the message, then run azsearch outbox check", "%v", err)
 		case err != nil:
 			f.Fail("outbox", "check -outbox", "%v", err)
 		}
@@ -82,7 +82,7 @@ func doctorService(ctx context.Context, c *serviceCall, f *doctor.Findings) (err
 	defer func() { err = errors.Join(err, service.Close()) }()
 	reached := true
 	if endpoint == connect.Emulator {
-		f.Ok("endpoint", "the emulator of this command")
+		f.Ok("endpoint", "the emulator inside this command")
 	} else {
 		reached = doctor.NewNetwork().Check(ctx, f, service.Endpoint())
 	}

@@ -25,7 +25,7 @@ func TestDoctorSession(t *testing.T) {
 	assert.Zero(t, got.code, got.stdout)
 	assert.Regexp(t, `^ok +endpoint +http://127.0.0.1:\d+
 ok +tcp +connected to 127.0.0.1:\d+
-ok +clock +within 30s of that of the service
+ok +clock +within 30s of the clock of the service
 ok +credential +an admin key
 ok +api-version +\d{4}-\d\d-\d\d\S*
 $`, got.stdout)

@@ -31,9 +31,9 @@ func newEmulatorCommand(stdout, stderr io.Writer) *cli.Command {
 		Usage: "run an emulated search service until SIGINT or SIGTERM",
 		Description: `The first line of stdout is the endpoint; from then on clients can connect.
 Each request is one line on stderr: method, path, status, duration, actions.
-Documents are in memory and end with the process, unless --save writes them to
-a file: --seed STATE.json --save STATE.json continues where it stopped.
-The default keys are public, so do not load secret data. With --ui a line on
+Documents are in memory and end with the process, unless -save writes them to
+a file: -seed STATE.json -save STATE.json continues where it stopped.
+The default keys are public, so do not load secret data. With -ui a line on
 stderr has the URL of the page for browsers; everyone who can reach it can read
 everything and inject faults.`,
 		OnUsageError: usageError,
@@ -43,11 +43,11 @@ everything and inject faults.`,
 			&cli.StringFlag{Name: "tls-cert-out", Usage: "write that certificate to `FILE` in PEM, for clients to trust (curl --cacert FILE; SSL_CERT_FILE=FILE for Go on Linux)"},
 			&cli.StringFlag{Name: "api-key", Usage: "accept `KEY` as the admin key", Value: searchtest.AdminKey},
 			&cli.StringFlag{Name: "query-key", Usage: "accept `KEY` as the query key, which can only read", Value: searchtest.QueryKey},
-			&cli.StringFlag{Name: "token", Usage: "accept the bearer token `TOKEN` as an admin's; SDKs send tokens only to https, see --tls"},
+			&cli.StringFlag{Name: "token", Usage: "accept the bearer token `TOKEN` as an admin's; SDKs send tokens only to https, see -tls"},
 			&cli.BoolFlag{Name: "any-token", Usage: "accept every well-formed bearer token as an admin's, for programs that sign in with Entra ID; everyone who can reach the address can do everything"},
 			&cli.IntFlag{Name: "max-batch-actions", Usage: "reject requests with more than `N` actions; the service's documentation says 1000, its error message 32000", Value: mostActions},
 			&cli.StringFlag{Name: "seed", Usage: "start with the definitions and documents in `FILE`, see the documentation of searchtest.Server.Restore"},
-			&cli.StringFlag{Name: "save", Usage: "at SIGINT or SIGTERM write all definitions and documents to `FILE`, which --seed reads; if both name the same file, it may be missing at the first start"},
+			&cli.StringFlag{Name: "save", Usage: "at SIGINT or SIGTERM write all definitions and documents to `FILE`, which -seed reads; if both name the same file, it may be missing at the first start"},
 			&cli.StringFlag{Name: "faults", Usage: "inject the faults scripted in `FILE`, see the documentation of searchtest.Faults"},
 			&cli.DurationFlag{Name: "latency", Usage: "delay each reply by `DURATION`"},
 			&cli.BoolFlag{Name: "semantic-stand-in", Usage: "answer semantic queries by a fixed rule instead of the service's models, see the documentation of searchtest.Options"},
@@ -182,10 +182,10 @@ func emulate(ctx context.Context, e emulation, stdout, stderr io.Writer) error {
 		return errors.Join(err, srv.Close())
 	}
 	if empty {
-		fmt.Fprintf(stderr, "azsearch: beginning empty: there is no %s yet, it is written at the end\n", e.save)
+		fmt.Fprintf(stderr, "azsearch: starting empty: %s does not exist yet, and will be written at the end\n", e.save)
 	}
 	if e.anyToken && !loopback(srv.URL()) {
-		fmt.Fprintln(stderr, "azsearch: -any-token with an address that others can reach: they can do everything")
+		fmt.Fprintln(stderr, "azsearch: -any-token on a public address: everyone who can reach it can do everything")
 	}
 	if e.ui {
 		fmt.Fprintln(stderr, "azsearch: the page for browsers is at", pageURL(srv.URL()))

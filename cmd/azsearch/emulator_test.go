@@ -116,8 +116,8 @@ func TestSaveThatCannotWorkIsOneLineAndExit2(t *testing.T) {
 		args []string
 		says string
 	}{
-		"a folder":                   {[]string{"-save", dir}, "is a folder: name a file in it"},
-		"a folder that is not there": {[]string{"-save", filepath.Join(dir, "no", "state.json")}, "make it, or name a file elsewhere"},
+		"a folder":                   {[]string{"-save", dir}, "is a directory: name a file in it"},
+		"a folder that is not there": {[]string{"-save", filepath.Join(dir, "no", "state.json")}, "create it, or name a file elsewhere"},
 		"a file for a folder":        {[]string{"-save", filepath.Join(file, "state.json")}, "-save cannot be used"},
 		"another seed is missing":    {[]string{"-save", good, "-seed", filepath.Join(dir, "none")}, "none"},
 	} {

@@ -185,7 +185,7 @@ func cells(row, columns []string, document json.RawMessage) error {
 		case len(value) > 0 && value[0] == '"':
 			text, ok := wire.Unquote(value)
 			if !ok {
-				return fmt.Errorf("field %s of a document is no JSON string: %.100s", path, value)
+				return fmt.Errorf("field %s of a document is not a JSON string: %.100s", path, value)
 			}
 			row[i] = text
 		}

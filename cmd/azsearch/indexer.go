@@ -126,7 +126,7 @@ func indexerStatus(ctx context.Context, c *serviceCall) error {
 		}
 	}
 	if len(bad) > 0 {
-		return failed(fmt.Errorf("the last run has failed, or an item of it: %s; azsearch indexer status NAME shows why", strings.Join(bad, ", ")))
+		return failed(fmt.Errorf("the last run, or an item of it, failed: %s; azsearch indexer status NAME shows why", strings.Join(bad, ", ")))
 	}
 	return nil
 }

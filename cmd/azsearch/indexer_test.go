@@ -35,7 +35,7 @@ func TestIndexerSession(t *testing.T) {
 	got = s.run("indexer", "status", "feed")
 	assert.Equal(t, 1, got.code)
 	assert.Regexp(t, `^feed: ready\n(  \w+Failure .+\n){2}  reset .+\n    "" \(501\): .+\n$`, got.stdout)
-	assert.Contains(t, got.stderr, "the last run has failed, or an item of it: feed;")
+	assert.Contains(t, got.stderr, "the last run, or an item of it, failed: feed;")
 	got = s.run("indexer", "status", "-json")
 	var status indexers.Status
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &status))

@@ -18,7 +18,7 @@ import (
 func newInferCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:      "infer",
-		Usage:     "print an index definition that fits all records of files",
+		Usage:     "print an index definition for the records of files",
 		ArgsUsage: "FILE...",
 		Description: `Files are read completely, in the formats of azsearch load. Doubtful choices are printed on
 stderr. Review the definition before you create an index with it: types cannot be changed

@@ -193,7 +193,7 @@ func (l *loading) options(ctx context.Context) (load.Options, convert.Options, e
 		note(errors.New("-resume: the rows of -query cannot be read again from a position; leave it out"))
 	}
 	if l.String("resume") != "" && l.String("endpoint") == "emulator" {
-		note(errors.New("-resume: -endpoint emulator ends with the command, so there is nothing to continue"))
+		note(errors.New("-resume: -endpoint emulator loses its data at the end of the command, so nothing can be resumed"))
 	}
 	if !l.Bool("quiet") {
 		o.Watch = l.watch
@@ -213,9 +213,9 @@ func inputs(ctx context.Context, c *cli.Command, args []string) ([]string, sourc
 	isDatabase := len(args) == 1 && database.Is(args[0])
 	switch {
 	case !isDatabase && slices.ContainsFunc(args, database.Is): // the error must not contain the URL, which may have a password
-		return nil, o, errors.New("a database is read alone: name nothing else")
+		return nil, o, errors.New("a database cannot be combined with other inputs: name only the database")
 	case query == "" && isDatabase:
-		return nil, o, errors.New("a database is read by a query: add -query 'SELECT …'")
+		return nil, o, errors.New("a database needs a query: add -query 'SELECT …'")
 	case query == "":
 		files, err := filesOf(args)
 		return files, o, err
@@ -396,7 +396,7 @@ func (l *loading) same(ctx context.Context, r load.Report) error {
 	}
 	_, err = search.GetDocument[json.RawMessage](context.WithoutCancel(ctx), client, r.FirstKey, nil)
 	if errors.Is(err, search.ErrDocumentNotFound) {
-		return failed(fmt.Errorf("index %s was made again while it was loaded: document %q, which was in it, is gone; load everything again", l.definition.Name, r.FirstKey))
+		return failed(fmt.Errorf("index %s was deleted and created again during the load: document %q is gone; load everything again", l.definition.Name, r.FirstKey))
 	}
 	return connect.Failed(err)
 }

@@ -185,7 +185,7 @@ func TestLoadIntoAnIndexThatIsMadeAgainIsNoSuccess(t *testing.T) {
 	require.NoError(t, in.Close())
 	_ = cmd.Wait() // the exit code says it
 	assert.Equal(t, 1, cmd.ProcessState.ExitCode(), stderr.String())
-	assert.Contains(t, stderr.String(), `index hotels was made again while it was loaded: document "0", which was in it, is gone`)
+	assert.Contains(t, stderr.String(), `index hotels was deleted and created again during the load: document "0" is gone`)
 }
 
 func TestLoadIntoAnEmulatorOfItsOwn(t *testing.T) {

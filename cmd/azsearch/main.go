@@ -90,7 +90,7 @@ func explainEnd(ctx context.Context, to terminal.Terminal) {
 	context.AfterFunc(ctx, func() {
 		if to.Live {
 			time.AfterFunc(time.Second, func() {
-				fmt.Fprint(to, terminal.Erased+"azsearch: ending with what is on its way; Ctrl-C again ends at once\n")
+				fmt.Fprint(to, terminal.Erased+"azsearch: waiting for requests in flight; press Ctrl-C again to end at once\n")
 			})
 		}
 	})

@@ -58,7 +58,7 @@ func TestEndThatTakesLongSaysHowNotToWait(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if assert.Equal(t, live, len(shown) > 0) && live {
-				assert.Contains(t, <-shown, "Ctrl-C again ends at once\n")
+				assert.Contains(t, <-shown, "press Ctrl-C again to end at once\n")
 			}
 		})
 	}

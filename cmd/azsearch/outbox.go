@@ -119,9 +119,9 @@ func (c *outboxCall) arguments(args []string, numbers bool) error {
 	case !numbers && len(args) > 0:
 		return fmt.Errorf("unknown argument %q (see %s -help)", args[0], c.FullName())
 	case numbers && c.Bool("all") == (len(args) > 0):
-		return errors.New("name the numbers of dead letters, or -all")
+		return errors.New("name the numbers of dead letters, or use -all")
 	case numbers && c.Bool("all") && !c.Bool("yes"):
-		return errors.New("-all is about every dead letter: add -yes if that is meant")
+		return errors.New("-all selects every dead letter of the queue: add -yes to confirm")
 	}
 	for _, arg := range args {
 		n, err := strconv.ParseInt(arg, 10, 64)
@@ -138,7 +138,7 @@ func outboxCheck(ctx context.Context, c *outboxCall) error {
 	if err := outbox.Check(ctx, c.db, c.place.Dialect, &outbox.SchemaOptions{Prefix: c.place.Prefix}); err != nil {
 		return err
 	}
-	return c.out.Done(map[string]any{"outbox": c.place.String(), "ok": true}, "the tables of "+c.place.String()+" are as they should be")
+	return c.out.Done(map[string]any{"outbox": c.place.String(), "ok": true}, "the tables of "+c.place.String()+" have the right schema")
 }
 
 func outboxLag(ctx context.Context, c *outboxCall) error {

@@ -42,7 +42,7 @@ func TestOutboxSession(t *testing.T) {
 
 			got = s.run("outbox", "check", url)
 			assert.Zero(t, got.code, got.stderr)
-			assert.Regexp(t, `^the tables of .+ are as they should be\n$`, got.stdout)
+			assert.Regexp(t, `^the tables of .+ have the right schema\n$`, got.stdout)
 			url += map[bool]string{true: "&", false: "?"}[strings.Contains(url, "?")] + "name=hotels"
 			got = s.run("outbox", "lag", url)
 			assert.Regexp(t, `^2 rows wait, the oldest for \S+; 3 dead letters\n$`, got.stdout)
@@ -123,7 +123,7 @@ func TestOutboxCommandsRefuseWhatCannotWorkInOneLine(t *testing.T) {
 		{[]string{"lag", "sqlite:x.db?name=x", "-name", "y"}, "two names"},
 		{[]string{"lag", "sqlite:x.db?name=x", "y"}, "unknown argument"},
 		{[]string{"letters", "sqlite:x.db?name=x", "-limit", "0"}, "-limit 0"},
-		{[]string{"retry", "sqlite:x.db?name=x"}, "or -all"},
+		{[]string{"retry", "sqlite:x.db?name=x"}, "or use -all"},
 		{[]string{"retry", "sqlite:x.db?name=x", "-all"}, "-yes"},
 		{[]string{"discard", "sqlite:x.db?name=x", "a"}, "not the number"},
 	} {

@@ -34,7 +34,7 @@ func newSearchCommand(stdout, stderr io.Writer) *cli.Command {
 			&cli.StringFlag{Name: "filter", Usage: "return only documents that match the OData `EXPRESSION`"},
 			selectFlag(),
 			&cli.StringSliceFlag{Name: "order", Usage: "order by `FIELD`, \"FIELD desc\" or an expression; repeat for a second order"},
-			&cli.IntFlag{Name: "top", Usage: "print `N` documents at most", Value: 10},
+			&cli.IntFlag{Name: "top", Usage: "print at most `N` documents", Value: 10},
 			&cli.StringSliceFlag{Name: "facet", Usage: "count documents by the values of `FIELD`; options follow, as in tags,count:20; repeat for more fields"},
 			&cli.StringFlag{Name: "vector", Usage: "search for the vector in `FILE`, a JSON array of numbers; - is the standard input"},
 			&cli.StringFlag{Name: "vector-field", Usage: "search for the vector in `FIELD`; by default the only vector field of the index"},
@@ -172,7 +172,7 @@ func (c *serviceCall) results(all *models.SearchDocumentsResult[json.RawMessage]
 		line += fmt.Sprintf(", scores %.3g to %.3g", all.Results[0].Score, all.Results[len(all.Results)-1].Score)
 	}
 	if all.Partial() {
-		line += " (the service says that the result is not complete)"
+		line += " (incomplete result, according to the service)"
 	}
 	return c.say("%s", line)
 }

@@ -112,7 +112,7 @@ func TestDeleteSession(t *testing.T) {
 			assert.Equal(t, "azsearch: 2 documents match, -expect is 3: nothing was deleted; check the filter\n", got.stderr)
 			got = s.run("delete", "rooms", "-filter", "stars eq 2", "-yes")
 			assert.Zero(t, got.code, got.stderr)
-			assert.Regexp(t, `^deleted 2 documents of 2 that matched: (2, 3|3, 2)\na look at \S+ found none left\n`, got.stdout)
+			assert.Regexp(t, `^deleted 2 documents of 2 that matched: (2, 3|3, 2)\na query at \S+ found no match left\n`, got.stdout)
 			got = s.run("delete", "rooms", "-filter", "stars eq 2", "-yes", "-json")
 			assert.Zero(t, got.code, got.stderr)
 			var receipt map[string]any

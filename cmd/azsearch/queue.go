@@ -26,7 +26,7 @@ runs, so use its user account. drain and repair need exclusive access: stop the 
 		Action:       refuseArguments(cli.ShowSubcommandHelp),
 		Commands: []*cli.Command{
 			queueCommand(stdout, cli.Command{
-				Name: "stats", Usage: "print the numbers of waiting, leased, parked and finished records",
+				Name: "stats", Usage: "print the numbers of waiting, leased and parked keys, and counters of records",
 			}, reading, queueStats),
 			queueCommand(stdout, cli.Command{
 				Name: "peek", Usage: "print keys in sending order, or the named KEYs", ArgsUsage: "URL [KEY...]",
@@ -38,11 +38,11 @@ runs, so use its user account. drain and repair need exclusive access: stop the 
 				Name: "parked", Usage: "print parked keys and the reasons", ArgsUsage: "URL [KEY...]", Flags: listingFlags(),
 			}, reading, func(ctx context.Context, c *queueCall) error { return c.list(ctx, queue.Parked) }),
 			queueCommand(stdout, cli.Command{
-				Name: "release", Usage: "unpark KEYs: their records are sent again, in their old order", ArgsUsage: "URL KEY... | URL --all --yes",
+				Name: "release", Usage: "unpark KEYs: their records are sent again, at their old places in the queue", ArgsUsage: "URL KEY... | URL -all -yes",
 				Flags: allFlags(),
 			}, changing, queueRelease),
 			queueCommand(stdout, cli.Command{
-				Name: "drop", Usage: "delete the parked records of KEYs permanently; later records of these keys are sent", ArgsUsage: "URL KEY... | URL --all --yes",
+				Name: "drop", Usage: "delete the parked records of KEYs permanently; later records of these keys are sent", ArgsUsage: "URL KEY... | URL -all -yes",
 				Flags: allFlags(),
 			}, changing, queueDrop),
 			queueCommand(stdout, cli.Command{
@@ -51,7 +51,7 @@ runs, so use its user account. drain and repair need exclusive access: stop the 
 			}, changing, queuePause),
 			queueCommand(stdout, cli.Command{Name: "resume", Usage: "end a pause"}, changing, queueResume),
 			queueCommand(stdout, cli.Command{
-				Name: "drain", Usage: "move all records that are not parked to another queue",
+				Name: "drain", Usage: "move all records to another queue, except those of keys with parked records",
 				Description: `Each record is appended to the second queue before it is removed from the first. After Ctrl-C
 or a crash, run the same command again; at worst some records are in both queues. Until it is
 done, stop the senders of the first queue and add nothing to the second, or an old record may
@@ -68,7 +68,7 @@ follow a newer one. Adding to the first queue is allowed.`,
 
 func listingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "limit", Usage: "print at most `N` keys", Value: 20},
+		&cli.IntFlag{Name: "limit", Usage: "print at most `N` entries", Value: 20},
 		&cli.BoolFlag{Name: "bodies", Usage: "print the documents, too"},
 	}
 }
@@ -158,7 +158,7 @@ func (c *queueCall) check() error {
 		case all && len(c.keys) > 0:
 			errs = append(errs, errors.New("-all and keys cannot be used together"))
 		case !all && len(c.keys) == 0:
-			errs = append(errs, errors.New("name the keys, or -all"))
+			errs = append(errs, errors.New("name keys, or use -all"))
 		}
 	}
 	if has("to") && c.String("to") == "" {

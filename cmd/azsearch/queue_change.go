@@ -29,7 +29,7 @@ func (c *queueCall) changeParked(ctx context.Context, done string, do func(conte
 		return failed(err)
 	}
 	if c.Bool("all") && !c.Bool("yes") && len(parked) > 0 {
-		return fmt.Errorf("%d keys are parked, and would be %s: add -yes if that is meant", len(parked), done)
+		return fmt.Errorf("%d parked keys would be %s: add -yes to confirm", len(parked), done)
 	}
 	n := 0
 	for keys := range slices.Chunk(parked, perCall) {
@@ -83,7 +83,7 @@ func keyCount(n int) string {
 func queuePause(ctx context.Context, c *queueCall) error {
 	reason := c.String("reason")
 	if reason == "" {
-		return errors.New("-reason must not be empty: others will wonder")
+		return errors.New("-reason must not be empty: stats shows it to other users")
 	}
 	if err := c.q.Pause(ctx, reason); err != nil {
 		return failed(err)
@@ -100,7 +100,7 @@ func queueResume(ctx context.Context, c *queueCall) error {
 		return failed(err)
 	}
 	if !before.Paused {
-		return c.said(map[string]bool{"paused": false}, "it was not paused")
+		return c.said(map[string]bool{"paused": false}, "the queue was not paused")
 	}
 	return c.said(map[string]bool{"paused": false}, "resumed")
 }

@@ -38,7 +38,7 @@ func queueDrain(stderr io.Writer) func(context.Context, *queueCall) error {
 		case errors.Is(err, drain.ErrSame):
 			return failed(fmt.Errorf("-to: %s and %s are the same queue", c.place, where))
 		case errors.Is(err, drain.ErrPaused):
-			err = fmt.Errorf("%w: stop its senders, then azsearch queue resume it", err)
+			err = fmt.Errorf("%w: stop its senders, then run azsearch queue resume", err)
 		case ctx.Err() != nil:
 			err = errors.New("interrupted")
 		}

@@ -131,6 +131,6 @@ func TestDrainMovesADirectoryToRedisAndLeavesWhatIsParked(t *testing.T) {
 	got := runToEnd(t, "queue", "drain", url+"?name=hotels", "--to", url+"?name=hotels")
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stderr, "are the same queue")
-	assert.Regexp(t, "records were not there any more", onQueue(t, "repair", url+"?name=hotels"))
+	assert.Regexp(t, "records were lost", onQueue(t, "repair", url+"?name=hotels"))
 	assertPiled(t, to, keys, each)
 }

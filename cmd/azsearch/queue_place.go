@@ -133,8 +133,8 @@ func (p place) operate(ctx context.Context, how access) (operated, error) {
 		case !errors.Is(asking, queuecontrol.ErrAbsent):
 			return nil, asking
 		case n == asked:
-			return nil, fmt.Errorf("%w, which takes no commands now: wait until it has opened or closed the queue; "+
-				"if it is an older version, or on Windows, stop it", err)
+			return nil, fmt.Errorf("%w, and that process does not accept commands now: wait until it has opened or closed the queue; "+
+				"stop it if it is an older version or runs on Windows", err)
 		}
 		if err := sleep.For(ctx, askAgain); err != nil {
 			return nil, err
@@ -193,7 +193,7 @@ func (p place) advise(err error) error {
 	var corrupt *filequeue.CorruptError
 	switch {
 	case errors.Is(err, filequeue.ErrLocked):
-		return fmt.Errorf("%w; one process at a time has a directory: stop that one, or ask it", err)
+		return fmt.Errorf("%w; only one process can open a directory: stop it", err)
 	case errors.As(err, &corrupt):
 		return fmt.Errorf("%w; azsearch queue repair salvages the rest", err)
 	case errors.Is(err, filequeue.ErrNetwork):

@@ -52,15 +52,15 @@ func repairDirectory(where place, out listing.Printer) error {
 	if err != nil {
 		return failed(err)
 	}
-	said := "nothing had to be repaired"
+	said := "nothing to repair"
 	if report.Broken > 0 || len(report.Damaged)+len(report.Missing) > 0 {
-		said = fmt.Sprintf("repaired: %s are in the queue, %d bytes at %d places could not be read, so add the documents again that may be lost",
+		said = fmt.Sprintf("repaired: %s are in the queue; %d bytes at %d places could not be read, so add documents again that may be lost",
 			keyCount(report.Keys), report.Dropped, report.Broken)
 		if len(report.Missing) > 0 {
 			said += "; missing files: " + strings.Join(report.Missing, ", ")
 		}
 		if len(report.Damaged) > 0 {
-			said += "; kept for a look: " + strings.Join(report.Damaged, ", ")
+			said += "; kept for inspection: " + strings.Join(report.Damaged, ", ")
 		}
 	}
 	return done(out, struct {
@@ -88,7 +88,7 @@ func repairRedis(ctx context.Context, where place, most int, out listing.Printer
 	return done(out, struct {
 		Keys int64 `json:"keys"`
 		Lost int64 `json:"lostRecords"`
-	}{report.Keys, report.Lost}, fmt.Sprintf("%s are in the queue; %d records were not there any more", keyCount(int(report.Keys)), report.Lost))
+	}{report.Keys, report.Lost}, fmt.Sprintf("%s are in the queue; %d records were lost", keyCount(int(report.Keys)), report.Lost))
 }
 
 func done(out listing.Printer, v any, sentence string) error {

@@ -100,11 +100,11 @@ func TestADirectoryIsChangedByItsProgramWhileThatRuns(t *testing.T) {
 	assert.Equal(t, "a migration", s.PauseReason)
 	assert.Regexp(t, `(?m)^paused +a migration$`, onQueue(t, "stats", dir))
 	assert.Equal(t, "resumed\n", onQueue(t, "resume", dir))
-	assert.Equal(t, "it was not paused\n", onQueue(t, "resume", dir))
+	assert.Equal(t, "the queue was not paused\n", onQueue(t, "resume", dir))
 
 	got := runToEnd(t, "queue", "release", dir, "0", "1")
 	assert.Equal(t, ended{1, "released 1 key\n", "azsearch: not parked: 0\n"}, got)
-	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "2 keys are parked")
+	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "2 parked keys")
 	assert.Equal(t, `{"dropped":2}`+"\n", onQueue(t, "drop", "--json", dir, "--all", "--yes"))
 	entries, err := q.Inspect(t.Context(), queue.Inspection{})
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestAProgramThatTakesNoCommandsIsNamed(t *testing.T) {
 	require.NoError(t, os.Rename(control, control+".gone"))
 	got := runToEnd(t, "queue", "pause", dir)
 	assertRefused(t, got, fmt.Sprintf("locked by process %d", os.Getpid()))
-	assertRefused(t, got, "takes no commands now")
+	assertRefused(t, got, "does not accept commands now")
 	require.NoError(t, os.Rename(control+".gone", control))
 	require.NoError(t, q.Close())
 	assert.Contains(t, onQueue(t, "pause", dir), "paused", "nobody has it")
@@ -175,7 +175,7 @@ func TestParkedKeysAreReleasedAndDropped(t *testing.T) {
 	dir := newDirectory(t, []string{"0"}, []string{"1", "2", "3", "4"})
 	out := onQueue(t, "parked", dir)
 	assert.Equal(t, 4, strings.Count(out, "\n"))
-	assert.Contains(t, out, `because "status 400: \x1b[31mno such field"`)
+	assert.Contains(t, out, `("status 400: \x1b[31mno such field")`)
 
 	assert.Equal(t, "released 1 key\n", onQueue(t, "release", dir, "2"))
 	assert.Equal(t, `{"dropped":1}`+"\n", onQueue(t, "drop", "--json", dir, "3"))
@@ -183,7 +183,7 @@ func TestParkedKeysAreReleasedAndDropped(t *testing.T) {
 	got := runToEnd(t, "queue", "release", dir, "1", "2")
 	assert.Equal(t, ended{1, "released 1 key\n", "azsearch: not parked: 2\n"}, got, "what was parked is released all the same")
 
-	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "1 keys are parked, and would be dropped: add -yes")
+	assertRefused(t, runToEnd(t, "queue", "drop", dir, "--all"), "1 parked keys would be dropped: add -yes")
 	assert.Equal(t, "dropped 1 key\n", onQueue(t, "drop", dir, "--all", "--yes"))
 	assert.Equal(t, "released 0 keys\n", onQueue(t, "release", dir, "--all", "--yes"))
 
@@ -207,7 +207,7 @@ func TestPauseLastsUntilResume(t *testing.T) {
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stderr, "a migration")
 	assert.Equal(t, "resumed\n", onQueue(t, "resume", dir))
-	assert.Equal(t, "it was not paused\n", onQueue(t, "resume", dir))
+	assert.Equal(t, "the queue was not paused\n", onQueue(t, "resume", dir))
 	assert.NotContains(t, onQueue(t, "stats", dir), "paused")
 }
 
@@ -245,14 +245,14 @@ func TestMistakesInACommandAboutAQueueAreOneLineAndExit2(t *testing.T) {
 		{[]string{"stats", ""}, "the queue is missing"},
 		{[]string{"stats", "a", "b"}, `"b"`},
 		{[]string{"stats", "http://localhost"}, "http:// is not a queue"},
-		{[]string{"stats", "file://elsewhere/queue"}, "no directory of this machine"},
+		{[]string{"stats", "file://elsewhere/queue"}, "not a directory of this machine"},
 		{[]string{"stats", "redis://localhost:1/0"}, "?name=QUEUE"},
 		{[]string{"stats", "redis://localhost:1/0?name=a", "-name", "b"}, "two names"},
 		{[]string{"stats", "redis://user:sec ret@localhost"}, "special characters"},
 		{[]string{"stats", "redis://:secret@127.0.0.1:1/0?name=a"}, "refused"},
 		{[]string{"stats", "queue", "-name", "b"}, "queues on Redis"},
 		{[]string{"peek", "queue", "-limit", "0"}, "at least one key"},
-		{[]string{"release", "queue"}, "name the keys, or -all"},
+		{[]string{"release", "queue"}, "name keys, or use -all"},
 		{[]string{"release", "queue", "1", "-all"}, "together"},
 		{[]string{"release", "queue", ""}, "a key is empty"},
 		{[]string{"drain", "queue"}, "-to is missing"},
@@ -277,7 +277,7 @@ func TestDamagedDirectoryIsRepaired(t *testing.T) {
 		uploads(t, q, fmt.Sprintf("key-%02d", i))
 	}
 	require.NoError(t, q.Close())
-	assert.Equal(t, "nothing had to be repaired\n", onQueue(t, "repair", dir))
+	assert.Equal(t, "nothing to repair\n", onQueue(t, "repair", dir))
 
 	logs, err := filepath.Glob(filepath.Join(dir, "log-*"))
 	require.NoError(t, err)
@@ -290,7 +290,7 @@ func TestDamagedDirectoryIsRepaired(t *testing.T) {
 	require.NoError(t, os.WriteFile(logs[0], content, 0o600))
 
 	assertRefused(t, runToEnd(t, "queue", "stats", dir), "azsearch queue repair")
-	assert.Regexp(t, `^repaired: 99 keys are in the queue, \d+ bytes at 1 places could not be read, .*; kept for a look: damaged-`, onQueue(t, "repair", dir))
+	assert.Regexp(t, `^repaired: 99 keys are in the queue; \d+ bytes at 1 places could not be read, .*; kept for inspection: damaged-`, onQueue(t, "repair", dir))
 	assert.Regexp(t, `(?m)^waiting +99 keys`, onQueue(t, "stats", dir))
-	assert.Equal(t, "nothing had to be repaired\n", onQueue(t, "repair", dir))
+	assert.Equal(t, "nothing to repair\n", onQueue(t, "repair", dir))
 }

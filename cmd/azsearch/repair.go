@@ -43,7 +43,7 @@ or -max-share permits.
 			&cli.StringFlag{Name: "index", Usage: "repair the index `NAME`"},
 			queryFlag(),
 			&cli.BoolFlag{Name: "yes", Usage: "write and delete"},
-			&cli.Int64Flag{Name: "allow-deletes", Usage: "delete the surplus documents if there are exactly `N`, as counted by an earlier run; -1 deletes none"},
+			&cli.Int64Flag{Name: "allow-deletes", Usage: "delete the surplus documents if there are exactly `N`, as counted by an earlier run; 0 leaves the limit to -max-share, -1 deletes none"},
 			&cli.FloatFlag{Name: "max-share", Usage: "overwrite and delete at most the share `SHARE` of the documents, up to 1", Value: 0.05},
 			&cli.StringFlag{Name: "version", Usage: "compare only the number or time in `FIELD`; by default all fields that can be read back"},
 			&cli.DurationFlag{Name: "pause", Usage: "compare again after `DURATION`, the time until the index shows all written documents", Value: 2 * time.Second},
@@ -64,7 +64,7 @@ func runRepair(ctx context.Context, c *serviceCall) (err error) {
 		errs = append(errs, fmt.Errorf("-pause %v: use a duration such as 2s", c.Duration("pause")))
 	}
 	if n := c.Int64("allow-deletes"); n < -1 {
-		errs = append(errs, fmt.Errorf("-allow-deletes %d: use the number that a run without -yes has counted, or -1", n))
+		errs = append(errs, fmt.Errorf("-allow-deletes %d: use the number counted by a run without -yes, or -1", n))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -82,7 +82,7 @@ func runRepair(ctx context.Context, c *serviceCall) (err error) {
 		return err
 	}
 	if x.Unscannable != "" {
-		return fmt.Errorf("index %s: %s, so its documents cannot be compared one after the other", index.Name, x.Unscannable)
+		return fmt.Errorf("index %s: %s, so its documents cannot be read in order", index.Name, x.Unscannable)
 	}
 	dir, err := os.MkdirTemp("", "azsearch")
 	if err != nil {
@@ -98,7 +98,7 @@ func runRepair(ctx context.Context, c *serviceCall) (err error) {
 	if version := c.String("version"); version != "" {
 		rows, lines = &search.RowsOptions{Version: version}, &repair.JSONLOptions{Key: x.Key(), Version: version}
 	} else if len(left) > 0 {
-		fmt.Fprintf(c.stderr, "azsearch: not compared, because they cannot be read back exactly: %s; what is written has them as the files do\n", strings.Join(left, ", "))
+		fmt.Fprintf(c.stderr, "azsearch: not compared, because the service does not return them exactly: %s; written documents have their values from the files\n", strings.Join(left, ", "))
 	}
 	source, err := repair.OpenJSONL(path, lines)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *serviceCall) sort(ctx context.Context, index *models.SearchIndex, path 
 	defer func() { err = errors.Join(err, documents.Close()) }()
 	err = c.eachDocument(ctx, index, c.args, nil, func(a models.RawAction) error {
 		if a.Type != models.ActionTypeUpload {
-			return failed(fmt.Errorf("the record with the key %q is a %s: repair takes whole documents only", a.Key, a.Type))
+			return failed(fmt.Errorf("the record with key %q has action %s: repair needs whole documents", a.Key, a.Type))
 		}
 		return documents.Add(a.Key, a.Document)
 	})

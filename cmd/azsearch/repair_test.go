@@ -25,7 +25,7 @@ func TestRepairSession(t *testing.T) {
   1 different: 2
 nothing was written, and -yes would be refused: .*\(-allow-deletes, -max-share\)
 $`, got.stdout)
-	assert.Contains(t, got.stderr, "azsearch: not compared, because they cannot be read back exactly: place;")
+	assert.Contains(t, got.stderr, "azsearch: not compared, because the service does not return them exactly: place;")
 	got = s.run("repair", "-index", "rooms", "-pause", "1ms", "-yes", "b.csv")
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.stdout, "wrote 0, deleted 0\n")
@@ -57,7 +57,7 @@ $`, got.stdout)
 		{[]string{"-index", "rooms", "none.json"}, 2, "none.json"},
 		{[]string{"-index", "none", "a.json"}, 3, "none"},
 		{[]string{"-index", "rooms", "bad.jsonl"}, 1, "fit no document of the index"},
-		{[]string{"-index", "rooms", "merge.jsonl"}, 1, "whole documents only"},
+		{[]string{"-index", "rooms", "merge.jsonl"}, 1, "repair needs whole documents"},
 		{[]string{"-index", "rooms", "-max-share", "2", "a.json"}, 2, "-max-share 2"},
 		{[]string{"-index", "rooms", "-version", "size", "b.csv"}, 3, "size"},
 	} {

@@ -49,7 +49,7 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 	if info, err := os.Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory: name that of the dead letters", dir)
+		return fmt.Errorf("%s is not a directory: name the directory of the dead letters", dir)
 	}
 	if strange, err := foreign(dir); err != nil || strange {
 		return errors.Join(err, fmt.Errorf("%s has other files and no dead letters: is the path right?", dir))
@@ -85,7 +85,7 @@ func runReplay(ctx context.Context, c *serviceCall) error {
 	}
 	err = errors.Join(err, failed(f.Close()))
 	if err == nil && stayed > 0 {
-		err = failed(fmt.Errorf("%s stay in %s; see their reasons with -dry-run, correct the cause, and replay them again", deadLetterCount(stayed), dir))
+		err = failed(fmt.Errorf("%s stay in %s; list the reasons with -dry-run, correct the cause, and run replay again", deadLetterCount(stayed), dir))
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (c *serviceCall) replay(ctx context.Context, f *deadletter.File, index stri
 		return 0, err
 	}
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[struct{}]{
-		Documents:   bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // unused
+		Documents:   bufferedsender.Documents[struct{}]{Key: func(struct{}) string { return "" }}, // each action carries its key
 		DeadLetters: f,
 		Logger:      slog.New(slog.DiscardHandler),
 	})

@@ -19,13 +19,13 @@ func checkSave(path string) error {
 	case err != nil:
 		return fmt.Errorf("-save cannot be used: %w", err)
 	case info.IsDir():
-		return fmt.Errorf("-save %s is a folder: name a file in it", path)
+		return fmt.Errorf("-save %s is a directory: name a file in it", path)
 	case !info.Mode().IsRegular():
 		return nil // a device or pipe is opened only for the write
 	default:
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return fmt.Errorf("-save cannot be used: %w: make the file writable, or name another", err)
+			return fmt.Errorf("-save cannot be used: %w: make the file writable, or name another one", err)
 		}
 		_ = f.Close()
 		if path, err = filepath.EvalSymlinks(path); err != nil {
@@ -35,9 +35,9 @@ func checkSave(path string) error {
 	// save writes to a new file in the same directory, then renames it.
 	probe, err := os.CreateTemp(filepath.Dir(path), ".azsearch-*")
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("-save %s: there is no folder %s: make it, or name a file elsewhere", path, filepath.Dir(path))
+		return fmt.Errorf("-save %s: directory %s does not exist: create it, or name a file elsewhere", path, filepath.Dir(path))
 	} else if err != nil {
-		return fmt.Errorf("-save %s: %w: make the folder writable, or name a file elsewhere", path, err)
+		return fmt.Errorf("-save %s: %w: make the directory writable, or name a file elsewhere", path, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
@@ -72,13 +72,13 @@ func save(srv *searchtest.Server, path string) error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("saving: %w; that file is as it was before", err)
+	err = fmt.Errorf("saving: %w; the file is unchanged", err)
 	instead, failed := os.CreateTemp("", "azsearch-*.json")
 	if failed == nil {
 		failed = errors.Join(srv.Snapshot(instead), instead.Close())
 	}
 	if failed != nil {
-		return fmt.Errorf("%w, and nothing is saved elsewhere either: %w", err, failed)
+		return fmt.Errorf("%w, and saving elsewhere failed, too: %w", err, failed)
 	}
-	return fmt.Errorf("%w: everything is in %s instead, move it there", err, instead.Name())
+	return fmt.Errorf("%w: the data is in %s, move it there", err, instead.Name())
 }

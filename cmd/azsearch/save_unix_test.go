@@ -45,7 +45,7 @@ func TestWhatWasSavedIsThereAfterTheNextStart(t *testing.T) {
 		got := e.stop(t, s)
 		assert.Zero(t, got.code, got.stderr)
 		if i == 0 {
-			assert.Equal(t, "azsearch: beginning empty: there is no "+path+" yet, it is written at the end\n", got.stderr)
+			assert.Equal(t, "azsearch: starting empty: "+path+" does not exist yet, and will be written at the end\n", got.stderr)
 		} else {
 			assert.Empty(t, got.stderr)
 		}
@@ -89,7 +89,7 @@ func TestNothingIsLostWhenTheFileCannotBeWrittenAnyMore(t *testing.T) {
 	assert.Equal(t, 1, got.code)
 	assert.Equal(t, 1, strings.Count(got.stderr, "\n"), got.stderr)
 	assert.Contains(t, got.stderr, "azsearch: saving: writing "+path)
-	instead := regexp.MustCompile(`everything is in (\S+) instead, move it there`).FindStringSubmatch(got.stderr)
+	instead := regexp.MustCompile(`the data is in (\S+), move it there`).FindStringSubmatch(got.stderr)
 	require.NotNil(t, instead, got.stderr)
 	srv := searchtest.NewServer(nil)
 	require.NoError(t, srv.RestoreFile(instead[1]))

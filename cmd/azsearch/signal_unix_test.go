@@ -95,6 +95,6 @@ func TestTokensForEveryoneAreWarnedOfWhereOthersReach(t *testing.T) {
 		e := startEmulator(t, "-quiet", "-any-token", "-addr", addr)
 		got := e.stop(t, syscall.SIGTERM)
 		assert.Zero(t, got.code)
-		assert.Equal(t, warned, strings.Contains(got.stderr, "-any-token with an address that others can reach"), got.stderr)
+		assert.Equal(t, warned, strings.Contains(got.stderr, "-any-token on a public address"), got.stderr)
 	}
 }

@@ -21,7 +21,7 @@ func newStatsCommand(stdout, stderr io.Writer) *cli.Command {
 		Name:      "stats",
 		Usage:     "print document counts and storage of a service and its indexes, and quotas",
 		ArgsUsage: "[INDEX...]",
-		Description: `With INDEX the command prints only these indexes. The counts of the service lag behind by some minutes.
+		Description: `With INDEX the command prints only these indexes. The service updates its counts with a delay.
 
    azsearch stats
    azsearch stats hotels rooms

@@ -15,7 +15,7 @@ var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`)
 func (e *emulation) validateToken() error {
 	switch {
 	case e.setToken && e.anyToken:
-		return errors.New("-token and -any-token cannot be used together: the second takes every token")
+		return errors.New("-token and -any-token cannot be used together: -any-token accepts every token")
 	case e.setToken && !bearerToken.MatchString(e.token):
 		return errors.New("-token must be a bearer token: letters, digits and -._~+/ with = at the end only")
 	}

@@ -62,7 +62,7 @@ Exit codes: 0 equal; 1 different, or a file is damaged; 2 usage; 3 service error
 			v.key = c.String("key")
 		}
 		if v.key == "" {
-			return errors.New("two files do not say which field has the key: use -key FIELD")
+			return errors.New("the key field is unknown for two files: use -key FIELD")
 		}
 		r, err := verify.Compare(ctx, a, b, v.key)
 		if err != nil {
@@ -114,7 +114,7 @@ func (v *verifying) side(ctx context.Context, i int) (verify.Side, error) {
 			x = &m.Indexes[0]
 		}
 		if x == nil {
-			return nil, fmt.Errorf("%s has %d indexes: use -index NAME for one of them", name, len(m.Indexes))
+			return nil, fmt.Errorf("%s has %d indexes: select one with -index NAME", name, len(m.Indexes))
 		}
 		v.key = x.Key
 		return m.Side(name, x), nil
@@ -150,7 +150,7 @@ func (v *verifying) open(i int) (*connect.Service, error) {
 // rows returns the rows of the database that is argument i, as documents of the index that is the other argument.
 func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 	if database.Is(v.args[1-i]) {
-		return nil, errors.New("two databases are not compared: one of A and B is the index that the other is the source of")
+		return nil, errors.New("two databases cannot be compared: one of A and B must be the index filled from the other")
 	}
 	service, err := v.open(1 - i)
 	if err != nil {
@@ -158,7 +158,7 @@ func (v *verifying) rows(ctx context.Context, i int) (verify.Side, error) {
 	}
 	index, err := service.GetIndex(ctx, v.args[1-i], nil)
 	if err != nil {
-		return nil, connect.Failed(fmt.Errorf("%q is not the index that the database is the source of: %w", v.args[1-i], err))
+		return nil, connect.Failed(fmt.Errorf("%q is not an index to compare the database with: %w", v.args[1-i], err))
 	}
 	url := v.args[i : i+1 : i+1]
 	place, err := database.Parse(url[0])
@@ -208,7 +208,7 @@ func reached(ctx context.Context, x *keyrange.Index, name string) error {
 	}
 	n, err := x.Count(ctx)
 	if err == nil && n > keyrange.Paged {
-		err = fmt.Errorf("index %s: %s, so %d of %d documents can be reached", name, x.Unscannable, keyrange.Paged, n)
+		err = fmt.Errorf("index %s: %s, so only %d of %d documents can be read", name, x.Unscannable, keyrange.Paged, n)
 	}
 	if err != nil {
 		return connect.Failed(err)

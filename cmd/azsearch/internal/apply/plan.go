@@ -82,7 +82,7 @@ type Options struct {
 	Secrets   bool // rewrite definitions that have secrets even if nothing else differs, because the service returns no secrets
 	Unchecked bool // do not check data sources, skillsets and indexers
 	// Fill copies the documents of index from to index to before an alias moves from one to the other. If it is nil,
-	// the plan refuses to move an alias to an index that the plan creates.
+	// the plan blocks moving an alias to an index that it creates.
 	Fill func(ctx context.Context, from, to string) error
 }
 
@@ -226,9 +226,9 @@ func (s *Step) refuse(after json.RawMessage, files, live definitions.Set, p *Pla
 	}
 }
 
-// emptyTargets handles aliases that move. Without Options.Fill it refuses to move one to an index that the plan
-// creates and that is empty therefore. With Options.Fill every index that an alias moves to is filled, even an
-// existing one, because an earlier run may have stopped while filling it.
+// emptyTargets handles aliases that move. Without Options.Fill it blocks a move to an index that the plan creates,
+// because that index is empty. With Options.Fill every index that an alias moves to is filled, even an existing one,
+// because an earlier run may have stopped while filling it.
 func (p *Plan) emptyTargets(files, live definitions.Set) {
 	for i := range p.Steps {
 		s := &p.Steps[i]

@@ -29,7 +29,7 @@ func Pull(dir string, files, live definitions.Set, prune bool) (r Pulled, err er
 	for i := range files {
 		path := filepath.Join(dir, filepath.FromSlash(files[i].File()))
 		if _, missing := os.Stat(path); missing != nil {
-			err = errors.Join(err, fmt.Errorf("%s is not in the file of its name: rename that to %s", &files[i], path))
+			err = errors.Join(err, fmt.Errorf("%s is not in the file named after it: rename the file to %s", &files[i], path))
 		}
 	}
 	if err != nil {

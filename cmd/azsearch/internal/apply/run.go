@@ -42,7 +42,7 @@ func (p *Plan) Run(ctx context.Context, service *connect.Service, done func(*Ste
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if err := p.step(ctx, service, s); err != nil {
-			return exit.With(exit.Code(err), fmt.Errorf("%d of %d definitions are applied, then %s: %w; run it again when that is corrected", i, len(p.Steps), s, p.masked(s, err)))
+			return exit.With(exit.Code(err), fmt.Errorf("%d of %d definitions are applied, then %s: %w; correct that and run it again", i, len(p.Steps), s, p.masked(s, err)))
 		}
 		done(s)
 	}
@@ -79,7 +79,7 @@ func (p *Plan) step(ctx context.Context, service *connect.Service, s *Step) erro
 		err = s.definition.Kind.Put(ctx, service, content)
 	}
 	if errors.Is(err, search.ErrPreconditionFailed) {
-		return exit.With(exit.Incomplete, errors.New("it was changed or deleted at the service after the plan was made, and is left alone"))
+		return exit.With(exit.Incomplete, errors.New("not changed, because it was changed or deleted in the service after the plan was made"))
 	}
 	return err
 }

@@ -5,10 +5,10 @@
 //	documents/hotels/12.jsonl.zst      the documents of one key range
 //	journal.jsonl                      in an incomplete backup, instead of the manifest
 //
-// An index is read in key ranges, several concurrently, and each range twice. The second pass compares the documents
-// with the digest of the written file, and writes the range again if they differ. So a backup contains every change
-// of retrievable fields that queries showed before the second pass reached the range. It is not a snapshot of one
-// moment.
+// An index is read in key ranges, several concurrently. With two passes each range is read twice: the second pass
+// compares the documents with the written file, and writes the range again if they differ. So a backup contains every
+// change of retrievable fields that queries showed before the last pass reached the range. It is not a snapshot of
+// one moment.
 //
 // # After a crash
 //
@@ -120,7 +120,7 @@ func Begin(ctx context.Context, o Options) (_ *Backup, err error) {
 	return b, nil
 }
 
-var errTaken = errors.New("another process has the directory")
+var errTaken = errors.New("another process uses the directory")
 
 // free returns an error if the directory has a complete backup.
 func (b *Backup) free() error {
@@ -158,7 +158,7 @@ func Select(set definitions.Set, patterns []string) (definitions.Set, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("-index %s: no index has such a name", pattern)
+			return nil, fmt.Errorf("-index %s: no index matches", pattern)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(set), func(d definitions.Definition) bool {
@@ -200,7 +200,7 @@ func (b *Backup) plan(ctx context.Context) error {
 		if x.Unscannable != "" {
 			reached := min(s.count, keyrange.Paged)
 			s.seen = append(s.seen, fmt.Sprintf("%d of %d documents: %s", s.count-reached, s.count, x.Unscannable))
-			b.Say("index %s: %s, so paging is the only way to its documents: %s of %s can be reached", d.Name, x.Unscannable, humanize.Comma(reached), humanize.Comma(s.count))
+			b.Say("index %s: %s, so only paging can read its documents, which reaches %s of %s", d.Name, x.Unscannable, humanize.Comma(reached), humanize.Comma(s.count))
 			if reached < s.count {
 				unreachable = append(unreachable, d.Name)
 			}
@@ -217,9 +217,9 @@ func (b *Backup) plan(ctx context.Context) error {
 		b.indexes = append(b.indexes, s)
 	}
 	if len(unreachable) > 0 && !b.Partial {
-		return exit.With(exit.Incomplete, fmt.Errorf("nothing was written: not all documents of %s can be reached; use -partial to back up the rest, or -index to choose others", strings.Join(unreachable, ", ")))
+		return exit.With(exit.Incomplete, fmt.Errorf("nothing was written: some documents of %s cannot be read; use -partial to back up the rest, or -index to choose others", strings.Join(unreachable, ", ")))
 	}
-	b.Say("a change made meanwhile is in the backup if queries show it before the last pass comes to its range of keys; passes: %d", b.Passes)
+	b.Say("changes made during the backup are included if queries show them before the last pass reads their key range; passes: %d", b.Passes)
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (b *Backup) Run(ctx context.Context) (m *Manifest, err error) {
 		err = errors.Join(interrupted(ctx, err, "run it again to continue"), b.journal.file.Close(), b.release())
 	}()
 	if n := len(b.journal.entries); n > 0 {
-		b.Say("continuing: %d ranges are written", n)
+		b.Say("continuing: %d key ranges are written already", n)
 	}
 	if err := os.RemoveAll(filepath.Join(b.Dir, definitionsFolder)); err != nil {
 		return nil, exit.With(exit.Incomplete, err)
@@ -260,7 +260,7 @@ func (b *Backup) Run(ctx context.Context) (m *Manifest, err error) {
 			changed += n
 		}
 		if pass > 1 {
-			b.Say("second pass: %d ranges had changed, and were written again", changed)
+			b.Say("second pass: %d key ranges had changed and were written again", changed)
 		}
 	}
 	if err := b.unchanged(ctx); err != nil {
@@ -289,7 +289,7 @@ func (b *Backup) unchanged(ctx context.Context) error {
 	for _, s := range b.indexes {
 		now := set.Find(definitions.Indexes, s.name)
 		if now == nil || string(now.JSON) != string(b.set.Find(definitions.Indexes, s.name).JSON) {
-			return exit.With(exit.Incomplete, fmt.Errorf("the definition of index %s changed during the backup; remove %s and begin again", s.name, b.Dir))
+			return exit.With(exit.Incomplete, fmt.Errorf("the definition of index %s changed during the backup; remove %s and start over", s.name, b.Dir))
 		}
 	}
 	return nil
@@ -387,7 +387,7 @@ func (b *Backup) export(ctx context.Context, s *source, r keyrange.Range, pass i
 			if unique != nil {
 				key, err := s.KeyOf(document)
 				if err == nil && unique[key] {
-					err = fmt.Errorf("index %s: paging returned %q twice, as documents changed meanwhile; stop the writers, and run it again", s.name, key)
+					err = fmt.Errorf("index %s: paging returned %q twice, because documents changed meanwhile; stop the writers and run it again", s.name, key)
 				}
 				if err != nil {
 					return err

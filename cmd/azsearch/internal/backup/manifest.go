@@ -136,7 +136,7 @@ func openJournal(folder disk.Folder, header Manifest) (*journal, error) {
 		}
 		for _, f := range entries {
 			if name := f.Name(); name != lockName && name != journalName+".tmp" {
-				return nil, fmt.Errorf("there are other files, such as %s; name an empty directory or a new one", name)
+				return nil, fmt.Errorf("the directory has other files, such as %s; use an empty or a new directory", name)
 			}
 		}
 		line, err := json.Marshal(header)
@@ -176,7 +176,7 @@ func (j *journal) read(content []byte) error {
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		return fmt.Errorf("%s has no header; remove the directory to begin again", journalName)
+		return fmt.Errorf("%s has no header; remove the directory to start over", journalName)
 	}
 	old := j.header
 	old.Indexes = nil
@@ -185,11 +185,11 @@ func (j *journal) read(content []byte) error {
 	}
 	switch {
 	case old.Format != j.header.Format, old.Passes != j.header.Passes:
-		return errors.New("the backup that is under way there has another format or other passes; remove the directory to begin again")
+		return errors.New("the incomplete backup there has another format or other -passes; remove the directory to start over")
 	case old.Endpoint != j.header.Endpoint:
-		return fmt.Errorf("the backup that is under way there is of %s; name another directory", old.Endpoint)
+		return fmt.Errorf("the incomplete backup there is of %s; use another directory", old.Endpoint)
 	case !slices.EqualFunc(old.Indexes, j.header.Indexes, func(a, b Index) bool { return a.Name == b.Name && a.Definition == b.Definition }):
-		return errors.New("the backup that is under way there is of other indexes, or the definition of one has changed since; remove the directory to begin again")
+		return errors.New("the incomplete backup there is of other indexes, or the definition of one has changed; remove the directory to start over")
 	}
 	j.header.Started = old.Started
 	for i, line := range lines[1:] {

@@ -174,7 +174,7 @@ func (r *Restore) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if n := len(r.state.Done); n > 0 {
-		r.Say("continuing: %d files are in their indexes", n)
+		r.Say("continuing: %d files are sent already", n)
 	}
 	first := []*definitions.Kind{definitions.SynonymMaps, definitions.Indexes}
 	if err := r.create(ctx, first...); err != nil { // R2
@@ -197,7 +197,7 @@ func (r *Restore) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if n := len(r.set.Of(definitions.Indexers)); n > 0 {
-		r.Say("%d indexers are there again, and run by their schedules", n)
+		r.Say("%d indexers are restored and run on their schedules", n)
 	}
 	return r.state.Remove() // R7
 }

@@ -63,7 +63,7 @@ func TestRestoredServiceIsTheSame(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Equal(t, from.Documents("hotels"), target.Documents("hotels"))
 	assert.Contains(t, to.String(), "index hotels: 57 documents, digest ")
-	assert.Contains(t, to.String(), "1 indexers are there again")
+	assert.Contains(t, to.String(), "1 indexers are restored")
 	assert.NoFileExists(t, filepath.Join(dir, restoreName))
 }
 
@@ -128,7 +128,7 @@ func TestRestoreContinuesBehindWhatIsThere(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(state, []byte(strings.Replace(string(lines), target.URL(), "https://other", 1)), 0o600))
 	_, err = BeginRestore(t.Context(), target.restoring(dir, to))
-	require.ErrorContains(t, err, `of another job: {"endpoint":"https://other"`)
+	require.ErrorContains(t, err, `to another job: {"endpoint":"https://other"`)
 	require.NoError(t, os.WriteFile(state, lines, 0o600))
 	require.NoError(t, target.DeleteIndex(t.Context(), "hotels", nil))
 	require.NoError(t, restore(t, target.restoring(dir, to)), "an index that was deleted meanwhile gets everything again")

@@ -80,7 +80,7 @@ func open(endpoint, key, version string) (*Service, error) {
 	opts.PerRetryPolicies = []policy.Policy{&queries{}}
 	switch endpoint {
 	case "":
-		return nil, fmt.Errorf("no service is named: set %s or use -endpoint URL; -endpoint emulator tries a command without a service", EndpointVariable)
+		return nil, fmt.Errorf("no service is named: set %s or use -endpoint URL; -endpoint emulator runs the command without a service", EndpointVariable)
 	case Emulator:
 		server := searchtest.NewServer(&searchtest.Options{KeepRequests: -1, KeepChanges: -1})
 		opts.Transport = &http.Client{Transport: server.Transport()}
@@ -134,7 +134,7 @@ func Failed(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &said) && (said.StatusCode == http.StatusUnauthorized || said.StatusCode == http.StatusForbidden):
-		err = fmt.Errorf("%w; set %s to an admin key, or give the identity a role of the service", err, variables)
+		err = fmt.Errorf("%w; set %s to an admin key, or assign a role of the service to the identity", err, variables)
 	case errors.As(err, &said): // the hint names Go functions, not commands
 		said.Hint = strings.Replace(said.Hint, "or create it with IndexClient.CreateIndex", "see azsearch stats for those that exist, or create it with azsearch load -create or apply", 1)
 	case errors.As(err, &signIn):

@@ -25,7 +25,7 @@ func (p *Plan) Columns(names []string) (*Columns, error) {
 		}
 		if t.field >= 0 {
 			if other, twice := fields[t.field]; twice {
-				return nil, fmt.Errorf("columns %q and %q both become field %s", other, name, p.top.fields[t.field].name)
+				return nil, fmt.Errorf("columns %q and %q are both for field %s", other, name, p.top.fields[t.field].name)
 			}
 			fields[t.field] = name
 		}

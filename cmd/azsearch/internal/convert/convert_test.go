@@ -147,7 +147,7 @@ func TestOptionsThatDoNotFitTheIndexAreRefusedTogether(t *testing.T) {
 	var index models.SearchIndex
 	require.NoError(t, json.Unmarshal([]byte(definition), &index))
 	_, err := NewPlan(&index, Options{Map: map[string]string{"a": "nme", "b": "stars", "c": "stars"}, Split: map[string]string{"Tags": ";", "name": ";"}})
-	for _, says := range []string{`no field "nme"`, "both become field stars", `but "tags"`, "not a collection"} {
+	for _, says := range []string{`no field "nme"`, "are both for field stars", `it has "tags"`, "not a collection"} {
 		assert.ErrorContains(t, err, says)
 	}
 	_, err = NewPlan(&models.SearchIndex{Name: "x"}, Options{})
@@ -179,7 +179,7 @@ func TestCellsBecomeDocuments(t *testing.T) {
 	_, err = p.Columns([]string{"id", "town"})
 	assert.ErrorContains(t, err, "-map town=FIELD")
 	_, err = plan(t, Options{Map: map[string]string{"title": "name"}}).Columns([]string{"title", "name"})
-	assert.ErrorContains(t, err, "both become field name")
+	assert.ErrorContains(t, err, "are both for field name")
 }
 
 // FuzzJSON: what is accepted is JSON that the emulator accepts as well.

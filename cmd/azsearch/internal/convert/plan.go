@@ -123,7 +123,7 @@ func NewPlan(index *models.SearchIndex, o Options) (*Plan, error) {
 			continue
 		}
 		if other := mapped[name]; other != "" {
-			errs = append(errs, fmt.Errorf("-map: columns %s and %s both become field %s", other, column, name))
+			errs = append(errs, fmt.Errorf("-map: columns %s and %s are both for field %s", other, column, name))
 		}
 		mapped[name] = column
 		p.targets[column] = target{field: i}
@@ -178,7 +178,7 @@ func (p *Plan) object(o *object, fields []models.SearchField) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("field %q: type %s is not known to this version", f.Name, f.Type)
+			return fmt.Errorf("field %q: this version does not support type %s", f.Name, f.Type)
 		}
 		o.fields = append(o.fields, to)
 		o.byName[f.Name] = i
@@ -189,7 +189,7 @@ func (p *Plan) object(o *object, fields []models.SearchField) error {
 func (p *Plan) unknown(name, index string) error {
 	for other := range p.top.byName {
 		if strings.EqualFold(other, name) {
-			return fmt.Errorf("index %s has no field %q, but %q", index, name, other)
+			return fmt.Errorf("index %s has no field %q; it has %q", index, name, other)
 		}
 	}
 	return fmt.Errorf("index %s has no field %q", index, name)

@@ -60,7 +60,7 @@ func Parse(where string) (Place, error) {
 		}
 		return Place{Dialect: outbox.SQLite, Name: query.Get("name"), Prefix: query.Get("prefix"), dsn: path, shown: "sqlite:" + path}, nil
 	}
-	return Place{}, errors.New("the URL of the database cannot be read: use " + Forms + ", with special characters of a password as %XX; PGPASSWORD and ~/.pgpass keep it out of the list of processes")
+	return Place{}, errors.New("the URL of the database cannot be read: use " + Forms + ", with special characters of a password as %XX; PGPASSWORD and ~/.pgpass keep it out of the process list")
 }
 
 func (p Place) String() string {
@@ -97,7 +97,7 @@ func (p Place) open() (*sql.DB, error) {
 	if p.Dialect == outbox.PostgreSQL {
 		config, err := pgx.ParseConfig(p.dsn)
 		if err != nil { // err has the parameters of the URL
-			return nil, fmt.Errorf("the URL of the database has a parameter, a port or a file that PostgreSQL does not take: check %s", p.shown)
+			return nil, fmt.Errorf("the URL of the database has a parameter, port or file that PostgreSQL does not accept: check %s", p.shown)
 		}
 		return stdlib.OpenDB(*config), nil
 	}

@@ -55,7 +55,7 @@ func (p Place) Rows(ctx context.Context, query string) (_ io.ReadCloser, err err
 		return nil, err
 	}
 	if len(columns) == 0 {
-		return nil, errors.New("it returns no columns; use a SELECT")
+		return nil, errors.New("the query returns no columns; use a SELECT")
 	}
 	r.values, r.into = make([]any, len(columns)), make([]any, len(columns))
 	for i, c := range columns {

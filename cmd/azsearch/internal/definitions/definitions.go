@@ -140,7 +140,7 @@ func Open(path string) (s Set, err error) {
 				return Set{d}, err
 			}
 		}
-		return nil, fmt.Errorf("%s: its folder does not say what it defines; put it into one of %s", path, strings.Join(folders(), ", "))
+		return nil, fmt.Errorf("%s: the folder does not name a kind of definition; put the file in one of %s", path, strings.Join(folders(), ", "))
 	}
 	var errs []error
 	for _, k := range Kinds {
@@ -154,7 +154,7 @@ func Open(path string) (s Set, err error) {
 			}
 			d, err := openFile(k, filepath.Join(path, k.Folder, e.Name()))
 			if err == nil && s.Find(k, d.Name) != nil {
-				err = fmt.Errorf("%s: %s is defined by another file too", filepath.Join(path, k.Folder, e.Name()), &d)
+				err = fmt.Errorf("%s: %s is also defined in another file", filepath.Join(path, k.Folder, e.Name()), &d)
 			}
 			errs = append(errs, err)
 			s = append(s, d)

@@ -158,7 +158,7 @@ func TestFileThatIsNoDefinitionIsNamed(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	_, err := Open(dir)
-	for _, says := range []string{"a.json: not JSON", "b.json: the definition has no name", "d.json: index \"c\" is defined by another file"} {
+	for _, says := range []string{"a.json: not JSON", "b.json: the definition has no name", "d.json: index \"c\" is also defined in another file"} {
 		assert.ErrorContains(t, err, says)
 	}
 	assert.Equal(t, 3, strings.Count(err.Error(), ".json"))

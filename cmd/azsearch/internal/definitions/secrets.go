@@ -78,7 +78,7 @@ func (d *Definition) Expand(lookup func(variable string) (value string, ok bool)
 		return quoted
 	})
 	if missing != nil {
-		return nil, fmt.Errorf("%s: no value for %s; set these variables of the environment", d, strings.Join(missing, ", "))
+		return nil, fmt.Errorf("%s: no value for %s; set these environment variables", d, strings.Join(missing, ", "))
 	}
 	return content, nil
 }

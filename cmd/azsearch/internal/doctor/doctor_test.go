@@ -97,7 +97,7 @@ func TestNetworkLooksANameUpTwice(t *testing.T) {
 				var f Findings
 				n.Check(t.Context(), &f, "http://x.search.example")
 				assert.Equal(t, c.want, states(f))
-				assert.Equal(t, strings.Contains(name, "private, then"), strings.Contains(fmt.Sprint(f), "take turns"))
+				assert.Equal(t, strings.Contains(name, "private, then"), strings.Contains(fmt.Sprint(f), "alternate between private and public"))
 			})
 		})
 	}

@@ -52,7 +52,7 @@ func (n *Network) Check(ctx context.Context, f *Findings, endpoint string) bool 
 	case u.Scheme == "http" && !local:
 		f.Warn("endpoint", "use https", "%s: key and documents travel unencrypted", endpoint)
 	case strings.Trim(u.Path, "/") != "":
-		f.Warn("endpoint", "leave the path out, unless a gateway of yours needs it", "%s has a path", endpoint)
+		f.Warn("endpoint", "remove the path, unless your gateway needs it", "%s has a path", endpoint)
 	default:
 		f.Ok("endpoint", "%s", endpoint)
 	}
@@ -68,7 +68,7 @@ func (n *Network) Check(ctx context.Context, f *Findings, endpoint string) bool 
 func (n *Network) dns(ctx context.Context, f *Findings, host string) bool {
 	first, err := n.Lookup(ctx, host)
 	if err != nil {
-		f.Fail("dns", "check the name of the service for typing errors, and the DNS servers of this machine", "%v", err)
+		f.Fail("dns", "check the name of the service for typos, and the DNS servers of this machine", "%v", err)
 		return false
 	}
 	_ = sleep.For(ctx, askDNSAgain) // if ctx has ended, the second lookup fails
@@ -79,9 +79,9 @@ func (n *Network) dns(ctx context.Context, f *Findings, host string) bool {
 	case err != nil:
 		f.Warn("dns", "check the DNS servers of this machine", "%s, and a second later: %v", strings.Join(first, ", "), err)
 	case private(first) != private(second):
-		f.Warn("dns", "a private endpoint needs its DNS zone on every DNS server of this machine", "private and public addresses take turns: %s, a second later %s", strings.Join(first, ", "), strings.Join(second, ", "))
+		f.Warn("dns", "a private endpoint needs its DNS zone on every DNS server of this machine", "addresses alternate between private and public: %s, a second later %s", strings.Join(first, ", "), strings.Join(second, ", "))
 	case !slices.Equal(first, second):
-		f.Warn("dns", "nothing, unless the service has just moved: programs keep their connections to the old address", "%s, a second later %s", strings.Join(first, ", "), strings.Join(second, ", "))
+		f.Warn("dns", "no action, unless the service has just moved: programs keep their connections to the old address", "%s, a second later %s", strings.Join(first, ", "), strings.Join(second, ", "))
 	default:
 		f.Ok("dns", "%s, the same a second later", strings.Join(first, ", "))
 	}
@@ -122,14 +122,14 @@ func (n *Network) reply(ctx context.Context, f *Findings, u *url.URL) bool {
 	if connected != "" {
 		f.Ok("tcp", "connected to %s", connected)
 	} else if err != nil {
-		f.Fail("tcp", "check firewalls, and the networks that the service admits", "%v", err)
+		f.Fail("tcp", "check firewalls, and the networks that the service allows", "%v", err)
 		return false
 	}
 	if u.Scheme == "https" && !n.certificate(f, state, err) {
 		return false
 	}
 	if err != nil {
-		f.Fail("http", "check proxies and gateways on the way", "%v", err)
+		f.Fail("http", "check proxies and gateways between this machine and the service", "%v", err)
 		return false
 	}
 	_ = response.Body.Close()
@@ -142,7 +142,7 @@ func (n *Network) certificate(f *Findings, state *tls.ConnectionState, err error
 	var verification *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &verification):
-		f.Fail("tls", "if a proxy of your network replaces certificates, add its root to those of this machine (SSL_CERT_FILE on Linux)", "%v", err)
+		f.Fail("tls", "if a proxy of your network replaces certificates, add its root certificate to those of this machine (SSL_CERT_FILE on Linux)", "%v", err)
 		return false
 	case state == nil:
 		f.Fail("tls", "check proxies and firewalls that inspect TLS, and the scheme and the port of the endpoint", "%v", err)
@@ -152,9 +152,9 @@ func (n *Network) certificate(f *Findings, state *tls.ConnectionState, err error
 	}
 	end := state.PeerCertificates[0].NotAfter
 	if left := end.Sub(n.Now()); left < expiresSoon {
-		f.Warn("tls", "renew the certificate; that of the service itself is renewed by Microsoft", "%s, the certificate ends in %.1f days, %s", tls.VersionName(state.Version), left.Hours()/24, end.UTC().Format(time.DateOnly))
+		f.Warn("tls", "renew the certificate; Microsoft renews the certificates of its services", "%s, the certificate expires in %.1f days, %s", tls.VersionName(state.Version), left.Hours()/24, end.UTC().Format(time.DateOnly))
 	} else {
-		f.Ok("tls", "%s, the certificate ends %s", tls.VersionName(state.Version), end.UTC().Format(time.DateOnly))
+		f.Ok("tls", "%s, the certificate expires %s", tls.VersionName(state.Version), end.UTC().Format(time.DateOnly))
 	}
 	return true
 }
@@ -163,16 +163,16 @@ func (n *Network) certificate(f *Findings, state *tls.ConnectionState, err error
 func (n *Network) clock(f *Findings, date string, now time.Time) {
 	theirs, err := http.ParseTime(date)
 	if err != nil {
-		f.Warn("clock", "check what answers at the endpoint: a search service sends a Date", "the reply has no Date to compare with")
+		f.Warn("clock", "check which server answers at the endpoint: a search service sends a Date header", "the reply has no Date header to compare with")
 		return
 	}
 	const sync = "synchronize the clock of this machine (NTP)"
 	switch off := now.Sub(theirs).Round(time.Second); {
 	case off.Abs() > clockRefused:
-		f.Fail("clock", sync, "differs by %v from that of the service: tokens of Entra ID are refused", off)
+		f.Fail("clock", sync, "differs by %v from the clock of the service: Entra ID tokens are refused", off)
 	case off.Abs() > clockOff:
-		f.Warn("clock", sync, "differs by %v from that of the service", off)
+		f.Warn("clock", sync, "differs by %v from the clock of the service", off)
 	default:
-		f.Ok("clock", "within %v of that of the service", clockOff)
+		f.Ok("clock", "within %v of the clock of the service", clockOff)
 	}
 }

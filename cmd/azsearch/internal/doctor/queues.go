@@ -27,12 +27,12 @@ func Queue(f *Findings, where string, s *queue.Stats, fault error, now time.Time
 	case s.Paused:
 		f.Warn("queue", "azsearch queue resume "+where, "paused (%s), %s", s.PauseReason, text)
 	case age > waitsLong:
-		f.Warn("queue", "check that a sender with this queue runs, and its log", "%s", text)
+		f.Warn("queue", "check that a sender with this queue is running, and its log", "%s", text)
 	default:
 		f.Ok("queue", "%s", text)
 	}
 	if s.Parked > 0 {
-		f.Warn("queue", "azsearch queue parked "+where+" says why", "%s keys are parked, and are not sent", humanize.Comma(s.Parked))
+		f.Warn("queue", "azsearch queue parked "+where+" lists the reasons", "%s keys are parked and not sent", humanize.Comma(s.Parked))
 	}
 }
 
@@ -50,14 +50,14 @@ func Outbox(f *Findings, where string, lag *outbox.Lag) {
 	case lag.Paused:
 		f.Warn("outbox", "azsearch outbox resume "+where, "paused, %s", text)
 	case lag.Oldest > waitsLong:
-		f.Warn("outbox", "check that a relay of this queue runs, and its log", "%s", text)
+		f.Warn("outbox", "check that a relay of this queue is running, and its log", "%s", text)
 	default:
 		f.Ok("outbox", "%s", text)
 	}
 	if lag.Dead > 0 {
-		f.Warn("outbox", "azsearch outbox letters "+where+" says why", "%s dead letters", humanize.Comma(lag.Dead)) //voice:ok a command
+		f.Warn("outbox", "azsearch outbox letters "+where+" lists the reasons", "%s dead letters", humanize.Comma(lag.Dead)) //voice:ok a command
 	}
 	if lag.OldestTransaction > waitsLong {
-		f.Warn("outbox", "end it: while it is open the database cannot clean up what was deleted", "a transaction of the database is open for %v", lag.OldestTransaction.Round(time.Second))
+		f.Warn("outbox", "end it: while it is open, the database cannot reclaim deleted rows", "a database transaction has been open for %v", lag.OldestTransaction.Round(time.Second))
 	}
 }

@@ -26,7 +26,7 @@ type Service struct {
 const (
 	noKey     = "set AZURE_SEARCH_API_KEY, or sign in with az login"
 	withKey   = "set AZURE_SEARCH_API_KEY to a key of this service (portal: Settings, Keys)"
-	withRoles = "give the identity a role: Search Index Data Reader to query, Search Index Data Contributor to write documents, Search Service Contributor for definitions"
+	withRoles = "assign a role to the identity: Search Index Data Reader to query, Search Index Data Contributor to write documents, Search Service Contributor for definitions"
 )
 
 // Endpoint adds a failure and returns false if endpoint is not a valid URL of a service.
@@ -80,11 +80,11 @@ func (s Service) credential(f *Findings, err error) {
 	case err == nil && s.WithKey:
 		f.Ok("credential", "an admin key")
 	case err == nil:
-		f.Ok("credential", "Entra ID, may read definitions; -index NAME shows what it may do with documents")
+		f.Ok("credential", "Entra ID, may read definitions; add -index NAME to check its permissions on documents")
 	case refused(err) && s.WithKey:
-		f.Fail("credential", withKey+"; -index NAME distinguishes a query key from a wrong one", "the key is not an admin key of this service")
+		f.Fail("credential", withKey+"; add -index NAME to distinguish a query key from a wrong key", "the key is not an admin key of this service")
 	case refused(err):
-		f.Warn("credential", withRoles, "Entra ID, may not read statistics; -index NAME shows what it may do with documents")
+		f.Warn("credential", withRoles, "Entra ID, may not read statistics; add -index NAME to check its permissions on documents")
 	default:
 		trouble(f, err)
 	}
@@ -99,7 +99,7 @@ func trouble(f *Findings, err error) {
 	case status(err) == http.StatusBadRequest:
 		f.Fail("api-version", "update azsearch, or the service of another cloud", "%s is refused: %v", search.DefaultAPIVersion, err)
 	default:
-		f.Fail("service", "try again; if it stays, see the health of the service in the portal", "%v", err)
+		f.Fail("service", "try again; if it persists, check the health of the service in the portal", "%v", err)
 	}
 }
 
@@ -141,7 +141,7 @@ func (s Service) rights(ctx context.Context, f *Findings) *models.SearchIndex {
 		}
 	}
 	if missing {
-		f.Fail("index", "azsearch stats lists the indexes; azsearch load -create makes one", "%q does not exist", s.Index)
+		f.Fail("index", "azsearch stats lists the indexes; azsearch load -create creates one", "%q does not exist", s.Index)
 		return nil
 	}
 	s.may(f, uses)
@@ -174,13 +174,13 @@ func (s Service) may(f *Findings, uses []use) {
 	case s.WithKey && cannot == nil:
 		f.Ok("credential", "an admin key")
 	case s.WithKey:
-		f.Warn("credential", "set AZURE_SEARCH_API_KEY to an admin key to write", "a query key, which only queries; definition and quotas were not checked")
+		f.Warn("credential", "set AZURE_SEARCH_API_KEY to an admin key to write", "a query key, which cannot write; definition and quotas were not checked")
 	case cannot == nil:
 		f.Ok("credential", "Entra ID, may %s", strings.Join(can, ", "))
 	case can == nil:
 		f.Fail("credential", withRoles, "Entra ID, may do nothing with index %q", s.Index)
 	default:
-		f.Warn("credential", "if the program needs that, give the identity "+strings.Join(roles, ", "), "Entra ID, may %s; may not %s", strings.Join(can, ", "), strings.Join(cannot, ", "))
+		f.Warn("credential", "if the program needs more, assign to the identity "+strings.Join(roles, ", "), "Entra ID, may %s; may not %s", strings.Join(can, ", "), strings.Join(cannot, ", "))
 	}
 }
 
@@ -193,7 +193,7 @@ func limit(f *Findings, check, do, what string, used, most int64, show func(int6
 	text := fmt.Sprintf("%s %s of %s", what, show(used), show(most))
 	switch {
 	case most > 0 && used >= most:
-		f.Fail(check, do, "%s: used up, more is refused", text)
+		f.Fail(check, do, "%s: exhausted, the service refuses more", text)
 	case most > 0 && used >= most/100*near && used*100 >= most*near:
 		f.Warn(check, do, "%s (%d %%)", text, used*100/most)
 	default:
@@ -256,17 +256,17 @@ func (s Service) index(ctx context.Context, f *Findings, index *models.SearchInd
 func definition(f *Findings, client *search.Client, index *models.SearchIndex) {
 	x, err := keyrange.Of(client, index, search.Filter{}, nil)
 	if err != nil {
-		f.Fail("key field", "create the index again, with a key field that is retrievable", "%v", err)
+		f.Fail("key field", "create the index again with a retrievable key field", "%v", err)
 		return
 	}
-	const again = "it is fixed once the index exists: azsearch copy into an index with another definition changes it"
+	const again = "the key field of an existing index cannot be changed: use azsearch copy -create to copy to a new index"
 	if x.Unscannable != "" {
-		f.Warn("key field", again, "%s: backup, verify, delete -filter and repair reach %s documents at most", x.Unscannable, humanize.Comma(keyrange.Paged))
+		f.Warn("key field", again, "%s: backup and verify read at most %s documents, delete deletes at most 1000, repair refuses the index", x.Unscannable, humanize.Comma(keyrange.Paged))
 	} else {
 		f.Ok("key field", "%q is filterable and sortable, so every document can be reached", x.Key())
 	}
 	if len(x.Hidden) > 0 {
-		f.Warn("fields", "keep their source: a backup or a copy is without these values. retrievable can be changed, stored cannot", "cannot be read back: %s", strings.Join(x.Hidden, ", "))
+		f.Warn("fields", "keep their source: backups and copies lack these values; retrievable can be changed later, stored cannot", "cannot be read back: %s", strings.Join(x.Hidden, ", "))
 	} else {
 		f.Ok("fields", "all can be read back")
 	}

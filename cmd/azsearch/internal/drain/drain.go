@@ -162,7 +162,7 @@ func (m *mover) move(ctx context.Context, b *batch) error {
 	}
 	m.done.Records += int64(len(records))
 	if len(stale) > 0 {
-		return fmt.Errorf("%d keys had been given to others before they were committed: they are in both queues", len(stale))
+		return fmt.Errorf("leases of %d keys expired before the commit: their records are in both queues", len(stale))
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func TestWhoeverHasLostItsKeysAppendsNothingAnyMore(t *testing.T) {
 			return nil
 		}
 		_, err := Run(t.Context(), from, to, Options{Lease: time.Minute})
-		require.ErrorContains(t, err, "run out")
+		require.ErrorContains(t, err, "expired")
 		assert.Equal(t, map[string][]string{"a": {"old", "new"}}, waiting(t, to))
 	})
 }

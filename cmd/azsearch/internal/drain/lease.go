@@ -44,9 +44,9 @@ func (m *mover) extend(ctx context.Context, b *batch) error {
 	lost, err := m.from.Extend(ctx, m.o.Lease, b.leases...)
 	switch {
 	case err != nil:
-		return fmt.Errorf("keeping the keys: %w", err)
+		return fmt.Errorf("extending leases: %w", err)
 	case len(lost) > 0:
-		return fmt.Errorf("the leases of %d keys have run out: this process was stopped, or the queues are slow", len(lost))
+		return fmt.Errorf("leases of %d keys expired: this process was stopped, or the queues are slow", len(lost))
 	}
 	b.until = until
 	return nil
@@ -62,7 +62,7 @@ func (m *mover) release(b *batch) error {
 		ends[i] = queue.End{Lease: b.leases[i], Fate: queue.Release}
 	}
 	if _, _, err := m.from.Settle(ctx, ends...); err != nil && !errors.Is(err, queue.ErrClosed) {
-		return fmt.Errorf("giving back: %w", err)
+		return fmt.Errorf("releasing: %w", err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func Files(names []string, o source.Options, index string) (_ models.SearchIndex
 		}
 	}
 	if i.records == 0 {
-		return models.SearchIndex{}, nil, errors.New("the files have no records, so nothing can be said about their fields")
+		return models.SearchIndex{}, nil, errors.New("the files have no records to infer fields from")
 	}
 	if i.broken > 0 {
 		i.notes = append(i.notes, fmt.Sprintf("%d records cannot be read; a load rejects them", i.broken))
@@ -45,7 +45,7 @@ func Files(names []string, o source.Options, index string) (_ models.SearchIndex
 	name := i.key()
 	key := slices.IndexFunc(definition.Fields, func(f models.SearchField) bool { return f.Name == name })
 	if key < 0 {
-		i.notes = append(i.notes, "no field has a legal, distinct value in each record: \"id\" was added; load with -key COLUMN to make keys of a column")
+		i.notes = append(i.notes, "no field has a valid, distinct key in each record: \"id\" was added; load with -key COLUMN to derive keys from a column")
 		definition.Fields = slices.Insert(definition.Fields, 0, models.SearchField{Name: "id", Type: models.DataTypeString})
 		key = 0
 	}
@@ -309,12 +309,12 @@ func (v *value) field(name string, notes *[]string, path string) models.SearchFi
 	f := models.SearchField{Name: name}
 	if !legalName.MatchString(name) {
 		f.Name = "f" + regexp.MustCompile(`[^A-Za-z0-9_]+`).ReplaceAllString(name, "_")
-		note("not a legal name of a field; load with -map %s=%s", name, f.Name)
+		note("not a valid field name; load with -map %s=%s", name, f.Name)
 	}
 	f.Type = v.scalar()
 	switch {
 	case v.count == 0:
-		note("no record has a value; taken for text")
+		note("no record has a value; the type is Edm.String")
 	case v.lists > 0 && v.lists < v.count, v.objects > 0 && v.objects < v.count:
 		note("lists, objects and single values are mixed; the field was left out")
 		return models.SearchField{}
@@ -380,7 +380,7 @@ func (i *inference) key() (best string) {
 		}
 	}
 	if rank > 1 && named != "" {
-		i.notes = append(i.notes, fmt.Sprintf("not all values of %q are legal keys, or one is there twice: load with -key %s, which makes legal keys of them", named, named))
+		i.notes = append(i.notes, fmt.Sprintf("some values of %q are not valid keys, or not distinct: load with -key %s, which derives valid keys from them", named, named))
 		return named
 	}
 	return best

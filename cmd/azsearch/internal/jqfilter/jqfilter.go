@@ -52,7 +52,7 @@ func (f *Filter) JSON(ctx context.Context, record []byte, yield func(result []by
 		return fmt.Errorf("not JSON: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("not JSON: text behind the value")
+		return fmt.Errorf("not JSON: text after the value")
 	}
 	return f.Value(ctx, numbers(v), yield)
 }

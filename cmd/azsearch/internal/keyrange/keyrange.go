@@ -23,8 +23,8 @@ type Range struct {
 	Through string `json:"through,omitempty"`
 }
 
-// Paged is the number of documents that paging reaches. An index whose key is not filterable and sortable has no
-// other way.
+// Paged is the number of documents that paging reaches. Paging is the only way to read an index whose key is not
+// filterable and sortable.
 const Paged = 100_000
 
 // Index is an index to be read completely.
@@ -232,7 +232,7 @@ func (x *Index) at(ctx context.Context, r Range, skip int) (string, error) {
 		}
 		key, err := x.key.Get(found.Document)
 		if err == nil && key <= r.After {
-			err = fmt.Errorf("index %s orders %q in another way than by its characters", x.Client.IndexName(), x.key.Name)
+			err = fmt.Errorf("index %s does not order %q by its characters", x.Client.IndexName(), x.key.Name)
 		}
 		return key, err
 	}

@@ -44,7 +44,7 @@ func Open(path, job string) (*Ledger, error) {
 	whole := content[:bytes.LastIndexByte(content, '\n')+1]
 	first, rest, _ := strings.Cut(string(whole), "\n")
 	if first != job {
-		return nil, fmt.Errorf("%s is of another job: %.500s; remove it to start over", path, first)
+		return nil, fmt.Errorf("%s belongs to another job: %.500s; remove it to start over", path, first)
 	}
 	for line := range strings.Lines(rest) {
 		l.Done[strings.TrimSuffix(line, "\n")] = true

@@ -30,7 +30,7 @@ func TestPartOfALineIsAPartThatIsDoneAgain(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, append(content, "c"...), 0o600))
 	_, err = Open(path, "other")
-	require.ErrorContains(t, err, "of another job: job;")
+	require.ErrorContains(t, err, "to another job: job;")
 	l, err = Open(path, "job")
 	require.NoError(t, err)
 	assert.True(t, l.Resumed)

@@ -44,11 +44,11 @@ func TestEntrySaysWhoHoldsItAndWhatHasHappened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		for want, e := range map[string]queue.Entry{
-			"k: 1 leased by process 7 on host until " + now.Add(time.Minute).Local().Format(time.TimeOnly) + ", 2 waiting behind, since 1m30s ago, class 2, 2 leases ran out\n": {
+			"k: 1 leased by process 7 on host until " + now.Add(time.Minute).Local().Format(time.TimeOnly) + ", 2 waiting behind, since 1m30s ago, class 2, 2 leases expired\n": {
 				State: queue.Leased | queue.Waiting, Leased: make([]queue.Record, 1), Waiting: make([]queue.Record, 2), Holder: "process 7 on host",
 				Until: now.Add(time.Minute), Since: now.Add(-90 * time.Second), Class: 2, Expired: 2,
 			},
-			"k: 1 parked 5s ago because three have died, since 1h0m0s ago, 3 holders died with it\n": {
+			"k: 1 parked 5s ago (three have died), since 1h0m0s ago, 3 holders died while holding it\n": {
 				State: queue.Parked, Parked: make([]queue.Record, 1), ParkedAt: now.Add(-5 * time.Second), Reason: "three have died", Since: now.Add(-time.Hour), Deaths: 3,
 			},
 			"k: 1 waiting, since 0s ago, not due for 2s, released once to be tried again\n": {

@@ -50,15 +50,15 @@ func (t text) Stats(name string, s *queue.Stats, survives string) error {
 	row("parked", "%s", count(s.Parked, "key"))
 	row("size", "%s", count(s.Bytes, "byte"))
 	row("appended", "%s, %d replaced by later ones, %d saved by folding", count(s.Appended, "record"), s.Replaced, s.Folded)
-	row("leases", "%d ran out, %d ends came too late", s.Expired, s.Stale)
+	row("leases", "%d expired, %d settled too late", s.Expired, s.Stale)
 	if !s.LastReserved.IsZero() {
-		row("asked for", "%s", t.ago(s.LastReserved))
+		row("polled", "%s", t.ago(s.LastReserved))
 	}
 	if survives != "" {
 		row("survives", "%s", survives)
 	}
 	if s.Estimated {
-		row("", "(some of these numbers may be a little off)")
+		row("", "(some of these numbers are approximate)")
 	}
 	return w.Flush()
 }
@@ -111,7 +111,7 @@ func (t text) Entry(e *queue.Entry, bodies bool) error {
 		add("%d leased by %s until %s", len(e.Leased), orNone(sentence(e.Holder), "an unnamed holder"), e.Until.Local().Format(time.TimeOnly))
 	}
 	if e.State&queue.Parked != 0 {
-		add("%d parked %s because %s", len(e.Parked), t.ago(e.ParkedAt), orNone(sentence(e.Reason), "of no given reason"))
+		add("%d parked %s (%s)", len(e.Parked), t.ago(e.ParkedAt), orNone(sentence(e.Reason), "no reason was given"))
 	}
 	if e.State&queue.Waiting != 0 {
 		add("%d waiting", len(e.Waiting))
@@ -127,16 +127,16 @@ func (t text) Entry(e *queue.Entry, bodies bool) error {
 		add("not due for %v", round(e.Due.Sub(t.now)))
 	}
 	if e.Expired > 0 {
-		add("%s ran out", count(int64(e.Expired), "lease"))
+		add("%s expired", count(int64(e.Expired), "lease"))
 	}
 	if e.Deaths > 0 {
-		add("%s died with it", count(int64(e.Deaths), "holder"))
+		add("%s died while holding it", count(int64(e.Deaths), "holder"))
 	}
 	if e.Tries > 0 {
 		add("released %s to be tried again", times(e.Tries))
 	}
 	if e.Replaced != nil {
-		add("replaced a record that was parked because %s", orNone(sentence(e.ReplacedReason), "of no given reason"))
+		add("replaced a parked record (%s)", orNone(sentence(e.ReplacedReason), "no reason was given"))
 	}
 	b.WriteByte('\n')
 	if bodies {

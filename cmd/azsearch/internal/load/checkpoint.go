@@ -85,7 +85,7 @@ func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, e
 		return nil, fmt.Errorf("-resume %s: not a checkpoint of this version; name another file", path)
 	}
 	differs := func(what string, was, is any) error {
-		return fmt.Errorf("-resume %s: the checkpoint is of %s %v, not %v; name another file, or remove this one to begin again", path, what, was, is)
+		return fmt.Errorf("-resume %s: the checkpoint is of %s %v, not %v; name another file, or remove this one to start over", path, what, was, is)
 	}
 	switch {
 	case old.Endpoint != to.Endpoint:
@@ -93,7 +93,7 @@ func OpenCheckpoint(path string, files []string, to Destination) (*Checkpoint, e
 	case old.Index != to.Index:
 		return nil, differs("index", old.Index, to.Index)
 	case old.ETag != to.ETag:
-		return nil, fmt.Errorf("-resume %s: index %s was changed or made again since; remove \"etag\" from the file if it has kept its documents, or the file to begin again",
+		return nil, fmt.Errorf("-resume %s: index %s was changed or created again since; if it kept its documents, remove \"etag\" from the file, else remove the file to start over",
 			path, to.Index)
 	case old.Options != to.Options:
 		return nil, differs("the options", old.Options, to.Options)

@@ -395,7 +395,7 @@ func elsewhere(err error) bool {
 	return errors.Is(err, bufferedsender.ErrElsewhere) || errors.Is(err, bufferedsender.ErrParked)
 }
 
-// unsent reports whether an outcome is not about the document, so that the document must not become a reject.
+// unsent reports whether an outcome says nothing about the document. Such a document is not a reject.
 func unsent(o models.Outcome) bool {
 	switch o.Reason {
 	case models.ReasonClosed, models.ReasonWithdrawn, models.ReasonPurged, models.ReasonCredentials, models.ReasonNoIndex,

@@ -107,7 +107,7 @@ func OpenRejects(path string, at *Checkpoint) (*Rejects, error) {
 			return nil, fmt.Errorf("-rejects %s: directory %s does not exist", path, filepath.Dir(path))
 		}
 		if at != nil && at.state.Rejected > 0 {
-			return nil, fmt.Errorf("-rejects %s: missing, and the run to resume had written %d rejects there; name that file", path, at.state.Rejected)
+			return nil, fmt.Errorf("-rejects %s: missing; the run to resume wrote %d rejects, name its file", path, at.state.Rejected)
 		}
 		return r, nil
 	case err != nil:

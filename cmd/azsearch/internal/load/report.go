@@ -63,7 +63,7 @@ func (r *run) report(err error) (Report, error) {
 	}
 	switch {
 	case errors.Is(err, errInterrupted):
-		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %s documents are in the index, the rest of the records are not; %s to continue", humanize.Comma(p.Completed), again))
+		err = exit.With(exit.Interrupted, fmt.Errorf("interrupted: %s documents are in the index, the remaining records are not; %s to continue", humanize.Comma(p.Completed), again))
 	case err != nil && exit.Code(err) == exit.Service:
 		err = exit.With(exit.Service, fmt.Errorf("%w; %s documents were completed before, so %s when the service is back", err, humanize.Comma(p.Completed), again))
 	case err == nil && p.Rejected > 0:
@@ -71,7 +71,7 @@ func (r *run) report(err error) (Report, error) {
 		if p.DryRun {
 			what = "would be rejected"
 		}
-		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records %s (%s); see %s, and load that file when the cause is repaired",
+		err = exit.With(exit.Incomplete, fmt.Errorf("%s of %s records %s (%s); see %s, correct the cause, and load that file",
 			humanize.Comma(p.Rejected), humanize.Comma(p.Records+r.earlier), what, kindList(p.Kinds), p.Rejects))
 	}
 	p.Exit = exit.Code(err)

@@ -186,7 +186,7 @@ func (f *File) begin(head []byte) error {
 	case Parquet:
 		file, ok := f.closers[0].(*os.File)
 		if !ok || f.Packed || f.Size == 0 {
-			return errors.New("rows of Parquet are read from a file only, which is compressed inside; save it as a file")
+			return errors.New("Parquet is read only from an uncompressed file, not from a pipe; save it as a file")
 		}
 		rows, err := parquetrows.Open(file, f.Size)
 		f.rows = rows
@@ -232,7 +232,7 @@ func kindOf(name, given string, head []byte) (Kind, error) {
 		}
 	case ".parquet":
 		if len(head) > 0 {
-			return "", errors.New("it does not begin as a Parquet file does; use -format to say what it is")
+			return "", errors.New("not a Parquet file by its first bytes; name its format with -format")
 		}
 	}
 	switch {
@@ -321,7 +321,7 @@ func (f *File) Next() (*Block, error) {
 	if err != nil {
 		b.Free()
 		if read := f.raw.n.Load(); errors.Is(err, io.EOF) && f.rows == nil && !f.Packed && read < f.Size {
-			err = fmt.Errorf("the file became shorter while it was read: %d bytes came of %d", read, f.Size)
+			err = fmt.Errorf("the file became shorter while it was read: got %d of %d bytes", read, f.Size)
 		}
 		if !errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%s: after line %d: %w", f.Name, f.at.Line, plain(err))

@@ -27,7 +27,7 @@ type Documents struct {
 // NewDocuments returns documents that repeat some with new keys.
 func NewDocuments(keyField string, some []json.RawMessage) (*Documents, error) {
 	if len(some) == 0 {
-		return nil, errors.New("there is no document to send")
+		return nil, errors.New("no documents to send")
 	}
 	name, err := json.Marshal(keyField)
 	if err != nil {

@@ -68,7 +68,7 @@ func Find(size int, measure func(Setting) (Run, error)) (runs []Run, best Run, e
 		}
 	}
 	if best.Rate == 0 {
-		return runs, best, errors.New("no document was confirmed in time: give it more with -for")
+		return runs, best, errors.New("no document was confirmed in time: increase -for")
 	}
 	batch := smallest(runs, best).Batch
 	for n := 2 * firstInFlight; n <= mostInFlight; n *= 2 {

@@ -167,7 +167,7 @@ func (b *binder) not(x *notSyntax) (predicate, error) {
 	return not{p}, err
 }
 
-// resolve resolves a path.
+// resolve returns the field or range variable that a path names.
 func (b *binder) resolve(x *pathSyntax) (*reference, error) {
 	if x.parent != nil {
 		return nil, noSuchProperty(x.names[0], "Edm.Boolean")

@@ -12,7 +12,7 @@ const (
 	noJoin           = "Invalid lambda expression. Complex Boolean expressions are not supported in lambda expressions that iterate over fields of type Collection(Edm.Boolean)."
 )
 
-// lambda compiles any and all.
+// lambda compiles an any or all expression.
 func (b *binder) lambda(x *lambdaSyntax) (predicate, error) {
 	path, ok := x.collection.(*pathSyntax)
 	if !ok {

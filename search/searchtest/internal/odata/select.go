@@ -77,7 +77,7 @@ func (p *parser) selectTerm() ([]string, error) {
 	}
 }
 
-// selectPath resolves a path. Unlike in filters, a path may go through collections.
+// selectPath returns the fields on a path. Unlike in filters, a path may go through collections.
 func selectPath(names []string, fields map[string]*stored.Field) ([]*stored.Field, error) {
 	path := make([]*stored.Field, 0, len(names))
 	typeName := documentType

@@ -118,7 +118,7 @@ func Repeats(cells []Cell, header []string) bool {
 	return true
 }
 
-var errOpen = errors.New("quote is not closed; double the quotes inside of a cell, and close it")
+var errOpen = errors.New("quote is not closed; double quotes inside a cell, and close it")
 
 // Cells appends the cells of a row; the row may include its line end. The texts alias row, or scratch if quotes were
 // doubled. It returns both slices for reuse.
@@ -157,7 +157,7 @@ func (f Format) Cells(cells []Cell, scratch, row []byte) ([]Cell, []byte, error)
 			return cells, scratch, nil
 		}
 		if row[end] != f.Comma {
-			return cells, scratch, fmt.Errorf("cell %d: text behind the closing quote; double the quotes inside of a cell", len(cells))
+			return cells, scratch, fmt.Errorf("cell %d: text after the closing quote; double quotes inside a cell", len(cells))
 		}
 		i = end
 	}

@@ -75,7 +75,7 @@ func TestOpenQuoteIsAnErrorOfItsLineAlone(t *testing.T) {
 	_, err := texts(t, f, got[0])
 	assert.ErrorIs(t, err, errOpen)
 	_, err = texts(t, f, `"a"b,c`)
-	assert.ErrorContains(t, err, "behind the closing quote")
+	assert.ErrorContains(t, err, "after the closing quote")
 }
 
 func TestMoreIsAskedForWhereARowMayContinue(t *testing.T) {
