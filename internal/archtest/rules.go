@@ -78,8 +78,8 @@ var Rules = []Rule{
 	// Conformance tests for stores, also for those in other packages.
 	{Folder: "search/rebuild/internal/storetest", May: []string{"./search/rebuild", testify}},
 	{Folder: "search/searchtest", May: []string{"./models/...", "./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},
-	// Joins emulator and client for tests. Within the emulator, its tests of the client would depend on the client,
-	// and users of other clients would build azcore. No program needs it.
+	// Joins emulator and client for tests. In the emulator, this code would make it depend on the client that it tests,
+	// and users of other clients would build azcore. No program imports it.
 	{Folder: "search/searchtest/clienttest", May: []string{"./models/...", "./search", "./search/searchtest", azcore}},
 	{Folder: "search/searchtest/internal/batch", May: []string{"./models/...", "./internal/apiversion", "./search/searchtest/internal/..."}, Never: []string{azure}},
 	{Folder: "search/searchtest/internal/schema", May: []string{"./internal/apiversion", "./internal/refusal", "./search/searchtest/internal/..."}, Never: []string{azure}},

@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Sum is the number of documents and the sum of their digests by models.DigestOf. A duplicate document counts twice.
-// It detects accidental differences, not deliberate forgery.
+// Sum is the number of documents and a sum of hashes, 128 bits of the SHA-256 of each digest by models.DigestOf. A
+// duplicate document counts twice. It detects accidental differences, not deliberate forgery.
 type Sum struct {
 	Documents int64
 	high, low uint64

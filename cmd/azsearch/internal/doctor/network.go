@@ -33,7 +33,7 @@ type Network struct {
 // NewNetwork returns a Network with the resolver and transport of this machine.
 func NewNetwork() *Network {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DisableKeepAlives = true // leave no idle connection and its goroutine
+	t.DisableKeepAlives = true // no idle connection and its goroutine remain
 	return &Network{Lookup: net.DefaultResolver.LookupHost, Transport: t, Now: time.Now}
 }
 

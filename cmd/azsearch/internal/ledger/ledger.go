@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/disk"
 )
 
-// Ledger is such a file. Note is safe for concurrent use.
+// Ledger is the file of one job. Note is safe for concurrent use.
 type Ledger struct {
 	Resumed bool            // the file existed
 	Done    map[string]bool // completed parts at Open; the caller may delete parts to be done again

@@ -184,8 +184,8 @@ func (r *run) resume(c *Checkpoint) error {
 	return nil
 }
 
-// save syncs the rejects, then writes a checkpoint at the low watermark that was read before the sync. Records
-// behind it may be read again after a crash.
+// save syncs the rejects, then writes a checkpoint at the low watermark that was read before the sync. After a
+// crash, records after it may be read again.
 func (r *run) save(done bool) error {
 	mark, ok := r.water.Mark()
 	if err := r.Rejects.Sync(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// Limits if no columns are selected for mostColumns; mostText always applies.
+// mostColumns limits the columns if none are selected, mostText the characters of every cell.
 const (
 	mostColumns = 8
 	mostText    = 40

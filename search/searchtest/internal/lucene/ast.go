@@ -62,8 +62,8 @@ type (
 		Pattern string
 	}
 
-	// Fuzzy matches terms within Edits insertions, deletions, replacements and swaps of neighbouring characters of
-	// Text. It is not analyzed.
+	// Fuzzy matches terms at most Edits edits away from Text. An edit inserts, deletes or replaces a character, or
+	// swaps two neighbouring ones. It is not analyzed.
 	Fuzzy struct {
 		Field string
 		Text  string

@@ -32,7 +32,7 @@ type literal struct {
 
 	boolean bool
 	text    string // for literalString
-	integer int64  // for literalDateTime: milliseconds since 1970
+	integer int64  // for literalInteger; for literalDateTime milliseconds since 1970
 	float   float64
 	decimal *big.Rat
 	point   point

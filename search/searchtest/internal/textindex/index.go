@@ -81,8 +81,8 @@ func New(c Config) *Index {
 	return x
 }
 
-// SetFields changes what does not require a new index: query analyzers, synonyms, and additional fields at the end.
-// The paths of existing fields must stay the same, in the same order.
+// SetFields changes the settings that do not require a new index: query analyzers and synonyms. It can also append
+// new fields. The paths of existing fields must stay the same, in the same order.
 func (x *Index) SetFields(fields []Field) {
 	for i, f := range fields {
 		if i == len(x.fields) {

@@ -1,4 +1,4 @@
-// Package vectors implements the vector queries of the emulator: exact nearest neighbours by comparing all vectors
+// Package vectors implements the vector queries of the emulator: exact nearest neighbors by comparing all vectors
 // of a field, and the fusion of ranked lists. The service's HNSW approximates these results.
 //
 // An [Index] keeps the decoded vectors of one field in one block of memory, normalized for the cosine, because

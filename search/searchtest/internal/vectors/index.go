@@ -104,7 +104,7 @@ func (ix *Index) Delete(id uint32) {
 // documents for which accept returns true; nil accepts all. query must have as many elements as the index has
 // dimensions; for packed bits these are whole numbers from 0 to 255.
 //
-// Neighbours are selected in single precision; then scores and order are computed in double precision.
+// Neighbors are selected in single precision; then scores and order are computed in double precision.
 func (ix *Index) Search(query []float32, k int, accept func(id uint32) bool) ([]Neighbor, error) {
 	if len(query) != ix.dimensions {
 		return nil, fmt.Errorf("a vector of %d elements for an index of %d", len(query), ix.dimensions)
