@@ -97,7 +97,7 @@ func trouble(f *Findings, err error) {
 	case errors.As(err, &credential):
 		f.Fail("credential", noKey, "%v", err)
 	case status(err) == http.StatusBadRequest:
-		f.Fail("api-version", "update azsearch, or the service of another cloud", "%s is refused: %v", search.DefaultAPIVersion, err)
+		f.Fail("api-version", "update azsearch, or set -api-version to one that the service supports", "%s is refused: %v", search.DefaultAPIVersion, err)
 	default:
 		f.Fail("service", "try again; if it persists, check the health of the service in the portal", "%v", err)
 	}

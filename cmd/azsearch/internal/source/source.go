@@ -186,7 +186,7 @@ func (f *File) begin(head []byte) error {
 	case Parquet:
 		file, ok := f.closers[0].(*os.File)
 		if !ok || f.Packed || f.Size == 0 {
-			return errors.New("reading Parquet needs a plain file, not a pipe or a compressed file; save it as one")
+			return errors.New("reading Parquet needs a plain file, not a pipe or a compressed one; save it as a file")
 		}
 		rows, err := parquetrows.Open(file, f.Size)
 		f.rows = rows
