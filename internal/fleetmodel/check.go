@@ -12,14 +12,14 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// balanced checks the accounts of a sender, or of all.
+// balanced checks the counts of a sender, or of all senders.
 func (m *model) balanced(whose string, s bufferedsender.Stats) {
 	if s.Accepted != s.Completed+s.Failed+s.Unsent+int64(s.PendingActions) {
-		m.wrong("%s: accepted is not what has become of it: %+v", whose, s)
+		m.wrong("%s: accepted differs from the sum of outcomes and pending: %+v", whose, s)
 	}
 }
 
-// snapshot checks what holds whenever nothing moves.
+// snapshot checks the invariants that hold whenever nothing runs.
 func (m *model) snapshot() {
 	f := m.fleet.Stats()
 	m.balanced("the fleet", f.All)
@@ -52,8 +52,8 @@ func (m *model) snapshot() {
 	m.slots(m.fleet.Pool().Options())
 }
 
-// bounded checks that no more is granted than the ceiling, and returns the next one, which is the budget unless it
-// was made smaller, and more is granted still.
+// bounded checks that no more is granted than the ceiling, and returns the next ceiling: the budget, or more while a
+// reduced budget is still exceeded.
 func (m *model) bounded(what string, now, budget, ceiling, action int64) int64 {
 	if now > ceiling+action {
 		m.wrong("%d %s are granted, and the budget is %d; or %d, which were granted before", now, what, budget, ceiling)
@@ -61,7 +61,7 @@ func (m *model) bounded(what string, now, budget, ceiling, action int64) int64 {
 	return max(budget, min(ceiling, now))
 }
 
-// settle heals all, and checks that all that was accepted is applied.
+// settle repairs everything and checks that all accepted actions are applied.
 func (m *model) settle() {
 	for i := range m.indexes {
 		if f := sound; i > 0 || !m.chronic {
@@ -78,16 +78,16 @@ func (m *model) settle() {
 		return budget == 0 || budget >= 2*floor*int64(m.indexes+1) && floor >= largest
 	}
 	roomy := (now.BufferedActions == 0 || now.BufferedActions >= now.FloorActions*(m.indexes+1)) && enough(now.BufferedBytes, now.FloorBytes)
-	// The index that is sick may be the one that tries, again and again, whether the service works.
+	// The failing index may be the one that probes the service, again and again.
 	if m.chronic && m.indexes >= 3 && roomy && m.fleet.Breaker().Status().Counts.Opened == 0 {
 		m.hold("sick for ever")
-		m.await("with one sick index", 1)
+		m.await("with one failing index", 1)
 	}
 	m.service.set(indexName(0), sound)
 	m.await("with all indexes sound", 0)
 }
 
-// await waits until the lanes of the indexes from one on have nothing to do, and their senders nothing to send.
+// await waits until the lanes of the indexes starting at from are idle, and their senders have nothing to send.
 func (m *model) await(when string, from int) {
 	synctest.Wait()
 	var marks []chan struct{}
@@ -114,7 +114,7 @@ func (m *model) await(when string, from int) {
 		}
 		return n
 	}
-	// A request for each action; of what was dropped or refused there are none, and so there is some time to spare.
+	// One request for each action. Dropped and refused actions need none, which leaves some time to spare.
 	deadline := time.Now().Add(settled + time.Duration(left())*(slowest+10*time.Millisecond))
 	idle := func() bool {
 		for _, mark := range marks {
@@ -161,7 +161,7 @@ func (m *model) pending(index string) (n int) {
 	return n
 }
 
-// close closes the fleet, waits until all calls have returned, and checks what is left.
+// close closes the fleet, waits until all calls have returned, and checks the final state.
 func (m *model) close() {
 	m.mu.Lock()
 	m.closing = true
@@ -181,7 +181,7 @@ func (m *model) close() {
 		close(lane)
 	}
 	m.jobs.Wait()
-	time.Sleep(time.Minute) // handlers end, and what was cut off
+	time.Sleep(time.Minute) // for handlers and abandoned requests to end
 	synctest.Wait()
 	m.snapshot()
 	s := m.fleet.Stats()
@@ -199,7 +199,7 @@ func (m *model) close() {
 	m.accounts()
 }
 
-// accounts compares the outcomes with the statistics and with the service.
+// accounts compares the outcomes with the statistics and the service.
 func (m *model) accounts() {
 	m.service.mu.Lock()
 	defer m.service.mu.Unlock()
@@ -276,7 +276,7 @@ func (m *model) hinted() map[docKey]bool {
 	return all
 }
 
-// withoutFailures returns what an error of Close says beside failures of actions that nobody has asked for before.
+// withoutFailures returns the error of Close without failed actions that no earlier call has reported.
 func withoutFailures(err error) error {
 	var failed *fleet.Error
 	if !errors.As(err, &failed) {

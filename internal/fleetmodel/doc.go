@@ -1,4 +1,4 @@
-// Package fleetmodel runs random programs against a fleet of senders in simulated time and compares with what was
-// promised: for the tests of bufferedsender/fleet, which run some, and for internal/soak, which goes on for as long
-// as it is given.
+// Package fleetmodel runs random programs against a fleet of senders in simulated time and checks the promises of the
+// fleet. It is for the tests of bufferedsender/fleet, which run a few programs, and for internal/soak, which runs them
+// for a given time.
 package fleetmodel

@@ -22,27 +22,27 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Run runs one random program against a fleet over a service in memory, whose indexes sicken and heal: documents of
-// all classes are added, flushed and purged, senders paused and dropped, slots and budget changed, and the fleet
-// closed, sometimes in the middle.
+// Run runs one random program against a fleet over a service in memory, whose indexes fail and recover. The program
+// adds, flushes and purges documents of all classes, pauses and drops senders, changes slots and budget, and closes the
+// fleet, sometimes early.
 //
-// It checks that
+// It checks these promises:
 //
 //   - accepted = completed + failed + unsent + pending in every snapshot, of a sender and of the fleet;
-//   - each accepted action has one outcome, and no other has any; those of a key come in their order; and the index
-//     holds what the outcomes allow, which is the newest version of those that were completed;
-//   - there are never more requests under way than the pool has slots, nor two with the same key;
-//   - what all senders keep was granted, and what was granted is within the budget, but for one action;
-//   - no sender keeps more than its own limits allow;
-//   - a key that was purged is in the hints, and was not in flight;
-//   - when Flush, of all or of some keys, says that all is sent, it is;
-//   - when all indexes are sound all that was accepted is applied, and who waits for room gets it, within settled and
-//     the time of a request for each action; while one index stays sick that holds for the others, if the budget has
-//     a floor for each, and the breaker of the service was not open;
-//   - after Close no slot is in use, no room is granted, and, because synctest says so, no goroutine is left.
+//   - each accepted action has one outcome, no other has any, and outcomes of a key come in order; the index holds a
+//     state that the outcomes allow, the newest completed version;
+//   - there are never more requests in flight than the pool has slots, nor two with the same key;
+//   - what all senders buffer was granted, and what was granted is within the budget, except for one action;
+//   - no sender buffers more than its own limits allow;
+//   - a purged key is in the hints, and was not in flight;
+//   - when Flush of all or some keys returns success, everything has been sent;
+//   - once all indexes work, everything accepted is applied, and calls that wait for room get it, within settled plus
+//     the time of a request for each action; while one index keeps failing this holds for the others, if the budget has
+//     a floor for each and the service breaker was not open;
+//   - after Close no slot is in use, no room is granted and, as synctest checks, no goroutine is left.
 //
-// It returns which of [Holds] the program has held, and what was not so. The program is what intn draws, a number
-// from 0 to n-1 each time.
+// It returns the [Holds] that the program has reached, and an error that lists the violations. intn determines the
+// program; it returns a number from 0 to n-1.
 func Run(t *testing.T, intn func(n int) int) (held []string, err error) {
 	t.Helper()
 	m := draw(intn)
@@ -54,7 +54,7 @@ func Run(t *testing.T, intn func(n int) int) (held []string, err error) {
 	return held, nil
 }
 
-// Holds names what programs of Run may hold.
+// Holds returns the names of situations that programs of Run may reach.
 func Holds() []string {
 	return []string{
 		"close in the middle", "completed", "drop", "flush of keys", "limit of one", "outage of one index", "outage of the service",
@@ -62,11 +62,11 @@ func Holds() []string {
 	}
 }
 
-// settled is how long a fleet takes at the most, when all is sound again, until each breaker has let a probe through
-// and each action that was tried in vain is tried again; what remains is the time of the requests.
+// settled limits the time after all indexes work until each breaker has let a probe through and each failed action has
+// been retried, without the time of the requests.
 const settled = 2 * time.Minute
 
-// The kinds of steps; adding is most of them.
+// The kinds of steps; most steps add documents.
 const (
 	stepFault = iota
 	stepHeal
@@ -87,7 +87,7 @@ const (
 
 type step struct{ what, index, n, class, lane, keys int }
 
-// lanes is how many goroutines add to an index, each its own keys.
+// lanes is the number of goroutines that add to an index, each with its own keys.
 const lanes = 2
 
 // record is one action.
@@ -96,11 +96,11 @@ type record struct {
 	version  int
 	accepted bool
 	outcomes []string // completed, failed, unsent, purged
-	unknown  bool     // it was not completed, and may have been applied
-	settled  int      // its place in the order of the outcomes
+	unknown  bool     // not completed, but it may have been applied
+	settled  int      // position in the order of outcomes
 }
 
-// model is a program, and what is known of its run.
+// model is a program and the state of its run.
 //
 //archtest:long owed: what is drawn and what is counted are two parts
 type model struct {
@@ -110,11 +110,11 @@ type model struct {
 	pool     pool.Options
 	whenFull fleet.WhenFull
 	adapts   bool
-	sender   []int // what policy for overload that of an index has, and whether it has a handler
+	sender   []int // by index: the overload policy, and whether there is a handler
 	limits   bufferedsender.Limits
-	closeIn  time.Duration // the context of the last Close
-	early    bool          // and nothing heals before
-	chronic  bool          // index 0 is sick while the others settle
+	closeIn  time.Duration // time limit of the last Close
+	early    bool          // close without repairing anything before
+	chronic  bool          // index 0 fails while the others settle
 
 	service *service
 	fleet   *fleet.Fleet
@@ -122,8 +122,8 @@ type model struct {
 	lanes   []chan func()
 	jobs    sync.WaitGroup
 
-	// Of the goroutine of the steps.
-	budget, ceiling granted // what may be granted
+	// Owned by the goroutine of the steps.
+	budget, ceiling granted // most that may be granted
 	limit           int     // of the pool
 
 	mu       sync.Mutex
@@ -131,15 +131,15 @@ type model struct {
 	holds    map[string]bool
 	versions int
 	outcomes int
-	records  map[docKey][]*record // in the order in which they were added
+	records  map[docKey][]*record // in the order of adding
 	senders  map[*bufferedsender.BufferedSender[hotel]]bool
 	closing  bool
 }
 
-// granted is room.
+// granted is an amount of room.
 type granted struct{ actions, bytes int64 }
 
-// largest is the encoded size of no document.
+// largest is more than the encoded size of any document.
 const largest = 2500
 
 func draw(intn func(n int) int) *model {
@@ -211,7 +211,7 @@ func (m *model) start() {
 	m.ceiling = m.budget
 	m.slots(m.fleet.Pool().Options())
 	for range m.indexes * lanes {
-		lane := make(chan func(), len(m.steps)+m.indexes) // all that it is ever given
+		lane := make(chan func(), len(m.steps)+m.indexes) // its capacity is enough for all functions
 		m.lanes = append(m.lanes, lane)
 		m.jobs.Go(func() {
 			for do := range lane {
@@ -221,8 +221,7 @@ func (m *model) start() {
 	}
 }
 
-// slots tells the service how many requests there may be with settings of the pool that are in force, or will be in a
-// moment.
+// slots passes the number of allowed requests to the service, for settings of the pool that apply now or shortly.
 func (m *model) slots(s pool.Options) {
 	n := s.Expedited + s.Shared
 	if m.limit > 0 && !m.adapts {

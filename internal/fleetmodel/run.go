@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// run does all steps of a program. Each that may wait has a goroutine.
+// run executes all steps of a program. Steps that may block have their own goroutines.
 func (m *model) run() {
 	m.start()
 	for _, s := range m.steps {
@@ -30,7 +30,7 @@ func (m *model) run() {
 	m.close()
 }
 
-// within returns a context that ends after n milliseconds, or never.
+// within returns a context that ends after 10·n milliseconds, or never if n is even.
 func within(n int) (context.Context, context.CancelFunc) {
 	if n%2 == 0 {
 		return context.WithCancel(context.Background())
@@ -111,7 +111,7 @@ func (m *model) do(s step) {
 	}
 }
 
-// set changes settings of the pool. What was granted stays granted.
+// set changes settings of the pool. Granted room stays granted.
 func (m *model) set(s pool.Options) {
 	m.slots(s)
 	if err := m.fleet.Pool().SetOptions(s); err != nil {
@@ -121,7 +121,7 @@ func (m *model) set(s pool.Options) {
 	m.ceiling = granted{max(m.ceiling.actions, m.budget.actions), max(m.ceiling.bytes, m.budget.bytes)}
 }
 
-// flush flushes some or all, or, on a lane, the keys of this lane.
+// flush flushes some or all indexes or, on a lane, the keys of this lane.
 func (m *model) flush(s step) {
 	switch s.n % 3 {
 	case 0:
@@ -137,7 +137,7 @@ func (m *model) flush(s step) {
 	}
 }
 
-// waitForAll has all that the lane has added be sent, and checks that it is.
+// waitForAll flushes what the lane has added, and checks that it has outcomes.
 func (m *model) waitForAll(s step, keys bool) {
 	sender, err := m.of(s.index)
 	if err != nil {
@@ -176,7 +176,7 @@ func keyName(lane, i int) string { return fmt.Sprintf("%d-%d", lane, i) }
 
 // add adds some documents of a lane.
 func (m *model) add(s step) {
-	class := models.Class(s.class) // some are of none
+	class := models.Class(s.class) // some are unknown classes
 	size := s.n % 100
 	if s.n%50 == 0 {
 		size = 2 * s.n // larger than a floor, or than a budget
@@ -234,7 +234,7 @@ func (m *model) add(s step) {
 	}
 }
 
-// outcome is the outcome of an action.
+// outcome records the outcome of an action.
 func (m *model) outcome(r *record, o models.Outcome) {
 	what := "completed"
 	switch {

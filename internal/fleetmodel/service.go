@@ -19,58 +19,58 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// fault is what is wrong with an index.
+// fault is the way in which an index fails.
 type fault uint8
 
 const (
 	sound      fault = iota
 	busy             // 503
 	forbidden        // 403
-	hangs            // until the context of the request ends, or it is sound again
+	hangs            // until the context of the request ends, or the index works again
 	breaks           // the connection breaks, before or after the documents are applied
 	throttling       // half of the documents of a request are refused with 503
-	flaky            // every second request is answered with 503
+	flaky            // every second request, on average, is answered with 503
 	faults
 )
 
-// docKey is a document: of an index, with a key.
+// docKey identifies a document by index and key.
 type docKey struct{ index, key string }
 
-// service is a search service in memory. It takes up to slowest for a request.
+// service is a search service in memory. A request takes up to slowest.
 type service struct {
 	wrong func(format string, args ...any)
 
 	mu       sync.Mutex
 	rnd      *rand.Rand
 	faults   map[string]fault
-	nowhere  bool          // its name is not resolved, or nobody listens
-	changed  chan struct{} // closed when what is wrong has changed
+	nowhere  bool          // its name is not resolved, or connections are refused
+	changed  chan struct{} // closed when the faults have changed
 	applied  map[docKey]int
-	inFlight map[docKey]int    // the version that is, for each key of a request
-	requests map[*request]bool // under way
-	indexes  map[string]bool   // that there was a request for
-	// doubts are the indexes that had late requests, and how many must be answered one after the other until it is
-	// certain that what finds out whether they answer has ended.
+	inFlight map[docKey]int    // version in flight, for each key of a request
+	requests map[*request]bool // in flight
+	indexes  map[string]bool   // indexes with at least one request
+	// doubts holds, for indexes that had late requests, how many consecutive requests must be answered until their trials
+	// have certainly ended.
 	doubts map[string]int
-	most   int // that may be
-	// As soon as nothing is left of what was before lower there may be next: on each side and together. Until then
-	// own and shared.
+	most   int // most requests in flight
+	// next are the current limits, of each side and of both together. They apply when no request from before lower is left;
+	// until then own and shared are the limits.
 	next        [3]int
 	lower       time.Time
 	own, shared int
 }
 
-// request is one that is under way.
+// request is a request in flight.
 type request struct {
-	ctx   context.Context //nolint:containedctx // to see whether it ended
+	ctx   context.Context //nolint:containedctx // to check whether it ended
 	index string
 	began time.Time
 }
 
-// slowest is how long a request takes at the most when nothing is wrong.
+// slowest is the longest duration of a request without a fault.
 const slowest = 200 * time.Millisecond
 
-// set has something else be wrong with an index.
+// set changes the fault of an index.
 func (s *service) set(index string, f fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *service) set(index string, f fault) {
 	s.change()
 }
 
-// reach says whether the service can be reached.
+// reach sets whether the service can be reached.
 func (s *service) reach(is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,9 +91,8 @@ func (s *service) change() {
 	s.changed = make(chan struct{})
 }
 
-// allow says how many requests there may be from now on, on each side of the pool and together. Those that are under
-// way go on, and the other side need not wait for them; and slots that were given just before are used when a handler
-// has returned, within lag.
+// allow changes how many requests there may be, on each side of the pool and together. Requests in flight continue, and
+// the other side need not wait for them. Slots that were given just before are used when a handler returns, within lag.
 func (s *service) allow(own, shared, together int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,19 +106,19 @@ func (s *service) allow(own, shared, together int) {
 	}
 }
 
-// lag is longer than all handlers take that run one after the other.
+// lag exceeds the total time of all handlers that run one after the other.
 const lag = 3 * time.Second
 
-// late is how old a request may be that has to have a slot, and certain how many answers end a doubt: of 1, 2, 4 … 64
+// late is the age from which a request need not have a slot. certain is how many answers end a doubt: of 1, 2, 4 … 64
 // documents.
 const (
 	late    = time.Second
 	certain = 7
 )
 
-// live returns how many requests are under way that have a slot for certain: those that nobody has cut off, since a
-// Close that does not wait any more gives the slots back of those that it leaves behind, and that are not late. Beside
-// late ones, and after them, an index has one that finds out whether it answers again.
+// live returns how many requests in flight certainly have a slot. These are neither late nor cut off: a Close that
+// stops waiting gives back the slots of requests that it leaves behind. While an index has late requests, and some time
+// after, one more request is a trial without a slot.
 func (s *service) live() (n int) {
 	trials := make(map[string]int)
 	for index, left := range s.doubts {
@@ -145,7 +144,7 @@ func (s *service) live() (n int) {
 	return n
 }
 
-// carries reports whether a version of a document is in a request that is under way.
+// carries reports whether a version of a document is in flight.
 func (s *service) carries(d docKey, version int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +197,7 @@ func (s *service) answer(ctx context.Context, index string, body io.Reader) (mod
 	return s.reply(index, sent.Value)
 }
 
-// begin notes that a request has come, and returns how long it takes.
+// begin records the start of a request and returns its duration.
 func (s *service) begin(r *request, index string, docs []hotel) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,10 +268,10 @@ func (s *service) reply(index string, docs []hotel) (models.IndexDocumentsResult
 
 var errReset = errors.New("connection reset by peer")
 
-// document makes a document of about so many bytes.
+// document returns a document of about the given size in bytes.
 func document(key string, version, size int) hotel {
 	return hotel{ID: key, Rooms: version, Name: strings.Repeat("x", size)}
 }
 
-// hotel is the document of all indexes.
+// hotel is the document type of all indexes.
 type hotel = sendertest.Hotel

@@ -8,83 +8,81 @@ import (
 	"time"
 )
 
-// entry is an accepted item that the loop has not seen yet.
+// entry is an accepted item that the loop has not taken over yet.
 type entry[V any] struct {
 	item     Item[V]
 	seq      uint64
 	accepted instant
 }
 
-// admission decides what is accepted. Accepting and closing happen under its
-// one lock, which is never held while anything blocks: that is what makes "nil
-// means accepted" and "closed means never" true at once.
+// admission decides which items are accepted. Accepting and closing happen under one lock, which is never held while
+// anything blocks. So both promises hold: nil means accepted, and nothing is accepted after closing.
 //
 //archtest:long owed: room and producers are parts under one lock
 type admission[V any] struct {
 	mu sync.Mutex
-	// Everything below is guarded by mu. Producers append, the loop takes away.
+	// The following fields are guarded by mu. Producers append, the loop removes.
 	settings   settings
-	room       Room // that is shared with others, or nil
+	room       Room // shared with other publishers, or nil
 	autoFlush  bool
 	inbox      []entry[V]
 	inboxBytes int64
-	spare      []entry[V] // the previous inbox, to be filled again
-	usual      int        // about how long the longest inbox was of late
+	spare      []entry[V] // the previous inbox, for reuse
+	usual      int        // approximate length of the longest recent inbox
 	inboxes    sync.Pool  // of *[]entry[V], while idle
 	waiters    []*waiter[V]
-	flushes    []*flush // calls of Flush the loop has not seen, and those abandoned
+	flushes    []*flush // calls of Flush that the loop has not seen, and abandoned ones
 
-	// A call was rejected since there was room last; rejectedOutside, not in a hook, and
-	// rejectedClass the most urgent class of those.
+	// A call was rejected since there was last room. rejectedOutside is set if it was not in a hook; rejectedClass is then
+	// the most urgent class.
 	rejected, rejectedOutside bool
 	rejectedClass             uint8
 
 	waitingBytes int64       // of the items of waiters
 	outside      int         // calls that wait elsewhere, see Outside
-	outsideBytes int64       // of what they hold
-	encoding     int         // calls that have the turn to encode
-	encoders     []encoder   // calls that wait for it, by class and in order
-	later        *time.Timer // until one more has its turn, or nil
-	roomTurns    turns       // of the classes: for room
-	encodeTurns  turns       // and to encode
-	largeBytes   int64       // size of bodies accepted of late, the largest for longest
+	outsideBytes int64       // bytes held by these calls
+	encoding     int         // calls with a turn to encode
+	encoders     []encoder   // calls that wait for a turn, ordered by class, then by arrival
+	later        *time.Timer // until one more call gets a turn, or nil
+	roomTurns    turns       // of the classes, for room
+	encodeTurns  turns       // of the classes, for encoding
+	largeBytes   int64       // size of recently accepted bodies; the largest one counts longest
 
-	slab   *slab // accepted bodies go there; nil: to a new one
-	stored int   // bytes that were stored; no more than a large slab's
+	slab   *slab // memory for accepted bodies; nil: start a new one
+	stored int   // bytes stored so far, at most a large slab's
 
 	// The loop sleeps until the inbox holds this much.
 	wakeItems int
 	wakeBytes int64
-	wakeSeen  uint64 // or something of a class that is none of these, as bits
-	urgent    bool   // which it does
-	// When it went to sleep, this was the oldest item that could be sent.
+	wakeSeen  uint64 // or until an item arrives of a class not in this bit set
+	urgent    bool   // such an item has arrived
+	// The oldest sendable item when the loop went to sleep.
 	oldest instant
-	waits  bool // there was one
+	waits  bool // oldest is set
 
 	changedAt time.Time // when settings.paused changed
-	// When a condition of Throttled ends by itself; written by the loop.
+	// When the condition Throttled ends; written by the loop.
 	throttledUntil time.Time
-	condition      Condition // but for a pause; written by the loop
-	silent         time.Time // see Condition.Silent; zero if it is not
-	emptied        time.Time // when the last item went, for roomless
+	condition      Condition // without a pause; written by the loop
+	silent         time.Time // see Condition.Silent; zero if not silent
+	emptied        time.Time // when the last item left, for roomless
 	guests         guests
 	flushLater     flushLater
 
-	commands []func()       // for the loop to run
-	adding   map[string]int // items of holds, by key, that a command is to add
+	commands []func()       // to be run by the loop
+	adding   map[string]int // by key, items of holds that a waiting command will add
 
 	stats    Stats
-	reported uint64     // failures that calls of Flush, or waiters for items, have been given
+	reported uint64     // failures already passed to calls of Flush or to waiting callers
 	given    CloseError // what Close has given up so far: Unsent and Unknown
 	closing  bool
 	result   *CloseError
 	ended    bool // result is final
 }
 
-// Stats is a consistent snapshot: Accepted = Completed + Failed + Unsent +
-// Returned + Items, always.
+// Stats is a consistent snapshot: Accepted = Completed + Failed + Unsent + Returned + Items.
 //
-//archtest:long figures for the sender, each by itself
+//archtest:long independent figures for the sender
 type Stats struct {
 	Accepted, Completed, Failed, Unsent uint64
 	Returned                            uint64 // see Config.Return
@@ -92,28 +90,28 @@ type Stats struct {
 	Items int   // accepted and not settled
 	Bytes int64 // of their bodies
 
-	InFlight int // requests under way
-	Carried  int // items that may have been applied: in them, or cut off in an earlier one
+	InFlight int // requests in flight
+	Carried  int // items that may have been applied: in flight, or cut off in an earlier request
 	Waiting  int // calls that wait for room, encoded or not
-	Apart    int // items that are held apart, see IndexError
+	Apart    int // items that are set apart, see IndexError
 
 	WaitingBytes int64 // of the items of calls that wait for room
 
-	OldestAge time.Duration // of the oldest item that could be sent and was not
+	OldestAge time.Duration // of the oldest item that could be sent but was not
 
 	Requests, Retries, Splits, Pauses uint64
 	Flushes                           uint64 // calls of Flush, and firings of the timer
-	Waits                             uint64 // times that a call began to wait for room, encoded or not
+	Waits                             uint64 // how often a call began to wait for room, encoded or not
 	BytesSent                         uint64
 	Purged, Withdrawn                 uint64 // of Failed
-	Folded, Superseded                uint64 // items that did not travel by themselves
+	Folded, Superseded                uint64 // items that were not sent themselves
 	Throttled                         uint64 // items refused because the service is busy
 
-	// How large a batch may be now, and how many may be under way.
+	// Current limits of a batch and of requests in flight.
 	BatchItems, BatchBytes, Slots int
 	Interval                      time.Duration // between the starts of two requests
 
-	Limits Limits // as configured, or set since
+	Limits Limits // as configured, or as set since
 }
 
 // Stats returns a snapshot.
@@ -123,7 +121,7 @@ func (p *Publisher[V, R]) Stats() Stats {
 	defer a.mu.Unlock()
 	s := a.stats
 	s.Waiting, s.WaitingBytes, s.Limits = len(a.waiters)+len(a.encoders)+a.outside, a.waitingBytes+a.outsideBytes, a.settings.limits
-	if a.waits && s.Items > 0 { // Close leaves it as it was
+	if a.waits && s.Items > 0 { // Close leaves oldest as it was
 		s.OldestAge = p.now() - a.oldest
 	}
 	return s
@@ -136,11 +134,11 @@ func (p *Publisher[V, R]) Closing() bool {
 	return p.admission.closing
 }
 
-// Add accepts items in order and returns how many; the error says why not all.
-// With wait it blocks while the buffer is full, until ctx ends; the rest is
-// then certainly not accepted. Without, or in a hook, it returns ErrFull.
+// Add accepts items in order and returns how many. If not all, the error is the reason. With wait it blocks while the
+// buffer is full, until ctx ends; the remaining items are then not accepted. Without wait, or in a hook, it returns
+// ErrFull.
 //
-// turn says that the caller has the turn to encode, which ends.
+// turn reports that the caller has a turn to encode. Add ends it.
 func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn bool) (int, error) {
 	for i := range items {
 		items[i].hashKey()
@@ -151,7 +149,7 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	if turn {
 		a.encoding--
 	}
-	if a.closing { // then nobody waits for a turn
+	if a.closing { // then no call waits for a turn
 		a.mu.Unlock()
 		return 0, ErrClosed
 	}
@@ -169,11 +167,10 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 		return accepted, nil
 	}
 	if !wait {
-		return accepted, p.full(ctx, items[accepted].Class) // which unlocks
+		return accepted, p.full(ctx, items[accepted].Class) // it unlocks
 	}
 	a.mu.Unlock()
-	// A context that has ended already must not cost anybody's items: the queue
-	// may be what makes the loop purge.
+	// An ended context must not cost other callers items: the waiting call below may make the loop purge.
 	ended := ctx.Err() != nil
 	call := &waiter[V]{items: items[accepted:], accepted: accepted, class: items[accepted].Class, now: now, ended: make(chan struct{})}
 	a.mu.Lock()
@@ -193,20 +190,19 @@ func (p *Publisher[V, R]) Add(ctx context.Context, items []Item[V], wait, turn b
 	a.waiters = slices.Insert(a.waiters, behind, call)
 	a.waitingBytes += call.size()
 	if behind == 0 || a.waiters[behind-1].class != call.class {
-		a.admit() // room may have come in between, or there is some for this class
+		a.admit() // room may have become free meanwhile, or be available for this class
 	}
 	a.nextTurns()
 	a.mu.Unlock()
-	p.signal() // what waits is sent now, however small: somebody needs the room
+	p.signal() // waiting items are sent now, in batches of any size, because this call needs the room
 
 	p.await(ctx, call)
 	return call.accepted, call.err
 }
 
-// accept takes as many of the items as there is room for. They have the room of the class, too,
-// in which the most urgent of those asks that wait here: whose turn it is among them the
-// others who share the room do not see, or two publishers that asked for another class each
-// time would wake each other without an end.
+// accept accepts as many items as there is room for. For the room, each item counts as the most urgent class that waits
+// here, because a shared room does not see whose turn it is. Otherwise two publishers that asked for another class each
+// time would wake each other endlessly.
 func (a *admission[V]) accept(items []Item[V], now instant, class uint8) int {
 	if a.inbox == nil {
 		a.inbox = a.newInbox(len(items))
@@ -217,7 +213,7 @@ func (a *admission[V]) accept(items []Item[V], now instant, class uint8) int {
 		class := min(class, items[i].Class)
 		limits := a.limitsOf(class)
 		if a.stats.Items >= limits.Items || a.stats.Items > 0 && a.stats.Bytes+size > limits.Bytes {
-			return i // an empty buffer takes anything: SetControl can make it smaller than an item that waits
+			return i // an empty buffer accepts anything: SetControl may have made it smaller than a waiting item
 		}
 		if !a.take(Want{Class: class, Bytes: size, Lend: lend}) {
 			return i
@@ -231,15 +227,15 @@ func (a *admission[V]) accept(items []Item[V], now instant, class uint8) int {
 	return len(items)
 }
 
-// backlog returns how many items the loop has not seen, and how many calls wait
-// with more: with a small buffer that is all the demand there is to see.
+// backlog returns the number of items that the loop has not taken over, plus the number of waiting calls: with a small
+// buffer these are all the visible demand.
 func (a *admission[V]) backlog() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.inbox) + len(a.waiters)
 }
 
-// enough reports whether the inbox holds what the loop waits for.
+// enough reports whether the inbox holds as much as the loop waits for.
 func (a *admission[V]) enough() bool {
 	return len(a.inbox) > 0 && (len(a.inbox) >= a.wakeItems || a.inboxBytes >= a.wakeBytes || a.urgent)
 }
@@ -269,7 +265,7 @@ func (a *admission[V]) abandon(f *flush) bool {
 	return true
 }
 
-// shut refuses everything from now on, and rejects the waiters.
+// shut refuses further items and rejects the waiting calls.
 func (a *admission[V]) shut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -295,8 +291,7 @@ func (a *admission[V]) closeResult() error {
 	return a.result
 }
 
-// publish makes end the result of Close, unless a Close that could not wait has
-// made its own.
+// publish makes end the result of Close, unless a Close that stopped waiting has already set one.
 func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -312,16 +307,15 @@ func (a *admission[V]) publish(end *CloseError, closed chan struct{}) {
 	close(closed)
 }
 
-// keep notes that an item that Close has given up was kept by the Ending hook.
+// keep counts an item that Close gave up and the Ending hook kept.
 func (a *admission[V]) keep() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.given.Kept++
 }
 
-// closeStuck settles everything for a Close that cannot wait for the loop, and
-// makes its result. When its hook returns the loop reports what is
-// left, and counts no more.
+// closeStuck settles everything for a Close that stops waiting for the loop, and sets its result. After its hook
+// returns the loop still reports the remaining items, but no longer counts them.
 func (a *admission[V]) closeStuck(closed chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -344,7 +338,7 @@ func (a *admission[V]) closeStuck(closed chan struct{}) {
 	}
 }
 
-// report counts failures that somebody has been given.
+// report counts failures that were passed to a caller.
 func (a *admission[V]) report(n uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

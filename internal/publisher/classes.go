@@ -7,35 +7,33 @@ import (
 	"slices"
 )
 
-// class is what is sendable of one class of service, see Item.Class. A batch holds one
-// class. The classes have their own queues, so that neither waits behind the other, and
-// share everything that has to do with keys: the first action of a key takes the most
-// urgent class of those behind it.
+// class holds the sendable actions of one service class, see Item.Class. A batch holds one class. Each class has its
+// own queues, so that none waits behind another. Everything about keys is shared: the first action of a key takes the
+// most urgent class of those behind it.
 type class struct {
 	ready queue   // never sent, in order of acceptance
-	freed refHeap // never sent, was behind another action of its key; see before
-	due   refHeap // its retry is due; see before
+	freed refHeap // never sent, was behind another action of its key; ordered by before
+	due   refHeap // due for a retry; ordered by before
 
-	waiting      int // actions in all three
+	waiting      int // actions in these three
 	waitingBytes int // their size, without separators
 
-	elsewhere int // actions that takeElsewhere has taken, since the index was suspected
+	elsewhere int // actions that takeElsewhere has taken since the index was suspected
 }
 
-// othersTurn is of how many turns, while several classes wait, one is not the most urgent
-// class's.
+// While several classes wait, one of othersTurn turns does not go to the most urgent class.
 const othersTurn = 4
 
-// turns decide which class is next when several wait for a request, or for room. It is the
-// most urgent one, but every fourth turn is one of the others', and probes go to each class
-// in turn: what the service refuses may be all of one class. It is pure data.
+// turns decide which class is next when several wait for a request or for room. It is the most urgent one, but every
+// fourth turn belongs to the others. Probes go to each class in turn, because the service may refuse only one class. It
+// is pure data.
 type turns struct {
-	inRow uint8 // turns of the most urgent class while others waited
-	other uint8 // class that had the last turn of the others
-	probe uint8 // class that had the last probe
+	inRow uint8 // consecutive turns of the most urgent class while others waited
+	other uint8 // class with the last turn of the others
+	probe uint8 // class with the last probe
 }
 
-// first returns which of some classes, as bits, is next; there is one.
+// first returns the next class of a non-empty bit set.
 func (t *turns) first(classes uint64, probe bool) uint8 {
 	most := uint8(bits.TrailingZeros64(classes))
 	switch {
@@ -47,7 +45,7 @@ func (t *turns) first(classes uint64, probe bool) uint8 {
 	return most
 }
 
-// order returns some classes, as bits, in the order in which they are next.
+// order yields the classes of a bit set, next one first.
 func (t *turns) order(classes uint64, probe bool) iter.Seq[uint8] {
 	return func(yield func(class uint8) bool) {
 		if classes == 0 {
@@ -65,7 +63,7 @@ func (t *turns) order(classes uint64, probe bool) iter.Seq[uint8] {
 	}
 }
 
-// had notes that a class, of these that waited, had a turn.
+// had records a turn of class. classes is the bit set of the classes that waited.
 func (t *turns) had(class uint8, classes uint64, probe bool) {
 	most := uint8(bits.TrailingZeros64(classes))
 	switch {
@@ -78,10 +76,9 @@ func (t *turns) had(class uint8, classes uint64, probe bool) {
 	}
 }
 
-// pick returns which of some calls, in the order of their classes, is next, and all their
-// classes, as bits.
+// pick returns the index of the next of n calls, sorted by class, and the bit set of their classes.
 func (t *turns) pick(n int, class func(i int) uint8) (next int, classes uint64) {
-	if class(0) == class(n-1) { // mostly
+	if class(0) == class(n-1) { // the usual case
 		return 0, 1 << class(0)
 	}
 	for i := range n {
@@ -94,8 +91,7 @@ func (t *turns) pick(n int, class func(i int) uint8) (next int, classes uint64) 
 	return next, classes
 }
 
-// placeOf returns where a call of a class belongs among those that wait, in the order of
-// their classes and of a class in the order in which they came.
+// placeOf returns where to insert a call of a class among waiting calls, which are ordered by class, then by arrival.
 func placeOf[T any](class uint8, calls []T, classOf func(call T) uint8) int {
 	if i := slices.IndexFunc(calls, func(c T) bool { return classOf(c) > class }); i >= 0 {
 		return i
@@ -103,7 +99,7 @@ func placeOf[T any](class uint8, calls []T, classOf func(call T) uint8) int {
 	return len(calls)
 }
 
-// after returns the next of some classes, as bits, behind one, around; there is one.
+// after returns the class that follows class in a non-empty bit set, cyclically.
 func after(classes uint64, class uint8) uint8 {
 	if behind := classes &^ (1<<(class+1) - 1); behind != 0 {
 		classes = behind
@@ -116,8 +112,7 @@ func (p *pending[V]) newClass() *class {
 	c := &class{}
 	c.freed.less = p.before
 	c.due.less = func(a, b ref) bool {
-		// One that was a probe that failed lets others try first: it may be what the
-		// service cannot take.
+		// An action whose probe failed lets others go first: the service may refuse that action.
 		if p.at(a).probes != p.at(b).probes {
 			return p.at(a).probes < p.at(b).probes
 		}
@@ -129,7 +124,7 @@ func (p *pending[V]) newClass() *class {
 // classOf returns the class of an action.
 func (p *pending[V]) classOf(r ref) *class { return p.classes[p.at(r).class] }
 
-// use makes sure that there is a class.
+// use makes sure that the class exists.
 func (p *pending[V]) use(class uint8) {
 	for int(class) >= len(p.classes) {
 		p.classes = append(p.classes, p.newClass())
@@ -148,14 +143,13 @@ func (p *pending[V]) mostUrgent(refs []ref) uint8 {
 	return most
 }
 
-// raise gives the last action of a lane, and all before it, a class that is as urgent as
-// this one at least. Along a lane actions never become more urgent, so those that are
-// less so are the last ones.
+// raise makes the last action of a lane, and all before it, at least as urgent as class. Along a lane actions never
+// become more urgent, so the less urgent ones are the last ones.
 func (p *pending[V]) raise(r ref, class uint8) {
 	for ; r != none && p.at(r).class > class; r = p.at(r).prev {
 		n := p.at(r)
 		if !n.counted {
-			n.class = class // it is behind another, in flight, delayed or in a part, and sorted in later
+			n.class = class // behind another, in flight, delayed or in a part; sorted in later
 			continue
 		}
 		p.unqueue(r)
@@ -169,7 +163,7 @@ func (p *pending[V]) raise(r ref, class uint8) {
 	}
 }
 
-// unqueue takes an action out of the queue of its class.
+// unqueue removes an action from the queue of its class.
 func (p *pending[V]) unqueue(r ref) {
 	c := p.classOf(r)
 	p.waits(r, -1)
@@ -184,8 +178,8 @@ func (p *pending[V]) unqueue(r ref) {
 	}
 }
 
-// seen returns the classes, as bits, of which something is sendable; all if nothing is, which
-// is another matter.
+// seen returns the bit set of classes with something sendable. If there is none it returns all classes, because the
+// loop then waits for the first item.
 func (p *pending[V]) seen() (classes uint64) {
 	for class, c := range p.classes {
 		if c.waiting > 0 {
@@ -198,7 +192,7 @@ func (p *pending[V]) seen() (classes uint64) {
 	return classes
 }
 
-// waiting returns how many actions are sendable, of all classes.
+// waiting returns the number of sendable actions of all classes.
 func (p *pending[V]) waiting() (n int) {
 	for _, c := range p.classes {
 		n += c.waiting
@@ -206,9 +200,8 @@ func (p *pending[V]) waiting() (n int) {
 	return n
 }
 
-// since returns the classes, as bits, in which an action waits that has never been sent, and
-// came in after one, and not after another. It is asked in each round, so it looks at the
-// newest only.
+// since returns the bit set of classes with a waiting action that was never sent and is placed after `after`, up to
+// `newest`. It is called in each round, so it checks only the newest actions.
 func (p *pending[V]) since(after, newest uint64) (classes uint64) {
 	for class, c := range p.classes {
 		note := func(r ref) (more bool) {
@@ -226,7 +219,7 @@ func (p *pending[V]) since(after, newest uint64) (classes uint64) {
 	return classes
 }
 
-// headOf returns the oldest of freed and ready.
+// headOf returns the oldest action of freed and ready.
 func (p *pending[V]) headOf(c *class) ref {
 	switch {
 	case c.freed.len() == 0 && c.ready.len() == 0:
@@ -242,7 +235,7 @@ func (p *pending[V]) headOf(c *class) ref {
 	return c.ready.front()
 }
 
-// popHead takes the head.
+// popHead removes the head.
 func (p *pending[V]) popHead(c *class, head ref) {
 	if c.freed.len() > 0 && c.freed.front() == head {
 		c.freed.pop()

@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// plan is how the items of a request that failed as a whole go again.
+// plan is a way to send the items of a request again after it failed as a whole.
 type plan uint8
 
 const (
-	planAlone  plan = iota // each is judged by itself, and uses an attempt
-	planProbe              // one before its last attempt, to find out whether the service works; the others later
-	planPieces             // in pieces, because one of them may be the reason, or the size
-	planLoose              // one by one, so that batches form anew: an outage must not leave requests of one
-	planFirst              // one ahead of the others, to find out whether anything passes
+	planAlone  plan = iota // judge each item alone; uses an attempt
+	planProbe              // one item, before its last attempt, to test whether the service works; the others later
+	planPieces             // in pieces, because one item, or the size, may be the cause
+	planLoose              // one by one, so that batches form again: an outage must not leave requests of one item
+	planFirst              // one ahead of the others, to test whether anything passes
 	planAsItIs             // the same request again
 )
 
-// company is a request that failed as a whole.
+// company describes a request that failed as a whole.
 type company struct {
 	items    int
-	failed   int  // of the items, those that failed so before
-	suspects int  // and those that did so again after another request had passed
+	failed   int  // items that failed this way before
+	suspects int  // of these, items that failed this way again after another request had passed
 	attempts int  // as Config.MaxAttempts
 	used     int  // attempts of the first item
-	gated    bool // there is a gate, so that no attempt is used
-	sized    bool // it had no answer for its size
-	divided  bool // it is a piece of one that was divided, and another request has passed since
-	shut     bool // and it holds everything
+	gated    bool // there is a gate, so no attempt is used
+	sized    bool // it had no answer because of its size
+	divided  bool // it is a piece of a divided request, and another request has passed since
+	shut     bool // the gate stops everything
 }
 
-// plan decides by the first row that applies. Batches may have formed anew since the items
-// failed before, so half of them are enough.
+// plan returns the first plan whose condition holds. Batches may have formed again since the earlier failures, so half
+// of the items are enough.
 func (c company) plan() plan {
 	divide := 2*c.suspects >= c.items
 	switch {
@@ -54,7 +54,7 @@ func (c company) plan() plan {
 	return planAsItIs
 }
 
-// companyOf looks at a request that failed as a whole.
+// companyOf describes a request that failed as a whole.
 func (l *loop[V, R]) companyOf(f *flight[V, R]) company {
 	const again, busyAgain = 1, 4
 	need := uint8(again)
@@ -79,8 +79,8 @@ func (l *loop[V, R]) companyOf(f *flight[V, R]) company {
 	return c
 }
 
-// failedTogether puts back the items of a request that failed as a whole, and
-// reports whether it could: not if each is judged by itself.
+// failedTogether puts back the items of a request that failed as a whole. It returns false if each must be judged
+// alone.
 func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 	plan := l.companyOf(f).plan()
 	if plan == planAlone {
@@ -89,7 +89,7 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 	for i, r := range f.refs {
 		n := l.pending.at(r)
 		l.noteFailure(n, &f.reply.Results[i], now)
-		f.reply.Results[i].Next = Requeue // also if the service refuses whatever it is sent
+		f.reply.Results[i].Next = Requeue // also if the service refuses every request
 		if n.together < math.MaxUint8 && (n.together == 0 || n.passed != l.budget.traffic.passed) {
 			n.together++
 		}
@@ -106,10 +106,10 @@ func (l *loop[V, R]) failedTogether(f *flight[V, R], now instant) bool {
 	return true
 }
 
-// follow puts the items that are still to be sent into the parts that a plan makes of them.
+// follow puts back the remaining items as the plan requires.
 func (l *loop[V, R]) follow(plan plan, f *flight[V, R], now instant) {
 	pause := func() time.Duration { return l.pace.backoff(now, f.batch.Items[0].Attempt) }
-	due := now // when the pause is over, which Resume can end
+	due := now // when the pause ends, or earlier by Resume
 	if l.pace.pausedUntil <= now {
 		due = later(now, pause())
 	}
@@ -143,8 +143,7 @@ func (l *loop[V, R]) follow(plan plan, f *flight[V, R], now instant) {
 	}
 }
 
-// inPieces divides a request: in halves, or in more pieces if it was too slow, which may be
-// for its size.
+// inPieces divides a request: into halves, or into more pieces if it may have been too slow because of its size.
 func (l *loop[V, R]) inPieces(refs []ref, f *flight[V, R], now instant) {
 	const slowPieces = 16
 	pieces := 2
@@ -153,7 +152,7 @@ func (l *loop[V, R]) inPieces(refs []ref, f *flight[V, R], now instant) {
 		if t := &l.budget.traffic; t.hasPassed && f.left-t.passedAt < time.Minute && t.passedBytes < f.batch.Bytes {
 			l.pace.size.slow(f.batch.Bytes)
 		}
-	} else if l.p.config.Gate == nil { // nothing is tried twice without an end
+	} else if l.p.config.Gate == nil { // without a gate there are few tries
 		pieces = slowPieces
 	} else if f.sized {
 		pieces = min(max(pieces, 1+f.batch.Bytes/max(1, l.pace.size.current)), slowPieces)

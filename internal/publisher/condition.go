@@ -2,48 +2,47 @@ package publisher
 
 import "time"
 
-// State is what a publisher does, or what keeps it from doing it.
+// State is the activity of a publisher, or the obstacle to sending.
 type State uint8
 
-// The states. Of several that are true the last one counts.
+// The states. If several apply, the last one counts.
 const (
 	Sending   State = iota
-	Slotless        // a request is ready, and others have all the slots
-	Throttled       // a reply asked for less, and the time is not over
-	Ready           // the gate is shut, and wants a request to try with
-	Held            // the gate is shut, or the index refuses all there is, or there are no slots any more
+	Slotless        // a request is ready, but others have all slots
+	Throttled       // a reply asked for a pause that has not ended
+	Ready           // the gate is shut and waits for a probe
+	Held            // the gate is shut, the index refuses everything that waits, or there are no more slots
 	Paused          // by Pause
 	Closing         // draining
 	Closed
 )
 
-// Condition is a state and how it came to be.
+// Condition is a state with its start and reason.
 type Condition struct {
 	State State
 	Since time.Time
-	// Err is why: of a throttled reply, or of the gate. A publisher that is
-	// closing while it is paused or held has that reason here.
+	// Err is the reason: a throttling reply, or the gate. While Closing it is the reason why the publisher is also paused
+	// or held, or nil.
 	Err error
-	// Apart says that it is Held only because all that waits is held apart: what is added now
-	// may pass.
+	// Apart is true if it is Held only because everything that waits is set apart: newly added items may pass.
 	Apart bool
-	// Silent is for how long no request was answered, since one left; one whose time is up does
-	// not end that, as long as something is left to send.
+	// Silent is how long no request was answered since one was sent. A request that timed out does not end the silence
+	// while something is left to send.
 	Silent time.Duration
-	// Busy is for how long the goroutine has not come round, because of a hook: nothing leaves meanwhile. In is the name
-	// of the hook, as Hooks.Name has it.
+	// Busy is how long a hook has kept the loop, during which nothing is sent. In is the name of the hook, as returned by
+	// Hooks.Name.
 	Busy time.Duration
 	In   string
-	// guest is the first that has not returned and that actions wait for, or nil.
+	// guest is the first running foreign code that actions wait for, or nil.
 	guest *guest
-	// roomless is for how long a call has waited for room that others have.
+	// roomless is how long a call has waited for room that other publishers have.
 	roomless time.Duration
 }
 
-// Held returns why no request may leave until somebody does something, or nil.
+// Held returns the reason why no request may be sent until something changes, or nil.
 func (c Condition) Held() error {
 	if c.State == Throttled {
-		return nil // it goes on by itself
+		return nil // it ends without intervention
 	}
 	return c.Err
 }
@@ -64,8 +63,7 @@ func (p *Publisher[V, R]) Condition() Condition {
 	return c
 }
 
-// current returns the condition with the pause that lies over it, also one that
-// the loop has not seen yet because a hook keeps it. The lock is held.
+// current returns the condition, including a pause that the loop has not seen yet because of a hook. The lock is held.
 func (a *admission[V]) current() Condition {
 	c := a.condition
 	c.Silent = a.silence()
@@ -77,22 +75,22 @@ func (a *admission[V]) current() Condition {
 	case a.settings.paused && c.State == Closing:
 		c.Err = ErrPaused
 	case c.State < Paused && a.changedAt.After(c.Since):
-		c.Since = a.changedAt // of Resume
+		c.Since = a.changedAt // by Resume
 	}
 	return c
 }
 
-// answered notes that a request was answered. The lock is held.
+// answered records that a request was answered. The lock is held.
 func (a *admission[V]) answered() {
 	if a.silent = (time.Time{}); a.stats.InFlight > 0 {
 		a.silent = time.Now()
 	}
 }
 
-// Pause holds all sending until Resume. Requests under way go on.
+// Pause suspends all sending until Resume. Requests in flight continue.
 func (p *Publisher[V, R]) Pause() { p.setPaused(true) }
 
-// Resume ends a Pause, and the pause that the service has asked for.
+// Resume ends a Pause, and a pause that the service asked for.
 func (p *Publisher[V, R]) Resume() { p.setPaused(false) }
 
 func (p *Publisher[V, R]) setPaused(paused bool) {
@@ -115,9 +113,8 @@ func (p *Publisher[V, R]) Limits() Limits {
 	return p.admission.settings.limits
 }
 
-// SetControl changes what can be changed. The limits count from the next batch on, and
-// what was accepted under wider ones stays accepted; the interval counts for what waits,
-// too, and the policy for the calls that wait. What a purge has chosen it ends.
+// SetControl changes the settings. Limits apply from the next batch on; accepted items stay accepted. The interval also
+// applies to waiting items, and the policy to waiting calls. A purge that has started is completed.
 func (p *Publisher[V, R]) SetControl(c Control) {
 	a := &p.admission
 	a.mu.Lock()
@@ -127,8 +124,7 @@ func (p *Publisher[V, R]) SetControl(c Control) {
 	p.signal()
 }
 
-// FlushAfter makes the loop send everything accepted so far after the given time at
-// the latest, without waiting for full batches.
+// FlushAfter makes the loop send everything accepted so far within the given time, without waiting for full batches.
 func (p *Publisher[V, R]) FlushAfter(after time.Duration) {
 	a := &p.admission
 	now := p.now()
@@ -143,16 +139,16 @@ func (p *Publisher[V, R]) FlushAfter(after time.Duration) {
 	p.signal()
 }
 
-// reportCondition makes the condition known when it has changed.
+// reportCondition reports the condition if it has changed.
 func (l *loop[V, R]) reportCondition() {
 	a := &l.p.admission
 	a.mu.Lock()
-	if a.ended && !l.shutdown.drained { // a Close that could not wait has closed it
+	if a.ended && !l.shutdown.drained { // set by a Close that stopped waiting
 		a.mu.Unlock()
 		return
 	}
 	if len(l.pending.groups) > 0 && !a.ended {
-		a.stats.Apart, _, _ = l.pending.heldApart() // what came back is held again only now
+		a.stats.Apart, _, _ = l.pending.heldApart() // returned items have only now been set apart again
 	}
 	if state := l.state(); a.condition.State != state {
 		a.condition = Condition{State: state, Since: time.Now()}
@@ -163,7 +159,7 @@ func (l *loop[V, R]) reportCondition() {
 	from, to := l.condition, a.current()
 	l.condition = to
 	a.mu.Unlock()
-	// While it is closing the state stays, and what holds it comes and goes.
+	// The state stays Closing, but the reason may come and go.
 	if from.State == to.State && (to.State != Closing || (from.Err == nil) == (to.Err == nil)) {
 		return
 	}
@@ -172,7 +168,7 @@ func (l *loop[V, R]) reportCondition() {
 	l.leaveHook()
 }
 
-// state returns what the publisher does but for a pause.
+// state returns the state without a pause.
 func (l *loop[V, R]) state() State {
 	switch {
 	case l.shutdown.drained:
@@ -191,22 +187,22 @@ func (l *loop[V, R]) state() State {
 	return Sending
 }
 
-// apart returns why all that there is to send is held apart, or nil.
+// apart returns the reason if everything to be sent is set apart, otherwise nil.
 func (l *loop[V, R]) apart() error {
 	if len(l.pending.groups) == 0 || l.pending.count == 0 {
 		return nil
 	}
-	if n, out, why := l.pending.heldApart(); n+out > 0 && n+out == l.pending.keys() { // the first of each key
+	if n, out, why := l.pending.heldApart(); n+out > 0 && n+out == l.pending.keys() { // the first one of each key
 		return &IndexError{Err: why}
 	}
 	return nil
 }
 
-// why is the reason of a state.
+// why returns the reason of a state.
 func (l *loop[V, R]) why(s State) error {
 	switch {
 	case s == Closing && l.pending.count == 0:
-		return nil // nothing waits for it
+		return nil // nothing waits
 	case s == Closing, s == Held, s == Ready:
 		return l.holds() // current adds a pause, which may end while a hook keeps the loop
 	case s == Throttled:
@@ -215,7 +211,7 @@ func (l *loop[V, R]) why(s State) error {
 	return nil
 }
 
-// held returns why no request may leave, or nil.
+// held returns why no request may be sent, or nil.
 func (l *loop[V, R]) held() error {
 	if l.settings.paused {
 		return ErrPaused
@@ -223,7 +219,7 @@ func (l *loop[V, R]) held() error {
 	return l.holds()
 }
 
-// holds is held but for a pause.
+// holds is held without a pause.
 func (l *loop[V, R]) holds() error {
 	if l.gate.shut != nil {
 		return l.gate.shut
@@ -234,7 +230,7 @@ func (l *loop[V, R]) holds() error {
 	return l.noSlots()
 }
 
-// noSlots returns why there will be no more slots, or nil.
+// noSlots returns why there are no more slots, or nil.
 func (l *loop[V, R]) noSlots() error {
 	if slots := l.p.config.Slots; slots != nil && l.pending.count > 0 {
 		return slots.Err()

@@ -1,39 +1,38 @@
 package publisher
 
-// delivery is what has been settled and is to be accounted for and reported, in this
-// order. It is a cursor over one list, so that a handler that ends its goroutine (or a
-// Close that could not wait) loses no end and reports none twice: whoever goes on finds
-// the list where it was left. It is pure data.
+// delivery holds settlements that must be accounted for and then reported, in order. It is a cursor over one list. So a
+// handler that ends its goroutine, or a Close that stops waiting, neither loses nor repeats a settlement: the next
+// goroutine continues where the list was left. It is pure data.
 type delivery[V, R any] struct {
 	settled   []Settlement[V, R]
-	endings   []ending // more about each
-	counted   int      // how many of them are accounted for
-	announced bool     // the Ending hook has seen them
-	kept      bool     // and has kept what has failed
-	next      int      // the first that is not reported
+	endings   []ending // further data of each
+	counted   int      // accounted for so far
+	announced bool     // the Ending hook was called
+	kept      bool     // the Ending hook has kept the failed ones
+	next      int      // the first one not yet reported
 
-	notified uint64 // items reported, ever
+	notified uint64 // total of reported items
 
-	dropped []dropped[R] // items that are to be settled next, without being sent
-	victims []ref        // that are to be purged
-	purged  []string     // keys that onPurged is to be given
-	ever    uint64       // items that were purged
-	// onPurged is that of the policy which has chosen the victims.
+	dropped []dropped[R] // items to settle next without being sent
+	victims []ref        // items to purge
+	purged  []string     // keys to pass to onPurged
+	ever    uint64       // total of purged items
+	// onPurged is the function of the policy that chose the victims.
 	onPurged func(keys []string)
 }
 
-// ending is what the loop knows of a settlement and nobody else needs.
+// ending is the part of a settlement that only the loop needs.
 type ending struct {
 	seq   uint64
-	bytes int // to be given back
+	bytes int // room to return
 	node  ref // to be removed, or none
 	slab  *slab
 }
 
-// dropped is an item that is first of its key now and not to be sent at all.
+// dropped is an item that has become the first of its key but must not be sent.
 type dropped[R any] struct {
 	node    ref
-	before  Result[R] // of the one before it, which holds more if that was completed
+	before  Result[R] // of the item before it, which has a newer version if it completed
 	attempt int
 }
 
@@ -42,8 +41,8 @@ func (d *delivery[V, R]) add(end Settlement[V, R], e ending) {
 	d.endings = append(d.endings, e)
 }
 
-// account counts what was settled since the last time, and returns the room that it
-// had. given is what Close has given up.
+// account counts the settlements added since its last call and returns the room that they had. given is what Close has
+// given up.
 func (d *delivery[V, R]) account(s *Stats, given *CloseError) (items int, bytes int64) {
 	for ; d.counted < len(d.settled); d.counted++ {
 		end := &d.settled[d.counted]
@@ -73,8 +72,8 @@ func (d *delivery[V, R]) account(s *Stats, given *CloseError) (items int, bytes 
 	return items, bytes
 }
 
-// markUnknown makes what is not accounted for what a Close that could not wait has
-// called it: it may have been applied.
+// markUnknown changes settlements that are not accounted for to what a Close that stopped waiting has reported: they
+// may have been applied.
 func (d *delivery[V, R]) markUnknown() {
 	for i := d.counted; i < len(d.settled); i++ {
 		end := &d.settled[i]
@@ -83,13 +82,13 @@ func (d *delivery[V, R]) markUnknown() {
 	}
 }
 
-// reported notes that the next one is reported.
+// reported records that the next one was reported.
 func (d *delivery[V, R]) reported() {
 	d.next++
 	d.notified++
 }
 
-// reset forgets what is reported, which is all of it.
+// reset removes all settlements, after they were reported.
 func (d *delivery[V, R]) reset() {
 	clear(d.settled)
 	d.settled, d.endings = d.settled[:0], d.endings[:0]

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// shutdown is how far the end has come. It outlives a goroutine that a hook ends.
+// shutdown is the progress of closing. It survives a goroutine that a hook ends.
 type shutdown struct {
 	giveUp       bool // Close's ctx has ended
 	abandoned    bool // requests were left behind
 	drained      bool // everything is settled
-	closedCalled bool // the Closed hook was
+	closedCalled bool // the Closed hook was called
 	ended        bool // Close may return
 	result       CloseError
 }
 
-// abort ends everything because Close's ctx has ended: it cancels the requests,
-// believes those that still bring an answer, and settles the rest as Unsent.
+// abort ends everything after Close's ctx has ended: it cancels the requests, accepts answers that still arrive, and
+// settles the rest as Unsent.
 func (l *loop[V, R]) abort() {
 	l.p.cancel()
-	l.launchStanding() // which takes them back
+	l.launchStanding() // takes them back
 	l.quitAllSlots()
 	deadline := time.NewTimer(abandonAfter)
 	defer deadline.Stop()
 	for len(l.flights.inFlight) > 0 {
 		if l.p.admission.over() {
-			l.abandon() // what the requests carry has been reported as unknown
+			l.abandon() // the items in requests have been reported as unknown
 			break
 		}
 		if f := l.completions.next(); f != nil {
@@ -56,18 +56,17 @@ func (l *loop[V, R]) abort() {
 		l.giveUpItems(all[:n], held)
 		all = all[n:]
 	}
-	l.giveUpItems(all, held) // counted already: only to be notified
+	l.giveUpItems(all, held) // already counted; only reported
 	l.finish()
 }
 
-// A piece is what is given up at once: dead letters are written for it, and each
-// is progress.
+// A piece is given up at once: its dead letters are written together, and each piece counts as progress.
 const (
 	pieceItems = 64
 	pieceBytes = 1 << 20
 )
 
-// piece returns how many of the first items make a piece, at least one.
+// piece returns how many of the first items form a piece, at least one.
 func (l *loop[V, R]) piece(refs []ref) int {
 	n, bytes := 0, 0
 	for n < min(len(refs), pieceItems) && (n == 0 || bytes < pieceBytes) {
@@ -95,9 +94,8 @@ func (l *loop[V, R]) giveUpItems(refs []ref, held error) {
 	l.report()
 }
 
-// abandon leaves behind the requests that did not return when they were
-// cancelled. Their workers find a place in replies when they do, and nobody
-// reads it.
+// abandon leaves behind requests that did not return after they were cancelled. Their workers still add them to
+// completions when they return, but they are ignored.
 func (l *loop[V, R]) abandon() {
 	for len(l.flights.inFlight) > 0 {
 		f := l.flights.inFlight[0]
@@ -117,8 +115,7 @@ func (l *loop[V, R]) abandon() {
 	}
 }
 
-// finish releases the last waiters, joins the workers, and prepares the result
-// of Close.
+// finish releases the last waiting calls, joins the workers, and completes the result of Close.
 func (l *loop[V, R]) finish() {
 	l.releaseFlushes()
 	if !l.shutdown.abandoned {
@@ -133,7 +130,7 @@ func (l *loop[V, R]) finish() {
 	l.reportCondition()
 	if !l.shutdown.closedCalled {
 		l.shutdown.closedCalled = true
-		l.shutdown.result.Hook = errGoexit // unless it returns
+		l.shutdown.result.Hook = errGoexit // replaced if the hook returns
 		l.shutdown.result.Hook = l.callClosed()
 	}
 	l.shutdown.ended = true

@@ -9,37 +9,37 @@ import (
 	"time"
 )
 
-// flight is a slot and the request in it.
+// flight is a request with its resources.
 type flight[V, R any] struct {
 	refs       []ref
 	batch      Batch[V]
-	cut        bool   // it was the size limit that ended it
-	generation int    // of the loop when it started
-	class      uint8  // of service
-	probe      bool   // it was made while the gate was shut
+	cut        bool   // the size limit ended it
+	generation int    // pace.generation at its start
+	class      uint8  // service class
+	probe      bool   // it was prepared while the gate was shut
 	permit     Permit // of the gate, or nil
-	slot       Slot   // that is shared with others, or nil
-	trial      bool   // it has little time, and that this is up is no news
-	group      *group // that its only item is of, or nil
+	slot       Slot   // shared with other publishers, or nil
+	trial      bool   // it has a short time limit, and reaching it proves nothing
+	group      *group // the group of its only item, or nil
 	fresh      bool   // nothing in it has failed before
-	quiet      bool   // all in it has, and others pass
-	sized      bool   // if it has no answer that is for its size
-	ping       bool   // if it fails the service is to be asked for something else
+	quiet      bool   // everything in it has failed before, and others pass
+	sized      bool   // a missing answer would be due to its size
+	ping       bool   // if it fails, send a Ping
 
-	pinged  bool        // and that has succeeded
+	pinged  bool        // the Ping was answered
 	refusal *IndexError // why the index is the cause
 
 	reported  bool // to the gate, by the loop
 	left      instant
 	announced bool // the Sent hook was called
-	stands    bool // and then there was no slot: it leaves when there is one
-	recalled  bool // somebody waits for it who would rather have it back
+	stands    bool // ready, but waiting for a slot
+	recalled  bool // a waiting caller wants it back
 	started   bool
 	took      time.Duration
 	reply     Reply[R]
 }
 
-// giveBack gives up what a request has taken that is not sent, or left behind.
+// giveBack returns the resources of a request that is not sent, or is left behind.
 func (f *flight[V, R]) giveBack() {
 	switch {
 	case f.slot == nil:
@@ -53,11 +53,11 @@ func (f *flight[V, R]) giveBack() {
 	}
 }
 
-// flights are the requests under way.
+// flights are the requests in flight.
 type flights[V, R any] struct {
 	inFlight []*flight[V, R]
-	idle     []*flight[V, R] // to be used again
-	carried  int             // items of which it is not known whether they were applied
+	idle     []*flight[V, R] // for reuse
+	carried  int             // items that may have been applied
 }
 
 // get returns an empty flight.
@@ -71,19 +71,19 @@ func (fs *flights[V, R]) get() *flight[V, R] {
 	return f
 }
 
-// put takes back a flight that nobody needs any more.
+// put keeps a flight for reuse.
 func (fs *flights[V, R]) put(f *flight[V, R]) {
 	clear(f.batch.Items) // drops the documents for the garbage collector
 	*f = flight[V, R]{refs: f.refs[:0], batch: Batch[V]{Items: f.batch.Items[:0]}}
 	fs.idle = append(fs.idle, f)
 }
 
-// end notes that a request is not under way any more.
+// end removes a finished request.
 func (fs *flights[V, R]) end(f *flight[V, R]) {
 	fs.inFlight = slices.DeleteFunc(fs.inFlight, func(g *flight[V, R]) bool { return g == f })
 }
 
-// olderThan reports whether a request is under way that left before f.
+// olderThan reports whether a request in flight was sent before f.
 func (fs *flights[V, R]) olderThan(f *flight[V, R]) bool {
 	return slices.ContainsFunc(fs.inFlight, func(g *flight[V, R]) bool { return g.started && g.left < f.left })
 }
@@ -93,7 +93,7 @@ func (fs *flights[V, R]) carries(r ref) bool {
 	return slices.ContainsFunc(fs.inFlight, func(f *flight[V, R]) bool { return slices.Contains(f.refs, r) })
 }
 
-// of returns how many flights of a class there are, and whether one of them stands.
+// of returns the number of flights of a class, and whether one of them stands.
 func (fs *flights[V, R]) of(class uint8) (n int, stands bool) {
 	for _, f := range fs.inFlight {
 		if f.class == class {
@@ -104,7 +104,7 @@ func (fs *flights[V, R]) of(class uint8) (n int, stands bool) {
 	return n, stands
 }
 
-// started returns how many requests have left.
+// started returns how many requests have been sent.
 func (fs *flights[V, R]) started() (n int) {
 	for _, f := range fs.inFlight {
 		if f.started {
@@ -119,8 +119,7 @@ func (fs *flights[V, R]) standing() bool {
 	return slices.ContainsFunc(fs.inFlight, func(f *flight[V, R]) bool { return f.stands })
 }
 
-// completions are the requests that have ended. A worker that brings one never
-// blocks, not even one that Close has left behind.
+// completions are the finished requests. A worker that adds one never blocks, even after Close has left it behind.
 type completions[V, R any] struct {
 	mu      sync.Mutex
 	flights []*flight[V, R] // guarded by mu; workers append, the loop takes away
@@ -132,7 +131,7 @@ func (q *completions[V, R]) add(f *flight[V, R]) {
 	q.flights = append(q.flights, f)
 }
 
-// next removes and returns the first, or nil.
+// next removes and returns the first one, or nil.
 func (q *completions[V, R]) next() *flight[V, R] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -156,10 +155,10 @@ func (l *loop[V, R]) send() {
 		l.announce(f)
 		l.launch(f)
 	}
-	l.settleNow() // of what was taken back
+	l.settleNow() // of items that were taken back
 }
 
-// announce calls the Sent hook, once even if that ends the goroutine.
+// announce calls the Sent hook, only once even if that ends the goroutine.
 func (l *loop[V, R]) announce(f *flight[V, R]) {
 	if f.announced {
 		return
@@ -172,9 +171,8 @@ func (l *loop[V, R]) announce(f *flight[V, R]) {
 	l.outside.progress.Add(1)
 }
 
-// prepare makes a request of what is to be sent next. It returns nil if all of it
-// was taken back. No hook runs: one could end the goroutine before the request is
-// announced, or pause the sender.
+// prepare creates the next request. It returns nil if all its items were taken back. It calls no hook, because a hook
+// could end the goroutine before the request is announced, or pause the sender.
 func (l *loop[V, R]) prepare() *flight[V, R] {
 	now := l.p.now()
 	f := l.flights.get()
@@ -214,9 +212,8 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	}
 	first := l.pending.at(f.refs[0])
 	f.fresh = suspects == 0
-	// What failed before is no news while others pass, unless it is the probe. If a
-	// few have failed and nothing has passed in between, nobody knows whether others
-	// would: a Ping says it.
+	// Repeated failures carry no information while others pass, except in a probe. If a few requests failed and none passed
+	// in between, only a Ping shows whether others would.
 	const few = 3
 	canPing, doubt := l.p.config.Ping != nil, l.budget.traffic.silent >= few-1
 	f.quiet = suspects == len(f.refs) && l.budget.traffic.hasPassed && now-l.budget.traffic.passedAt < time.Minute && !limits.probe && l.p.config.Gate != nil && (canPing || !doubt)
@@ -229,13 +226,12 @@ func (l *loop[V, R]) prepare() *flight[V, R] {
 	return f
 }
 
-// leaving asks of each item whether it may still travel, settles those that were
-// taken back, and returns the others.
+// leaving asks Leave about each item, settles those that were taken back, and returns the others.
 func (l *loop[V, R]) leaving(f *flight[V, R], now instant) []ref {
 	kept := f.refs[:0]
 	for _, r := range f.refs {
 		n := l.pending.at(r)
-		if g := n.held; g != nil { // one of a group travels alone
+		if g := n.held; g != nil { // an item of a group is sent alone
 			n.held, f.group = nil, g
 		}
 		if leave := l.p.config.Leave; leave != nil && !leave(&n.item) {
@@ -250,10 +246,8 @@ func (l *loop[V, R]) leaving(f *flight[V, R], now instant) []ref {
 	return kept
 }
 
-// launch starts a request that the Sent hook has been called for, unless it must
-// not go any more: the hook may have taken long, and what replies have asked for
-// meanwhile, or somebody who called Pause, counts. Then its items wait again. If all
-// that it lacks is a slot it stands.
+// launch starts an announced request, unless it must not be sent any more. The hook may have taken long, and replies or
+// a Pause meanwhile count. Then its items wait again. If it only lacks a slot it stands.
 func (l *loop[V, R]) launch(f *flight[V, R]) {
 	f.stands = false
 	if l.p.config.Fold != nil { // as in rounds
@@ -276,8 +270,7 @@ func (l *loop[V, R]) launch(f *flight[V, R]) {
 	}
 }
 
-// launchStanding starts the requests that stand and have a slot now, and takes those back
-// that must not go any more.
+// launchStanding starts standing requests that now have a slot, and takes back those that must not be sent any more.
 func (l *loop[V, R]) launchStanding() {
 	if !l.flights.standing() {
 		return
@@ -286,15 +279,15 @@ func (l *loop[V, R]) launchStanding() {
 		if !f.stands {
 			continue
 		}
-		if class := l.pending.mostUrgent(f.refs); class < f.class { // an urgent one is behind one of these
+		if class := l.pending.mostUrgent(f.refs); class < f.class { // an urgent action is behind one of these
 			f.class = class
 		}
 		l.launch(f)
 	}
 }
 
-// ErrNotSent is the error of a request that was held back at the last moment.
-var ErrNotSent = errors.New("not sent: sending was held meanwhile")
+// ErrNotSent is the error of a request that was stopped at the last moment.
+var ErrNotSent = errors.New("not sent: sending was suspended meanwhile")
 
 // takeBack undoes prepare.
 func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
@@ -321,7 +314,7 @@ func (l *loop[V, R]) takeBack(f *flight[V, R], now instant) {
 	f.giveBack()
 }
 
-// start hands a request over to a worker.
+// start hands a request to a worker.
 func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 	f.started, f.left, f.generation = true, now, l.pace.generation
 	l.pace.lastStart, l.pace.started = now, true
@@ -338,7 +331,7 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 	}
 	a := &l.p.admission
 	a.mu.Lock()
-	if !a.ended { // else a Close that could not wait has settled it all
+	if !a.ended { // otherwise a Close that stopped waiting has settled everything
 		a.stats.Requests++
 		a.stats.Retries += uint64(retries)
 		a.stats.BytesSent += uint64(f.batch.Bytes)
@@ -349,7 +342,7 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 		a.stats.Carried = l.flights.carried
 	}
 	a.mu.Unlock()
-	if l.cancelled() { // while the Sent hook ran: it must not leave any more
+	if l.cancelled() { // by Close, while the Sent hook ran
 		if f.slot != nil {
 			f.slot.GiveBack()
 		}
@@ -357,12 +350,12 @@ func (l *loop[V, R]) start(f *flight[V, R], now instant) {
 		l.completions.add(f)
 		return
 	}
-	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1, Service: ServiceFails} // replaced, unless the worker is ended
+	f.reply = Reply[R]{Err: errGoexit, Pause: true, RetryAfter: -1, Service: ServiceFails} // replaced unless the worker's goroutine is ended
 	l.p.workers.Add(1)
 	go l.work(f)
 }
 
-// work is a worker: it sends the batch of a flight.
+// work sends the batch of a flight, on a goroutine of its own.
 func (l *loop[V, R]) work(f *flight[V, R]) {
 	defer l.p.workers.Done()
 	started := l.p.now()
@@ -394,17 +387,17 @@ func (l *loop[V, R]) work(f *flight[V, R]) {
 	l.p.reportEarly(f)
 }
 
-// undecided reports whether it was a trial whose time was up.
+// undecided reports whether it was a trial that timed out.
 func (f *flight[V, R]) undecided() bool { return f.trial && f.reply.TimedOut }
 
-// undecide makes of the reply of such a trial one that says nothing of the service: its n
-// items go again, and use no attempt.
+// undecide turns the reply of such a trial into one without information about the service: its n items are sent again
+// and use no attempt.
 func (r *Reply[R]) undecide(n int) {
 	item := Result[R]{Err: r.Err, Unknown: true, Cut: true, Free: true}
 	*r = Reply[R]{Results: slices.Repeat([]Result[R]{item}, n), TimedOut: true, RetryAfter: -1, Err: r.Err, Status: r.Status, RequestID: r.RequestID}
 }
 
-// ping asks the service for something that has nothing to do with any item.
+// ping sends the service a request without any item.
 func (p *Publisher[V, R]) ping() (answered bool) {
 	const longest = 3 * time.Second
 	ctx, cancel := context.WithTimeout(p.requests, longest)
@@ -419,8 +412,8 @@ func (p *Publisher[V, R]) ping() (answered bool) {
 
 var errGoexit = errors.New("the client has ended its goroutine")
 
-// sendBatch runs on the worker's goroutine. within is how long it may take, and trial how long the service may, if they
-// are positive.
+// sendBatch runs on the worker's goroutine. within limits the whole call, trial only the service's part of it; 0 or
+// less means no limit.
 func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within, trial time.Duration, slot Slot) (reply Reply[R]) {
 	ctx, cancel := p.requests, context.CancelFunc(func() {})
 	if within > 0 {
@@ -436,9 +429,8 @@ func (p *Publisher[V, R]) sendBatch(batch *Batch[V], within, trial time.Duration
 	return p.sendTapped(ctx, batch, trial, slot)
 }
 
-// reportEarly reports to the gate what became of a request, unless only the loop can
-// judge it. It runs on the worker's goroutine, so that a hook that keeps the
-// loop does not keep others from probing.
+// reportEarly reports the result of a request to the gate, unless only the loop can judge it. It runs on the worker's
+// goroutine, so that a hook that keeps the loop does not keep other senders from probing.
 func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
 	permit, r := f.permit, &f.reply
 	if permit == nil {
@@ -448,15 +440,15 @@ func (p *Publisher[V, R]) reportEarly(f *flight[V, R]) {
 	switch {
 	case p.requests.Err() == nil && (r.Reason != "" || slices.ContainsFunc(r.Results, func(r Result[R]) bool { return r.Reason != "" })):
 		permit.Answered()
-		return // it may be the index
+		return // the index may be the cause
 	case p.requests.Err() == nil && f.quiet && (health == ServiceFails || health == ServiceThrottles):
 		health = ServiceUnclear
 	case p.requests.Err() != nil:
-		health = ServiceUnclear // what was cut by Close says nothing about the service
+		health = ServiceUnclear // a request cancelled by Close proves nothing about the service
 	case health == ServiceThrottles && r.progress():
 		health = ServiceSound
 	case health == ServiceThrottles && permit.Probe():
-		health = ServiceFails // it was one small request
+		health = ServiceFails // although it was one small request
 	case health == ServiceThrottles:
 		return
 	}

@@ -2,16 +2,16 @@ package publisher
 
 import "slices"
 
-// keptErrors is how many failures are kept one by one; the rest are counted.
+// keptErrors is how many errors are kept; further failures are only counted.
 const keptErrors = 100
 
-// failures are actions that failed.
+// failures summarizes failed actions.
 type failures struct {
 	count      uint64
 	unsent     uint64  // of these, given up by Close
-	withdrawn  uint64  // and taken back
-	kept       uint64  // and those that the Ending hook has kept
-	keptUnsent uint64  // of these, given up by Close
+	withdrawn  uint64  // of these, taken back
+	kept       uint64  // of these, kept by the Ending hook
+	keptUnsent uint64  // of kept, given up by Close
 	errors     []error // the first keptErrors
 }
 
@@ -44,7 +44,7 @@ func (f *failures) take(other *failures) {
 	*other = failures{}
 }
 
-// err returns a *FlushError, nil if nothing failed.
+// err returns a *FlushError, or nil without failures.
 func (f *failures) err() error {
 	if f.count == 0 {
 		return nil
@@ -52,72 +52,66 @@ func (f *failures) err() error {
 	return &FlushError{Count: f.count, Unsent: f.unsent, Withdrawn: f.withdrawn, Kept: f.kept, Errors: f.errors}
 }
 
-// ended says how an action has failed that the service did not refuse.
+// ended describes how an action failed without being refused by the service.
 type ended struct{ unsent, withdrawn, kept bool }
 
-// flush is one call of Flush that waits.
+// flush is one waiting call of Flush.
 type flush struct {
-	watermark uint64        // sequence number of the last action accepted before it
+	watermark uint64        // number of the last action accepted before it
 	released  chan struct{} // closed by the loop after result is set
 
-	// Written under admission.mu. Whoever comes first of the loop that releases
-	// and the caller that gives up decides which of the two happened, so that no
+	// Written under admission.mu. The first of the loop that releases it and the caller that gives up decides, so that no
 	// failure is lost.
 	done      bool
 	abandoned bool
 	result    failures // read by the caller after released is closed
 
-	// Of the loop alone.
+	// Owned by the loop.
 	arrived   bool     // seen by the loop
-	unsettled uint64   // its actions that are not settled, see flushes
-	taken     failures // that nobody had been given when it came
-	from      uint64   // number of the first entry of the log that it may cover
-	covers    int      // failures since
+	unsettled uint64   // its unsettled actions, see flushes
+	taken     failures // failures unreported when it arrived
+	from      uint64   // number of the first log entry that it may cover
+	covers    int      // failures since then
 }
 
-// entry of the log of failures that some waiting flush covers.
+// failure is an entry in the log of failures that waiting flushes cover.
 type failure struct {
 	seq uint64
-	err error // nil if nobody needs it any more
+	err error // nil if no flush needs it
 	ended
-	reported bool // somebody has been given it
+	reported bool // passed to a caller
 }
 
-// flushes are the calls of Flush that wait, and the failures that nobody has been
-// given. It belongs to the loop.
+// flushes are the waiting calls of Flush and the unreported failures. The loop owns it.
 //
-// A failure is given to every flush that was waiting for its action. What none
-// was waiting for, or only those whose callers gave up, goes to the next one, or
-// to Close: once.
+// A failure is passed to every flush that was waiting for its action. If there was none, or only flushes whose callers
+// gave up, it goes once to the next flush, or to Close.
 //
-// Watermarks only grow from one flush to the next, so a flush is finished when
-// it and all before it have no unsettled action of their own; unsettled counts
-// only those that were accepted after the watermark of the flush before.
+// Watermarks only grow from one flush to the next. So a flush is finished when it and all before it have no unsettled
+// action of their own; unsettled counts only actions accepted after the watermark of the previous flush.
 type flushes struct {
-	through    uint64 // what was accepted up to here does not wait for a full batch
+	through    uint64 // actions up to this number do not wait for a full batch
 	waiting    []*flush
-	counted    uint64 // sum of their unsettled
+	counted    uint64 // sum of unsettled
 	log        []failure
 	base       uint64 // number of log[0]
 	unreported failures
 }
 
-// take takes in a call of Flush, or lets one go that comes a second time: its caller
-// gave up. notified is how many items have been reported.
+// take adds a call of Flush, or removes one that arrives a second time because its caller gave up. notified is the
+// number of items reported so far.
 func (fs *flushes) take(f *flush, notified uint64) {
 	if f.arrived {
 		fs.drop(f)
 		return
 	}
 	f.arrived = true
-	// Everything reported was accepted before the watermark: what came after it is in
-	// the same mail at the earliest.
+	// Everything reported was accepted before the watermark, because later items are at the earliest in the same mail.
 	fs.add(f, f.watermark-notified)
 	fs.through = max(fs.through, f.watermark)
 }
 
-// add makes f wait. outstanding is how many actions accepted up to its
-// watermark are not settled.
+// add makes f wait. outstanding is the number of unsettled actions up to its watermark.
 func (fs *flushes) add(f *flush, outstanding uint64) {
 	f.unsettled = outstanding - fs.counted
 	fs.counted = outstanding
@@ -126,7 +120,7 @@ func (fs *flushes) add(f *flush, outstanding uint64) {
 	fs.waiting = append(fs.waiting, f)
 }
 
-// find returns the position of the first flush that waits for the action seq.
+// find returns the index of the first flush that waits for the action seq.
 func (fs *flushes) find(seq uint64) int {
 	if len(fs.waiting) == 0 {
 		return 0 // the common case
@@ -140,9 +134,8 @@ func (fs *flushes) find(seq uint64) int {
 	return i
 }
 
-// settled notes that the action seq is settled and notified; err is nil if it was
-// completed. reported says that somebody who waits for this very action has been
-// given err.
+// settled records that the action seq was settled and its hooks have run; err is nil if it completed. reported is true
+// if a caller that waits for this action has got err.
 func (fs *flushes) settled(seq uint64, err error, how ended, reported bool) {
 	i := fs.find(seq)
 	if i < len(fs.waiting) {
@@ -164,7 +157,7 @@ func (fs *flushes) settled(seq uint64, err error, how ended, reported bool) {
 	}
 }
 
-// drop removes a flush whose caller has given up.
+// drop removes a flush whose caller gave up.
 func (fs *flushes) drop(f *flush) {
 	i := slices.Index(fs.waiting, f)
 	if i < 0 {
@@ -179,8 +172,8 @@ func (fs *flushes) drop(f *flush) {
 	fs.restore(f)
 }
 
-// finished removes and returns the first flush if everything it waits for is
-// settled, else nil. deliver or restore follows.
+// finished removes and returns the first flush if everything it waits for is settled, otherwise nil. The caller then
+// calls deliver or restore.
 func (fs *flushes) finished() *flush {
 	if len(fs.waiting) == 0 || fs.waiting[0].unsettled > 0 {
 		return nil
@@ -190,8 +183,8 @@ func (fs *flushes) finished() *flush {
 	return f
 }
 
-// deliver returns what a finished flush is given, and how many of these failures,
-// but for those of a Close, nobody else has been given.
+// deliver returns the failures for a finished flush, and how many of them were not passed to any caller before, without
+// those of a Close.
 func (fs *flushes) deliver(f *flush) (result failures, news uint64) {
 	result = f.taken
 	news = result.count - result.unsent
@@ -210,7 +203,7 @@ func (fs *flushes) deliver(f *flush) (result failures, news uint64) {
 	return result, news
 }
 
-// restore takes back what a flush was to be given that has left.
+// restore takes back the failures of a flush whose caller gave up.
 func (fs *flushes) restore(f *flush) {
 	f.taken.take(&fs.unreported) // older ones first
 	fs.unreported = f.taken
@@ -218,19 +211,18 @@ func (fs *flushes) restore(f *flush) {
 	for i := range fs.log {
 		if e := &fs.log[i]; !e.reported && !fs.covered(e.seq, fs.base+uint64(i)) {
 			fs.unreported.add(e.err, e.ended)
-			e.reported = true // by whoever takes it from there
+			e.reported = true // by the next flush that takes it
 		}
 	}
 	fs.trim()
 }
 
-// covered reports whether a waiting flush is to be given an entry of the log.
+// covered reports whether a waiting flush will get an entry of the log.
 func (fs *flushes) covered(seq, number uint64) bool {
 	return slices.ContainsFunc(fs.waiting, func(f *flush) bool { return f.from <= number && seq <= f.watermark })
 }
 
-// trim forgets the entries that no waiting flush covers. What nobody was given
-// is left to the next one.
+// trim removes the entries that no waiting flush covers. Unreported ones are kept for the next flush.
 func (fs *flushes) trim() {
 	n := len(fs.log)
 	if len(fs.waiting) > 0 {

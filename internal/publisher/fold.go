@@ -1,13 +1,12 @@
 package publisher
 
-// folds are what folding has changed in one round, to be accounted for at once.
+// folds sums up the folding of one round, to be accounted for at once.
 type folds struct {
 	folded uint64
-	bytes  int64 // given back
+	bytes  int64 // freed
 }
 
-// unfold gives back the room of bodies that nothing holds on to. The items themselves
-// keep their place in the buffer until they are settled.
+// unfold returns the room of unused bodies. The items keep their place in the buffer until they are settled.
 func (a *admission[V]) unfold(f *folds) {
 	if f.folded == 0 {
 		return
@@ -15,24 +14,22 @@ func (a *admission[V]) unfold(f *folds) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended {
-		return // a Close that could not wait has settled it all
+		return // a Close that stopped waiting has settled everything
 	}
 	a.stats.Folded += f.folded
 	a.free(0, f.bytes)
 	a.admit()
 }
 
-// fold lets a new item become part of the last one of its key, if that has not
-// been settled and Fold agrees, and reports whether it did. The result keeps the
-// place of the older item, so that a key that is written all the time still gets
-// its turn. outdated says that the last one holds more: then the new one waits
-// behind it, and is sent only if that fails.
+// fold merges a new item into the last unsettled one of its key, if Fold agrees, and reports whether it did. The result
+// keeps the place of the older item, so that a key that is written continuously still gets its turn. outdated means
+// that the last item has a newer version: the new one waits behind it and is sent only if that fails.
 func (l *loop[V, R]) fold(e *entry[V], done *folds) (folded, outdated bool) {
 	if l.p.config.Fold == nil {
 		return false, false
 	}
 	r, ok := l.pending.tail(&e.item)
-	if !ok || l.pending.places.of[r] != nil { // what a hold is between stays apart
+	if !ok || l.pending.places.of[r] != nil { // do not fold across a hold
 		return false, false
 	}
 	n := l.pending.at(r)
@@ -62,13 +59,13 @@ func (l *loop[V, R]) fold(e *entry[V], done *folds) (folded, outdated bool) {
 	return true, false
 }
 
-// fits reports whether a body fits into a batch of its own, as far as is known.
+// fits reports whether a body fits into a batch alone, under the current limit.
 func (l *loop[V, R]) fits(size int) bool {
 	return l.p.config.Envelope+size <= l.pace.size.current
 }
 
-// reconsider decides again about the items of a key that were outdated by one that
-// was not applied after all: each may still be older than another of them.
+// reconsider decides again about items of a key that were outdated by one that was not applied: each may still be older
+// than another of them.
 func (l *loop[V, R]) reconsider(r ref) {
 	newest := none
 	for ; r != none && l.pending.at(r).outdated; r = l.pending.at(r).next {

@@ -2,27 +2,26 @@ package publisher
 
 import "time"
 
-// gateView is what the loop knows of the gate. It is pure data.
+// gateView is the loop's copy of the gate's state. It is pure data.
 type gateView struct {
-	shut   error // why the gate holds requests back, or nil
-	locked bool  // it lets none through at all
-	ready  bool  // it waits for somebody to send a probe
+	shut   error // why the gate stops requests, or nil
+	locked bool  // it lets none through
+	ready  bool  // it waits for a probe
 	served uint32
-	others uint64 // requests of others that the service was sound enough to serve
-	// yieldUntil leaves the next probe to others until then.
+	others uint64 // requests of other publishers with a reply from a working service
+	// yieldUntil is until when the next probe is left to other publishers.
 	yieldUntil instant
 }
 
-// open reports whether a request that is ready would be let through.
+// open reports whether a ready request would be let through.
 func (g *gateView) open() bool { return g.shut == nil || g.ready }
 
-// yield is how long a publisher whose items were refused, and not only one, leaves the
-// next probe to others that share the gate: theirs may be applied.
+// yield is how long a publisher with several refused items leaves the next probe to others that share the gate, because
+// their items may be applied.
 const yield = 100 * time.Millisecond
 
-// see takes in what the gate says, and returns how many requests have passed since the
-// last time, of whoever shares the gate. yields says that a probe of this publisher was
-// refused.
+// see records the state of the gate and returns how many requests have passed since the last call, of all publishers
+// that share the gate. yields is true if a probe of this publisher was refused.
 func (g *gateView) see(s GateState, yields bool, now instant) (passed uint32) {
 	if s.Ready && !g.ready && yields {
 		g.yieldUntil = later(now, yield)
@@ -35,7 +34,7 @@ func (g *gateView) see(s GateState, yields bool, now instant) (passed uint32) {
 	return passed
 }
 
-// refreshGate finds out whether the gate lets requests through.
+// refreshGate reads the state of the gate.
 func (l *loop[V, R]) refreshGate() {
 	gate := l.p.config.Gate
 	if gate == nil {
@@ -53,14 +52,13 @@ func (l *loop[V, R]) refreshGate() {
 	}
 }
 
-// mayLeave reports whether a request would be let go now: by the gate, and if that is
-// open by the slots that are shared with others. Of the classes that have something to
-// send it chooses the first one that has a slot, in the order of their turns. It takes
-// neither slot nor permit: they are taken when the request is ready and the Sent hook has
-// run, so that no hook holds what others wait for.
+// mayLeave reports whether a request could be sent now: the gate must be open, and a shared slot must be free. Of the
+// classes with something to send it chooses the first one with a slot, in the order of turns. It takes neither slot nor
+// permit. These are taken after the request is ready and the Sent hook has run, so that no hook holds what others wait
+// for.
 func (l *loop[V, R]) mayLeave() bool {
 	if gate := l.p.config.Gate; gate != nil && !l.gate.open() {
-		// Whoever is refused is woken when the probe of another has ended.
+		// A refused publisher is woken when the probe of another one has ended.
 		if permit, ok := gate.Enter(); ok {
 			permit.Done(ServiceUnclear, -1, nil)
 		}
@@ -100,9 +98,8 @@ func (l *loop[V, R]) mayLeave() bool {
 	return false
 }
 
-// sendable reports whether a request of a class is wanted, and there may be one more. With
-// slots that are shared the limit of requests under way is for each class by itself, so that
-// an urgent one does not wait for those of a slow one.
+// sendable reports whether a request of a class is wanted and allowed. With shared slots the limit of requests in
+// flight applies to each class separately, so that an urgent request does not wait for those of a slow class.
 func (l *loop[V, R]) sendable(class uint8) bool {
 	if !l.wantedOf(class) {
 		return false
@@ -114,7 +111,7 @@ func (l *loop[V, R]) sendable(class uint8) bool {
 	return n < l.slots() || n == l.slots() && l.p.config.Slots.Doubted()
 }
 
-// nextBytes returns about how large the next request of a class will be.
+// nextBytes returns the approximate size of the next request of a class, in bytes.
 func (l *loop[V, R]) nextBytes(class uint8) int {
 	c, limits := l.pending.classes[class], l.limits()
 	n, bytes := c.waiting, c.waitingBytes
@@ -124,8 +121,8 @@ func (l *loop[V, R]) nextBytes(class uint8) int {
 	return min(limits.size(n, bytes), limits.bytes)
 }
 
-// quitSlots gives up the slots that were asked for and are not wanted any more: while the
-// gate is shut or the publisher is paused, for example, or when what waited was taken back.
+// quitSlots leaves the lines for slots that are no longer needed, for example while the gate is shut or the publisher
+// is paused, or after waiting items were taken back.
 func (l *loop[V, R]) quitSlots() {
 	slots := l.p.config.Slots
 	if slots == nil {
@@ -138,13 +135,13 @@ func (l *loop[V, R]) quitSlots() {
 	}
 }
 
-// quitAllSlots gives up all that was asked for.
+// quitAllSlots leaves all lines for slots.
 func (l *loop[V, R]) quitAllSlots() {
 	l.asked = 0
 	l.quitSlots()
 }
 
-// verdict is whether a request may leave.
+// verdict is whether a request may be sent.
 type verdict uint8
 
 const (
@@ -153,17 +150,16 @@ const (
 	refused // by the gate
 )
 
-// acquire takes what a request needs from others: a slot, and then the permit of the
-// gate, which is refused or used at once. So neither is held while the other is waited
-// for. A goroutine that ends in between leaves the flight what it has.
+// acquire takes the resources of a request: first a slot, then the gate's permit, which is granted or refused at once.
+// So neither is held while waiting for the other. If the goroutine ends in between, the flight keeps what it has.
 //
-// A request that was announced and finds that others have its slot stands: it leaves with
-// the next one. Taken back it could meet the same again and again.
+// An announced request without a slot stands: it is sent with the next slot. If it were taken back, the same could
+// happen again and again.
 func (l *loop[V, R]) acquire(f *flight[V, R]) verdict {
 	gate := l.p.config.Gate
 	if slots := l.p.config.Slots; slots != nil && f.slot == nil {
 		if l.refreshGate(); gate != nil && !l.gate.open() {
-			return refused // there is no use in asking for a slot
+			return refused // a slot would be useless
 		}
 		slot, ok := slots.Take(f.class, f.batch.Bytes)
 		if !ok {

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// run is the goroutine. A handler may end it (runtime.Goexit, which is what
-// FailNow of a test does); then another one takes over where it was.
+// run is the loop's goroutine. A handler may end it (runtime.Goexit, as FailNow of a test does); then a new one
+// continues.
 func (l *loop[V, R]) run() {
 	parked := false
 	defer func() {
 		switch {
-		case parked: // all of l belongs to the next goroutine, if there is one already
+		case parked: // the next goroutine, if there is one, owns all of l
 		case !l.shutdown.ended:
 			go l.run()
 		default:
@@ -21,8 +21,8 @@ func (l *loop[V, R]) run() {
 		}
 	}()
 	l.outside.goroutine.Store(goroutine())
-	l.away(false, false)                           // a hook may have ended the goroutine before this one
-	pprof.SetGoroutineLabels(context.Background()) // those of whoever woke the loop are not its own
+	l.away(false, false)                           // a hook may have ended the previous goroutine
+	pprof.SetGoroutineLabels(context.Background()) // do not inherit the labels of the goroutine that woke the loop
 	l.resume()
 	parked = l.rounds()
 	if parked {
@@ -30,27 +30,26 @@ func (l *loop[V, R]) run() {
 	}
 }
 
-// park ends the goroutine of a loop that has nothing to wait for, so that an idle sender
-// costs no stack: its goroutine ends, and signal starts the next one.
+// park ends the goroutine of a loop that has nothing to wait for, so that an idle sender needs no stack. signal starts
+// the next goroutine.
 //
-// The goroutine marks the loop parked and then looks for a wake-up; a signal
-// leaves the wake-up and then looks for the mark. So at least one of the two finds
-// what the other has left, and of all that do, the swap lets one start the next
-// goroutine. This one must not go on itself: between its two steps others may have
-// started a loop that has parked again, and the mark it takes is that one's.
+// The goroutine marks the loop as parked and then checks for a wake-up; a signal sends the wake-up and then checks the
+// mark. So at least one of the two detects the other, and the compare-and-swap lets only one start the next goroutine.
+// This goroutine must not continue itself: between its two steps another one may have run and parked again, and the
+// mark would be that one's.
 func (l *loop[V, R]) park() {
 	l.p.parked.Store(true)
 	select {
-	case <-l.p.wake: // taken, or the next goroutine would find it here, too
+	case <-l.p.wake: // removed, or the next goroutine would find it too
 		l.p.unpark()
 	default:
 	}
 }
 
-// resume does what a goroutine that was ended in a hook has left undone.
+// resume completes what a goroutine that ended in a hook has left undone.
 func (l *loop[V, R]) resume() {
 	if len(l.delivery.settled) > 0 {
-		l.accountNow() // what a command has settled before another ended the goroutine
+		l.accountNow() // settled by a command before another one ended the goroutine
 	}
 	l.report()
 	l.endVictims()
@@ -62,7 +61,7 @@ func (l *loop[V, R]) resume() {
 	}
 }
 
-// enterHook is called before a hook, and leaveHook behind it.
+// enterHook must be called before a hook, leaveHook after it.
 func (l *loop[V, R]) enterHook() {
 	l.outside.progress.Add(1)
 	l.away(true, false)
@@ -73,7 +72,7 @@ func (l *loop[V, R]) leaveHook() {
 	l.outside.progress.Add(1)
 }
 
-// away says whether the goroutine is in code of others, for which no slot is kept.
+// away reports whether the goroutine runs foreign code, during which no slot is kept.
 func (l *loop[V, R]) away(away, sent bool) {
 	if slots := l.p.config.Slots; slots != nil {
 		slots.Away(away, sent)

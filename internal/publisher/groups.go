@@ -2,29 +2,27 @@ package publisher
 
 import "slices"
 
-// group holds the items apart that have what the service refuses, while others
-// pass: half of the producers send a property that the index does not have yet.
-// One of them at a time is sent alone. The first ones that are refused fail, as
-// any item that the service refuses by itself; when there were so many that it is
-// the index and not they, the rest waits, and one that is sent now and then finds
-// out whether the index was changed. It belongs to pending.
+// group sets items apart that the service refuses for a common trait while others pass: for example a property that the
+// index does not have yet and half of the producers send. One item at a time is sent alone. The first refused ones
+// fail, like any item that is refused alone. After manyKeys of them the index is the cause, not the items: the rest
+// waits, and periodic probes detect when the index was changed. It belongs to pending.
 type group struct {
 	trait   *Trait
-	refs    []ref // the next one to be sent first
+	refs    []ref // next one first
 	bytes   int
 	refused map[string]struct{} // keys that failed because of it, at most manyKeys
 	out     bool                // one of its items is in a request
-	turn    bool                // a batch of others has gone in between
+	turn    bool                // a batch of others was sent in between
 	due     instant             // not before this
-	probes  int                 // that were refused, since the index was found guilty
-	err     error               // what the service says
-	why     *IndexError         // the same, once it is guilty
-	applied uint32              // traffic.applied when it was made
-	last    instant             // it was refused last
+	probes  int                 // refused ones since the index was found guilty
+	err     error               // explanation of the service
+	why     *IndexError         // the same, once the group is guilty
+	applied uint32              // traffic.applied at its creation
+	last    instant             // last refusal
 }
 
-// manyKeys is how many different keys must have been refused for one reason, with
-// none applied in between, until the index is the cause and not the items.
+// manyKeys is how many different keys must be refused for one reason, with none applied in between, until the index
+// counts as the cause.
 const manyKeys = 20
 
 // guilty reports whether the index is the cause.
@@ -32,7 +30,7 @@ func (g *group) guilty() bool { return len(g.refused) >= manyKeys }
 
 func (g *group) sendable() bool { return len(g.refs) > 0 && !g.out }
 
-// take takes the item that is to be sent next.
+// take removes and returns the next item to send.
 func (g *group) take(size func(ref) int) ref {
 	r := g.refs[0]
 	g.refs = g.refs[1:]
@@ -41,13 +39,13 @@ func (g *group) take(size func(ref) int) ref {
 	return r
 }
 
-// push puts an item at the end.
+// push appends an item.
 func (g *group) push(r ref, size int) {
 	g.refs = append(g.refs, r)
 	g.bytes += size
 }
 
-// remove takes an item out.
+// remove removes an item.
 func (g *group) remove(r ref, size int) {
 	if i := slices.Index(g.refs, r); i >= 0 {
 		g.refs = slices.Delete(g.refs, i, i+1)
@@ -55,8 +53,7 @@ func (g *group) remove(r ref, size int) {
 	}
 }
 
-// dueGroup returns the group of the class whose turn it is to send one of its items, or
-// nil.
+// dueGroup returns a group of the class that is due to send one of its items, or nil.
 func (p *pending[V]) dueGroup(class uint8) *group {
 	for _, g := range p.groups {
 		if g.sendable() && g.due <= p.now && p.at(g.refs[0]).class == class {
@@ -76,11 +73,11 @@ func (p *pending[V]) groupOf(t *Trait) *group {
 	return nil
 }
 
-// newGroup makes a group, and moves what waits and belongs there.
+// newGroup creates a group and moves waiting items with the trait into it.
 func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 	g := &group{trait: t, refused: make(map[string]struct{}), applied: applied}
 	p.groups = append(p.groups, g)
-	// What waits for its time has none yet: promote sorts it in then.
+	// Items that are not due yet are moved later, by promote.
 	for _, r := range p.takeIf(func(r ref) bool { return p.at(r).held == nil && p.at(r).due <= p.now && t.Has(p.at(r).item.Body) }) {
 		p.at(r).item.copyOut()
 		p.holdIn(g, r)
@@ -88,11 +85,10 @@ func (p *pending[V]) newGroup(t *Trait, applied uint32) *group {
 	return g
 }
 
-// holdApart puts an action that is the first of its key into the group that it
-// belongs to, and reports whether there is one. The call that has just
-// added it may wait for its outcome, so the next probe is soon.
+// holdApart puts the first action of a key into the group that it belongs to, and reports whether there is one. A
+// caller may wait for a new action, so the next probe is soon.
 func (p *pending[V]) holdApart(r ref) bool {
-	for _, g := range p.groups { // mostly none
+	for _, g := range p.groups { // usually none
 		if g.trait.Has(p.at(r).item.Body) {
 			p.at(r).item.copyOut()
 			p.holdIn(g, r)
@@ -110,8 +106,7 @@ func (p *pending[V]) holdIn(g *group, r ref) {
 	g.push(r, p.sizeOf(r))
 }
 
-// endGroup forgets a group whose trait is nothing that the service refuses any
-// more, and releases what it holds.
+// endGroup removes a group whose trait the service no longer refuses, and releases its items.
 func (p *pending[V]) endGroup(g *group) {
 	p.groups = slices.DeleteFunc(p.groups, func(o *group) bool { return o == g })
 	for _, r := range g.refs {
@@ -124,8 +119,7 @@ func (p *pending[V]) endGroup(g *group) {
 	}
 }
 
-// heldApart returns how many actions groups hold that were found guilty, how many of
-// these are in requests, which find out whether it is still so, and why.
+// heldApart returns how many actions are in guilty groups, how many more of them are in requests as probes, and why.
 func (p *pending[V]) heldApart() (n, out int, why error) {
 	for _, g := range p.groups {
 		if !g.guilty() || len(g.refs) == 0 && !g.out {
@@ -140,11 +134,11 @@ func (p *pending[V]) heldApart() (n, out int, why error) {
 	return n, out, why
 }
 
-// cutKeys remembers when the next action of a key may go whose last one was in a
-// request that was cut, and has settled since.
+// cutKeys holds, for keys without unsettled actions, until when a new action must wait because a request with the key
+// was cut off.
 type cutKeys struct {
 	at    map[string]instant
-	order []string // as they were added
+	order []string // in the order of adding
 }
 
 func (c *cutKeys) add(key string, until, now instant) {
@@ -156,7 +150,7 @@ func (c *cutKeys) add(key string, until, now instant) {
 	c.order = append(c.order, key)
 }
 
-// until returns when an action of the key may go, 0 for at once.
+// until returns when an action of the key may be sent, 0 for at once.
 func (c *cutKeys) until(key string, now instant) instant {
 	if len(c.at) == 0 {
 		return 0
@@ -165,7 +159,7 @@ func (c *cutKeys) until(key string, now instant) instant {
 	return c.at[key]
 }
 
-// prune forgets what is over.
+// prune removes expired keys.
 func (c *cutKeys) prune(now instant) {
 	n := 0
 	for n < len(c.order) && c.at[c.order[n]] <= now {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// guest is code of others that actions wait for, but not on the goroutine of the publisher. Health and the
-// errors of calls that wait name it.
+// guest is running foreign code that actions wait for, outside the goroutine of the loop. Health, and the errors of
+// waiting calls, name it.
 type guest struct {
 	name   string
-	nameOf func() string // the name, if it costs something
-	keys   int           // of actions that wait for it
-	waited *atomic.Int64 // the keys, if they become more
+	nameOf func() string // the name, if it is expensive
+	keys   int           // keys of actions that wait for it
+	waited *atomic.Int64 // number of keys, if it can grow
 	since  time.Time
-	asked  bool // a request waits for it, and not for the service
+	asked  bool // a request waits for it, not for the service
 }
 
 // waiting returns how many keys wait for it.
@@ -34,10 +34,10 @@ func (g *guest) String() string {
 	return g.name
 }
 
-// guests are those that have not returned, the first one first.
+// guests are those that are running, oldest first.
 type guests []*guest
 
-// come notes that code of others begins, and returns what gone takes when it has returned.
+// come adds a guest that starts, and returns what gone needs when it ends.
 func (all *guests) come(g guest) *guest {
 	g.since = time.Now()
 	*all = append(*all, &g)
@@ -48,10 +48,10 @@ func (all *guests) gone(g *guest) {
 	*all = slices.DeleteFunc(*all, func(other *guest) bool { return other == g })
 }
 
-// asked returns the first for which a request waits, or nil.
+// asked returns the oldest one that a request waits for, or nil.
 func (all guests) asked() *guest { return all.first(func(g *guest) bool { return g.asked }) }
 
-// first returns the first that is as wanted, or nil.
+// first returns the oldest wanted one, or nil.
 func (all guests) first(wanted func(*guest) bool) *guest {
 	if i := slices.IndexFunc(all, wanted); i >= 0 {
 		return all[i]
@@ -59,7 +59,7 @@ func (all guests) first(wanted func(*guest) bool) *guest {
 	return nil
 }
 
-// visit runs code of others that a request of so many items waits for.
+// visit runs foreign code that a request with so many keys waits for.
 func (p *Publisher[V, R]) visit(name string, keys int, run func()) {
 	a := &p.admission
 	a.mu.Lock()
@@ -73,7 +73,7 @@ func (p *Publisher[V, R]) visit(name string, keys int, run func()) {
 		if a.silent.IsZero() || before != g {
 			return
 		}
-		// The service was not asked since the first visit began. What comes after the next one did, that one counts.
+		// The service was not asked since the first visit began. Time after the start of the next visit is counted by that one.
 		until, from := time.Now(), g.since
 		if next := a.guests.asked(); next != nil {
 			until = next.since
@@ -88,7 +88,7 @@ func (p *Publisher[V, R]) visit(name string, keys int, run func()) {
 	run()
 }
 
-// silence is for how long the service has not answered. The lock is held.
+// silence returns how long the service has not answered. The lock is held.
 func (a *admission[V]) silence() time.Duration {
 	if a.silent.IsZero() {
 		return 0
@@ -99,8 +99,8 @@ func (a *admission[V]) silence() time.Duration {
 	return time.Since(a.silent)
 }
 
-// Stuck returns what has kept actions or calls waiting for so long and is not the service: code of others, or room. It
-// returns nil if nothing has.
+// Stuck returns an error if foreign code, or a lack of room, has kept actions or calls waiting for at least long.
+// Otherwise it returns nil.
 func (c Condition) Stuck(long time.Duration) error {
 	if c.Busy >= max(long, 1) {
 		return fmt.Errorf("nothing is sent for %s because of %s", c.Busy.Round(time.Second), c.In)
@@ -109,7 +109,7 @@ func (c Condition) Stuck(long time.Duration) error {
 		return fmt.Errorf("%s has not returned for %s; keys that wait for it: %d", g, time.Since(g.since).Round(time.Second), g.waiting())
 	}
 	if c.roomless >= max(long, 1) && c.Held() == nil {
-		return fmt.Errorf("adding calls wait for %s for room that is shared, and that other senders have", c.roomless.Round(time.Second))
+		return fmt.Errorf("adding calls wait for %s for room that is shared and that other senders hold", c.roomless.Round(time.Second))
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// split puts back the parts of a batch that was refused as a whole. No attempt
-// is used. While the gate is shut they are no parts, so that batches form anew.
+// split puts back the parts of a batch that was refused as a whole, without using an attempt. While the gate is shut it
+// puts back single items, so that batches form again.
 func (l *loop[V, R]) split(f *flight[V, R], now instant) {
 	for _, r := range f.refs {
 		n := l.pending.at(r)
@@ -34,8 +34,7 @@ func (l *loop[V, R]) split(f *flight[V, R], now instant) {
 	}
 }
 
-// splitByTrait holds apart what has the trait that the service refuses, and sends
-// the others again. It reports whether it could.
+// splitByTrait sets apart the items with the refused trait and sends the others again. It reports whether it could.
 func (l *loop[V, R]) splitByTrait(f *flight[V, R], now instant) bool {
 	trait := f.reply.Trait
 	if trait == nil || l.p.config.Gate == nil || l.refusals.innocent[trait.Name] > now {
@@ -65,9 +64,8 @@ func (l *loop[V, R]) splitByTrait(f *flight[V, R], now instant) bool {
 	return true
 }
 
-// groupFor returns the group of what a reply has refused, nil if there are so many
-// already that looking for one more would cost too much: then its items fail one by
-// one, like any others.
+// groupFor returns the group for the refusal in a reply. It returns nil if there are too many groups to search; then
+// the items fail one by one, like any others.
 func (l *loop[V, R]) groupFor(reply *Reply[R], now instant) *group {
 	const many = 64
 	g := l.pending.groupOf(reply.Trait)
@@ -84,12 +82,11 @@ func (l *loop[V, R]) groupFor(reply *Reply[R], now instant) *group {
 	return g
 }
 
-// trustFor is how long a trait is not taken for the cause that an item had which
-// was applied.
+// trustFor is how long a trait does not count as a cause after an item with it was applied.
 const trustFor = time.Minute
 
-// endSingle draws the conclusions from a request that is about a group: one with
-// a single item, or in which items were applied that have the trait of one.
+// endSingle updates the groups after a request with a single item of a group, or with applied items that have the trait
+// of one.
 func (l *loop[V, R]) endSingle(f *flight[V, R], now instant) {
 	if f.group != nil {
 		f.group.out = false
@@ -117,8 +114,8 @@ func (l *loop[V, R]) endSingle(f *flight[V, R], now instant) {
 	})
 }
 
-// refusedFor judges an item that the service has refused alone for a trait, and
-// reports whether it is to wait because the index is the cause.
+// refusedFor judges an item that was refused alone for a trait, and reports whether it must wait because the index is
+// the cause.
 func (l *loop[V, R]) refusedFor(f *flight[V, R], now instant) (wait bool) {
 	trait := f.reply.Trait
 	if trait == nil || l.p.config.Gate == nil || l.refusals.innocent[trait.Name] > now || !trait.Has(f.batch.Items[0].Body) {
@@ -141,13 +138,13 @@ func (l *loop[V, R]) refusedFor(f *flight[V, R], now instant) (wait bool) {
 	l.blame(g)
 	g.due = later(now, min(recoverAtLeast<<min(g.probes, 16), recoverAtMost))
 	g.probes++
-	if f.group != nil { // which may be held for something else, too
+	if f.group != nil { // it may be set apart for something else, too
 		f.group.due = max(f.group.due, g.due)
 	}
 	return true
 }
 
-// blame notifies the callers that wait for items of a group: the index is the cause.
+// blame notifies the callers that wait for items of a group that the index is the cause.
 func (l *loop[V, R]) blame(g *group) {
 	for _, r := range g.refs {
 		n := l.pending.at(r)
@@ -158,8 +155,8 @@ func (l *loop[V, R]) blame(g *group) {
 	}
 }
 
-// limitGroups keeps what is held apart from taking the room of what passes: the
-// oldest fail for which the buffer's quarter is not enough.
+// limitGroups limits guilty groups to a quarter of the buffer, because they would take the room of items that pass.
+// Their oldest items fail first.
 func (l *loop[V, R]) limitGroups() {
 	const share = 4
 	for _, g := range l.pending.groups {

@@ -9,47 +9,44 @@ import (
 	"sync/atomic"
 )
 
-// ErrReleased is the error of adding to a Hold that has ended.
+// ErrReleased means that the Hold was released.
 var ErrReleased = errors.New("the hold was released")
 
-// NotHeldError says that a Hold does not have a key.
+// NotHeldError means that a Hold does not have a key.
 type NotHeldError struct{ Key string }
 
 func (e *NotHeldError) Error() string { return "the key " + e.Key + " is not held" }
 
-// Hold keeps the lanes of some keys for one caller: what is accepted of them from now on
-// waits until Release, and what Add accepts goes first.
+// Hold keeps the lanes of some keys for one caller: items of them accepted from now on wait until Release, and items
+// accepted by Add go first.
 //
-// In the lane of each key it has a place, between what was accepted before and what is
-// accepted since. When all before it has settled, the key is reached. What Add accepts
-// is put in front of the place, and so behind everything before it:
+// In the lane of each key it has a place between earlier and later items. When everything before it has settled, the
+// key is reached. Items accepted by Add are inserted in front of the place, behind everything before it:
 //
 //	accepted before → [what Add accepts] → place → accepted since
 //
-// A lane has as many places as there are holds of its key, and each hold takes its
-// places in all lanes at once, so holds of the same keys follow one another and cannot
-// wait for each other in a circle.
+// A lane has one place for each hold of its key. Each hold takes its places in all lanes at once, so holds of the same
+// keys follow one another and cannot deadlock.
 type Hold[V, R any] struct {
 	p       *Publisher[V, R]
-	keys    []string      // each once, sorted
-	name    func() string // of what has it
-	reached chan struct{} // closed by the loop when all keys are
+	keys    []string      // unique, sorted
+	name    func() string // of the code that has it
+	reached chan struct{} // closed by the loop when all keys are reached
 
-	released bool         // guarded by admission.mu, as guest
-	guest    *guest       // since it is reached
-	waited   atomic.Int64 // keys of which something waits for Release
+	released bool         // guarded by admission.mu, as is guest
+	guest    *guest       // once reached
+	waited   atomic.Int64 // keys with something waiting for Release
 
-	// Of the loop alone.
-	missing int            // keys that are not reached
-	failed  failures       // of what was accepted before; read by the caller after reached is closed
-	places  map[string]ref // by key; a place is gone when it is released
-	since   uint64         // the last item that was accepted before
+	// Owned by the loop.
+	missing int            // keys not reached yet
+	failed  failures       // of earlier items; read by the caller after reached is closed
+	places  map[string]ref // by key; without released ones
+	since   uint64         // number of the last earlier item
 }
 
-// Hold waits until everything that was accepted of the keys is settled and reported, and
-// returns with their lanes held. What waits for a full batch is sent at once. When ctx
-// ends first nothing is held, and the error says what it waited for. name returns what has the hold, for the errors of
-// calls that wait.
+// Hold waits until all accepted items of the keys are settled and reported, and returns with their lanes held. Items
+// that wait for a full batch are sent at once. If ctx ends first, nothing is held, and the error describes the wait.
+// name returns the name of the code that has the hold, for the errors of waiting calls.
 func (p *Publisher[V, R]) Hold(ctx context.Context, keys []string, name func() string) (*Hold[V, R], error) {
 	if p.InsideHook(ctx) {
 		return nil, ErrInCallback
@@ -72,7 +69,7 @@ func (p *Publisher[V, R]) Hold(ctx context.Context, keys []string, name func() s
 	}
 }
 
-// keep begins the time of who has the hold.
+// keep records the start of the holder's time.
 func (h *Hold[V, R]) keep() {
 	a := &h.p.admission
 	a.mu.Lock()
@@ -80,13 +77,12 @@ func (h *Hold[V, R]) keep() {
 	h.guest = a.guests.come(guest{nameOf: h.name, waited: &h.waited})
 }
 
-// Failed returns a *FlushError if something of the keys failed while Hold waited for it. The next
-// Flush is given these failures too.
+// Failed returns a *FlushError if items of the keys failed while Hold waited. The next Flush gets these failures too.
 func (h *Hold[V, R]) Failed() error { return h.failed.err() }
 
-// Add accepts items of held keys. They are sent although the lanes are held, in the order
-// of the calls, and before everything else that waits. Add does not wait, not even for
-// room: those who have it may be waiting for this hold. All or none are accepted.
+// Add accepts items of held keys, all or none. They are sent although the lanes are held, in the order of the calls,
+// and before everything else that waits. Add does not wait, not even for room, because the calls that have the room may
+// be waiting for this hold.
 func (h *Hold[V, R]) Add(items ...Item[V]) error {
 	for i := range items {
 		if _, held := slices.BinarySearch(h.keys, items[i].Key); !held {
@@ -122,8 +118,7 @@ func (h *Hold[V, R]) Add(items ...Item[V]) error {
 	return nil
 }
 
-// Release lets what was accepted meanwhile go, behind what was added. It may be called
-// more than once.
+// Release lets the items accepted meanwhile be sent, behind the added ones. It may be called repeatedly.
 func (h *Hold[V, R]) Release() {
 	a := &h.p.admission
 	a.mu.Lock()
@@ -155,7 +150,7 @@ func (l *loop[V, R]) hold(h *Hold[V, R]) {
 	}
 }
 
-// addHeld puts items in front of the places of their keys.
+// addHeld inserts items in front of the places of their keys.
 func (l *loop[V, R]) addHeld(h *Hold[V, R], accepted []entry[V]) {
 	now := l.p.now()
 	l.pending.now = now
@@ -187,27 +182,25 @@ func (l *loop[V, R]) release(h *Hold[V, R]) {
 	l.endDropped()
 }
 
-// place is a node that keeps a lane for a hold. It is no action: it is in no queue, and
-// counts nowhere but in the lanes.
+// place is a node that keeps a lane for a hold. It is not an action: it is in no queue, and counts only in the lanes.
 type place struct {
-	reached func() // nil once it was called, because everything before has settled
+	reached func() // called when everything before has settled; nil afterwards
 	failed  func(err error, how ended)
-	behind  func()  // nil once it was called, because something is behind the place
-	quiet   instant // until then the service may be at work on what was before it
+	behind  func()  // called when something is behind the place; nil afterwards
+	quiet   instant // until then the service may still process what was before it
 }
 
-// places are the places of all holds. Both maps are empty, mostly.
+// places are the places of all holds. Both maps are usually empty.
 type places struct {
 	of map[ref]*place
-	// since orders the actions in front of a place: behind those up to this number.
+	// since orders the actions in front of a place behind those up to this number.
 	since   map[ref]uint64
 	first   int // places that are the first of their lane
 	waiting int // places whose hold waits for what is before them
 }
 
-// hold takes a place at the end of the lane of a key. It calls reached when everything before it
-// has settled, and failed before that for what has failed of it. before is the highest number
-// of the actions before it, 0 if there are none.
+// hold takes a place at the end of a key's lane. It calls reached when everything before it has settled, and before
+// that failed for each failure among these. before is the highest number of the earlier actions, 0 without any.
 func (p *pending[V]) hold(key string, reached func(), failed func(error, ended), behind func()) (at ref, before uint64) {
 	at = p.alloc()
 	*p.at(at) = node[V]{item: Item[V]{Key: key}, next: none, prev: none, class: math.MaxUint8}
@@ -230,7 +223,7 @@ func (p *pending[V]) hold(key string, reached func(), failed func(error, ended),
 	return at, 0
 }
 
-// follows notes that something waits behind the last of a lane, which may be a place.
+// follows records that something waits behind the last node of a lane, which may be a place.
 func (p *pending[V]) follows(tail ref) {
 	if s := p.places.of[tail]; s != nil && s.behind != nil {
 		s.behind()
@@ -238,7 +231,7 @@ func (p *pending[V]) follows(tail ref) {
 	}
 }
 
-// reach notes that a place is the first of its lane.
+// reach records that a place is the first of its lane.
 func (p *pending[V]) reach(s *place) {
 	p.places.first++
 	if s.reached != nil {
@@ -248,7 +241,7 @@ func (p *pending[V]) reach(s *place) {
 	}
 }
 
-// failed tells the holds that wait for an action of the key.
+// failed reports a failure to the holds that wait for an action of the key.
 func (p *pending[V]) failed(key string, err error, how ended) {
 	if p.places.waiting == 0 {
 		return
@@ -260,7 +253,7 @@ func (p *pending[V]) failed(key string, err error, how ended) {
 	}
 }
 
-// addFront puts an action in front of a place that was reached.
+// addFront inserts an action in front of a reached place.
 func (p *pending[V]) addFront(at ref, item Item[V], seq uint64, now instant, since uint64) {
 	n, r, before := p.at(at), p.alloc(), p.at(at).prev
 	item.hash = n.item.hash
@@ -286,7 +279,7 @@ func (p *pending[V]) addFront(at ref, item Item[V], seq uint64, now instant, sin
 	}
 }
 
-// arrive notes that what was before a place has settled.
+// arrive records that everything before a place has settled.
 func (p *pending[V]) arrive(at, settled ref, quiet instant) {
 	s := p.places.of[at]
 	p.at(at).takeCut(p.at(settled))
@@ -294,8 +287,7 @@ func (p *pending[V]) arrive(at, settled ref, quiet instant) {
 	p.reach(s)
 }
 
-// release gives up a place, if that has not happened. It returns an action to drop, see
-// remove.
+// release gives up a place, unless that has happened already. It returns an action to drop, see remove.
 func (p *pending[V]) release(at ref) (drop ref) {
 	s := p.places.of[at]
 	if s == nil {
@@ -319,8 +311,7 @@ func (p *pending[V]) release(at ref) (drop ref) {
 	return none
 }
 
-// releaseAll gives up all places, because everything ends. No hold is reached any more:
-// another has its keys.
+// releaseAll gives up all places because everything ends. No further hold is reached, because another one has its keys.
 func (p *pending[V]) releaseAll() {
 	for _, s := range p.places.of {
 		s.reached = nil
@@ -331,10 +322,10 @@ func (p *pending[V]) releaseAll() {
 	}
 }
 
-// keys returns how many keys have something that can be sent.
+// keys returns how many keys have something to send.
 func (p *pending[V]) keys() int { return p.lanes.count - p.places.first }
 
-// has reports whether an action of the key is not settled.
+// has reports whether the key has an unsettled action.
 func (p *pending[V]) has(key string) bool {
 	r, found := p.tail(&Item[V]{Key: key})
 	for found && p.places.of[r] != nil {

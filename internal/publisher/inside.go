@@ -8,16 +8,14 @@ import (
 
 type insideKey struct{ publisher any }
 
-// HookContext marks ctx, so that a call made with it, or with a context derived
-// from it, is known to come from inside a hook.
+// HookContext marks ctx, so that calls with it, or with a derived context, are known to come from inside a hook.
 func (p *Publisher[V, R]) HookContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insideKey{p}, true)
 }
 
-// InsideHook reports whether the caller is a hook, which would wait for itself.
-// The mark of HookContext says so; but a handler that calls Flush with a
-// context of its own would hang for ever, so the goroutine counts too. It costs
-// about a microsecond, and only calls that may wait ask.
+// InsideHook reports whether the caller is a hook, which would wait for itself. It checks the mark of HookContext, and
+// also the goroutine, because a handler that calls Flush with another context would hang forever. The check takes about
+// a microsecond, so only calls that may block do it.
 func (p *Publisher[V, R]) InsideHook(ctx context.Context) bool {
 	if ctx.Value(insideKey{p}) != nil {
 		return true
@@ -31,9 +29,8 @@ func (p *Publisher[V, R]) onLoop() bool {
 	return loop != 0 && goroutine() == loop
 }
 
-// goroutine returns the number of the calling goroutine, from the first line of
-// its stack ("goroutine 17 [running]:"), 0 if that is not there. The runtime
-// offers no other way.
+// goroutine returns the number of the calling goroutine from the first line of its stack ("goroutine 17 [running]:"),
+// or 0. The runtime has no other way.
 func goroutine() (number uint64) {
 	var line [64]byte
 	_, rest, _ := bytes.Cut(line[:runtime.Stack(line[:], false)], []byte(" "))

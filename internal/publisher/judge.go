@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noteFailure notes what a reply says about an item that is to be sent again.
+// noteFailure records the reply about an item that will be sent again.
 func (l *loop[V, R]) noteFailure(n *node[V], result *Result[R], now instant) {
 	n.unknown = n.unknown || result.Unknown
 	if result.Cut {
@@ -14,48 +14,48 @@ func (l *loop[V, R]) noteFailure(n *node[V], result *Result[R], now instant) {
 	n.err = result.Err
 }
 
-// again puts an item back that is to be sent again, unless it was taken back.
+// again puts back an item that will be sent again, unless it was taken back.
 func (l *loop[V, R]) again(r ref, now, due instant) {
 	for _, r := range l.staying([]ref{r}, now) {
 		l.pending.retry(r, due)
 	}
 }
 
-// againForFree puts an item back that uses no attempt: it goes at once, or when the pause is over.
+// againForFree puts back an item without using an attempt. It is sent at once, or when the pause ends.
 func (l *loop[V, R]) againForFree(n *node[V], r ref, now instant) {
 	n.item.Attempt--
 	l.putBack(n, r)
 	l.again(r, now, now)
 }
 
-// fate is what becomes of one item of a reply.
+// fate is the decision about an item of a reply.
 type fate uint8
 
 const (
 	fateApplied   fate = iota // it is settled
-	fateRefused               // the service will never take it
+	fateRefused               // the service will never accept it
 	fateExhausted             // it has used up its attempts
-	fateFree                  // it goes again, and uses no attempt
-	fateHeld                  // it goes again when the gate lets it, and uses no attempt
-	fateRewritten             // it goes again with another body, and uses no attempt
-	fateLater                 // it goes again after a while
+	fateFree                  // it is sent again and uses no attempt
+	fateHeld                  // it is sent again when the gate allows it, and uses no attempt
+	fateRewritten             // it is sent again with another body, and uses no attempt
+	fateLater                 // it is sent again after a while
 )
 
-// met is what one item of a reply met with.
+// met describes the result of one item of a reply.
 type met struct {
 	next    Step
 	free    bool // see Result.Free
 	body    bool // see Result.Body
-	alone   bool // in its request
-	refuses bool // the service refuses whatever it is sent
-	unpaid  bool // the gate holds the failure against the service
-	closing bool // Close has cut the request, and settles what is left
+	alone   bool // it is alone in its request
+	refuses bool // the service refuses every request
+	unpaid  bool // the gate counts the failure against the service
+	closing bool // Close has cancelled the request and settles the rest
 	spent   func() bool
 	ofIndex func() bool // the index is the cause of a refusal
 }
 
-// fate decides by the first row that applies. spent and ofIndex count what they are asked
-// about, so each is asked once at most.
+// fate returns the first fate whose condition holds. spent and ofIndex have side effects, so each is called at most
+// once.
 func (m *met) fate() fate {
 	switch {
 	case m.free && m.next == Requeue:
@@ -80,7 +80,7 @@ func (m *met) fate() fate {
 	return fateLater
 }
 
-// judge settles the items of a batch whose end the reply is, and puts the others back.
+// judge settles the finished items of a batch and puts the others back.
 func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Counts) {
 	probe := f.permit != nil && f.permit.Probe()
 	circumstances := failed{
@@ -95,7 +95,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 		node, result := l.pending.at(r), &f.reply.Results[i]
 		l.noteFailure(node, result, now)
 		if !f.reply.Whole {
-			node.together = 0 // it was judged by itself
+			node.together = 0 // it was judged alone
 		}
 		circumstances.busy, circumstances.own = result.Throttled, result.Own
 		m := met{
@@ -123,7 +123,7 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 			n.Retried++
 			result.Next = Requeue
 			if (becomes == fateHeld && probe || f.undecided()) && node.probes < math.MaxUint8 {
-				node.probes++ // let another one try next time
+				node.probes++ // let another one be the next probe
 			}
 			if becomes == fateHeld && f.refusal != nil {
 				node.err = f.refusal
@@ -143,18 +143,17 @@ func (l *loop[V, R]) judge(f *flight[V, R], now instant, progress bool) (n Count
 	return n
 }
 
-// leastAgain is how long an item waits at the least that was sent more often than it has
-// attempts, because nobody knows yet whose fault it is. Without a delay (Retry.Delay) that
-// would be thousands of requests. It is below the usual delay.
+// leastAgain is the shortest wait of an item that was sent more often than it has attempts, because the cause is not
+// known yet. Without Retry.Delay that could otherwise be thousands of requests. It is below the usual delay.
 const leastAgain = 500 * time.Millisecond
 
-// due returns when an item may go again. A pause holds it anyway, until Resume.
+// due returns when an item may be sent again. A pause delays it anyway, until Resume.
 func (l *loop[V, R]) due(f *flight[V, R], node *node[V], result *Result[R], now instant, progress bool, waits *waits) (due instant) {
 	due = now
 	held := l.pace.pausedUntil > now
 	paced := l.p.config.Tuner != nil && progress && result.Throttled
 	if f.quiet || !paced && (!f.reply.Pause || !held && f.reply.RetryAfter < 0) {
-		attempt := max(1, int(node.used)) // not what it failed with others, or what throttling cost
+		attempt := max(1, int(node.used)) // without failures of whole requests, and without throttling
 		if f.reply.Whole {
 			attempt = max(attempt, int(node.alone.times)+1)
 		}
@@ -169,8 +168,8 @@ func (l *loop[V, R]) due(f *flight[V, R], node *node[V], result *Result[R], now 
 	return due
 }
 
-// waits are how long the items of a reply wait, by the number of attempts: one
-// draw for all, so that they travel together again.
+// waits holds the back-off of the items of a reply by number of attempts. One draw applies to all, so that they are
+// sent together again.
 type waits struct {
 	draw  func(attempt int) time.Duration
 	drawn map[int]time.Duration
@@ -188,8 +187,7 @@ func (w *waits) after(attempt int) time.Duration {
 	return wait
 }
 
-// certain notes that an item is not in flight any more: unless a request that
-// carried it was cut off, it is known what has become of it.
+// certain records that an item is no longer in flight: unless a request with it was cut off, its outcome is known.
 func (l *loop[V, R]) certain(n *node[V]) {
 	if n.carried && !n.unknown {
 		n.carried = false
@@ -197,7 +195,7 @@ func (l *loop[V, R]) certain(n *node[V]) {
 	}
 }
 
-// putBack notes that an item waits again.
+// putBack records that an item waits again.
 func (l *loop[V, R]) putBack(n *node[V], r ref) {
 	l.certain(n)
 	if n.item.slab != nil {
@@ -205,5 +203,5 @@ func (l *loop[V, R]) putBack(n *node[V], r ref) {
 	}
 }
 
-// travelling returns how many items are one in a request.
+// travelling returns how many items this one stands for.
 func (it *Item[V]) travelling() int { return max(1, len(it.Parts)) }

@@ -2,16 +2,15 @@ package publisher
 
 import "hash/maphash"
 
-// lanes finds the last unsettled action of each key: a hash table with open
-// addressing, whose slots hold the hash and refer to the node that has the key.
-// With a map a document costs a sixth more when the buffer is full: it would read the
-// key, which is in no cache then.
+// lanes finds the last unsettled action of each key. It is a hash table with open addressing whose slots hold the hash
+// and the node with the key. A map would make a document cost a sixth more with a full buffer, because it would read
+// keys that are not in a cache.
 type lanes struct {
-	slots []lane // its length is a power of two; at most three quarters are in use
+	slots []lane // its length is a power of two; at most three quarters are used
 	count int
 }
 
-// lane is a slot; it is empty if the hash is 0.
+// lane is a slot, empty if the hash is 0.
 type lane struct {
 	hash uint32
 	tail ref
@@ -21,15 +20,13 @@ func newLanes() lanes { return lanes{slots: make([]lane, 16)} }
 
 var seed = maphash.MakeSeed()
 
-// hashKey prepares an item for the lanes. The caller of Add does it, outside of
-// the lock.
+// hashKey computes the hash for the lanes. The caller of Add does this outside the lock.
 func (it *Item[V]) hashKey() {
 	h := maphash.String(seed, it.Key)
 	it.hash = uint32(h^h>>32) | 1
 }
 
-// find returns the position of the slot of a key, or of the empty one where it
-// belongs.
+// find returns the index of the slot of a key, or of the empty slot where it belongs.
 func (p *pending[V]) find(hash uint32, key string) int {
 	slots := p.lanes.slots
 	mask := len(slots) - 1
@@ -49,8 +46,7 @@ func (p *pending[V]) tail(it *Item[V]) (ref, bool) {
 	return s.tail, s.hash != 0
 }
 
-// append makes r, which is no lane's yet, the last of its key, and returns the
-// one that was.
+// append makes r, which is in no lane yet, the last one of its key, and returns the previous last one.
 func (p *pending[V]) append(r ref) (tail ref, busy bool) {
 	it := &p.at(r).item
 	if it.hash == 0 {
@@ -68,13 +64,13 @@ func (p *pending[V]) append(r ref) (tail ref, busy bool) {
 	return none, false
 }
 
-// end forgets the lane of an action that is the only one of its key.
+// end removes the lane of an action that is the only one of its key.
 func (p *pending[V]) end(r ref) {
 	it := &p.at(r).item
 	p.lanes.remove(p.find(it.hash, it.Key))
 }
 
-// remove empties a slot, and moves up those that had to pass it by.
+// remove empties a slot and moves up the entries that had to skip it.
 func (l *lanes) remove(i int) {
 	mask := len(l.slots) - 1
 	for next := (i + 1) & mask; l.slots[next].hash != 0; next = (next + 1) & mask {

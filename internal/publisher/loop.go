@@ -6,46 +6,44 @@ import (
 	"time"
 )
 
-// loop is the publisher goroutine. It owns every part below; only outside is touched by
-// other goroutines. The parts know nothing of each other: what one decides is handed to
-// the next here.
+// loop is the publisher goroutine. It owns all parts below; other goroutines access only outside. The parts are
+// independent of each other: loop passes the decision of one to the next.
 type loop[V, R any] struct {
 	p       *Publisher[V, R]
 	outside outside
 
 	mail     mail     // from the callers, as of the last round
-	settings settings // of the callers, as of now
+	settings settings // of the callers, current
 	commands commands[V, R]
 
 	pending     *pending[V]
 	flushes     flushes
-	flights     flights[V, R]     // requests under way
-	completions completions[V, R] // and those that have ended
+	flights     flights[V, R]     // requests in flight
+	completions completions[V, R] // finished requests
 
-	gate     gateView // may a request leave
+	gate     gateView // whether a request may be sent
 	pace     pace     // when, and how large
-	budget   budget   // how often may an action be tried
-	refusals refusals // is it the action or the index
+	budget   budget   // how often an action is tried
+	refusals refusals // whether the action or the index is the cause
 	delivery delivery[V, R]
 	bodies   bodies
 
 	turns     turns     // of the classes
-	class     uint8     // of the request that may leave
-	trial     int       // it is for a trial of so many items, see Slot; 0: for none
-	slotless  bool      // one is ready, and there is no slot for it
-	asked     uint64    // the classes, as bits, in which slots were asked for in this round
+	class     uint8     // of the request that may be sent
+	trial     int       // most items if it is a trial, see Slot; otherwise 0
+	slotless  bool      // one is ready but has no slot
+	asked     uint64    // bit set of classes that asked for slots in this round
 	condition Condition // as last reported
 	shutdown  shutdown
 }
 
-// outside is what other goroutines read.
+// outside is the part that other goroutines access.
 type outside struct {
-	goroutine atomic.Uint64 // the number of the loop's, see InsideHook; 0 before there was one
-	// progress counts hooks begun and ended, so that Close can tell a hook that
-	// is stuck from one that is followed by many others.
+	goroutine atomic.Uint64 // number of the loop's goroutine, see InsideHook; 0 before the first one
+	// progress counts starts and ends of hooks, so that Close can distinguish a stuck hook from a sequence of hooks.
 	progress atomic.Uint64
-	kept     atomic.Uint64 // calls of the Ending hook that have kept something
-	round    atomic.Int64  // since when a round lasts, an instant; 0 while the goroutine waits
+	kept     atomic.Uint64 // calls of the Ending hook that kept something
+	round    atomic.Int64  // start of the current round, an instant; 0 while the goroutine waits
 }
 
 func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
@@ -63,13 +61,13 @@ func newLoop[V, R any](p *Publisher[V, R]) *loop[V, R] {
 	return l
 }
 
-// rounds returns when everything has ended, or true when there is nothing to do.
+// rounds returns false when everything has ended, or true when there is nothing to do.
 func (l *loop[V, R]) rounds() (idle bool) {
 	var timer *time.Timer // nil while nothing waits: an idle sender has none
 	defer l.outside.round.Store(0)
 	for {
 		l.outside.round.Store(int64(max(l.p.now(), 1)))
-		l.takeMail() // first, so that a version that is older than one under way is found to be
+		l.takeMail() // first, to detect a version older than one in flight
 		l.takeCompletions()
 		if l.shutdown.giveUp {
 			l.abort()
@@ -81,7 +79,7 @@ func (l *loop[V, R]) rounds() (idle bool) {
 		l.refreshGate()
 		l.limitGroups()
 		l.overload()
-		l.refresh() // hooks ran
+		l.refresh() // hooks may have run
 		now = l.p.now()
 		l.pending.promote(now)
 		l.launchStanding()
@@ -119,24 +117,23 @@ func (l *loop[V, R]) rounds() (idle bool) {
 		}
 		l.outside.round.Store(0)
 		select {
-		case <-l.p.wake: // whoever completes, adds, flushes or changes something signals
+		case <-l.p.wake: // every completion, addition, flush or change sends a signal
 		case <-expired:
 		}
 	}
 }
 
-// ready reports whether a request is to be started now, if it may leave.
+// ready reports whether a request should be started now, if it may be sent.
 func (l *loop[V, R]) ready(now instant) bool {
 	l.slotless, l.asked = l.flights.standing(), 0
 	return (len(l.flights.inFlight) < l.slots() || l.p.config.Slots != nil) &&
 		!l.settings.paused && now >= l.notBefore() && !l.cancelled() && l.wanted()
 }
 
-// cancelled reports whether Close has given up. Unlike shutdown.giveUp it is true at
-// once, also in the middle of a round.
+// cancelled reports whether Close has given up. Unlike shutdown.giveUp it becomes true at once, even within a round.
 func (l *loop[V, R]) cancelled() bool { return l.p.requests.Err() != nil }
 
-// wanted reports whether something is to be sent without waiting for more.
+// wanted reports whether something should be sent without waiting for more.
 func (l *loop[V, R]) wanted() bool {
 	for class := range l.pending.classes {
 		if l.wantedOf(uint8(class)) {
@@ -156,11 +153,10 @@ func (l *loop[V, R]) wantedOf(class uint8) bool {
 	return head != none && (l.pending.place(head) <= l.flushes.through || l.mail.producersWaiting || l.p.config.AutoFlush && c.full(l.limits()))
 }
 
-// takeCompletions judges all requests that have ended: what their replies ask for holds
-// for the next request.
+// takeCompletions judges all finished requests, so that their replies affect the next request.
 func (l *loop[V, R]) takeCompletions() {
 	for f := l.completions.next(); f != nil; f = l.completions.next() {
-		if slices.Contains(l.flights.inFlight, f) { // else Close has left it behind
+		if slices.Contains(l.flights.inFlight, f) { // otherwise Close has left it behind
 			l.complete(f)
 		}
 	}

@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// mail is what callers have left for the loop. All of it is taken at once, so that a
-// Flush and a command find everything that was accepted before them.
+// mail is input from callers. All of it is taken at once, so that a Flush or a command finds everything accepted before
+// it.
 type mail struct {
-	flushes  []*flush // calls of Flush, and a second time those whose callers gave up
+	flushes  []*flush // calls of Flush, and again those whose callers gave up
 	commands []func()
 
-	producersWaiting bool // for room, or one was rejected for lack of it
-	closing          bool // nothing more is accepted
+	producersWaiting bool // for room, or a call was rejected for lack of it
+	closing          bool // no further items are accepted
 	flushLater       flushLater
 }
 
-// flushLater asks that everything accepted up to through is sent at the latest at the
-// given time, without waiting for full batches; through is 0 if nobody asks.
+// flushLater requests that everything accepted up to through is sent no later than at, without waiting for full
+// batches. through is 0 without a request.
 type flushLater struct {
 	through uint64
 	at      instant
 }
 
-// settings are what callers have set, until they set something else. Unlike its mail
-// the loop reads them in the middle of a round, so that a Pause holds the very next
-// request.
+// settings are set by callers and remain until changed. Unlike mail they are read within a round, so that a Pause stops
+// the very next request.
 type settings struct {
 	limits   Limits
 	interval time.Duration // as Config.Interval
@@ -34,12 +33,12 @@ type settings struct {
 	resumes  int // calls of Resume
 }
 
-// takeMail takes over what producers, Flush and Close have left.
+// takeMail takes over the input of producers, Flush and Close.
 func (l *loop[V, R]) takeMail() {
 	a := &l.p.admission
 	a.mu.Lock()
 	if a.room != nil && len(a.waiters) > 0 {
-		a.admit() // somebody else may have returned some
+		a.admit() // another publisher may have returned some
 	}
 	accepted := a.inbox
 	l.mail = mail{
@@ -58,7 +57,7 @@ func (l *loop[V, R]) takeMail() {
 		l.flushes.through = math.MaxUint64
 	}
 	l.commands.waiting = append(l.commands.waiting, l.mail.commands...)
-	if cap(accepted) > 0 { // also an empty one, or each round would cost an inbox
+	if cap(accepted) > 0 { // also an empty one, or each round would allocate an inbox
 		l.recycle(accepted)
 	}
 	// From here on a hook, or a command, may end the goroutine.
@@ -68,7 +67,7 @@ func (l *loop[V, R]) takeMail() {
 	l.runCommands()
 }
 
-// takeAccepted takes in new items.
+// takeAccepted takes over new items.
 func (l *loop[V, R]) takeAccepted(accepted []entry[V]) {
 	l.pending.now = l.p.now()
 	if len(accepted) > 0 && l.pending.blocks == nil {
@@ -90,17 +89,16 @@ func (l *loop[V, R]) takeAccepted(accepted []entry[V]) {
 	l.p.admission.unfold(&fold)
 }
 
-// recycle gives an inbox back, to be filled again. One that is much longer than is needed now is not
-// kept: while a buffer is filled first, it holds what comes between two rounds on a busy machine,
-// later no more than a request has made room for. It would stay for as long as the sender is busy, twice, beside what
-// the buffer is allowed to have; of forty senders that is 40 MB.
+// recycle returns an inbox for reuse, unless it is much longer than is needed now. While a buffer fills first, an inbox
+// holds what arrives between two rounds on a busy machine, later only what a request has made room for. The long one
+// would stay twice as long as the sender is busy, in addition to the bounded buffer: 40 MB for forty senders.
 func (l *loop[V, R]) recycle(inbox []entry[V]) {
-	const few = 256 // entries that anybody may keep
+	const few = 256 // entries that every sender may keep
 	clear(inbox)
 	a := &l.p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(inbox) > 0 { // a round for another reason says nothing
+	if len(inbox) > 0 { // an empty round carries no information
 		a.usual = max(len(inbox), a.usual-a.usual/16)
 	}
 	if cap(inbox) <= max(4*a.usual, few) {

@@ -3,7 +3,7 @@ package publisher
 // queue is a first-in, first-out ring of refs.
 type queue struct {
 	refs       []ref // its length is a power of two
-	start, end uint  // only ever grow, so that end-start is the count
+	start, end uint  // only grow, so that end-start is the count
 }
 
 func (q *queue) len() int   { return int(q.end - q.start) }
@@ -16,20 +16,20 @@ func (q *queue) each(f func(r ref)) {
 	}
 }
 
-// newest calls f with each ref from the back, until it returns false.
+// newest calls f with each ref from the back, until f returns false.
 func (q *queue) newest(f func(r ref) bool) {
 	for i := q.end; i != q.start && f(q.refs[(i-1)&uint(len(q.refs)-1)]); i-- {
 	}
 }
 
-// remove takes a ref out of the middle, and reports whether it was there.
+// remove removes a ref from anywhere, and reports whether it was there.
 func (q *queue) remove(r ref) bool {
 	mask := uint(len(q.refs) - 1)
 	for i := q.start; i != q.end; i++ {
 		if q.refs[i&mask] != r {
 			continue
 		}
-		for ; i != q.start; i-- { // those before it move up
+		for ; i != q.start; i-- { // move up those before it
 			q.refs[i&mask] = q.refs[(i-1)&mask]
 		}
 		q.start++
@@ -51,8 +51,8 @@ func (q *queue) push(r ref) {
 	q.end++
 }
 
-// refHeap is a binary heap of refs. container/heap would box each ref, which is
-// an allocation for every action of a key that is written more than once.
+// refHeap is a binary heap of refs. container/heap would box each ref, an allocation for every action of a key that is
+// written repeatedly.
 type refHeap struct {
 	refs []ref
 	less func(a, b ref) bool
@@ -72,7 +72,7 @@ func (h *refHeap) pop() ref {
 	return top
 }
 
-// remove removes the ref at position i.
+// remove removes the ref at index i.
 func (h *refHeap) remove(i int) {
 	last := len(h.refs) - 1
 	h.refs[i] = h.refs[last]
@@ -111,7 +111,7 @@ func (h *refHeap) down(i int) {
 	}
 }
 
-// restore makes a heap of refs that somebody has removed some from.
+// restore rebuilds the heap after refs were removed.
 func (h *refHeap) restore() {
 	for i := len(h.refs)/2 - 1; i >= 0; i-- {
 		h.down(i)

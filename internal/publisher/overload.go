@@ -2,12 +2,11 @@ package publisher
 
 import "context"
 
-// overload does what the policy asks for when somebody waits for room while the
-// gate is shut. It runs in each round of the loop, so that it takes effect both
-// when an item is added and when the gate shuts.
+// overload applies the policy when a call waits for room while the gate is shut. It runs in each round of the loop, so
+// that it takes effect both when an item is added and when the gate shuts.
 //
-// Only the first item of a key can be purged, and none while another of its key
-// is in flight: the items of a key settle in order.
+// Only the first item of a key can be purged, and none while another of its key is in flight, because the items of a
+// key settle in order.
 func (l *loop[V, R]) overload() {
 	if !l.overloaded() {
 		return
@@ -20,32 +19,31 @@ func (l *loop[V, R]) overload() {
 	for lack := l.p.admission.lacks(); l.purging() && l.canMakeRoom(lack) && l.purge(all, lack.class); lack = l.p.admission.lacks() {
 		l.see()
 		for l.purging() && all && l.purge(true, lack.class) {
-			l.see() // those that were behind the purged ones of their key are first now
+			l.see() // items behind the purged ones of their key are first now
 		}
 	}
-	l.mail.producersWaiting = l.p.admission.lacks().waits // what is left is in flight, or more urgent
-	l.refresh()                                           // hooks ran
+	l.mail.producersWaiting = l.p.admission.lacks().waits // the remaining items are in flight, or more urgent
+	l.refresh()                                           // hooks may have run
 }
 
-// overloaded reports whether the policy is to do something.
+// overloaded reports whether the policy applies.
 func (l *loop[V, R]) overloaded() bool {
 	return l.settings.overload.Overload != Block && l.gate.shut != nil && l.mail.producersWaiting && !l.mail.closing
 }
 
-// purging reports whether it is to purge.
+// purging reports whether the policy purges.
 func (l *loop[V, R]) purging() bool {
 	return l.overloaded() && l.settings.overload.Overload != Refuse
 }
 
-// see reads what a hook may have changed: it may have reset the breaker, or set another
-// policy.
+// see reads what a hook may have changed: it may have reset the breaker, or set another policy.
 func (l *loop[V, R]) see() {
 	l.refreshGate()
 	l.refresh()
 }
 
-// canMakeRoom reports whether somebody waits for room that purging can make. What is in
-// flight, held, or more urgent than what waits for room, and what is behind that, stays.
+// canMakeRoom reports whether purging can make the missing room. Items that are in flight, held, or more urgent than
+// those that wait for room stay, with everything behind them.
 func (l *loop[V, R]) canMakeRoom(lack lack) bool {
 	items, bytes := 0, int64(0)
 	count := func(r ref) { // up to a place, if there is one
@@ -74,11 +72,10 @@ func (l *loop[V, R]) canMakeRoom(lack lack) bool {
 	return lack.waits && items < lack.limits.Items && bytes+lack.bytes <= lack.limits.Bytes
 }
 
-// purge gives up the oldest item of the least urgent class that waits, or all those that
-// are the first of their key, none that is more urgent than the given class, and reports
-// whether there was one.
+// purge gives up the oldest waiting item of the least urgent class, or all first ones of their key, none more urgent
+// than the given class. It reports whether there was one.
 func (l *loop[V, R]) purge(all bool, class uint8) bool {
-	l.delivery.onPurged = l.settings.overload.Purged // that of the policy that purges them
+	l.delivery.onPurged = l.settings.overload.Purged // of the policy that purges them
 	if all {
 		l.delivery.victims = append(l.delivery.victims, l.pending.takeAll(class)...)
 	} else if r := l.pending.takeOldest(class); r != none {
@@ -89,12 +86,12 @@ func (l *loop[V, R]) purge(all bool, class uint8) bool {
 	return some
 }
 
-// endVictims settles what is to be purged, piece by piece.
+// endVictims settles the items to purge, in pieces.
 func (l *loop[V, R]) endVictims() {
 	for len(l.delivery.victims) > 0 {
 		now, n := l.p.now(), l.piece(l.delivery.victims)
 		piece := l.delivery.victims[:n]
-		l.delivery.victims = l.delivery.victims[n:] // what the hooks of this piece end is not repeated
+		l.delivery.victims = l.delivery.victims[n:] // do not repeat this piece if its hooks end the goroutine
 		for _, r := range piece {
 			n := l.pending.at(r)
 			for range n.item.travelling() {
@@ -111,10 +108,9 @@ func (l *loop[V, R]) endVictims() {
 	l.delivery.victims = nil
 }
 
-// Purge gives up what waits, of the least urgent class the oldest first, at most so many items if most is not 0, while
-// the gate is shut: as the policies do, and none that is in flight or behind one of its
-// key. It returns how many. In a hook it does not wait: it takes effect after the hook, and
-// returns 0; so it does when ctx ends first, because another hook keeps the loop.
+// Purge gives up waiting items while the gate is shut, the oldest of the least urgent class first, at most so many
+// items if most is not 0. As with the policies, it purges no item that is in flight or behind one of its key. It
+// returns how many. In a hook, and if ctx ends while another hook keeps the loop, it returns 0 and takes effect later.
 func (p *Publisher[V, R]) Purge(ctx context.Context, most int) int {
 	n, done := new(int), make(chan struct{})
 	p.command(func() {
@@ -133,7 +129,7 @@ func (p *Publisher[V, R]) Purge(ctx context.Context, most int) int {
 	return 0
 }
 
-// purgeSome counts in n what it purges.
+// purgeSome adds the number of purged items to n.
 func (l *loop[V, R]) purgeSome(most int, n *int) {
 	for l.see(); l.gate.shut != nil && (most == 0 || *n < most); l.see() {
 		before := l.delivery.ever
@@ -144,7 +140,7 @@ func (l *loop[V, R]) purgeSome(most int, n *int) {
 	}
 }
 
-// FullError is ErrFull with the reason why there is no room.
+// FullError is ErrFull with the reason for the lack of room.
 type FullError struct{ Held error }
 
 func (e *FullError) Error() string { return ErrFull.Error() + ": " + e.Held.Error() }

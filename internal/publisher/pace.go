@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Nothing waits longer for a service that does not work than it has not worked,
-// or recoverAtLeast if that is longer, and recoverAtMost in any case: so it is used
-// again soon after it is back.
+// No wait for a failing service exceeds the time for which it has failed, or recoverAtLeast if that is longer, nor
+// recoverAtMost. So the service is used again soon after it recovers.
 const (
 	recoverAtLeast = time.Second
 	recoverAtMost  = 30 * time.Second
-	// leastPause is how long a service that is too busy is left alone even without
-	// any back-off: nothing else would keep it from being asked as fast as it answers.
+	// leastPause is the shortest pause for a busy service even without back-off. Otherwise it would get requests as fast as
+	// it answers.
 	leastPause = 10 * time.Millisecond
 )
 
@@ -22,17 +21,17 @@ type pace struct {
 	delay time.Duration                   // as Config.Delay
 
 	pausedUntil instant
-	generation  int    // how many pauses were decided
-	pauses      int    // in a row
-	appliedThen uint32 // traffic.applied when the last one was decided
-	reason      error  // of the last one
+	generation  int    // number of pauses decided so far
+	pauses      int    // consecutive pauses
+	appliedThen uint32 // traffic.applied at the last decision
+	reason      error  // of the last pause
 
-	inTrouble bool // nothing was applied since a request failed or was throttled, …
+	inTrouble bool // nothing was applied since a request failed or was throttled
 	troubleAt instant
 
 	size      sizeLimit
 	tuned     Tuned
-	lastStart instant // of a request
+	lastStart instant // start of the last request
 	started   bool    // there was one
 }
 
@@ -40,7 +39,7 @@ func newPace(batchBytes int, tuned Tuned, draw func(attempt int) time.Duration, 
 	return pace{draw: draw, delay: delay, size: newSizeLimit(batchBytes), tuned: tuned}
 }
 
-// notBefore is when the next request may start.
+// notBefore returns when the next request may start.
 func (p *pace) notBefore() instant {
 	if p.started && p.tuned.Interval > 0 {
 		return max(p.pausedUntil, later(p.lastStart, p.tuned.Interval))
@@ -60,8 +59,8 @@ func (p *pace) backoff(now instant, attempt int) time.Duration {
 	return min(p.draw(attempt), longest)
 }
 
-// trouble notes whether a request that left then was a sign that the service is in
-// trouble; applied says that it has applied something.
+// trouble records whether a request sent at left indicates that the service is failing. applied is true if it applied
+// something.
 func (p *pace) trouble(applied, failed bool, left instant) {
 	switch {
 	case applied:
@@ -71,30 +70,28 @@ func (p *pace) trouble(applied, failed bool, left instant) {
 	}
 }
 
-// pacing is what a reply says about the pace.
+// pacing is the information about the pace in a reply.
 type pacing struct {
-	pause  bool          // the service asks to be left alone
-	header time.Duration // for how long, negative if it does not say
-	err    error         // why
-	busy   bool          // it is too busy, and says so of the request as a whole
+	pause  bool          // the service asks for a pause
+	header time.Duration // for how long, negative without a header
+	err    error         // reason
+	busy   bool          // the whole request was refused because the service is busy
 
-	generation int    // pace.generation when the request started
+	generation int    // pace.generation at the start of the request
 	applied    uint32 // traffic.applied
-	tapped     bool   // the Tap has not let the request go, or has not confirmed it
-	others     bool   // somebody else slows down, unless there is a header: the gate, the Tuner, or the items alone
+	tapped     bool   // the Tap held the request back, or did not confirm it
+	others     bool   // the gate, the Tuner or single items slow down instead, unless there is a header
 }
 
-// tapPause is how long a publisher pauses at the most when its Tap holds a request back: whoever keeps writers waiting
-// lets them go on at once when it is done, and a pause that grew in the meantime would outlast that.
+// tapPause is the longest pause after the Tap held a request back. A Tap that delays writers lets them continue at once
+// when it is done; a longer pause would outlast that.
 const tapPause = time.Second
 
-// after decides whether to hold all sending because of a reply, and returns for how
-// much longer.
+// after decides whether a reply pauses all sending, and returns by how much the pause is extended.
 //
-// Requests that were already under way when the last pause was decided say nothing
-// new: eight slots refused at once are one overload, not eight, and one that was let
-// through is no sign of recovery. What they ask for in a header is obeyed all the same.
-// Pauses grow as long as nothing is applied in between. A header can make a pause
+// Requests that were in flight when the last pause was decided carry no new information: eight requests refused at once
+// are one overload, not eight, and one that passed does not show recovery. Their headers count anyway. Pauses grow
+// while nothing is applied in between. A header can only lengthen a pause.
 // longer and not shorter.
 func (p *pace) after(reply pacing, now instant) (longer time.Duration) {
 	news := reply.generation == p.generation
@@ -110,7 +107,7 @@ func (p *pace) after(reply pacing, now instant) (longer time.Duration) {
 	}
 	p.reason = reply.err
 	switch {
-	case news && reply.tapped: // which says nothing about the service, and has waited itself
+	case news && reply.tapped: // it says nothing about the service, and has waited itself
 		p.generation++
 		wait = max(wait, min(p.draw(1), tapPause))
 	case news:
@@ -135,14 +132,13 @@ func (p *pace) after(reply pacing, now instant) (longer time.Duration) {
 	return until - held
 }
 
-// throttle lets the pace know of a reply.
+// throttle updates the pace with a reply.
 //
-// While the gate is shut it decides when to try again, but for what a header asks. A
-// Tuner slows down by itself when only a part of the items was refused. What failed
-// before, while others pass, holds nobody but itself.
+// While the gate is shut it decides when to try again, except for a header. A Tuner slows down when only some items
+// were refused. A request of items that failed before, while others pass, pauses nothing else.
 func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) (longer time.Duration) {
 	if l.cancelled() {
-		return 0 // what was cut by Close says nothing about the service
+		return 0 // a request cancelled by Close proves nothing about the service
 	}
 	return l.pace.after(pacing{
 		pause: f.reply.Pause, header: f.reply.RetryAfter, err: f.reply.Err,
@@ -152,7 +148,7 @@ func (l *loop[V, R]) throttle(f *flight[V, R], now instant, progress bool) (long
 	}, now)
 }
 
-// notBefore is when the next request may start.
+// notBefore returns when the next request may start.
 func (l *loop[V, R]) notBefore() instant {
 	if l.gate.ready {
 		return max(l.pace.notBefore(), l.gate.yieldUntil)
@@ -169,17 +165,17 @@ func (l *loop[V, R]) limits() batchLimits {
 	}
 	limits.enough = atMost(l.settings.limits.Enough, limits.actions)
 	if !c.AutoFlush {
-		limits.newest = l.flushes.through // nobody has asked for more
+		limits.newest = l.flushes.through // no Flush has asked for more
 	}
 	return limits
 }
 
-// slots is how many requests may be under way.
+// slots returns how many requests may be in flight.
 func (l *loop[V, R]) slots() int {
 	return atMost(l.pace.tuned.InFlight, l.settings.limits.InFlight)
 }
 
-// atMost returns limit, or wish if that is narrower.
+// atMost returns limit, or wish if that is positive and smaller.
 func atMost(wish, limit int) int {
 	if wish > 0 {
 		return min(wish, limit)
@@ -187,14 +183,13 @@ func atMost(wish, limit int) int {
 	return limit
 }
 
-// publishLimits copies the limits in force for Stats. admission.mu is held, or
-// nothing runs yet.
+// publishLimits copies the current limits for Stats. admission.mu is held, or nothing runs yet.
 func (l *loop[V, R]) publishLimits(s *Stats) {
 	limits := l.limits()
 	s.BatchItems, s.BatchBytes, s.Slots, s.Interval = limits.actions, limits.bytes, l.slots(), l.pace.tuned.Interval
 }
 
-// later returns t+wait, or the end of time if that overflows.
+// later returns t+wait, or the largest instant if that overflows.
 func later(t instant, wait time.Duration) instant {
 	if wait > math.MaxInt64-t {
 		return math.MaxInt64

@@ -8,14 +8,11 @@ type part struct {
 	due  instant
 }
 
-// split puts back a batch that was refused as a whole, as parts to be sent as
-// they are: merged with anything else, or with each other, they would be
-// refused for ever. named are the items that the service blamed. A service that
-// names several has named all, so the others go as they are, and go first: what
-// is applied of them shows that the index is not the cause. A single one may be
-// only the first that it has found. The parts are sent before those of other
-// batches, so that one guilty action is found after few requests, and so are
-// enough of many.
+// split puts back a batch that was refused as a whole, as parts that are sent unchanged: merged with each other or
+// anything else, they would be refused forever. named are the items that the service blamed. A service that names
+// several has named all, so the others are one part and go first: applied ones prove that the index is not the cause. A
+// single named item may be only the first that the service has found. The parts are sent before those of other batches,
+// so that a guilty action, and enough of many, are found with few requests.
 func (p *pending[V]) split(batch, named []ref) {
 	is := make(map[ref]bool, len(named))
 	for _, r := range named {
@@ -46,8 +43,8 @@ func (p *pending[V]) split(batch, named []ref) {
 	p.parts = append(parts, p.parts...)
 }
 
-// divide cuts a batch into n pieces of about the same bytes, not of the same
-// number of actions: one giant among small ones is cut out in a few steps.
+// divide cuts a batch into n pieces of about the same bytes, not of the same number of actions, so that one giant among
+// small ones is isolated in a few steps.
 func (p *pending[V]) divide(batch []ref, n int) (pieces [][]ref) {
 	total := 0
 	for _, r := range batch {
@@ -68,12 +65,12 @@ func (p *pending[V]) divide(batch []ref, n int) (pieces [][]ref) {
 	return pieces
 }
 
-// duePart returns the position of the part of the class that is to be sent next, or -1.
+// duePart returns the index of the next part of the class that is due, or -1.
 func (p *pending[V]) duePart(class uint8) int {
 	return slices.IndexFunc(p.parts, func(part part) bool { return part.due <= p.now && p.mostUrgent(part.refs) == class })
 }
 
-// dissolve puts the actions of parts that failed back one by one.
+// dissolve puts back the actions of all parts one by one.
 func (p *pending[V]) dissolve() {
 	for _, part := range p.parts {
 		for _, r := range part.refs {

@@ -6,59 +6,57 @@ import (
 	"time"
 )
 
-// instant is a point in time as the distance from the start of the publisher.
-// It is monotonic, and a third of the size of a time.Time in every node.
+// instant is a point in time, as the distance from the start of the publisher. It is monotonic, and a third of the size
+// of a time.Time in every node.
 type instant = time.Duration
 
-// ref names a node of pending: an index into its slab. Nodes are linked by
-// index rather than by pointer so that a key seen once costs no allocation.
+// ref is the index of a node in the slab of pending. Nodes are linked by index, not by pointer, so that a key with one
+// action costs no allocation.
 type ref = int32
 
 const none ref = -1
 
-// node is one accepted action that is not settled.
+// node is one accepted, unsettled action.
 type node[V any] struct {
 	item     Item[V]
 	seq      uint64  // order of acceptance, from 1
-	accepted instant // when
+	accepted instant // time of acceptance
 	due      instant // not before this, while it waits for a retry
 	history
-	next     ref     // the action accepted next for the same key; the next free node in the free list
-	prev     ref     // the one before; none if it is the first
-	class    uint8   // of service: its own, or that of one behind it
-	held     *group  // that it waits in, or nil
-	cutAt    instant // when a request that carried it was cut last, if cut
-	probes   uint8   // probes that carried it and failed
-	unknown  bool    // a request that carried it may have been applied
-	cut      bool    // a request that carried it had no answer
+	next     ref     // next action of the same key; in the free list the next free node
+	prev     ref     // previous action of the same key; none if it is the first
+	class    uint8   // service class: its own, or a more urgent one of an action behind it
+	held     *group  // the group in which it waits, or nil
+	cutAt    instant // when a request with it was last cut off, if cut
+	probes   uint8   // failed probes with it
+	unknown  bool    // a request with it may have been applied
+	cut      bool    // a request with it had no answer
 	sent     bool    // it is or was in a request
 	counted  bool    // in waiting and waitingBytes
 	carried  bool    // in Stats.Carried
-	removed  bool    // taken back: not to be sent again
-	outdated bool    // an older one of its key holds more: to be sent only if that fails
+	removed  bool    // taken back, must not be sent again
+	outdated bool    // an older one of its key has a newer version; sent only if that fails
 	kept     int     // bytes charged for documents of its parts, beyond its body
 	err      error   // why its last attempt failed
 }
 
-// pending holds every accepted action that is not settled. It is pure data:
-// the loop alone uses it, and passes the time in.
+// pending holds every accepted, unsettled action. It is pure data: only the loop uses it, and passes the time in.
 //
-// The first unsettled action of each key is in exactly one of six places:
-// ready, freed, delayed, due, a group, or out (in a part or in flight). The later
-// ones hang behind it in its lane and are nowhere else, which is what keeps one
-// action per key in flight and the actions of a key in order.
+// The first unsettled action of each key is in exactly one of six places: ready, freed, delayed, due, a group, or out
+// (in a part or in flight). Later ones are linked behind it in its lane and are nowhere else. This keeps one action per
+// key in flight and the actions of a key in order.
 type pending[V any] struct {
-	blocks [][]node[V] // of nodesInBlock; all but the first never move, so that growing copies little
+	blocks [][]node[V] // of nodesInBlock; all except the first never move, so that growing copies little
 	free   ref
 	count  int // actions
 	lanes  lanes
 	places places
 
-	classes []*class // what is sendable by itself, the most urgent one first
-	delayed refHeap  // waits for a retry, or until nothing of an earlier one can be at work; by due time
-	parts   []part   // of batches that were refused or failed, each to be sent as it is
+	classes []*class // sendable actions, by class, most urgent first
+	delayed refHeap  // by due time: waits for a retry, or until the service can no longer process an earlier action
+	parts   []part   // of batches that were refused or failed, each sent unchanged
 	groups  []*group
-	newest  uint64  // number of the last action that came in
+	newest  uint64  // number of the last action added
 	now     instant // of the last promote
 	cuts    cutKeys
 }
@@ -75,7 +73,7 @@ func newPending[V any]() *pending[V] {
 	return p
 }
 
-// add takes in an action, at the end of its key's lane.
+// add appends an action to the lane of its key.
 func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	r = p.alloc()
 	*p.at(r) = node[V]{item: item, seq: seq, accepted: now, next: none, prev: none, class: item.Class, unknown: item.Unknown}
@@ -101,7 +99,7 @@ func (p *pending[V]) add(item Item[V], seq uint64, now instant) (r ref) {
 	return r
 }
 
-// nodesInBlock makes a block some 50 kB large.
+// nodesInBlock makes a block about 50 kB large.
 const nodesInBlock = 256
 
 func (p *pending[V]) at(r ref) *node[V] { return &p.blocks[r/nodesInBlock][r%nodesInBlock] }
@@ -111,7 +109,7 @@ func (p *pending[V]) alloc() ref {
 		last := len(p.blocks) - 1
 		switch {
 		case last < 0:
-			p.blocks = append(p.blocks, nil) // it grows as it is needed
+			p.blocks = append(p.blocks, nil) // it grows on demand
 			last = 0
 		case len(p.blocks[last]) == nodesInBlock:
 			p.blocks = append(p.blocks, make([]node[V], 0, nodesInBlock))
@@ -125,14 +123,13 @@ func (p *pending[V]) alloc() ref {
 	return r
 }
 
-// remove forgets a settled action that is out, and lets the next one of its key
-// go: not before quiet, when the service has ended what it may still be doing with
-// this one. It returns the next one, which is out, if that is not to be sent at
-// all. The node's contents are gone afterwards.
+// remove removes a settled action that is out, and lets the next one of its key be sent, but not before quiet: until
+// then the service may still process this one. It returns the next one, which is then out, if that must not be sent.
+// The contents of the node are lost.
 func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 	n, drop := p.at(r), none
 	if p.cuts.at != nil {
-		quiet = max(quiet, p.cuts.until(n.item.Key, p.now)) // of one before it
+		quiet = max(quiet, p.cuts.until(n.item.Key, p.now)) // of an earlier one
 	}
 	if n.next == none {
 		if quiet > p.now {
@@ -149,13 +146,13 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 			drop = n.next
 			next.takeCut(n)
 		case quiet > p.now:
-			next.cut, next.cutAt = n.cut, n.cutAt // for the one behind it, should it be taken back
+			next.cut, next.cutAt = n.cut, n.cutAt // for the one behind it, if this one is taken back
 			p.retry(n.next, quiet)
 		default:
 			p.offer(n.next)
 		}
 	}
-	if n.seq != 0 { // else it was a place
+	if n.seq != 0 { // otherwise it was a place
 		p.count--
 		if len(p.places.since) > 0 {
 			delete(p.places.since, r)
@@ -165,15 +162,14 @@ func (p *pending[V]) remove(r ref, quiet instant) (drop ref) {
 	return drop
 }
 
-// takeCut remembers the cut of the action before, if that is newer: for what comes behind
-// this one.
+// takeCut copies the cut of the action before, if that is newer, for the actions behind this one.
 func (n *node[V]) takeCut(before *node[V]) {
 	if before.cut && (!n.cut || before.cutAt > n.cutAt) {
 		n.cut, n.cutAt = true, before.cutAt
 	}
 }
 
-// recycle makes a node free.
+// recycle frees a node.
 func (p *pending[V]) recycle(r ref) {
 	*p.at(r) = node[V]{next: p.free} // drops the document for the garbage collector
 	p.free = r
@@ -187,13 +183,13 @@ func (p *pending[V]) offer(r ref) {
 	}
 }
 
-// retry puts back an action that is out, to be sent again at the time due.
+// retry puts back an action that is out, to be sent again at due.
 func (p *pending[V]) retry(r ref, due instant) {
 	p.at(r).due = due
 	p.delayed.push(r)
 }
 
-// promote makes the retries whose time has come sendable.
+// promote makes due retries sendable.
 func (p *pending[V]) promote(now instant) {
 	p.now = now
 	p.cuts.prune(now)
@@ -209,19 +205,17 @@ func (p *pending[V]) promote(now instant) {
 	}
 }
 
-// retryWaits reports whether something of a class is to be sent again now, so that a
-// batch goes out however small.
+// retryWaits reports whether something of a class should be sent again now, in a batch of any size.
 func (p *pending[V]) retryWaits(class uint8) bool {
 	return p.classes[class].due.len() > 0 || p.duePart(class) >= 0 || p.dueGroup(class) != nil
 }
 
-// full reports whether what waits fills a batch, or as much of one as is wanted.
+// full reports whether the waiting actions fill a batch, or as much of one as is wanted.
 func (c *class) full(l batchLimits) bool {
 	return c.waiting >= l.enough || c.waiting > 0 && l.size(c.waiting, c.waitingBytes) >= l.bytes
 }
 
-// oldest returns the place of the sendable action that comes first of those that were
-// never sent.
+// oldest returns the place of the first sendable action that was never sent.
 func (p *pending[V]) oldest() (place uint64, accepted instant, ok bool) {
 	oldest := none
 	for _, c := range p.classes {
@@ -235,8 +229,7 @@ func (p *pending[V]) oldest() (place uint64, accepted instant, ok bool) {
 	return p.place(oldest), p.at(oldest).accepted, true
 }
 
-// nextRetry returns when the next delayed action, part or group is due that is not
-// yet.
+// nextRetry returns the earliest due time in the future of a delayed action, part or group.
 func (p *pending[V]) nextRetry() (next instant, ok bool) {
 	at := func(t instant) {
 		if !ok || t < next {
@@ -259,7 +252,7 @@ func (p *pending[V]) nextRetry() (next instant, ok bool) {
 	return next, ok
 }
 
-// replace gives an action that was never sent another body.
+// replace replaces the body of an action that was never sent.
 func (p *pending[V]) replace(r ref, body []byte) {
 	n := p.at(r)
 	if n.counted {
@@ -268,13 +261,12 @@ func (p *pending[V]) replace(r ref, body []byte) {
 	if g := n.held; g != nil {
 		g.remove(r, len(n.item.Body))
 		n.held = nil
-		defer p.offer(r) // the new body may not have what the old one was held for
+		defer p.offer(r) // the new body may not have the trait of the old one
 	}
 	n.item.Body = body
 }
 
-// sort sorts actions in the order of their acceptance, but for those of a hold, which
-// are in front of what was accepted since.
+// sort sorts actions by acceptance, except that those of a hold come before what was accepted since.
 func (p *pending[V]) sort(refs []ref) {
 	slices.SortFunc(refs, p.compare)
 }
@@ -288,17 +280,16 @@ func (p *pending[V]) compare(a, b ref) int {
 }
 
 func (p *pending[V]) before(a, b ref) bool {
-	if len(p.places.since) == 0 { // mostly
+	if len(p.places.since) == 0 { // the usual case
 		return p.at(a).seq < p.at(b).seq
 	}
 	return p.compare(a, b) < 0
 }
 
-// place returns the place of an action in the order of acceptance. That of a hold has the
-// one of what was accepted last before the hold: whoever asks for something behind it
-// asks for it, too.
+// place returns the place of an action in the order of acceptance. An action of a hold has the place of the last one
+// accepted before the hold, so that a request for everything up to a later action includes it.
 func (p *pending[V]) place(r ref) uint64 {
-	if len(p.places.since) == 0 { // mostly
+	if len(p.places.since) == 0 { // the usual case
 		return p.at(r).seq
 	}
 	return p.places.place(r, p.at(r).seq)
@@ -311,7 +302,7 @@ func (s *places) place(r ref, seq uint64) uint64 {
 	return seq
 }
 
-// all returns every action, in the order of sort.
+// all returns every action in the order of sort.
 func (p *pending[V]) all() []ref {
 	refs := make([]ref, 0, p.count)
 	p.each(func(r ref) { refs = append(refs, r) })
@@ -319,7 +310,7 @@ func (p *pending[V]) all() []ref {
 	return refs
 }
 
-// each calls f for every action, in no order.
+// each calls f for every action, in no particular order.
 func (p *pending[V]) each(f func(r ref)) {
 	for b, block := range p.blocks {
 		for i := range block {

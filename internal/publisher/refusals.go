@@ -5,38 +5,36 @@ import (
 	"sync/atomic"
 )
 
-// refusals finds out that the index is the cause when the service refuses items:
-// so many different keys in a row for the same reason, with none applied in
-// between. If one that is sent then is applied all the same it was the items, and is
-// for a minute: a thousand bad ones in a row must not hold the others again and
-// again. It is pure data.
+// refusals detects that the index is the cause when the service refuses items: manyKeys different keys in a row for the
+// same reason, with none applied in between. If an item sent after that is applied, the items were the cause, and count
+// as such for a minute, so that a thousand bad ones in a row do not stop the others again and again. It is pure data.
 type refusals struct {
 	reason string
 	keys   map[string]struct{} // at most manyKeys
-	last   instant             // one was refused
+	last   instant             // last refusal
 	tried  int                 // probes refused since there were many
-	seen   uint64              // what was accepted after this item came when the index was suspected, and none of it was tried
-	// loop.gate.others when the last one was refused after many.
+	seen   uint64              // items accepted after this one arrived after the index was suspected, and none of them was tried
+	// loop.gate.others at the last refusal after many.
 	othersThen uint64
 
-	itemsOwn string  // a reason that is up to the items
-	until    instant // then
+	itemsOwn string  // a reason caused by the items
+	until    instant // end of validity of itemsOwn
 
-	innocent map[string]instant // traits that are not the cause until then
+	innocent map[string]instant // by trait: until when it does not count as a cause
 }
 
-// applied notes that an item of a request that left then was applied.
+// applied records that an item of a request sent at left was applied.
 func (r *refusals) applied(left, now instant) {
 	if r.many() {
 		if left < r.last {
-			return // before the index was changed, perhaps
+			return // possibly before the index was changed
 		}
 		r.itemsOwn, r.until = r.reason, later(now, trustFor)
 	}
 	r.keys, r.tried = nil, 0
 }
 
-// refused notes that an item was refused.
+// refused records that an item was refused.
 func (r *refusals) refused(reason, key string, now instant) {
 	if reason == r.itemsOwn && now < r.until {
 		return
@@ -51,9 +49,8 @@ func (r *refusals) refused(reason, key string, now instant) {
 
 func (r *refusals) many() bool { return len(r.keys) >= manyKeys }
 
-// IndexError says that the service refuses one item after the other for one reason,
-// so that the index is held to be the cause and not the items. ErrShut is in its
-// chain.
+// IndexError means that the service refuses one item after the other for one reason, so that the index is probably the
+// cause, not the items. It wraps ErrShut.
 type IndexError struct {
 	Reason string
 	Err    error // of the last request, or nil
@@ -63,8 +60,8 @@ type IndexError struct {
 	apart    bool
 }
 
-// Apart reports whether the item that has the error is held apart for the reason, until the service takes one of
-// those that are.
+// Apart reports whether the item with this error is still set apart. It no longer is after the service has accepted one
+// of the items set apart for the reason.
 func (e *IndexError) Apart() bool { return e.apart && !e.released.Load() }
 
 func (e *IndexError) Error() string {
@@ -81,14 +78,14 @@ func (e *IndexError) Unwrap() error { return e.Err }
 // Is reports whether target is ErrShut.
 func (e *IndexError) Is(target error) bool { return target == ErrShut }
 
-// judgeIndex reads what a reply says about the index. It runs before the gate is
-// notified, because if the index is the cause the gate is to shut.
+// judgeIndex extracts what a reply says about the index. It runs before the gate is notified, because the gate must
+// shut if the index is the cause.
 func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	if l.p.config.Gate == nil || f.reply.Service == ServiceRefuses || f.reply.Split && len(f.refs) > 1 {
 		return
 	}
 	if f.group != nil && f.reply.Trait != nil {
-		return // one of those that are held apart for it, see refusedFor
+		return // set apart for this trait, see refusedFor
 	}
 	now := l.p.now()
 	for i := range f.reply.Results {
@@ -96,7 +93,7 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 		case result.Next == Complete && !result.Ignored && !result.Bare:
 			l.refusals.applied(f.left, now)
 		case len(f.reply.Named) > 1 && l.pending.at(f.refs[i]).applied != l.budget.traffic.applied:
-			// Named with others while something else was applied: it is the item.
+			// Named with others while something else was applied: the item is the cause.
 		case result.Next == Fail && result.Reason != "":
 			l.refusals.refused(result.Reason, f.batch.Items[i].Key, now)
 		}
@@ -105,12 +102,12 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	if reason == "" {
 		return
 	}
-	// While the gate is shut for it only one that is applied proves the contrary. It may
-	// be another publisher's refusals that have shut it.
+	// While the gate is shut for this reason, only an applied item proves the contrary. The refusals of another publisher
+	// may have shut it.
 	var shut *IndexError
 	probe := f.permit != nil && f.permit.Probe() && errors.As(l.gate.shut, &shut)
 	switch {
-	case probe && shut.Reason != reason: // it is its own fault; another one is to try
+	case probe && shut.Reason != reason: // its own fault; another one should be tried
 		f.reply.Service = ServiceUnclear
 	case probe, l.refusals.many() && l.refusals.reason == reason:
 		f.reply.Service = ServiceRefuses
@@ -125,8 +122,8 @@ func (l *loop[V, R]) judgeIndex(f *flight[V, R]) {
 	}
 }
 
-// fresh returns the classes, as bits, in which an item waits that came in after the index was
-// suspected: it is not one of those that are refused, so it is tried at once.
+// fresh returns the bit set of classes with a waiting item that arrived after the index was suspected. It has not been
+// refused, so it is tried at once.
 func (l *loop[V, R]) fresh() uint64 {
 	newest := l.limits().newest
 	if l.pending.newest <= l.refusals.seen || newest <= l.refusals.seen || !errors.As(l.gate.shut, new(*IndexError)) {
@@ -135,16 +132,15 @@ func (l *loop[V, R]) fresh() uint64 {
 	return l.pending.since(l.refusals.seen, newest)
 }
 
-// exonerate notes that the gate has been opened because the service has applied an
-// item of another publisher: then the index is not the cause.
+// exonerate records that the gate has opened because the service applied an item of another publisher: the index is not
+// the cause.
 func (l *loop[V, R]) exonerate() {
 	if now := l.p.now(); l.refusals.many() && l.gate.others > l.refusals.othersThen {
 		l.refusals.applied(now, now)
 	}
 }
 
-// lastReason returns why the last of the items was refused that were refused or
-// applied, "" if it was not refused.
+// lastReason returns the reason of the last item that was refused or applied, "" if it was applied.
 func lastReason[R any](results []Result[R]) string {
 	for i := len(results) - 1; i >= 0; i-- {
 		if results[i].Next != Requeue {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// complete judges a reply, settles what is finished and puts back the rest.
+// complete judges a reply, settles finished items and puts back the rest.
 func (l *loop[V, R]) complete(f *flight[V, R]) {
 	now := l.p.now()
 	l.pending.now = now
@@ -62,7 +62,7 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	hooks.Replied(&f.batch, &f.reply, f.took, n)
 	l.leaveHook()
 	if c := &l.condition; (c.State == Ready || c.State == Held) && !c.Apart && l.gate.shut == nil {
-		l.reportCondition() // first: a caller that learns of it may add the next at once
+		l.reportCondition() // first, because a caller that learns of it may add items at once
 	}
 	l.report()
 
@@ -78,8 +78,8 @@ func (l *loop[V, R]) complete(f *flight[V, R]) {
 	l.flights.put(f)
 }
 
-// reportOnce reports a flight to the gate, and reads its state. The flight may
-// come here again: a subscriber of the gate may end the goroutine.
+// reportOnce reports a flight to the gate and reads its state. It may run again for the same flight, because a
+// subscriber of the gate may end the goroutine.
 func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
 	returned := false
 	defer func() {
@@ -96,11 +96,10 @@ func (l *loop[V, R]) reportOnce(f *flight[V, R]) {
 	returned = true
 }
 
-// reportToGate reports a request that only the loop can judge to the gate. All others
-// the worker has reported.
+// reportToGate reports requests to the gate that only the loop can judge. The worker has reported all others.
 func (l *loop[V, R]) reportToGate(f *flight[V, R]) {
 	if f.permit == nil || l.cancelled() {
-		return // what was cut by Close says nothing about the service
+		return // a request cancelled by Close proves nothing about the service
 	}
 	health, err := f.reply.Service, f.reply.Err
 	switch {
@@ -112,11 +111,10 @@ func (l *loop[V, R]) reportToGate(f *flight[V, R]) {
 	f.permit.Done(health, f.reply.RetryAfter, err)
 }
 
-// busyFor is how long a service must have been too busy for everything until the
-// gate is shut.
+// busyFor is how long a service must have been too busy for all requests before the gate shuts.
 const busyFor = 10 * time.Second
 
-// observe notes what a reply says about the service and its other requests.
+// observe records what a reply says about the service and its other requests.
 func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 	t := &l.budget.traffic
 	for i := range f.reply.Results {
@@ -129,7 +127,7 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 	}
 	sound := f.reply.Service == ServiceSound
 	if l.cancelled() || f.reply.Unconfirmed && !sound {
-		return // what Close has cut, or the Tap has held back, says nothing about the service
+		return // a request cancelled by Close, or held back by the Tap, proves nothing about the service
 	}
 	t.end(request{
 		passed: progress || sound, failed: f.reply.Whole && !f.reply.Refused, fresh: f.fresh, pinged: f.pinged, bytes: f.batch.Bytes,
@@ -143,17 +141,17 @@ func (l *loop[V, R]) observe(f *flight[V, R], now instant, progress bool) {
 	}
 }
 
-// progress reports whether anything of the batch was applied.
+// progress reports whether anything in the batch was applied.
 func (r *Reply[R]) progress() bool {
 	return slices.ContainsFunc(r.Results, func(result Result[R]) bool { return result.Next == Complete })
 }
 
-// cut reports whether a request had no answer although there was time for one.
+// cut reports whether a request had no answer although it did not time out.
 func (r *Reply[R]) cut() bool {
 	return r.Whole && r.Service == ServiceFails && !r.TimedOut && len(r.Results) > 0 && r.Results[0].Cut
 }
 
-// noResults makes the results of a reply that has none, or the wrong number.
+// noResults returns the results for a reply with none, or with the wrong number.
 func noResults[R any](reply *Reply[R], n int) []Result[R] {
 	result := Result[R]{Next: Requeue, Err: reply.Err, Unknown: true, Cut: reply.Err != nil}
 	if reply.Err == nil {

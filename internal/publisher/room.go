@@ -2,8 +2,8 @@ package publisher
 
 import "time"
 
-// limitsOf returns the limits for a class: the most urgent one has the last eighth of the
-// buffer for itself, so that it does not wait for room behind the others.
+// limitsOf returns the limits for a class. The last eighth of the buffer is reserved for the most urgent class, so that
+// it does not wait for room behind the others.
 func (a *admission[V]) limitsOf(class uint8) Limits {
 	const reserved = 8
 	limits := a.settings.limits
@@ -14,8 +14,8 @@ func (a *admission[V]) limitsOf(class uint8) Limits {
 	return limits
 }
 
-// take takes the room of one item that is accepted. Only others that share the room may
-// keep it from having it, and not if it must.
+// take takes the room of one accepted item. It fails only if other publishers have the shared room and want.Must is
+// false.
 func (a *admission[V]) take(want Want) bool {
 	if a.room != nil && !a.room.Take(want) {
 		return false
@@ -26,26 +26,26 @@ func (a *admission[V]) take(want Want) bool {
 	return true
 }
 
-// flows reports whether what is accepted goes away by itself: nothing holds it.
+// flows reports whether accepted items leave without intervention, because nothing stops them.
 func (a *admission[V]) flows() bool {
 	c := &a.condition
 	return a.autoFlush && !a.settings.paused && (c.Err == nil || c.State == Throttled)
 }
 
-// quitRoom tells those who share the room when nobody waits for it here.
+// quitRoom notifies the shared room when no call waits here any more.
 func (a *admission[V]) quitRoom() {
 	if a.room != nil && len(a.waiters) == 0 {
 		a.room.Quit()
 	}
 }
 
-// pressed reports whether what is here is sent at once, because others wait until there is nothing.
+// pressed reports whether buffered items should be sent at once, because other publishers wait until there are none.
 func (a *admission[V]) pressed() bool {
 	return a.room != nil && a.room.Pressed() && a.autoFlush
 }
 
-// roomless is for how long the call that is next has waited although nothing is here: others have the room. A sender
-// that has something waits for that, as it does without others. The lock is held.
+// roomless returns how long the next call has waited although the buffer is empty, because others have the room. A
+// sender with buffered items waits for these, as without a shared room. The lock is held.
 func (a *admission[V]) roomless(now instant) time.Duration {
 	if a.room == nil || len(a.waiters) == 0 || a.stats.Items > 0 {
 		return 0
@@ -53,12 +53,12 @@ func (a *admission[V]) roomless(now instant) time.Duration {
 	return min(now-a.waiters[0].now, time.Since(a.emptied))
 }
 
-// free gives back room.
+// free returns room.
 func (a *admission[V]) free(items int, bytes int64) {
 	a.stats.Items -= items
 	a.stats.Bytes -= bytes
 	if a.stats.Items == 0 {
-		a.silent = time.Time{} // nothing waits for an answer any more
+		a.silent = time.Time{} // nothing waits for an answer
 		a.emptied = time.Now()
 	}
 	if a.room != nil && (items != 0 || bytes != 0) {

@@ -1,6 +1,6 @@
 package publisher
 
-// settleNow accounts for what was settled without a reply, and notifies.
+// settleNow accounts for items settled without a reply, and reports them.
 func (l *loop[V, R]) settleNow() {
 	if len(l.delivery.settled) > 0 {
 		l.accountNow()
@@ -8,14 +8,14 @@ func (l *loop[V, R]) settleNow() {
 	}
 }
 
-// accountNow accounts for what was settled without a reply. No hook runs.
+// accountNow accounts for items settled without a reply. It calls no hook.
 func (l *loop[V, R]) accountNow() {
 	if !l.account(func(*Stats) {}) {
 		l.markUnknown()
 	}
 }
 
-// settle prepares the end of an item, and of those that were folded into it.
+// settle prepares the settlement of an item and of those folded into it.
 func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	n := l.pending.at(r)
 	if n.carried {
@@ -23,8 +23,8 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 		l.flights.carried -= n.item.travelling()
 	}
 	l.budget.joined(&n.history)
-	// The slab is released with the ending, and by nobody else: an item that was to
-	// be sent again, and was taken back, is also among those that are copied out.
+	// Only the ending releases the slab: an item that was taken back instead of being sent again is also among those that
+	// are copied out.
 	slab := n.item.slab
 	n.item.slab = nil
 	end.Carrier = end.Item
@@ -54,10 +54,8 @@ func (l *loop[V, R]) settle(end Settlement[V, R], r ref) {
 	}
 }
 
-// account gives back the room of what was settled since the last time, all under
-// one lock, so that
-// no snapshot of Stats sees an item twice or not at all. It returns false if a
-// Close that could not wait has settled everything already.
+// account returns the room of newly settled items under one lock, so that every snapshot of Stats counts each item
+// once. It returns false if a Close that stopped waiting has settled everything already.
 func (l *loop[V, R]) account(more func(*Stats)) bool {
 	a := &l.p.admission
 	a.mu.Lock()
@@ -75,15 +73,15 @@ func (l *loop[V, R]) account(more func(*Stats)) bool {
 	return true
 }
 
-// markUnknown makes what a reply has settled what Close has reported: unknown.
+// markUnknown changes what a reply has settled to what Close has reported: unknown.
 func (l *loop[V, R]) markUnknown() {
 	l.delivery.markUnknown()
 }
 
-// report runs the hook of each settled item, with no lock held.
+// report runs the hooks of settled items, without a lock.
 func (l *loop[V, R]) report() {
 	if len(l.delivery.settled) > 0 && !l.delivery.announced {
-		l.delivery.announced = true // also if the hook ends the goroutine
+		l.delivery.announced = true // only once, even if the hook ends the goroutine
 		l.enterHook()
 		l.delivery.kept = l.p.config.Hooks.Ending(l.delivery.settled)
 		if l.delivery.kept {
@@ -111,8 +109,8 @@ func (l *loop[V, R]) report() {
 	l.endDropped()
 }
 
-// endDropped settles the items that were behind those that have just been
-// settled and are not to be sent: taken back, or older than what was applied.
+// endDropped settles the items behind those just settled that must not be sent: they were taken back, or are older than
+// what was applied.
 func (l *loop[V, R]) endDropped() {
 	if len(l.delivery.dropped) == 0 {
 		return
@@ -139,8 +137,7 @@ func (l *loop[V, R]) endDropped() {
 	l.report()
 }
 
-// reportNext runs the hook of one item. It counts as reported even if the hook ends
-// the goroutine, hence defer.
+// reportNext runs the hook of one item. The deferred part counts it as reported even if the hook ends the goroutine.
 func (l *loop[V, R]) reportNext() {
 	end, e := &l.delivery.settled[l.delivery.next], l.delivery.endings[l.delivery.next]
 	var err error
@@ -158,7 +155,7 @@ func (l *loop[V, R]) reportNext() {
 	defer func() {
 		l.leaveHook()
 		l.delivery.reported()
-		reported := err != nil && (end.Withdrawn || end.Reported) // to who took it back, or waited for it
+		reported := err != nil && (end.Withdrawn || end.Reported) // to the caller that took it back, or waited for it
 		how := ended{unsent: end.Outcome == Unsent, withdrawn: end.Withdrawn, kept: end.Kept}
 		l.flushes.settled(e.seq, err, how, reported)
 		if reported && end.Outcome == Failed {
@@ -175,13 +172,13 @@ func (l *loop[V, R]) reportNext() {
 	l.p.config.Hooks.Settled(end, err)
 }
 
-// stillCut reports whether the service may still be at work on a request that carried an item.
+// stillCut reports whether the service may still process a request with the item.
 func (l *loop[V, R]) stillCut(n *node[V]) bool {
 	wait := l.p.config.UnknownWait
 	return n.cut && wait > 0 && later(n.cutAt, wait) > l.p.now()
 }
 
-// forget removes an item that was settled, and lets the next one of its key go.
+// Removes a settled item and lets the next one of its key be sent.
 func (l *loop[V, R]) forget(r ref, end *Settlement[V, R]) {
 	n := l.pending.at(r)
 	quiet := instant(0)

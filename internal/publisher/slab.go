@@ -6,15 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// slab is memory that bodies of items lie in side by side, in the order in which
-// they were accepted. It is used again when nothing in it is needed any more.
+// slab is memory for bodies of items, side by side in the order of acceptance. It is reused when none of them is needed
+// any more.
 //
-// One body would keep a whole slab, so an item that is not to be settled about
-// when its neighbours are, which is one that is sent again and one that waits
-// for another of its key, is copied out of it.
+// One body would keep a whole slab. So an item that will not be settled about when its neighbours are is copied out of
+// it: one that is sent again, or that waits for another of its key.
 type slab struct {
 	memory []byte
-	used   int          // its filler's
+	used   int          // by its filler
 	users  atomic.Int64 // items in it, and its filler
 }
 
@@ -46,13 +45,12 @@ func (a *admission[V]) store(it *Item[V]) {
 	it.Body, it.slab = next.put(it.Body), next
 }
 
-// newSlab returns an empty slab for bodies about as large as the next one, or
-// nil: then so little was stored so far, or the body is so large, that it
-// should have its own memory. The caller fills the slab, and releases it when
-// it is full.
+// newSlab returns an empty slab for bodies about as large as the next one. It returns nil if the body should have its
+// own memory, because little was stored so far or the body is large. The caller fills the slab and releases it when it
+// is full.
 func newSlab(next, soFar int) *slab {
 	var pool *sync.Pool
-	switch { // no more than a quarter of a slab stays empty
+	switch { // at most a quarter of a slab stays empty
 	case soFar < slabsFrom:
 		return nil
 	case next <= smallSlab/4:
@@ -68,8 +66,7 @@ func newSlab(next, soFar int) *slab {
 	return s
 }
 
-// put copies body to the slab and returns the copy, which is one more user of
-// the slab, or nil if there is no room.
+// put copies body to the slab and returns the copy, which is one more user of the slab, or nil if there is no room.
 func (s *slab) put(body []byte) []byte {
 	at := s.used
 	if len(body) > len(s.memory)-at {
@@ -80,8 +77,7 @@ func (s *slab) put(body []byte) []byte {
 	return s.memory[at:s.used:s.used]
 }
 
-// release says that one of its users needs the slab no more. A user that is
-// never released costs no more than the memory, until nothing refers to it.
+// release removes one user of the slab. A user that is never released only costs memory until the slab is unreferenced.
 func (s *slab) release() {
 	if s != nil && s.users.Add(-1) == 0 {
 		s.poison()
@@ -102,21 +98,21 @@ func (it *Item[V]) copyOut() {
 	}
 }
 
-// bodies are the memory of items that a reply has put back.
+// bodies manages the memory of items that a reply has put back.
 type bodies struct {
-	moving   []ref   // items that are to be copied out of their slabs
-	released []*slab // slabs that items have left, while somebody may still read the batch
+	moving   []ref   // items to copy out of their slabs
+	released []*slab // slabs that items have left while the batch may still be read
 }
 
-// leave notes that an item has left its slab.
+// leave records that an item has left its slab.
 func (b *bodies) leave(s *slab) {
 	if s != nil {
 		b.released = append(b.released, s)
 	}
 }
 
-// free releases the slabs that were left. reuse says that they may be filled again: what
-// Close has left behind may still be read.
+// free releases the slabs that items have left. reuse is false if they must not be filled again, because a request that
+// Close has left behind may still read them.
 func (b *bodies) free(reuse bool) {
 	if reuse {
 		for _, s := range b.released {
@@ -127,15 +123,15 @@ func (b *bodies) free(reuse bool) {
 	b.released = b.released[:0]
 }
 
-// take returns the items that are to be copied, until the next one is put back.
+// take returns the items to copy. The result is valid until the next item is put back.
 func (b *bodies) take() []ref {
 	moving := b.moving
 	b.moving = b.moving[:0]
 	return moving
 }
 
-// copyOut gives items memory of their own, small ones several together. What they leave
-// is released when nobody reads the batch any more.
+// copyOut gives items their own memory, with several small ones together. The old memory is released when the batch is
+// no longer read.
 func (l *loop[V, R]) copyOut(refs []ref) {
 	for len(refs) > 0 {
 		n, size := l.together(refs)
@@ -152,9 +148,8 @@ func (l *loop[V, R]) copyOut(refs []ref) {
 	}
 }
 
-// together returns how many of the first items may share memory, and the size of
-// their bodies: so few and so small that it does not matter if one of them keeps
-// it for long.
+// together returns how many of the first items may share memory, and their total size: so few and so small that it does
+// not matter if one of them keeps it for long.
 func (l *loop[V, R]) together(refs []ref) (n, size int) {
 	const most, small = 16, 1 << 10
 	for n < min(most, len(refs)) {

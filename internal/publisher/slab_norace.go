@@ -2,8 +2,8 @@
 
 package publisher
 
-// The sizes in bytes of slabs, for small and for large bodies. A sender begins
-// to use them when it has accepted a slab's worth.
+// Sizes in bytes of slabs for small and for large bodies. A sender starts using slabs after it has accepted slabsFrom
+// bytes.
 const (
 	smallSlab = 64 << 10
 	largeSlab = 256 << 10

@@ -2,9 +2,8 @@
 
 package publisher
 
-// Under the race detector slabs are small, every sender uses them from the first
-// document, and what is released becomes garbage: whoever looks at a body for too
-// long is found out by any test.
+// Under the race detector slabs are small, every sender uses them from the first document, and released memory is
+// overwritten, so that tests detect a body that is read too late.
 const (
 	smallSlab = 4 << 10
 	largeSlab = 16 << 10

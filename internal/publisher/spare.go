@@ -1,15 +1,14 @@
 package publisher
 
-// spare is the memory of a sender whose buffer was full. While the sender is idle
-// it lies in a pool that the garbage collector empties: ten thousand idle senders
-// must not keep what each of them needed once, and one that is used again soon
-// shall not have to make it anew.
+// spare is the memory of a sender whose buffer was full. While the sender is idle it is in a pool that the garbage
+// collector empties: ten thousand idle senders must not keep their largest memory, and a sender used again soon need
+// not allocate it again.
 type spare[V, R any] struct {
 	blocks [][]node[V]
 	free   ref
 	lanes  lanes
 	ready  queue    // of the first class
-	heaps  [3][]ref // its two, and the delayed
+	heaps  [3][]ref // freed and due of the first class, and delayed
 
 	settled []Settlement[V, R]
 	endings []ending
@@ -18,7 +17,7 @@ type spare[V, R any] struct {
 	idle    []*flight[V, R]
 }
 
-// lend gives the memory away. admission.mu is held, and nothing is pending.
+// lend puts the memory into the pool. admission.mu is held, and nothing is pending.
 func (l *loop[V, R]) lend(a *admission[V]) {
 	const few = 64 // nodes that an idle sender may keep
 	p := l.pending
@@ -55,7 +54,7 @@ func (l *loop[V, R]) fetch() {
 	l.delivery.settled, l.delivery.endings, l.bodies.moving, l.bodies.released, l.flights.idle = s.settled, s.endings, s.moving, s.left, s.idle
 }
 
-// newInbox returns an empty inbox for n entries, an old one if it is still there.
+// newInbox returns an empty inbox for n entries, a pooled one if there is one.
 func (a *admission[V]) newInbox(n int) []entry[V] {
 	if inbox, ok := a.inboxes.Get().(*[]entry[V]); ok {
 		return (*inbox)[:0]

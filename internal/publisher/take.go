@@ -5,11 +5,9 @@ import (
 	"slices"
 )
 
-// take appends the next batch to out: a part as it is, else retries that are
-// due and then new actions, oldest first, until a limit is reached. A single
-// action is taken whatever its size. The actions taken are out until they are
-// removed, retried or split.
-// cut says that the limit in bytes was what ended it.
+// take appends the next batch to out: a part unchanged, otherwise due retries and then new actions, oldest first, until
+// a limit is reached. A single action is taken whatever its size. The actions are out until they are removed, retried
+// or split. cut reports whether the limit in bytes ended the batch.
 func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	if l.probe {
 		r := none
@@ -46,8 +44,8 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 		if len(out) > 0 && l.size(len(out)+1, bytes+size) > l.bytes {
 			return out, true
 		}
-		// What failed together is not filled up with others: if it always were, it
-		// would not be the same batch that fails again, and never be divided.
+		// Actions that failed together are not mixed with others: otherwise the same batch would never fail again, and never be
+		// divided.
 		if len(out) > 0 && (p.at(out[0]).together > 0) != (p.at(r).together > 0) {
 			break
 		}
@@ -63,8 +61,7 @@ func (p *pending[V]) take(out []ref, l batchLimits) (batch []ref, cut bool) {
 	return out, false
 }
 
-// takePart takes a part, or what of it the limits allow: they may have become
-// narrower since it was made.
+// takePart takes a part, or as much of it as the limits allow, which may have become smaller since.
 func (p *pending[V]) takePart(out []ref, l batchLimits, i int) (batch []ref, cut bool) {
 	part, bytes, n := p.parts[i].refs, 0, 0
 	for ; n < len(part) && n < max(l.partActions, 1); n++ {
@@ -85,8 +82,7 @@ func (p *pending[V]) takeFromPart(i, n int) {
 	}
 }
 
-// takeProbe takes one action to find out with whether the service works: if it
-// can be, one that no probe has carried before, and none that is held apart.
+// takeProbe takes one action as a probe, preferably one that no probe has carried before and that is not set apart.
 func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 	c := p.classes[class]
 	r := p.headOf(c)
@@ -95,7 +91,7 @@ func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 	}
 	i, g := p.duePart(class), p.dueGroup(class)
 	switch {
-	// What a probe has carried goes last: it may be what the service refuses.
+	// An action that a probe has carried goes last, because it may be what the service refuses.
 	case c.due.len() > 0 && (p.at(c.due.front()).probes == 0 || r == none && i < 0 && g == nil):
 		r = c.due.pop()
 		p.waits(r, -1)
@@ -113,11 +109,10 @@ func (p *pending[V]) takeProbe(class uint8, newest uint64) ref {
 	return r
 }
 
-// takeElsewhere takes an action to try with after many in a row have been refused
-// for the same reason: if only these are to be refused, any other finds it out. By
-// turns it is the newest, which nobody knows anything about, and one from anywhere,
-// because what is refused may lie close together. fresh says that the newest has just come
-// in. It returns none if all have been tried.
+// takeElsewhere takes an action to try after many in a row were refused for the same reason. If only these are refused,
+// any other one shows it. It alternates between the newest action, which is untested, and one from anywhere, because
+// refused ones may be close together. fresh is true if the newest has just arrived. It returns none if all have been
+// tried.
 func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int, fresh bool) ref {
 	var refs []ref
 	consider := func(r ref) {
@@ -151,7 +146,7 @@ func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int, fresh 
 	}
 	place := 0.0
 	if c.elsewhere%2 != 0 && !fresh {
-		_, place = math.Modf(float64(c.elsewhere) * math.Phi) // multiples of the golden ratio never come close together
+		_, place = math.Modf(float64(c.elsewhere) * math.Phi) // multiples of the golden ratio are evenly spread
 	}
 	c.elsewhere++
 	chosen := refs[len(refs)-1-int(place*float64(len(refs)))]
@@ -159,9 +154,8 @@ func (p *pending[V]) takeElsewhere(class uint8, newest uint64, tried int, fresh 
 	return chosen
 }
 
-// takeOldest takes, of the least urgent class, the action that was accepted first of
-// those that are the first of their key and not in flight, or returns none if all of them
-// are more urgent than the given class.
+// takeOldest takes the oldest action of the least urgent class, of those that are the first of their key and not in
+// flight. It returns none if all are more urgent than the given class.
 func (p *pending[V]) takeOldest(class uint8) ref {
 	oldest, take := none, func(ref) {}
 	older := func(r ref) bool {
@@ -213,8 +207,7 @@ func (p *pending[V]) takeAll(class uint8) []ref {
 	return p.takeIf(func(r ref) bool { return p.at(r).class >= class })
 }
 
-// takeIf takes those which the caller wants of the actions that are the first of their key
-// and not in flight, oldest first.
+// takeIf takes the wanted actions, of those that are the first of their key and not in flight, oldest first.
 func (p *pending[V]) takeIf(wanted func(r ref) bool) (taken []ref) {
 	pick := func(refs []ref, counted bool) []ref {
 		kept := refs[:0]

@@ -7,24 +7,22 @@ import (
 	"time"
 )
 
-// errAgain is why what was applied is sent again because the Tap says so.
+// errAgain is the error of an applied item that the Tap wants sent again.
 var errAgain = errors.New("applied to an index that was replaced; sent again to its successor")
 
-// Tap lets somebody know of the keys that requests write, for example because an index
-// is being rebuilt and must not miss them. It runs on the goroutine of a request, within
-// its time. A panic counts as a lost connection.
+// Tap observes the keys that requests write, for example because an index is being rebuilt and must not miss any. It
+// runs on the goroutine of a request, within its time limit. A panic counts as a lost connection.
 type Tap interface {
-	// Before is asked before each request. With an error the request is not sent, uses no
-	// attempt, and is tried again after a pause of the whole publisher.
+	// Before is called before each request. If it returns an error, the request is not sent, uses no attempt, and is tried
+	// again after a pause of the whole publisher.
 	Before(ctx context.Context, keys []string) error
-	// Confirm is asked, when the service has applied the items of these keys, before they
-	// are completed. If they are to be sent again, or there is an error, they are not: no
-	// attempt is used, and with an error the whole publisher pauses first.
+	// Confirm is called after the service has applied the items of these keys, before they complete. If it returns again or
+	// an error they are sent again without using an attempt; with an error the whole publisher pauses first.
 	Confirm(ctx context.Context, keys []string) (again bool, err error)
 }
 
-// sendTapped sends a batch with the Tap's consent. trial is how long the service may take, if
-// it is positive. slot, if there is one, is not kept from others while the Tap takes long.
+// sendTapped sends a batch with the Tap's consent. trial is the time limit for the service, if positive. While the Tap
+// takes long, slot, if not nil, may go to others.
 func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial time.Duration, slot Slot) Reply[R] {
 	send := func() Reply[R] {
 		ctx, cancel := ctx, context.CancelFunc(func() {})
@@ -56,7 +54,7 @@ func (p *Publisher[V, R]) sendTapped(ctx context.Context, batch *Batch[V], trial
 	}
 	reply := send()
 	if len(reply.Results) != len(keys) {
-		return reply // nothing is applied, as far as anybody knows
+		return reply // nothing is known to be applied
 	}
 	applied := keys[:0]
 	for i := range reply.Results {

@@ -6,27 +6,25 @@ import (
 	"time"
 )
 
-// Calls of Add encode their items before there is room for them, and what they hold
-// meanwhile no limit counts. So not all may encode at once: as many as there seems to
-// be room for, and while others wait for room a few, as long as those hold less than
-// a share of the buffer.
+// Calls of Add encode their items before there is room for them, in memory that no limit counts. So not all may encode
+// at once: as many as there seems to be room for. While others wait for room, only a few may, as long as the waiting
+// ones hold less than a share of the buffer.
 const (
 	waitingShare = 4
 	encodeAtOnce = 8
-	// However long those take that encode, one more may each time this is up, if there is
-	// room: they may wait for it.
+	// Each time this has passed, one more call may encode if there is room: the calls that encode may be waiting for it.
 	oneMoreAfter = 100 * time.Millisecond
 )
 
-// encoder is a call that waits for its turn to encode.
+// encoder is a call that waits for a turn to encode.
 type encoder struct {
 	class uint8
-	turn  chan struct{} // closed when it has it
+	turn  chan struct{} // closed when it gets the turn
 }
 
-// mayEncode reports whether one more call of a class may encode its items. It assumes that
-// these are as large as what was accepted of late, and while nothing was, that each fills the
-// buffer. What less urgent calls hold that wait for room does not count.
+// mayEncode reports whether one more call of a class may encode its items. It assumes that these are as large as
+// recently accepted ones or, before the first, that each fills the buffer. What less urgent calls hold while waiting
+// for room does not count.
 func (a *admission[V]) mayEncode(class uint8) bool {
 	few := a.encoding < encodeAtOnce
 	switch {
@@ -41,13 +39,13 @@ func (a *admission[V]) mayEncode(class uint8) bool {
 	return int64(a.encoding) < room
 }
 
-// fewWait reports whether what calls hold that wait is less than its share.
+// fewWait reports whether waiting calls hold less than their share.
 func (a *admission[V]) fewWait() bool {
 	return a.waitingBytes+a.outsideBytes < a.settings.limits.Bytes/waitingShare
 }
 
-// Outside notes calls that wait for something else than room in the buffer, and bytes that they hold; with negative
-// numbers those that do not any more. They count as calls do that wait for room.
+// Outside adds calls that wait for something other than room in the buffer, and the bytes that they hold; negative
+// numbers remove them. They count like calls that wait for room.
 func (p *Publisher[V, R]) Outside(calls int, bytes int64) {
 	a := &p.admission
 	a.mu.Lock()
@@ -56,9 +54,8 @@ func (p *Publisher[V, R]) Outside(calls int, bytes int64) {
 	a.nextTurns()
 }
 
-// Turn waits until the caller may encode its items, of a class. Then it has the turn, which
-// ends with Add or with EndTurn. If ctx ends first, Turn returns an error, and in a hook it
-// does not wait.
+// Turn waits until the caller may encode items of a class. The turn ends with Add or EndTurn. If ctx ends first Turn
+// returns an error. In a hook it does not wait.
 func (p *Publisher[V, R]) Turn(ctx context.Context, class uint8) error {
 	a := &p.admission
 	a.mu.Lock()
@@ -86,12 +83,12 @@ func (p *Publisher[V, R]) Turn(ctx context.Context, class uint8) error {
 	}
 }
 
-// leaveTurn takes a call out of the queue, with the turn or without.
+// leaveTurn removes a call from the queue, with the turn or without.
 func (p *Publisher[V, R]) leaveTurn(turn chan struct{}, with bool) {
 	a := &p.admission
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	has := true // it has just been its turn
+	has := true // its turn has just come
 	if i := slices.IndexFunc(a.encoders, func(e encoder) bool { return e.turn == turn }); i >= 0 {
 		a.encoders = slices.Delete(a.encoders, i, i+1)
 		has = false
@@ -118,10 +115,10 @@ func (a *admission[V]) endTurn() {
 	a.nextTurns()
 }
 
-// nextTurns wakes the calls that may encode now, in the order in which they came, of
-// several classes by turns. The lock is held.
+// nextTurns wakes the calls that may encode now, in the order of arrival, of several classes by turns. The lock is
+// held.
 func (a *admission[V]) nextTurns() {
-	if len(a.encoders) == 0 { // mostly
+	if len(a.encoders) == 0 { // the usual case
 		return
 	}
 	for len(a.encoders) > 0 && a.letGo() {
@@ -131,8 +128,7 @@ func (a *admission[V]) nextTurns() {
 	}
 }
 
-// letGo ends the waiting of the call that is next, or of the most urgent one if that may not
-// encode, and reports whether one of them may.
+// letGo wakes the next call, or the most urgent one if the next may not encode. It reports whether one of them may.
 func (a *admission[V]) letGo() bool {
 	next, classes := a.nextEncoder()
 	if !a.mayEncode(a.encoders[next].class) {
@@ -144,13 +140,12 @@ func (a *admission[V]) letGo() bool {
 	return true
 }
 
-// nextEncoder returns the place of the call whose turn is next, and the classes of all that
-// wait, as bits.
+// nextEncoder returns the index of the next call, and the bit set of all waiting classes.
 func (a *admission[V]) nextEncoder() (next int, classes uint64) {
 	return a.encodeTurns.pick(len(a.encoders), func(i int) uint8 { return a.encoders[i].class })
 }
 
-// encode ends the waiting of a call.
+// encode wakes a waiting call.
 func (a *admission[V]) encode(i int, classes uint64) {
 	a.encoding++
 	a.encodeTurns.had(a.encoders[i].class, classes, false)
@@ -158,7 +153,7 @@ func (a *admission[V]) encode(i int, classes uint64) {
 	a.encoders = slices.Delete(a.encoders, i, i+1)
 }
 
-// oneMore lets the next call go although those before it have not come back.
+// oneMore lets the next call encode although earlier ones have not returned.
 func (a *admission[V]) oneMore() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,10 +13,10 @@ type waiter[V any] struct {
 	class    uint8 // of its first item
 	now      instant
 	err      error
-	ended    chan struct{} // closed under the lock when items is empty or err is set
+	ended    chan struct{} // closed under the lock once items is empty or err is set
 }
 
-// size returns how many bytes wait.
+// size returns the number of waiting bytes.
 func (c *waiter[V]) size() (n int64) {
 	for i := range c.items {
 		n += int64(len(c.items[i].Body))
@@ -24,16 +24,15 @@ func (c *waiter[V]) size() (n int64) {
 	return n
 }
 
-// await waits until call is accepted or rejected, or ctx ends. Whatever ends
-// it, a panic of ctx's own methods too, the call has left the queue then: its
-// items belong to the caller again.
+// await waits until call is accepted or rejected, or ctx ends. In any case, even after a panic of ctx's methods, the
+// call has then left the queue and its items belong to the caller again.
 func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
 	err := ErrFull
 	defer func() {
 		p.admission.leave(call, err, p.config.AutoFlush)
 		p.signal() // one behind it may have been accepted
 	}()
-	// Asked only now, because it costs more than a place in the queue.
+	// Checked only now, because it costs more than a place in the queue.
 	if p.InsideHook(ctx) {
 		return
 	}
@@ -45,7 +44,7 @@ func (p *Publisher[V, R]) await(ctx context.Context, call *waiter[V]) {
 	}
 }
 
-// waited counts a call that waits, unless it has ended already.
+// waited counts a waiting call, unless it has ended already.
 func (a *admission[V]) waited(ended <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,8 +55,7 @@ func (a *admission[V]) waited(ended <-chan struct{}) {
 	}
 }
 
-// leave takes a waiter out of the queue, unless it was accepted or rejected
-// in the meantime.
+// leave removes a waiter from the queue, unless it was accepted or rejected meanwhile.
 func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,11 +68,10 @@ func (a *admission[V]) leave(call *waiter[V], err error, autoFlush bool) {
 	call.err = err
 	a.admit() // a smaller one behind it may fit
 	a.quitRoom()
-	a.rejected = autoFlush && errors.Is(err, ErrFull) // of a hook
+	a.rejected = autoFlush && errors.Is(err, ErrFull) // by a hook
 }
 
-// admit gives room to the waiters, in the order in which they came, of several classes by
-// turns.
+// admit gives room to the waiters, in the order of arrival, of several classes by turns.
 func (a *admission[V]) admit() {
 	a.rejected, a.rejectedOutside = false, false
 	if len(a.waiters) > 0 {
@@ -105,9 +102,8 @@ func (a *admission[V]) admit() {
 	a.nextTurns()
 }
 
-// nextWaiter returns the place of the waiter that is to have room next, and the classes of
-// those that could, as bits. It is the most urgent one while what is accepted does not go
-// away: what it has given up to make room, see PurgeOldest, is for it.
+// nextWaiter returns the index of the next waiter to get room, and the bit set of classes that could. While accepted
+// items do not leave, it is the most urgent one, because a purge has made the room for it.
 func (a *admission[V]) nextWaiter() (i int, classes uint64) {
 	if !a.flows() {
 		return 0, 1 << a.waiters[0].class
@@ -128,15 +124,15 @@ func (a *admission[V]) reject(err error) {
 	a.nextTurns()
 }
 
-// lack is what those lack who wait for room.
+// lack describes the room missing for waiting calls.
 type lack struct {
-	waits  bool   // somebody does, or was rejected
-	class  uint8  // of the most urgent of them
-	bytes  int64  // that the first of them waits for
-	limits Limits // that are in force
+	waits  bool   // a call waits, or was rejected
+	class  uint8  // most urgent class of these calls
+	bytes  int64  // missing for the first waiting call
+	limits Limits // current limits
 }
 
-// lacks returns what those lack who wait for room.
+// lacks returns the room missing for waiting calls.
 func (a *admission[V]) lacks() lack {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,19 +143,19 @@ func (a *admission[V]) lacks() lack {
 			l.class = min(l.class, a.rejectedClass)
 		}
 	}
-	if l.class > 0 { // what is left to the most urgent class is not theirs
+	if l.class > 0 { // without the part reserved for the most urgent class
 		l.limits = a.limitsOf(l.class)
 	}
-	if a.room != nil { // while it is held it has its floor, and no more is lent
+	if a.room != nil { // while sending is suspended only the floor is available
 		items, floor := a.room.Floor()
 		l.limits.Items, l.limits.Bytes = min(l.limits.Items, items), min(l.limits.Bytes, floor)
 	}
 	return l
 }
 
-// full refuses a call that does not wait, and ends the lock that is held. The call will come
-// again, so the loop is to make room as for those that wait. A hook that adds more than was
-// purged must not have more purged for it, and so on.
+// full refuses a call that does not wait, and releases the lock, which must be held. The call will be repeated, so the
+// loop makes room as for waiting calls. It does not for a hook: one that adds more than was purged would cause further
+// purging without end.
 func (p *Publisher[V, R]) full(ctx context.Context, class uint8) error {
 	a := &p.admission
 	a.rejected = p.config.AutoFlush

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// autoFlush has everything that waits sent when the oldest has waited too long.
+// autoFlush makes all waiting items be sent when the oldest has waited too long.
 func (l *loop[V, R]) autoFlush(now instant) {
 	if deadline, ok := l.autoFlushAt(); ok && now >= deadline {
 		newest := l.p.admission.timerFired()
@@ -17,13 +17,13 @@ func (l *loop[V, R]) autoFlush(now instant) {
 	}
 }
 
-// autoFlushAt returns when the timer is to fire for what waits now.
+// autoFlushAt returns when the timer should fire for the waiting items.
 func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 	if !l.p.config.AutoFlush || l.settings.interval <= 0 {
 		return 0, false
 	}
 	oldest, ok := instant(0), false
-	for _, c := range l.pending.classes { // what is wanted of one says nothing about another
+	for _, c := range l.pending.classes { // each class separately, whether or not another one is wanted
 		if r := l.pending.headOf(c); r != none && l.pending.place(r) > l.flushes.through && (!ok || l.pending.at(r).accepted < oldest) {
 			oldest, ok = l.pending.at(r).accepted, true
 		}
@@ -31,7 +31,7 @@ func (l *loop[V, R]) autoFlushAt() (instant, bool) {
 	return later(oldest, l.settings.interval), ok
 }
 
-// nextWake returns how long to sleep at the most; false means until woken.
+// nextWake returns the longest time to sleep; false means until woken.
 func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 	next, ok := instant(math.MaxInt64), false
 	at := func(t instant) {
@@ -41,7 +41,7 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 		at(l.pace.pausedUntil) // for the condition
 	}
 	if len(l.pending.cuts.order) > 0 {
-		at(l.pending.cuts.at[l.pending.cuts.order[0]]) // to forget it
+		at(l.pending.cuts.at[l.pending.cuts.order[0]]) // to remove it
 	}
 	if l.settings.paused || l.gate.locked {
 		return max(next-now, 0), ok // Resume and the gate wake the loop
@@ -66,17 +66,16 @@ func (l *loop[V, R]) nextWake(now instant) (time.Duration, bool) {
 	return max(next-now, 0), ok
 }
 
-// mustNotSleep sets from how much on producers wake the loop, and reports
-// whether there is that much already. Waking it for each single item would cost
-// more than everything else that is done for one.
+// mustNotSleep sets how much producers must add to wake the loop, and reports whether that much has arrived already.
+// Waking it for every item would cost more than everything else done for an item.
 func (l *loop[V, R]) mustNotSleep() bool {
-	const sortIn = 256 // so that the loop keeps up while producers go on
+	const sortIn = 256 // so that the loop keeps up with producers
 	items, bytes := sortIn, int64(math.MaxInt64)
 	switch {
-	case len(l.flights.inFlight) >= l.slots() && l.p.config.Slots == nil, l.wanted() && !l.slotless: // could not be sent now anyway
+	case len(l.flights.inFlight) >= l.slots() && l.p.config.Slots == nil, l.wanted() && !l.slotless: // more could not be sent now anyway
 	case l.pending.waiting() == 0: // the first one starts the timer
 		items = 1
-	default: // what a batch lacks to be sent
+	default: // what a batch still lacks
 		limits := l.limits()
 		for _, c := range l.pending.classes {
 			lack, lackBytes := limits.enough-c.waiting, int64(limits.bytes-limits.size(c.waiting, c.waitingBytes))
@@ -99,7 +98,7 @@ func (l *loop[V, R]) mustNotSleep() bool {
 	return a.enough()
 }
 
-// takeFlushLater returns what is not to wait any longer.
+// takeFlushLater returns up to which number items must not wait any longer.
 func (a *admission[V]) takeFlushLater() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,8 +106,7 @@ func (a *admission[V]) takeFlushLater() uint64 {
 	return a.flushLater.through
 }
 
-// timerFired counts a flush by the timer, and returns the sequence number of the
-// last accepted action.
+// timerFired counts a flush by the timer, and returns the number of the last accepted action.
 func (a *admission[V]) timerFired() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,19 +2,19 @@ package publisher
 
 import "slices"
 
-// commands are what callers want to have done once, by the loop.
+// commands are one-time requests of callers to the loop.
 type commands[V, R any] struct {
 	waiting     []func()
 	withdrawals []*withdrawal[V, R]
 }
 
-// runCommands runs what callers have left. One may end the goroutine: then it is done,
-// and the next goroutine goes on behind it.
+// runCommands runs the commands. If one ends the goroutine it counts as done, and the next goroutine continues behind
+// it.
 func (l *loop[V, R]) runCommands() {
 	for len(l.commands.waiting) > 0 {
 		command := l.commands.waiting[0]
 		l.commands.waiting = l.commands.waiting[1:]
-		l.away(true, false) // it may call code of others
+		l.away(true, false) // it may call foreign code
 		command()
 		l.away(false, false)
 	}
@@ -28,15 +28,13 @@ type withdrawal[V, R any] struct {
 	done    chan struct{}
 }
 
-// Withdraw takes back the accepted items that match wants: what is not in a
-// request at this moment is settled as Withdrawn without being sent, or, if an
-// earlier item of its key must settle first, as soon as that has. What is in a
-// request is not sent again. It returns how many items were taken back, when the
-// requests that carry others have ended. In a hook it does not wait: it takes
-// effect after the hook, and returns 0.
+// Withdraw takes back the accepted items that match returns true for. An item not in a request is settled as Withdrawn
+// without being sent, if necessary after earlier items of its key. An item in a request is not sent again. Withdraw
+// returns how many items were taken back, after the requests with the others have ended. In a hook it does not wait: it
+// returns 0 and takes effect after the hook.
 //
-// The loop calls match, which must not panic. An item that others were folded into
-// is taken back if match wants all of them.
+// The loop calls match, which must not panic. An item with others folded into it is taken back if match returns true
+// for all.
 func (p *Publisher[V, R]) Withdraw(match func(key string, v *V) bool) int {
 	done, counted := make(chan struct{}), make(chan struct{})
 	n := 0
@@ -52,29 +50,29 @@ func (p *Publisher[V, R]) Withdraw(match func(key string, v *V) bool) int {
 	case <-p.closed:
 	}
 	select {
-	case <-counted: // before n is read
+	case <-counted: // n may be read
 		return n
 	default:
 		return 0
 	}
 }
 
-// Sweep settles what Leave would not let travel, soon. It does not wait. Calls that
-// come faster than the loop are one.
+// Sweep makes the loop settle the items for which gone returns true. It does not wait. Calls before the loop has run
+// are combined.
 func (p *Publisher[V, R]) Sweep(gone func(key string, v *V) bool) {
 	if p.sweeping.Swap(true) {
 		return
 	}
 	p.command(func() {
-		p.sweeping.Store(false) // first: what is gone from now on may be missed
+		p.sweeping.Store(false) // first: items that are gone from now on may be missed
 		p.loop.withdraw(gone, nil)
 	})
 }
 
-// Do has the loop call f, soon, like a hook; not if it has ended. It does not wait.
+// Do makes the loop call f, like a hook, unless it has ended. It does not wait.
 func (p *Publisher[V, R]) Do(f func()) { p.command(f) }
 
-// command has the loop call f. After the end of the loop it is not called.
+// command makes the loop call f, unless it has ended.
 func (p *Publisher[V, R]) command(f func()) {
 	a := &p.admission
 	a.mu.Lock()
@@ -90,7 +88,7 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 	matches := make(map[ref]bool)
 	matched := false
 	defer func() {
-		if !matched && done != nil { // it has ended the goroutine
+		if !matched && done != nil { // match has ended the goroutine
 			close(done)
 		}
 	}()
@@ -128,7 +126,7 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 			}
 		}
 		if found {
-			f.recalled = true // if it stands; otherwise it has left
+			f.recalled = true // if it stands; otherwise it has been sent
 			w.flights = append(w.flights, f)
 		}
 	}
@@ -148,15 +146,15 @@ func (l *loop[V, R]) withdraw(match func(key string, v *V) bool, done chan struc
 	return n
 }
 
-// noteEnd notes that a request has ended, for those who wait for it.
+// noteEnd records that a request has ended, for waiting withdrawals.
 func (l *loop[V, R]) noteEnd(f *flight[V, R]) {
 	for _, w := range l.commands.withdrawals {
 		w.flights = slices.DeleteFunc(w.flights, func(g *flight[V, R]) bool { return g == f })
 	}
 }
 
-// endWithdrawals releases the calls of Withdraw whose requests have ended. It runs
-// when all that has been settled has been notified.
+// endWithdrawals releases the calls of Withdraw whose requests have ended. It runs after everything settled was
+// reported.
 func (l *loop[V, R]) endWithdrawals() {
 	if len(l.delivery.settled) > 0 {
 		return
@@ -169,8 +167,8 @@ func (l *loop[V, R]) endWithdrawals() {
 	})
 }
 
-// Contains says of each key whether an item of it is accepted and not settled.
-// It waits for a hook that runs, unless it is called by one.
+// Contains reports for each key whether an item of it is accepted and unsettled. It waits for a running hook, unless it
+// is called by one.
 func (p *Publisher[V, R]) Contains(keys []string) []bool {
 	if p.onLoop() {
 		return p.loop.contains(keys)
@@ -211,14 +209,14 @@ func (l *loop[V, R]) contains(keys []string) []bool {
 	return found
 }
 
-// staying asks of each item that is to be sent again whether it was taken back
-// meanwhile, settles those, and returns the others.
+// staying asks Back about each item that will be sent again, settles those that were taken back, and returns the
+// others.
 func (l *loop[V, R]) staying(refs []ref, now instant) []ref {
 	back := l.p.config.Back
 	kept := refs[:0]
 	for _, r := range refs {
 		n := l.pending.at(r)
-		travels := back == nil || back(&n.item, n.unknown, n.err) // asked of all: whoever waits for it hears that it is back
+		travels := back == nil || back(&n.item, n.unknown, n.err) // called for all, because a waiting caller is notified by it
 		if n.removed || !travels {
 			l.takenBack(r, now)
 			continue
@@ -237,8 +235,7 @@ func (l *loop[V, R]) takenBack(r ref, now instant) {
 	}, r)
 }
 
-// unlessReturned is the outcome of an item that is not sent any more. Of several that were
-// folded into one all go back if one does.
+// unlessReturned returns the outcome of an item that will not be sent any more. Folded items all go back if one does.
 func (l *loop[V, R]) unlessReturned(it *Item[V], otherwise Outcome) Outcome {
 	back := l.p.config.Return
 	if back == nil {

@@ -31,7 +31,7 @@ type indexer struct {
 	FieldMappings, OutputFieldMappings []mapping
 }
 
-// Indexer returns the faults of an indexer, also those that it has with what it refers to.
+// Indexer returns the faults of an indexer, including those with respect to the definitions that it refers to.
 func Indexer(definition json.RawMessage, others Others) (l faults, err error) {
 	var x indexer
 	if err := decode(definition, &x); err != nil {
@@ -95,13 +95,13 @@ func (l *faults) parameters(x *indexer) {
 	}
 }
 
-// results are the types of what mapping functions return.
+// results are the types of values that mapping functions return.
 var results = map[string]string{
 	"base64Encode": text, "base64Decode": text, "extractTokenAtPosition": text, "urlEncode": text, "urlDecode": text, "fixedLengthEncode": text,
 	"jsonArrayToStringCollection": texts, "toJson": complex,
 }
 
-// mappings checks one list of mappings. kindOf returns what the source of one holds, "" if that is not known.
+// mappings checks one list of mappings. kindOf returns the kind of a mapping's source, or "" if unknown.
 func (l *faults) mappings(x *indexer, list string, mappings []mapping, others Others, kindOf func(mapping) string) {
 	fields, known := others.fields(x.TargetIndexName)
 	taken := map[string]string{}
@@ -134,7 +134,7 @@ func (l *faults) mappings(x *indexer, list string, mappings []mapping, others Ot
 	}
 }
 
-// target checks the field of an index that gets what has a kind, "" if that is not known. A fault is completed from f.
+// target checks a field of an index that receives a value of this kind, "" if unknown. f is the prototype of a fault.
 func (l *faults) target(f Fault, index string, fields []Field, name, kind string) {
 	have := field(fields, name)
 	if have == nil {
@@ -150,7 +150,7 @@ func (l *faults) target(f Fault, index string, fields []Field, name, kind string
 	isNumber := !isText && !isComplex && strings.HasPrefix(element, "Edm.") && element != "Edm.DateTimeOffset" && element != "Edm.Boolean" && element != "Edm.GeographyPoint"
 	fits, want := true, ""
 	switch kind {
-	case text: // also of dates and numbers, which it may be
+	case text: // also from dates and numbers, whose kind text may be
 		fits, want = !list && !isComplex, "Edm.String"
 	case number:
 		fits, want = !list && (isNumber || isText), "Edm.Double"
@@ -174,7 +174,7 @@ func (l *faults) target(f Fault, index string, fields []Field, name, kind string
 	}
 }
 
-// crack checks that an indexer of files makes what its skills read.
+// crack checks that an indexer of files produces what its skills read.
 func (l *faults) crack(x *indexer, skills []skill, tree tree) {
 	c := &x.Parameters.Configuration
 	reads := func(path string) bool {
@@ -217,7 +217,7 @@ func (l *faults) projections(s skillset, tree tree, others Others) {
 	}
 }
 
-// keys checks the keys of projected documents: their own, and that of the whole document.
+// keys checks the keys of projected documents: their own, and that of their parent document.
 func (l *faults) keys(path string, p selector, fields []Field) {
 	for _, f := range fields {
 		if f.Key && f.Analyzer != "keyword" {

@@ -1,9 +1,9 @@
-// Package refusal is for the client and for its emulator: it says what the service refuses in the definitions of data
-// sources, skillsets and indexers. Both ask it, so that a definition that passes in a test passes the check before a
-// deployment as well. It works on JSON and knows neither of them.
+// Package refusal is for the client and for its emulator: it predicts what the service refuses in definitions of data
+// sources, skillsets and indexers. Both use it, so that a definition that passes in a test also passes the check before
+// a deployment. It works on JSON and depends on neither of them.
 //
-// The rules are those of the documentation, and the refusals that were recorded. Where the service takes a definition
-// and fails only when an indexer runs, Fault.Service is empty.
+// The rules are those of the documentation and of recorded refusals. Fault.Service is empty if the service accepts a
+// definition but an indexer run fails.
 package refusal
 
 import (
@@ -22,27 +22,27 @@ type Kind string
 
 // The kinds.
 const (
-	Value        Kind = "value"         // a member that is missing, or has a value that it may not have
-	Reference    Kind = "reference"     // a name, or a path of the enriched document, of nothing
-	Duplicate    Kind = "duplicate"     // two of one name
-	Cycle        Kind = "cycle"         // skills that wait for each other
+	Value        Kind = "value"         // a missing member, or one with an invalid value
+	Reference    Kind = "reference"     // a name, or a path of the enriched document, that does not exist
+	Duplicate    Kind = "duplicate"     // two with the same name
+	Cycle        Kind = "cycle"         // skills that depend on each other
 	MissingField Kind = "missing field" // a field that the index does not have
-	FieldType    Kind = "field type"    // a field that cannot take what it gets
-	Attribute    Kind = "attribute"     // a field without an attribute that its use needs
+	FieldType    Kind = "field type"    // a field whose type does not fit its value
+	Attribute    Kind = "attribute"     // a field without an attribute that its use requires
 )
 
-// Fault is one thing that the service refuses.
+// Fault is one refused detail.
 type Fault struct {
 	Kind       Kind
 	Path       string // as in the changes of search.DiffDefinition
 	Have, Want string
-	Problem    string // in our words
-	Fix        string // what to do
-	Service    string // in those of the service, at the creation; "" if an indexer fails later
-	Code       string // of newer versions, "" for none
+	Problem    string // our description
+	Fix        string // suggested fix
+	Service    string // the service's message at creation; "" if an indexer run fails
+	Code       string // of newer versions, or ""
 }
 
-// Field is a field of an index, as far as indexers are concerned.
+// Field is the part of an index field that matters to indexers.
 type Field struct {
 	Name, Type, Analyzer string
 	Key                  bool
@@ -50,8 +50,8 @@ type Field struct {
 	Fields               []Field
 }
 
-// Others returns definitions that one refers to, as JSON, nil if they are not known: collections are those of
-// addresses, such as "indexes".
+// Others returns a referenced definition as JSON, or nil if it is unknown. collection is as in addresses, for example
+// "indexes".
 type Others func(collection, name string) json.RawMessage
 
 // fields returns the fields of an index.
@@ -60,7 +60,7 @@ func (o Others) fields(index string) (fields []Field, known bool) {
 	return definition.Fields, o.read("indexes", index, &definition)
 }
 
-// read reads a definition if it is known.
+// read decodes a definition if it is known.
 func (o Others) read(collection, name string, into any) bool {
 	if name == "" || o == nil {
 		return false
@@ -69,7 +69,7 @@ func (o Others) read(collection, name string, into any) bool {
 	return b != nil && decode(b, into) == nil
 }
 
-// decode reads JSON. A member of another type than the service has is left out: no rule is about it.
+// decode decodes JSON. It ignores members of an unexpected type, because no rule is about them.
 func decode(b json.RawMessage, into any) error {
 	err := json.Unmarshal(b, into)
 	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
@@ -78,7 +78,7 @@ func decode(b json.RawMessage, into any) error {
 	return err
 }
 
-// field finds a field by its path. Indexers match names in any case.
+// field returns a field by its path. Indexers match names case-insensitively.
 func field(fields []Field, path string) *Field {
 	head, rest, nested := strings.Cut(path, "/")
 	for i := range fields {
@@ -97,7 +97,7 @@ const longestName = 128
 
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
-// Name is the rule that the name of a definition breaks, in the words of the service, "" if none.
+// Name returns the message of the service about an invalid name of a definition, or "" if the name is valid.
 func Name(what, name string, shortest int) string {
 	switch {
 	case len(name) < shortest || len(name) > longestName:
@@ -110,7 +110,7 @@ func Name(what, name string, shortest int) string {
 	return ""
 }
 
-// faults collects what is wrong with a definition.
+// faults collects the faults of a definition.
 type faults []Fault
 
 func (l *faults) add(f Fault) { *l = append(*l, f) }
@@ -137,7 +137,7 @@ func (l *faults) needs(members ...[2]string) {
 	}
 }
 
-// The types that an indexer reads.
+// The data source types that indexers support.
 var (
 	types = []string{"azuresql", "cosmosdb", "azureblob", "azuretable", "mysql", "adlsgen2", "onelake", "sharepoint"}
 	files = []string{"azureblob", "adlsgen2", "onelake"}
@@ -169,7 +169,7 @@ func DataSource(definition json.RawMessage) (l faults, err error) {
 			Kind: Value, Path: "type", Have: s.Type, Want: strings.Join(types, ", "), Problem: fmt.Sprintf("got the type %q", s.Type),
 			Fix: "use one of " + strings.Join(types, ", "), Service: "Data source type '" + s.Type + "' is not supported",
 		})
-		return l, nil // the rest depends on it
+		return l, nil // the other rules depend on it
 	}
 	l.needs([2]string{"container.name", s.Container.Name})
 	refuse := func(path, problem, fix string) {
@@ -203,7 +203,7 @@ func DataSource(definition json.RawMessage) (l faults, err error) {
 
 var interval = regexp.MustCompile(`^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$`)
 
-// duration reads an xs:dayTimeDuration.
+// duration parses an xs:dayTimeDuration.
 func duration(text string) (time.Duration, bool) {
 	parts := interval.FindStringSubmatch(text)
 	if parts == nil || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {

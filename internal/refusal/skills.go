@@ -35,7 +35,7 @@ type skillset struct {
 	IndexProjections struct{ Selectors []selector }
 }
 
-// What an output is.
+// Kinds of outputs.
 const (
 	text    = "a string"
 	texts   = "a list of strings"
@@ -46,8 +46,8 @@ const (
 
 // signature describes a type of skills.
 type signature struct {
-	inputs  string            // those that it may have, "" for any
-	outputs string            // all that it has, "" if that is not known
+	inputs  string            // allowed inputs, "" for any
+	outputs string            // all outputs, "" if unknown
 	kinds   map[string]string // of outputs that are not objects
 }
 
@@ -61,7 +61,7 @@ func all(kind string, outputs string) map[string]string {
 
 const translated = "translatedText translatedFromLanguageCode translatedToLanguageCode"
 
-// signatures are those of the skills of the service, by what follows "#Microsoft.Skills.".
+// signatures describe the service's skills, by the text after "#Microsoft.Skills.".
 var signatures = map[string]signature{
 	"Vision.OcrSkill":                      {"image url queryString", "text layoutText", all(text, "text")},
 	"Vision.ImageAnalysisSkill":            {"image url queryString", "", nil},
@@ -92,7 +92,7 @@ func Skillset(definition json.RawMessage, others Others) (l faults, err error) {
 		return nil, err
 	}
 	l.name("Skillset", s.Name)
-	for i := range s.Skills { // as the service completes them
+	for i := range s.Skills { // defaults as set by the service
 		if k := &s.Skills[i]; k.Name == "" {
 			k.Name = "#" + strconv.Itoa(i+1)
 		}
@@ -111,10 +111,10 @@ func Skillset(definition json.RawMessage, others Others) (l faults, err error) {
 	return l, nil
 }
 
-// invalid frames what the service says of a skill.
+// invalid frames the service's message about a skill.
 func invalid(reason string) string { return "One or more skills are invalid. Details: " + reason }
 
-// names checks that each skill has a name of its own.
+// names checks that the names of skills are unique.
 func (l *faults) names(skills []skill) {
 	seen := make(map[string]bool, len(skills))
 	for i := range skills {
@@ -129,7 +129,7 @@ func (l *faults) names(skills []skill) {
 	}
 }
 
-// skill checks one skill, apart from the others.
+// skill checks one skill, without regard to the others.
 func (l *faults) skill(i int, s *skill, tree tree) {
 	path, says := "skills/"+s.Name, "Skill '#"+strconv.Itoa(i+1)+"' "
 	_, typ, _ := strings.Cut(s.Type, "#Microsoft.Skills.")
@@ -174,7 +174,7 @@ func (l *faults) sources(path string, inputs []Input, tree tree) {
 	}
 }
 
-// source checks a path of the enriched document, "" for none.
+// source checks a path of the enriched document; "" means none.
 func (l *faults) source(at, path string, tree tree) {
 	switch {
 	case path == "":
@@ -195,7 +195,7 @@ func (l *faults) source(at, path string, tree tree) {
 
 var inExpression = regexp.MustCompile(`\$\(\s*(/[^)\s]*)\s*\)`)
 
-// paths returns the paths of a source, which may be an expression with some.
+// paths returns the paths in a source, which may be an expression.
 func paths(source string) []string {
 	if !strings.HasPrefix(source, "=") {
 		return []string{source}
@@ -207,7 +207,7 @@ func paths(source string) []string {
 	return found
 }
 
-// tree holds the paths of the outputs that skills write, with their kinds, "" if one is not known.
+// tree holds the paths of the outputs that skills write, with their kinds, "" if unknown.
 type tree map[string]string
 
 func treeOf(skills []skill) tree {
@@ -229,7 +229,7 @@ func (t tree) writes(path string) bool {
 	return written
 }
 
-// path is the path of an output.
+// path returns the path of an output.
 func (s *skill) path(o output) string {
 	if o.TargetName == "" {
 		o.TargetName = o.Name
@@ -240,7 +240,7 @@ func (s *skill) path(o output) string {
 // below reports whether a path is that of a node or below it.
 func below(path, node string) bool { return path == node || strings.HasPrefix(path, node+"/") }
 
-// nearest returns the deepest output that a path is, or is below.
+// nearest returns the deepest output at or above a path.
 func (t tree) nearest(path string) (node string) {
 	for o := range t {
 		if below(path, o) && len(o) > len(node) {
@@ -250,7 +250,7 @@ func (t tree) nearest(path string) (node string) {
 	return node
 }
 
-// barren returns the output that a path needs a member of, though it has none, with what it is, "" if none.
+// barren returns the output below which a path points although it has no members, with its kind; "" if none.
 func (t tree) barren(path string) (node, kind string) {
 	node = t.nearest(path)
 	kind = t[node]
@@ -261,7 +261,7 @@ func (t tree) barren(path string) (node, kind string) {
 	return node, kind
 }
 
-// kind returns what a path holds that is read once for each node of a context, "" if that is not known.
+// kind returns the kind of a path that is read once for each node of a context, or "" if unknown.
 func (t tree) kind(path, context string) string {
 	node := t.nearest(path)
 	kind, rest := t[node], strings.TrimPrefix(path, node)
@@ -286,7 +286,7 @@ func (t tree) kind(path, context string) string {
 	return kind
 }
 
-// duplicates checks that each path is written by one output.
+// duplicates checks that each path is written by only one output.
 func (l *faults) duplicates(skills []skill) {
 	writer := map[string]string{}
 	for i := range skills {
@@ -304,7 +304,7 @@ func (l *faults) duplicates(skills []skill) {
 	}
 }
 
-// cycle names a skill that needs its own output, by way of others or not.
+// cycle reports a skill that needs its own output, directly or through others.
 func (l *faults) cycle(skills []skill) {
 	const underway, done = 1, 2
 	state := make([]int, len(skills))
@@ -336,7 +336,7 @@ func (l *faults) cycle(skills []skill) {
 	}
 }
 
-// reads reports whether the skill needs an output of another one: for an input, or for its context.
+// reads reports whether the skill needs an output of another one, for an input or for its context.
 func (s *skill) reads(other *skill) bool {
 	needed := []string{s.Context}
 	var visit func([]Input)
