@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	patience = time.Second     // of the page, with a queue or a database
-	longest  = 5 * time.Second // that one is asked for
+	patience = time.Second     // of the page, when it asks a queue or a database
+	longest  = 5 * time.Second // time limit of one question
 )
 
-// asked is the last answer of something that may be slow, or hang: it is asked again when the answer is old, by one
-// goroutine at a time, and readers wait for it as long as the page has patience.
+// asked caches the last answer of something that may be slow or hang. An old answer is refreshed by one goroutine at a
+// time, and readers wait for that at most for patience.
 type asked[T any] struct {
 	mu    sync.Mutex // guards what follows
 	value T
 	err   error
 	at    time.Time
-	done  chan struct{} // nil unless it is being asked
+	done  chan struct{} // nil unless it is being refreshed
 }
 
 var errNoAnswer = errors.New("no answer yet")
 
-// get returns the last answer that is not an error, when it came, and why there is none that is newer.
+// get returns the last answer that is not an error, its time, and the reason if a newer one is missing.
 func (a *asked[T]) get(every time.Duration, ask func(ctx context.Context) (T, error)) (value T, at time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,8 +54,8 @@ func (a *asked[T]) get(every time.Duration, ask func(ctx context.Context) (T, er
 	return a.value, a.at, a.err
 }
 
-// contained asks until its context ends, and turns a panic into an error: the code
-// is that of others, and the program is not the page's.
+// contained calls ask with a time limit and turns a panic into an error, because a panic of foreign code must not end
+// the program.
 func contained[T any](ask func(ctx context.Context) (T, error)) (value T, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()

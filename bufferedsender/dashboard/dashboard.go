@@ -16,33 +16,33 @@ import (
 	"github.com/go-azsearch/azsearch/internal/webpage"
 )
 
-// Options says what a page shows, each under a name. All fields are optional.
+// Options selects what a page shows, each item under a name. All fields are optional.
 type Options struct {
 	Senders map[string]bufferedsender.Observable
 	// Fleets are shown with their pools and the sender of each index.
 	Fleets   map[string]*fleet.Fleet
 	Queues   map[string]queue.Queue
 	Outboxes map[string]Outbox
-	// Recent has the latency and the failures of the senders that Watch watches. Defaults to none.
+	// Recent has the latency and the failures of the senders observed by Watch. Defaults to none.
 	Recent *Recent
 
-	// HideKeys leaves the keys of documents out. A key can still be looked for.
+	// HideKeys omits the keys of documents. Looking up a given key remains possible.
 	HideKeys bool
-	// Hosts are the names, without a port, under which the page may be asked for, in addition to localhost and
-	// addresses in digits. Defaults to none.
+	// Hosts are the host names, without a port, by which the page may be requested, in addition to localhost and numeric
+	// addresses. Defaults to none.
 	Hosts []string
 }
 
-// Outbox is an outbox as a page shows it.
+// Outbox is an outbox on a page.
 type Outbox struct {
-	// Table and DB are asked how far behind the relays of all processes are. Required.
+	// Table and DB are queried for the lag of the relays of all processes. Required.
 	Table *outbox.Table
 	DB    outbox.Queryer
-	// Relay is the one of this process. Defaults to none.
+	// Relay is this process's relay. Defaults to none.
 	Relay *outbox.Relay
 }
 
-// ready returns an error without a database; a Table says itself what it lacks.
+// ready returns an error without a database. A Table reports its own errors.
 func (o Outbox) ready() error {
 	if nilcheck.IsNil(o.DB) {
 		return errors.New("Outbox.DB is nil; set it to the *sql.DB of the table")
@@ -56,14 +56,14 @@ type page struct {
 	began    time.Time
 	queues   map[string]*asked[queueState]
 	outboxes map[string]*asked[outboxState]
-	slow     chan struct{} // a token for each look that takes long, so that those that hang stay few
+	slow     chan struct{} // limits slow requests, so that only a few can hang
 
 	mu    sync.Mutex // guards rates
 	rates map[string]*rate
 }
 
-// New returns the page. It answers below any path that ends in "/": "GET /debug/senders/" of a mux, for example,
-// without http.StripPrefix.
+// New returns the page as a handler. It answers below any path that ends in "/", for example "GET /debug/senders/" of a
+// mux, without http.StripPrefix.
 func New(o Options) http.Handler {
 	p := &page{opts: o, began: time.Now(), slow: make(chan struct{}, 8), rates: make(map[string]*rate)}
 	p.queues = make(map[string]*asked[queueState], len(o.Queues))

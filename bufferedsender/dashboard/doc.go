@@ -1,5 +1,5 @@
-// Package dashboard is for the team that runs a program with senders: a live page that shows what they do, as an
-// http.Handler for the port on which the program has its metrics and its pprof.
+// Package dashboard is for the team that runs a program with senders: a live page of their state, as an http.Handler
+// for the program's port for metrics and pprof.
 // The package is experimental: its API may change in any release.
 //
 //	var recent dashboard.Recent
@@ -10,19 +10,20 @@
 //		Recent:  &recent,
 //	}))
 //
-// The page shows throughput, latency, what is buffered and for how long, requests in flight, the limits in force, the
-// breaker with its reason and until when it is open, failures by reason with examples, and where a key is; of durable
-// queues and outboxes how much waits and what has waited longest. It only reads. The same is JSON, for scripts:
+// The page shows throughput, latency, size and age of the buffer, requests in flight, current limits, the breaker with
+// its reason and the end of its open state, failures by reason with examples, and the location of a key. For durable
+// queues and outboxes it shows how much waits and what has waited longest. It only reads. The same data is available as
+// JSON:
 //
 //	GET …/state         everything, without what takes long
 //	GET …/oldest        ?queue= or ?outbox=: what has waited longest, and dead letters
 //	GET …/find          ?key=: where a key waits, is leased or parked
 //
-// No document is shown, and no explanation of the service that could quote one; keys are, unless Options.HideKeys.
-// There is no login: let only those reach the address who may see it. A page of another site in the same browser can
-// read nothing, also by DNS rebinding: requests for another Host than localhost, an address, or one of Options.Hosts
-// are refused.
+// The page shows no documents, and no explanation of the service that could quote one. It shows keys unless
+// Options.HideKeys is set. There is no login: restrict access to the address. Pages of other sites in the same browser
+// cannot read it, not even by DNS rebinding, because requests for a Host other than localhost, an address or one of
+// Options.Hosts are refused.
 //
-// The page looks once a second while it is visible. What has to be asked for, a queue or a database, is asked at most
-// once in two, or ten, seconds, however many look; one that does not answer delays the page by a second at most.
+// The page refreshes once a second while it is visible. Queues are asked at most once in two seconds and databases once
+// in ten, however many pages are open. One that does not answer delays the page by at most a second.
 package dashboard

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/webpage"
 )
 
-// oldestKeys is how many keys a list of the oldest has.
+// oldestKeys limits a list of the oldest keys.
 const oldestKeys = 10
 
 // entry is a key in a queue or an outbox.
@@ -40,8 +40,8 @@ type place struct {
 	Error   string  `json:"error,omitempty"`
 }
 
-// oldest answers with what has waited longest in a queue, or with dead letters of an outbox. That may cost as much as
-// there is in it, so it is not in the state.
+// oldest returns what has waited longest in a queue, or dead letters of an outbox. The cost may be proportional to its
+// content, so it is not part of the state.
 func (p *page) oldest(w http.ResponseWriter, r *http.Request) {
 	var ask func(ctx context.Context) ([]entry, error)
 	if name := r.FormValue("queue"); name != "" {
@@ -67,7 +67,7 @@ func (p *page) oldest(w http.ResponseWriter, r *http.Request) {
 
 var errTooMany = errors.New("too many slow requests; try again when they have ended")
 
-// slowly asks with more patience than the state has, and leaves what does not return behind: eight at most.
+// slowly calls ask with more time than the state allows. Up to eight calls that do not return are left behind.
 func slowly[T any](p *page, ask func(ctx context.Context) (T, error)) (T, error) {
 	var none T
 	select {
@@ -117,13 +117,13 @@ func (p *page) deadLetters(ctx context.Context, o Outbox) ([]entry, error) {
 	}
 	entries := make([]entry, len(all))
 	for i := range all {
-		// Not Message, which is the service's own and quotes documents.
+		// Not Message, which is the service's own explanation and quotes documents.
 		entries[i] = entry{Key: p.shown(all[i].Key), State: "dead letter", Since: all[i].Died, Reason: all[i].Reason, Status: all[i].Status, Tries: all[i].Attempts}
 	}
 	return entries, nil
 }
 
-// shown is a key, unless keys are hidden.
+// shown returns a key, or "" if keys are hidden.
 func (p *page) shown(key string) string {
 	if p.opts.HideKeys {
 		return ""
@@ -131,7 +131,7 @@ func (p *page) shown(key string) string {
 	return key
 }
 
-// stateOf names the state of an entry that matters most.
+// stateOf returns the name of the most important state of an entry.
 func stateOf(s queue.State) string {
 	switch {
 	case s&queue.Parked != 0:
@@ -142,7 +142,7 @@ func stateOf(s queue.State) string {
 	return "waiting"
 }
 
-// find answers with where a key is.
+// find returns where a key is.
 func (p *page) find(w http.ResponseWriter, r *http.Request) {
 	key := r.FormValue("key")
 	if key == "" {

@@ -7,7 +7,7 @@ const (
 	rateEvery = time.Second
 )
 
-// rate makes a throughput of a counter that is looked at from time to time.
+// rate computes a throughput from a counter that is read at irregular intervals.
 type rate struct{ samples []sample }
 
 type sample struct {
@@ -16,8 +16,8 @@ type sample struct {
 	bytes int64
 }
 
-// add notes a look, and returns how much a second it was since the oldest look that is still kept: of the last ten
-// seconds, or the one before them.
+// add records a reading and returns the increase per second since the oldest kept one: the last reading before the
+// recent ten seconds or, without one, the first.
 func (r *rate) add(now sample) (perSecond, bytesPerSecond float64) {
 	for len(r.samples) > 1 && now.at.Sub(r.samples[1].at) >= rateOver {
 		r.samples = r.samples[1:]

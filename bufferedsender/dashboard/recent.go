@@ -13,14 +13,14 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 )
 
-// What is kept of a sender.
+// Limits of the data kept for a sender.
 const (
 	keptRequests = 256
 	keptExamples = 5 // of each reason
 )
 
-// Recent keeps what the senders of a process have reported lately: how long requests took, and failures by reason with
-// the last five of each. The zero value is ready to use. It is safe for concurrent use.
+// Recent keeps the latest reports of the senders of a process: durations of requests, and failures by reason with the
+// last five of each. The zero value is valid. It is safe for concurrent use.
 type Recent struct {
 	mu      sync.Mutex // guards what follows
 	senders map[string]*reported
@@ -29,19 +29,19 @@ type Recent struct {
 // reported holds the recent requests and failures of one sender.
 type reported struct {
 	took     [keptRequests]time.Duration // a ring
-	requests int                         // how many there were
+	requests int                         // total number
 	failures map[string]*failures
 }
 
-// failures are those of one reason.
+// failures are the failures with one reason.
 type failures struct {
 	Reason   string    `json:"reason"`
 	Count    int64     `json:"count"`
 	Last     time.Time `json:"last"`
-	Examples []failure `json:"examples"` // the newest first
+	Examples []failure `json:"examples"` // newest first
 }
 
-// failure is a document that failed, without a word of it.
+// failure is a failed document, without its content.
 type failure struct {
 	Key        string    `json:"key,omitempty"`
 	Action     string    `json:"action"`
@@ -53,7 +53,7 @@ type failure struct {
 	DeadLetter bool      `json:"deadLetter,omitempty"`
 }
 
-// latency is how long the last requests took.
+// latency summarizes the durations of the last requests.
 type latency struct {
 	Requests int     `json:"requests"`
 	P50      float64 `json:"p50Millis"`
@@ -61,12 +61,12 @@ type latency struct {
 	Longest  float64 `json:"longestMillis"`
 }
 
-// Watch returns handlers that keep in r what a sender reports. name is that of the sender in Options.Senders, or of
-// the index in a fleet. With handlers of your own use events.Multi.
+// Watch returns handlers that record a sender's reports in r. name is its name in Options.Senders, or the index in a
+// fleet. Combine them with your own handlers by events.Multi.
 func Watch[T any](r *Recent, name string) events.Handlers[T] {
 	return events.Handlers[T]{
 		BatchCompleted: func(_ context.Context, b *events.Batch) {
-			if !errors.Is(b.Err, bufferedsender.ErrNotSent) { // which is not a request
+			if !errors.Is(b.Err, bufferedsender.ErrNotSent) { // not a request
 				r.request(name, b.Duration)
 			}
 		},
@@ -76,7 +76,7 @@ func Watch[T any](r *Recent, name string) events.Handlers[T] {
 	}
 }
 
-// of returns what is kept of a sender. mu must be held.
+// of returns the data kept for a sender. mu must be held.
 func (r *Recent) of(name string) *reported {
 	s := r.senders[name]
 	if s == nil {
@@ -118,7 +118,7 @@ func (r *Recent) failed(name, key, action string, err error) {
 	of.Examples = slices.Insert(of.Examples[:min(len(of.Examples), keptExamples-1)], 0, f)
 }
 
-// read returns copies of what is kept of a sender, the reason that is most frequent first.
+// read returns copies of the data kept for a sender, the most frequent reason first.
 func (r *Recent) read(name string, hideKeys bool) (l *latency, fs []failures) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,13 +18,13 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// How often what is not in memory is asked, however many look.
+// The shortest interval at which queues and databases are asked, however many pages are open.
 const (
 	queueEvery  = 2 * time.Second
 	outboxEvery = 10 * time.Second
 )
 
-// state is all that the page shows once a second.
+// state is everything that the page shows once a second.
 type state struct {
 	At       time.Time     `json:"at"`
 	Began    time.Time     `json:"began"`
@@ -217,7 +217,7 @@ func (p *page) sender(of, name string, from bufferedsender.Observable, now time.
 	return s
 }
 
-// words says what is wrong without a word of a document.
+// words describes an error without any content of a document.
 func words(err error) string {
 	if err == nil {
 		return ""
@@ -285,7 +285,7 @@ func (p *page) outbox(name string) outboxState {
 	return s
 }
 
-// age is how long ago something was, in seconds; 0 if it is not known.
+// age returns how long ago t was, in seconds, or 0 if unknown.
 func age(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -8,16 +8,16 @@
 //	…
 //	err = f.Close(ctx)
 //
-// Forty separate senders would buffer forty times as much and overload the service that they share, and a backfill
-// would delay the live updates of its index. The senders of a fleet share
+// Forty independent senders would buffer forty times as much and overload their common service, and a backfill would
+// delay live updates. The senders of a fleet share:
 //
-//   - request slots, by class: Expedited never waits for a backfill in BestEffort (models.WithClass), and inside a
-//     class the indexes take turns by bytes. A single document still waits for Options.AutoFlushInterval. An index
-//     that does not answer gives its slots to the others after about a second;
-//   - room: Options.Pool bounds what all of them keep. Each index that has something has a floor that is never lent,
-//     so a failing index stops itself only;
-//   - a breaker of the service, next to the one of each index.
+//   - Request slots, by class. Expedited never waits for a backfill in BestEffort (models.WithClass), and within a
+//     class the indexes take turns by bytes. A single document still waits for Options.AutoFlushInterval. An index that
+//     does not answer loses its slots to the others after about a second.
+//   - Room: Options.Pool bounds what all of them buffer. Each index with buffered actions has a floor that is never
+//     lent, so a failing index stops only itself.
+//   - A breaker of the service, in addition to the one of each index.
 //
-// Senders are made on first use and are ordinary ones. Only [Fleet.Drop] and [Fleet.Close] close them. A Fleet is
+// Senders are created on first use and are ordinary ones. Only [Fleet.Drop] and [Fleet.Close] close them. A Fleet is
 // safe for concurrent use.
 package fleet

@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Fleet has the senders of a service. Make one with New, and Close it.
+// Fleet holds the senders of a service. Create one with New, and Close it.
 type Fleet struct {
 	service Service
 	options Options
@@ -26,49 +26,48 @@ type Fleet struct {
 	breaker *breaker.Breaker // of the service
 	tuner   *tuner           // nil without Tuning
 	began   time.Time
-	cancel  []func() // what the fleet watches
+	cancel  []func() // subscriptions of the fleet
 
 	held      atomic.Int64 // senders whose breakers are not closed
-	made      atomic.Int64 // senders there are
-	downSince atomic.Int64 // when the breaker of the service opened, in Unix nanoseconds; 0: it is closed
+	made      atomic.Int64 // senders that exist
+	downSince atomic.Int64 // when the service breaker opened, in Unix nanoseconds; 0: closed
 	purging   atomic.Bool
 	doubting  sync.Mutex
 	ended     chan struct{} // closed by Close
 
 	mu      sync.Mutex // guards everything below
 	entries map[string]*entry
-	gone    bufferedsender.Stats // of senders that were closed
-	paused  bool                 // all, those to come too
+	gone    bufferedsender.Stats // of closed senders
+	paused  bool                 // all indexes, future ones too
 	closed  bool
 }
 
-// entry is an index.
+// entry is one index of a fleet.
 type entry struct {
 	name string
 
-	lock   chan struct{} // has a token while somebody makes or drops the sender, which may take long; guards what is below
+	lock   chan struct{} // capacity 1; held while the sender is created or dropped, which may take long; guards the next fields
 	sender atomic.Value  // of holder
 	member *pool.Member
-	cancel func()       // from its breaker
-	gone   bool         // it was dropped, or the fleet closed
-	left   atomic.Bool  // it is to be gone
-	paused atomic.Bool  // by its name
-	known  bool         // also without a sender; guarded by Fleet.mu
-	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: it is closed
-	absent atomic.Bool  // when it opened last, the service answered that there is no such index
+	cancel func()       // unsubscribes from its breaker
+	gone   bool         // the index was dropped, or the fleet closed
+	left   atomic.Bool  // the index is being dropped
+	paused atomic.Bool  // paused by name
+	known  bool         // kept without a sender; guarded by Fleet.mu
+	opened atomic.Int64 // when its breaker opened, in Unix nanoseconds; 0: closed
+	absent atomic.Bool  // when it opened last, the service answered that the index does not exist
 
 	watch   sync.Mutex // guards changes of opened
-	watched bool       // they count
+	watched bool       // changes of opened count
 
-	counted atomic.Bool // its sender was closed, and is in Fleet.gone
+	counted atomic.Bool // its sender was closed, and is included in Fleet.gone
 
-	// Of doubt, guarded by Fleet.doubting: how many actions were completed, and when there was last seen to be one
-	// more.
+	// Used by doubt, guarded by Fleet.doubting: the number of completed actions, and when it last increased.
 	done   int64
 	doneAt time.Time
 }
 
-// sender is a BufferedSender without its type of documents.
+// sender is a BufferedSender without its document type.
 type sender interface {
 	Flush(ctx context.Context, opts *bufferedsender.FlushOptions) error
 	Close(ctx context.Context) error
@@ -80,19 +79,19 @@ type sender interface {
 	Raw() *bufferedsender.RawSender
 }
 
-// holder lets senders of different types be in one atomic.Value.
+// holder allows senders of different types in one atomic.Value.
 type holder struct{ sender }
 
-// get returns the sender, or nil if the index is not used.
+// get returns the sender, or nil if there is none.
 func (e *entry) get() sender {
 	h, _ := e.sender.Load().(holder)
 	return h.sender
 }
 
-// ErrClosed is the error of using a fleet after Close.
+// ErrClosed means that the fleet is closed.
 var ErrClosed = errors.New("the fleet is closed")
 
-// New returns a fleet without senders. It makes no request. The error names every problem of the options.
+// New returns a fleet without senders. It makes no request. Its error names every problem of the options.
 func New(service Service, opts *Options) (*Fleet, error) {
 	o, err := opts.withDefaults()
 	errs := []error{err}
@@ -121,12 +120,11 @@ func New(service Service, opts *Options) (*Fleet, error) {
 	return f, nil
 }
 
-// longestDown is the longest time between two requests that try whether the service works. One request of all indexes
-// costs little, and the one that tries may be of an index that is sick by itself, so that the others would wait for
-// the next.
+// longestDown is the longest time between two probes of the service. One request for all indexes costs little. If the
+// probe belongs to an index that fails for its own reasons, the others wait for the next probe.
 const longestDown = 5 * time.Second
 
-// ofService returns the options of the breaker of the service.
+// ofService returns the options of the service breaker.
 func ofService(opts *breaker.Options) *breaker.Options {
 	var o breaker.Options
 	if opts != nil {
@@ -136,20 +134,19 @@ func ofService(opts *breaker.Options) *breaker.Options {
 	return &o
 }
 
-// Pool returns the pool of the fleet: for other work under the same slots (pool.Member.Do), and to change its
-// settings at run time. SetOptions replaces all of them, the bound of the buffers too, so begin with those that are in
-// force:
+// Pool returns the fleet's pool, to run other work in its slots (pool.Member.Do) and to change its settings at run
+// time. SetOptions replaces all settings, including the bound of the buffers, so start from the current ones:
 //
 //	s := f.Pool().Options()
 //	s.Expedited = 8
 //	err := f.Pool().SetOptions(s)
 func (f *Fleet) Pool() *pool.Pool { return f.pool }
 
-// Breaker returns the breaker of the service. That of an index is its sender's.
+// Breaker returns the service breaker. The breaker of an index is its sender's.
 func (f *Fleet) Breaker() *breaker.Breaker { return f.breaker }
 
-// Discover makes all indexes of the service known to the fleet, and returns their names, sorted. It makes no
-// senders, and drops no index that is gone.
+// Discover adds all indexes of the service to the fleet and returns their names, sorted. It creates no senders, and
+// drops no index that has disappeared.
 func (f *Fleet) Discover(ctx context.Context) ([]string, error) {
 	var names []string
 	for name, err := range f.service.IndexNames(ctx) {
@@ -167,7 +164,7 @@ func (f *Fleet) Discover(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Indexes returns the names of all indexes that the fleet knows, sorted.
+// Indexes returns the names of all indexes of the fleet, sorted.
 func (f *Fleet) Indexes() []string {
 	all := f.all()
 	names := make([]string, len(all))
@@ -177,7 +174,7 @@ func (f *Fleet) Indexes() []string {
 	return names
 }
 
-// Senders returns the senders there are, by index. It makes none.
+// Senders returns the existing senders by index. It creates none.
 func (f *Fleet) Senders() map[string]bufferedsender.Observable {
 	senders := make(map[string]bufferedsender.Observable)
 	for _, e := range f.all() {
@@ -188,7 +185,7 @@ func (f *Fleet) Senders() map[string]bufferedsender.Observable {
 	return senders
 }
 
-// all returns all entries, by name.
+// all returns all entries, sorted by name.
 func (f *Fleet) all() []*entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,7 +197,7 @@ func (f *Fleet) all() []*entry {
 	return all
 }
 
-// entry returns the entry of an index, which it makes.
+// entry returns the entry of an index. It creates a missing one.
 func (f *Fleet) entry(index string) (*entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,7 +212,7 @@ func (f *Fleet) entry(index string) (*entry, error) {
 	return e, nil
 }
 
-// know returns the entry of an index, which stays although there is no sender.
+// know returns the entry of an index and keeps it even without a sender.
 func (f *Fleet) know(index string) (*entry, error) {
 	e, err := f.entry(index)
 	if err == nil {
@@ -226,12 +223,12 @@ func (f *Fleet) know(index string) (*entry, error) {
 	return e, err
 }
 
-// Sender returns the sender of an index: the first call makes it with opts, later ones return the same, whatever
-// their opts. It is an error to ask for documents of another type: use models.Document if they differ, or
-// Fleet.Raw. The fleet sets Share, Tuning if it has one, and Outage except for its WhenFull and OnPurged; Logger
-// and MeterProvider are the fleet's unless set.
+// Sender returns the sender of an index. The first call creates it with opts; later ones return it and ignore opts.
+// Asking for another document type is an error: use models.Document if types differ, or Fleet.Raw. The fleet sets
+// Share, Tuning if it has one, and Outage except for its WhenFull and OnPurged. Logger and MeterProvider default to the
+// fleet's.
 //
-// Drop or Close closes the sender. While Drop runs the error is bufferedsender.ErrClosed: try again when Drop has
+// Drop or Close closes the sender. While Drop runs, the error is bufferedsender.ErrClosed: try again after Drop has
 // returned. After Close it is fleet.ErrClosed.
 func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
 	e, err := f.entry(index)
@@ -244,13 +241,13 @@ func Sender[T any](f *Fleet, index string, opts *bufferedsender.Options[T]) (*bu
 	}
 	typed, ok := s.(*bufferedsender.BufferedSender[T])
 	if !ok {
-		return nil, fmt.Errorf("fleet: the sender of index %q is a %T and no %T: use one type of documents for an index, or Fleet.Raw", index, s, typed)
+		return nil, fmt.Errorf("fleet: the sender of index %q is a %T, not a %T: use one document type for an index, or Fleet.Raw", index, s, typed)
 	}
 	return typed, nil
 }
 
-// Raw returns the sender of an index for actions that are encoded already. If there is none yet it makes one, of
-// models.Document and with default options.
+// Raw returns the sender of an index for encoded actions. It creates a missing sender for models.Document, with default
+// options.
 func (f *Fleet) Raw(index string) (*bufferedsender.RawSender, error) {
 	e, err := f.entry(index)
 	if err != nil {
@@ -263,9 +260,9 @@ func (f *Fleet) Raw(index string) (*bufferedsender.RawSender, error) {
 	return s.Raw(), nil
 }
 
-var errDropped = fmt.Errorf("%w by a Drop under way: try again when that has returned", bufferedsender.ErrClosed)
+var errDropped = fmt.Errorf("%w by a running Drop: try again after it has returned", bufferedsender.ErrClosed)
 
-// whyGone says why an entry has no sender any more.
+// whyGone returns why an entry has no sender any more.
 func (f *Fleet) whyGone() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -275,7 +272,7 @@ func (f *Fleet) whyGone() error {
 	return errDropped
 }
 
-// use returns the sender of an entry, which it makes.
+// use returns the sender of an entry. It creates a missing one.
 func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 	e.lock <- struct{}{}
 	defer func() { <-e.lock }()
@@ -288,7 +285,7 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 	s, err := open()
 	if err != nil {
 		f.mu.Lock()
-		if !e.known && f.entries[e.name] == e { // there may be no such index
+		if !e.known && f.entries[e.name] == e { // the index may not exist
 			e.gone = true
 			delete(f.entries, e.name)
 		}
@@ -296,7 +293,7 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 		return nil, err
 	}
 	e.sender.Store(holder{s})
-	if e.left.Load() { // Close or Drop has not waited
+	if e.left.Load() { // Close or Drop did not wait
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		err := s.Close(ended)
@@ -305,7 +302,7 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 		return nil, errors.Join(f.whyGone(), err)
 	}
 	f.mu.Lock()
-	paused := f.paused // Pause sets it before it looks for senders
+	paused := f.paused // Pause sets it before it iterates over the senders
 	f.mu.Unlock()
 	if paused || e.paused.Load() {
 		s.Pause()
@@ -313,7 +310,7 @@ func (f *Fleet) use(e *entry, open func() (sender, error)) (sender, error) {
 	return s, nil
 }
 
-// open makes the sender of an entry, whose lock is held.
+// open creates the sender of an entry. Its lock must be held.
 func open[T any](f *Fleet, e *entry, opts *bufferedsender.Options[T]) (_ sender, err error) {
 	var o bufferedsender.Options[T]
 	if opts != nil {
@@ -361,7 +358,7 @@ func open[T any](f *Fleet, e *entry, opts *bufferedsender.Options[T]) (_ sender,
 	return s, nil
 }
 
-// held returns the Hold that the options of a sender bring.
+// held returns the Hold in the options of a sender.
 func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 	var h bufferedsender.Hold
 	switch o := o.(type) {
@@ -381,9 +378,9 @@ func held(o bufferedsender.Outage) (bufferedsender.Hold, error) {
 	return h, nil
 }
 
-// Drop closes the sender of an index, as bufferedsender.BufferedSender.Close does, and removes the index from the
-// fleet. The next Sender makes a new one. Its hints stay. It returns what Close returned, nil if there was no
-// sender. In a callback of the sender it is refused, and nothing changes.
+// Drop closes the sender of an index, like bufferedsender.BufferedSender.Close, and removes the index from the fleet. A
+// later Sender creates a new one. The hints of the index remain. Drop returns the result of Close, or nil without a
+// sender. A callback of the sender cannot drop it: Drop then returns an error and changes nothing.
 func (f *Fleet) Drop(ctx context.Context, index string) error {
 	e := f.find(index)
 	if e == nil {
@@ -403,7 +400,7 @@ func (f *Fleet) find(index string) *entry {
 	return f.entries[index]
 }
 
-// forget takes an entry out of the table.
+// Removes an entry from the fleet.
 func (f *Fleet) forget(e *entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -412,8 +409,8 @@ func (f *Fleet) forget(e *entry) {
 	}
 }
 
-// end closes the sender of an entry, if there is one, and lets none be made any more. It may be called more than
-// once. It is not over if the sender has refused to close, because this is one of its callbacks.
+// end closes the sender of an entry, if there is one, and prevents creating another. It may be called repeatedly. over
+// is false if the sender refused to close because the call is in one of its callbacks.
 func (f *Fleet) end(ctx context.Context, e *entry) (over bool, err error) {
 	e.left.Store(true)
 	select {
@@ -421,8 +418,8 @@ func (f *Fleet) end(ctx context.Context, e *entry) (over bool, err error) {
 	default:
 		select {
 		case e.lock <- struct{}{}:
-		case <-ctx.Done(): // it is being made, which takes too long; whoever makes it closes it
-			return true, fmt.Errorf("its client is still being made: %w", context.Cause(ctx))
+		case <-ctx.Done(): // it is still being created; use closes it
+			return true, fmt.Errorf("its client is still being created: %w", context.Cause(ctx))
 		}
 	}
 	e.gone = true
@@ -445,7 +442,7 @@ func (f *Fleet) end(ctx context.Context, e *entry) (over bool, err error) {
 	return true, err
 }
 
-// retire ends what an entry had with its sender, which is closed. The lock of the entry must be held.
+// retire releases the entry's resources of its closed sender. The lock of the entry must be held.
 func (f *Fleet) retire(e *entry, s sender) {
 	e.cancel()
 	f.note(e, 0, true)

@@ -12,22 +12,21 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Stats is what a fleet has done and keeps.
+// Stats holds the counters and levels of a fleet.
 type Stats struct {
-	// Indexes is how many the fleet knows, Senders how many of them have a sender.
+	// Indexes is the number of indexes, Senders how many of them have a sender.
 	Indexes, Senders int
-	// All adds up what the senders count, those that were dropped or closed too. What is a limit in a sender's Stats
-	// is 0 here.
+	// All is the sum of the senders' Stats, including dropped and closed ones. Fields that are limits are 0.
 	All bufferedsender.Stats
-	// Pool has the slots and the room, by class.
+	// Pool has the slots by class, and the room.
 	Pool pool.Stats
 }
 
-// Stats returns the counters of all senders together. It does not wait.
+// Stats returns the sum of the counters of all senders. It does not block.
 func (f *Fleet) Stats() Stats {
 	all := f.all()
 	s := Stats{Indexes: len(all), Pool: f.pool.Stats()}
-	f.mu.Lock() // so that a sender that is just being closed counts once
+	f.mu.Lock() // count a sender that is being closed once
 	defer f.mu.Unlock()
 	s.All = f.gone
 	for _, e := range all {
@@ -41,7 +40,7 @@ func (f *Fleet) Stats() Stats {
 	return s
 }
 
-// addTo adds what can be added.
+// addTo adds the fields that can be summed. Of OldestAge it keeps the maximum.
 func addTo(sum *bufferedsender.Stats, s bufferedsender.Stats) {
 	sum.Accepted += s.Accepted
 	sum.Completed += s.Completed
@@ -73,25 +72,25 @@ func addTo(sum *bufferedsender.Stats, s bufferedsender.Stats) {
 	sum.Stale += s.Stale
 }
 
-// Health is how a fleet is.
+// Health is the state of a fleet.
 type Health struct {
-	// Indexes are those that are not healthy, in the order of their names.
+	// Indexes are the indexes that are not healthy, sorted by name.
 	Indexes []IndexHealth
-	// Of is how many senders there are.
+	// Of is the number of senders.
 	Of int
-	// Service says why nothing is sent to any index: the breaker of the service is not closed, or the fleet is closed
-	// (ErrClosed). nil otherwise.
+	// Service is the reason why nothing is sent to any index: the service breaker is not closed, or the fleet is closed
+	// (ErrClosed). Otherwise nil.
 	Service error
 }
 
-// IndexHealth is how the sender of an index is.
+// IndexHealth is the state of one index's sender.
 type IndexHealth struct {
 	Index string
 	bufferedsender.Health
 }
 
-// Err returns nil if all senders are healthy, wait for a slot, or are only asked for less, and otherwise what keeps
-// the others from sending. It is for an alarm; a readiness probe calls Ready.
+// Err returns nil if all senders are healthy, wait for a slot or are throttled; otherwise it returns what keeps the
+// others from sending. Use it for alarms; a readiness probe calls Ready.
 func (h Health) Err() error {
 	var errs []error
 	if h.Service != nil {
@@ -103,8 +102,9 @@ func (h Health) Err() error {
 	return errors.Join(errs...)
 }
 
-// Ready returns nil if the program may be given traffic, as that of a sender does: if the fleet is not closed and the
-// breaker of the service is not open. One that is half-open waits for a document to try with, which traffic brings.
+// Ready returns nil if the program may receive traffic: the fleet is not closed and the service breaker is not open.
+// While the breaker is half-open Ready returns nil until a probe is in flight, because the probe needs a document to
+// send.
 func (h Health) Ready() error {
 	refused := (*breaker.OpenError)(nil)
 	if errors.As(h.Service, &refused) && refused.Status.State == breaker.HalfOpen && refused.Status.Probe.IsZero() {
@@ -113,14 +113,14 @@ func (h Health) Ready() error {
 	return h.Service
 }
 
-// sick returns the indexes to which nothing is sent. Those that wait for a slot, or are asked for less, are only busy.
+// Returns the indexes to which nothing is sent, without those that are busy: throttled or waiting for a slot.
 func (h Health) sick() []IndexHealth {
 	return slices.DeleteFunc(slices.Clone(h.Indexes), func(i IndexHealth) bool {
 		return i.State == events.HealthStateThrottled || i.State == events.HealthStateWaitingForSlot && i.Err == nil
 	})
 }
 
-// String says in a line how the fleet is.
+// String describes the fleet in one line.
 func (h Health) String() string {
 	var b strings.Builder
 	sick := h.sick()
@@ -130,7 +130,7 @@ func (h Health) String() string {
 		fmt.Fprintf(&b, "%d of %d senders are not healthy", len(sick), h.Of)
 	}
 	if busy := len(h.Indexes) - len(sick); busy > 0 {
-		fmt.Fprintf(&b, ", %d wait for a slot or are asked for less", busy)
+		fmt.Fprintf(&b, ", %d wait for a slot or are throttled", busy)
 	}
 	if h.Service != nil {
 		fmt.Fprintf(&b, "; %v", h.Service)
@@ -145,7 +145,7 @@ func (h Health) String() string {
 	return b.String()
 }
 
-// words says how an index is.
+// words describes an index.
 func (h IndexHealth) words() string {
 	if h.Reason == "" {
 		return h.State.String()
@@ -153,7 +153,7 @@ func (h IndexHealth) words() string {
 	return h.State.String() + ": " + h.Reason
 }
 
-// Health returns how the senders are. It does not wait.
+// Health returns the state of all senders. It does not block.
 func (f *Fleet) Health() Health {
 	var h Health
 	for _, e := range f.all() {

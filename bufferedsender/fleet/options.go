@@ -18,15 +18,15 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Service is a search service, as far as a fleet needs it. See [From].
+// Service is a fleet's interface to a search service. See [From].
 type Service interface {
-	// Indexer returns what sends to an index. The index need not exist. It is called once for each sender.
+	// Indexer returns the client for an index, which need not exist. It is called once for each sender.
 	Indexer(index string) (bufferedsender.Indexer, error)
-	// IndexNames yields the names of all indexes that there are, or an error, which is the last.
+	// IndexNames yields the names of all existing indexes. An error ends the sequence.
 	IndexNames(ctx context.Context) iter.Seq2[string, error]
 }
 
-// From makes a Service of two functions, for example the methods of a *search.IndexClient:
+// From makes a Service from two functions, for example methods of a *search.IndexClient:
 //
 //	fleet.From(client.Client, func(ctx context.Context) iter.Seq2[string, error] { return client.ListIndexNames(ctx, nil) })
 //
@@ -63,45 +63,45 @@ const (
 	defaultBufferedBytes   = 256 << 20
 )
 
-// Options configures a Fleet. nil and the zero value are ready to use.
+// Options configures a Fleet. nil and the zero value are valid.
 type Options struct {
-	// Pool says how many requests may be under way, by class, and how much all senders keep together: 262,144 actions
-	// and 256 MiB if it bounds neither. Fleet.Pool changes it later. Defaults to four slots for Expedited and four for
-	// the other classes.
+	// Pool configures the number of requests in flight, by class, and how much all senders buffer together: 262,144 actions
+	// and 256 MiB if it bounds neither. Fleet.Pool changes it later. Defaults to four slots for Expedited and four for the
+	// other classes.
 	Pool *pool.Options
-	// Breaker configures the breakers of the indexes and of the service. The service's breaker stays open for at most
-	// 5 s, or for OpenFor if that is longer. Defaults to that of a sender.
+	// Breaker configures the breakers of the indexes and of the service. The service breaker stays open for at most 5 s, or
+	// for OpenFor if that is longer. Defaults to the defaults of a sender.
 	Breaker *breaker.Options
-	// Tuning finds out how many requests the service takes, and how large, with one controller for all. The number of
-	// slots follows it. Defaults to tuning.Fixed().
+	// Tuning adapts the number and size of requests to the service, with one controller for all senders. It sets the number
+	// of slots. Defaults to tuning.Fixed().
 	Tuning tuning.Policy
-	// WhenFull is the policy for what is kept for failing indexes when there is no room for others. Defaults to Wait. A
-	// sender's own full buffer is in its own options.
+	// WhenFull decides about actions of failing indexes while other indexes lack room. Defaults to Wait. For a full buffer
+	// of one sender see its own options.
 	WhenFull WhenFull
-	// Hints gets the keys of what was purged, by index, for a repair. What Close and Drop leave unsent goes to
-	// DeadLetters instead. Hints is not closed. PurgeSick needs it. Defaults to none.
+	// Hints receives the keys of purged actions, by index, for a repair. Actions that Close and Drop leave unsent go to
+	// DeadLetters instead. The fleet does not close Hints. PurgeSick requires it. Defaults to none.
 	Hints *hints.Set
 
-	// Logger is that of the fleet, and of senders that have no other. Defaults to slog.Default().
+	// Logger is for the fleet, and for senders without their own. Defaults to slog.Default().
 	Logger *slog.Logger
-	// MeterProvider makes the metrics of the pool, and of senders that have no other. Defaults to the global one of
-	// OpenTelemetry.
+	// MeterProvider creates the metrics of the pool, and of senders without their own. Defaults to OpenTelemetry's global
+	// one.
 	MeterProvider metric.MeterProvider
 }
 
-// WhenFull is what a fleet does when a sender waits for room and others keep it although they cannot send.
+// WhenFull is the policy for a sender that lacks room while other senders that cannot send occupy it.
 type WhenFull uint8
 
 const (
 	// Wait gives up nothing.
 	Wait WhenFull = iota
-	// PurgeSick gives up what waits for an index whose breaker is open. The fleet checks once a second. If a sender
-	// waits for room at two checks in a row, it purges one index: of those with something waiting, the one whose breaker
-	// opened first. It needs Options.Hints.
+	// PurgeSick gives up waiting actions of an index whose breaker is open. The fleet checks once a second. If a sender
+	// lacks room at two consecutive checks, one index is purged: among those with waiting actions the one whose breaker
+	// opened first. PurgeSick requires Options.Hints.
 	PurgeSick
 )
 
-// withDefaults returns a copy with the defaults filled in, or an error that names every problem.
+// withDefaults returns a copy with all defaults set, or an error that names every problem.
 func (o *Options) withDefaults() (Options, error) {
 	var c Options
 	if o != nil {
@@ -120,7 +120,7 @@ func (o *Options) withDefaults() (Options, error) {
 		errs = append(errs, fmt.Errorf("there is no WhenFull %d: use Wait or PurgeSick", c.WhenFull))
 	}
 	if c.WhenFull == PurgeSick && c.Hints == nil {
-		errs = append(errs, errors.New("PurgeSick gives up accepted actions: set Hints, which remembers what is to be repaired (new(hints.Set) if it need not outlive the process)"))
+		errs = append(errs, errors.New("PurgeSick gives up accepted actions: set Hints, which keeps the keys to repair (new(hints.Set) if it need not outlive the process)"))
 	}
 	if c.Tuning == nil {
 		c.Tuning = tuning.Fixed()

@@ -10,18 +10,17 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// spread is how far apart the breakers of two indexes are reset when the service is back: those of a hundred in a
-// second.
+// spread is the time between the resets of two index breakers after an outage, a hundred per second.
 const spread = 10 * time.Millisecond
 
-// indexChanged notes that the breaker of an index has changed.
+// indexChanged records a change of an index breaker.
 func (f *Fleet) indexChanged(e *entry, c breaker.Change) {
 	if c.To == breaker.Closed {
 		f.note(e, 0, false)
 		return
 	}
 	if c.To == breaker.Open {
-		e.absent.Store(absent(c.Err)) // before others see that it is open
+		e.absent.Store(absent(c.Err)) // before opened is set
 	}
 	f.note(e, c.At.UnixNano(), false)
 	if c.To == breaker.Open {
@@ -30,7 +29,7 @@ func (f *Fleet) indexChanged(e *entry, c breaker.Change) {
 	}
 }
 
-// note counts that the breaker of an index has opened then, or is closed (0); last says that nothing counts any more.
+// note records when the breaker of an index opened, or that it is closed (0). After last nothing is recorded.
 func (f *Fleet) note(e *entry, opened int64, last bool) {
 	e.watch.Lock()
 	defer e.watch.Unlock()
@@ -47,22 +46,22 @@ func (f *Fleet) note(e *entry, opened int64, last bool) {
 	e.watched = e.watched && !last
 }
 
-// errAllFail is why the fleet trips the breaker of the service.
+// errAllFail is the fleet's reason for tripping the service breaker.
 var errAllFail = errors.New("all indexes fail")
 
-// absent reports whether the service has answered that there is no such index: then it works.
+// absent reports whether the service answered that the index does not exist. Then the service works.
 func absent(err error) bool { return retry.HasStatus(err, http.StatusNotFound) }
 
-// doubt trips the breaker of the service if all that is sent to any index fails: more than half of the senders, and
-// two at least, are held, and no other has anything to send, or has sent anything lately. Indexes that do not exist
-// count neither way. cause is what the last one failed with.
+// doubt trips the service breaker if everything sent to any index fails: the breakers of more than half of the senders,
+// at least two, are not closed, and no other sender has something to send or has recently completed something. Missing
+// indexes do not count. cause is the last failure.
 func (f *Fleet) doubt(cause error) {
 	if !absent(cause) && f.held.Load() >= 2 && f.allFail() {
 		f.trip(cause)
 	}
 }
 
-// allFail is what doubt asks.
+// allFail is the condition of doubt.
 func (f *Fleet) allFail() bool {
 	f.doubting.Lock()
 	defer f.doubting.Unlock()
@@ -82,11 +81,11 @@ func (f *Fleet) allFail() bool {
 	return held >= 2 && 2*held > made
 }
 
-// lately is how long an index proves that the service works after something of it was completed.
+// lately is how long a completed action proves that the service works.
 const lately = time.Minute
 
-// works reports whether an index that is not held shows that the service may work: it has something to send, or
-// something of it was completed lately. f.doubting must be held.
+// works reports whether an index with a closed breaker indicates that the service may work: it has something to send,
+// or completed something lately. f.doubting must be held.
 func (f *Fleet) works(e *entry, s sender) bool {
 	stats := s.Stats()
 	if stats.Completed != e.done {
@@ -95,11 +94,11 @@ func (f *Fleet) works(e *entry, s sender) bool {
 	return stats.PendingActions > 0 || !e.doneAt.IsZero() && time.Since(e.doneAt) < lately
 }
 
-// trip opens the breaker of the service.
+// trip opens the service breaker.
 func (f *Fleet) trip(cause error) {
 	permit, err := f.breaker.Allow()
 	if err != nil {
-		return // it is open already, or is being tried
+		return // it is already open, or a probe is in flight
 	}
 	if permit.Probe() {
 		permit.Done(breaker.Result{Outcome: breaker.Neutral})
@@ -113,12 +112,12 @@ func (f *Fleet) trip(cause error) {
 	permit.Done(breaker.Result{Outcome: breaker.Trip, Err: cause})
 }
 
-// sameOutage is how long before the breaker of the service that of an index may have opened for the same reason.
+// sameOutage is how much earlier than the service breaker an index breaker may have opened for the same reason.
 const sameOutage = time.Minute
 
-// serviceChanged has all go on soon when the service works again: the breaker of an index that was held with it may
-// have half a minute to wait. It does so one after the other, so that they do not all come at once. An index that was
-// sick before is not touched.
+// serviceChanged resets the index breakers soon after the service works again, because they could otherwise stay open
+// for half a minute. It spreads the resets over time to avoid a burst. The breakers of indexes that failed before the
+// outage stay as they are.
 func (f *Fleet) serviceChanged(c breaker.Change) {
 	switch {
 	case c.To == breaker.Open:
@@ -129,7 +128,7 @@ func (f *Fleet) serviceChanged(c breaker.Change) {
 	}
 	since := f.downSince.Swap(0)
 	if since == 0 {
-		return // somebody has disabled and enabled it
+		return // it was disabled and enabled
 	}
 	n := 0
 	for _, e := range f.all() {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// looks is how often the fleet looks whether somebody waits for room, while a breaker is open.
+// looks is the interval of checks for lacking room while a breaker is open.
 const looks = time.Second
 
-// Purge gives up what waits for some indexes, for all if none is named, as far as their breakers are not closed,
-// see bufferedsender.BufferedSender.Purge, and returns how many actions. Their keys go to Options.Hints. The error
-// names an index that has no sender; then nothing is given up. It waits for a running callback until ctx ends: in a
-// callback give it a context that ends.
+// Purge gives up waiting actions of the given indexes, or of all without arguments, and returns how many. It affects
+// only indexes whose breakers are not closed, see bufferedsender.BufferedSender.Purge. The keys go to Options.Hints. It
+// returns an error that names an index without a sender, and then gives up nothing. It waits for a running callback
+// until ctx ends: in a callback pass a context that ends.
 func (f *Fleet) Purge(ctx context.Context, indexes ...string) (int, error) {
 	chosen := f.sick()
 	if len(indexes) > 0 {
@@ -37,7 +37,7 @@ func (f *Fleet) Purge(ctx context.Context, indexes ...string) (int, error) {
 	return int(n.Load()), nil
 }
 
-// sick returns the entries whose breakers are not closed, in the order in which they opened.
+// Returns the entries whose breakers are not closed, by time of opening.
 func (f *Fleet) sick() []*entry {
 	type since struct {
 		*entry
@@ -57,7 +57,7 @@ func (f *Fleet) sick() []*entry {
 	return all
 }
 
-// alsoRemember returns a function that calls own, which may be nil, and gives the keys to the hints.
+// alsoRemember returns a function that calls own, which may be nil, and adds the keys to the hints.
 func (f *Fleet) alsoRemember(index string, own func(context.Context, []string)) func(context.Context, []string) {
 	return func(ctx context.Context, keys []string) {
 		defer f.remember(index, keys) // also if own panics
@@ -67,7 +67,7 @@ func (f *Fleet) alsoRemember(index string, own func(context.Context, []string)) 
 	}
 }
 
-// remember gives the keys that were purged to the hints.
+// remember adds the keys of purged actions to the hints.
 func (f *Fleet) remember(index string, keys []string) {
 	if err := f.options.Hints.Add(index, keys...); err != nil {
 		f.options.Logger.LogAttrs(context.Background(), slog.LevelError, "azsearch: keys of purged documents not all remembered",
@@ -75,7 +75,7 @@ func (f *Fleet) remember(index string, keys []string) {
 	}
 }
 
-// purgeSoon has the fleet look for somebody who waits for room, as long as a breaker is open.
+// purgeSoon starts checking for lacking room, for as long as a breaker is open.
 func (f *Fleet) purgeSoon() {
 	if f.options.WhenFull != PurgeSick || f.purging.Swap(true) {
 		return
@@ -92,7 +92,7 @@ func (f *Fleet) purgeSoon() {
 			if f.held.Load() == 0 {
 				f.purging.Store(false)
 				if f.held.Load() == 0 || f.purging.Swap(true) {
-					return // or somebody else goes on
+					return // or another call has taken over
 				}
 			}
 			lacks := f.pool.Stats().WaitingForRoom > 0
@@ -104,8 +104,8 @@ func (f *Fleet) purgeSoon() {
 	}()
 }
 
-// purgeOne gives up what the index keeps that has been sick for longest, of those that keep something. One whose
-// handler keeps it is passed.
+// purgeOne purges the index whose breaker opened first and that has waiting actions. It skips an index whose running
+// handler delays Purge.
 func (f *Fleet) purgeOne() {
 	for _, e := range f.sick() {
 		ctx, cancel := context.WithTimeout(context.Background(), looks)

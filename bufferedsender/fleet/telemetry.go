@@ -12,7 +12,7 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/go-azsearch/azsearch/bufferedsender/fleet"
 
-// observe makes the metrics of the pool, until stop.
+// observe registers the metrics of the pool until stop is called.
 func (f *Fleet) observe(provider metric.MeterProvider) (stop func(), err error) {
 	meter := provider.Meter(scope)
 	var all []metric.Observable

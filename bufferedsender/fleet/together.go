@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// An Error is what has failed, by index.
+// An Error reports failures by index.
 type Error struct {
 	// Op is the operation, such as "flush".
 	Op string
-	// Indexes are the errors, in the order of the names: *bufferedsender.FlushError, *bufferedsender.CloseError, or, of
-	// a flush whose context ended, its cause, with ErrCircuitOpen or ErrPaused in the chain if sending was suspended.
+	// Indexes are the errors, sorted by name: a *bufferedsender.FlushError, a *bufferedsender.CloseError or, for a flush
+	// whose context ended, its cause, wrapping ErrCircuitOpen or ErrPaused if sending was suspended.
 	Indexes []IndexError
-	// Of is how many indexes the operation covered.
+	// Of is the number of indexes covered by the operation.
 	Of int
 }
 
@@ -52,7 +52,7 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// together does something with all entries at once, and returns nil or an *Error.
+// together calls do for all entries at once and returns nil or an *Error.
 func together(op string, all []*entry, do func(e *entry) error) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(all))
@@ -78,11 +78,11 @@ func together(op string, all []*entry, do func(e *entry) error) error {
 	return report
 }
 
-// Flush flushes all senders at once, see bufferedsender.BufferedSender.Flush, and returns nil or an *Error. When
-// ctx ends all that could be flushed is, and the error names the other indexes.
+// Flush flushes all senders at once, see bufferedsender.BufferedSender.Flush, and returns nil or an *Error. If ctx
+// ends, the error names the indexes that were not flushed.
 func (f *Fleet) Flush(ctx context.Context) error { return f.Drain(ctx, nil) }
 
-// Drain is Flush for the indexes that match; nil matches all.
+// Drain is Flush for the indexes for which match returns true; nil matches all.
 func (f *Fleet) Drain(ctx context.Context, match func(index string) bool) error {
 	var all []*entry
 	for _, e := range f.all() {
@@ -94,8 +94,8 @@ func (f *Fleet) Drain(ctx context.Context, match func(index string) bool) error 
 }
 
 // Close refuses new senders, closes all at once, see bufferedsender.BufferedSender.Close, shuts the pool down, and
-// returns nil or an *Error. One context bounds them all. In a callback of a sender, that sender refuses: call it
-// again elsewhere. Later calls return nil, or the error of shutting the pool down.
+// returns nil or an *Error. ctx bounds all of this. In a callback of a sender, that sender refuses to close: call Close
+// again elsewhere. Later calls return nil, or the error of shutting down the pool.
 func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Lock()
 	if !f.closed {
@@ -105,7 +105,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 	f.mu.Unlock()
 	all := f.all()
 	var refused atomic.Bool
-	err := together("close", all, func(e *entry) error { // those that are just being made, too
+	err := together("close", all, func(e *entry) error { // also senders that are being created
 		over, err := f.end(ctx, e)
 		if over {
 			f.forget(e)
@@ -115,7 +115,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 		return err
 	})
 	if refused.Load() {
-		return err // the senders that are left need the pool
+		return err // the remaining senders need the pool
 	}
 	f.mu.Lock()
 	cancel := f.cancel
@@ -130,11 +130,11 @@ func (f *Fleet) Close(ctx context.Context) error {
 	return err
 }
 
-// Pause stops the sending of some indexes, of all that there are and will be if none is named, until Resume. A
-// named index becomes known, and begins paused.
+// Pause suspends the given indexes until Resume or, without arguments, all present and future ones. A named index that
+// the fleet does not have yet is added, paused.
 func (f *Fleet) Pause(indexes ...string) error { return f.setPaused(true, indexes) }
 
-// Resume ends Pause of some indexes, or, if none is named, of all, those named by Pause too.
+// Resume ends the pause of the given indexes or, without arguments, of all, including those paused by name.
 func (f *Fleet) Resume(indexes ...string) error { return f.setPaused(false, indexes) }
 
 func (f *Fleet) setPaused(paused bool, indexes []string) error {
@@ -158,10 +158,10 @@ func (f *Fleet) setPaused(paused bool, indexes []string) error {
 	return nil
 }
 
-// pause pauses or resumes an index; named says that it is to be so for a sender to come, too.
+// pause pauses or resumes an index. If named is true this also applies to a sender created later.
 func (e *entry) pause(paused, named bool) {
 	if named {
-		e.paused.Store(paused) // whoever is making the sender looks at it afterwards
+		e.paused.Store(paused) // a running use checks it after creating the sender
 	}
 	switch s := e.get(); {
 	case s == nil:

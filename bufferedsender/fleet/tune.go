@@ -9,20 +9,20 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// tuner is one controller for all senders: the limits that it finds out are those of the service. It sees each
-// request of each sender. What it says of requests in flight becomes the limit of the pool, what it says of batches
-// holds for every sender, and the time between requests is multiplied by how many senders are at work.
+// tuner is one controller for all senders, because they share the limits of the service. It observes every request. Its
+// number of requests in flight becomes the limit of the pool, its batch sizes apply to every sender, and its interval
+// between requests is multiplied by the number of busy senders.
 type tuner struct {
 	pool  *pool.Pool
 	began time.Time
 
 	mu         sync.Mutex
 	controller tuning.Controller
-	slots      int // of the pool, as the controller knows it
+	slots      int // of the pool, as last passed to the controller
 	last       map[*tuned]time.Duration
 }
 
-// busyFor is how long after its last request a sender counts as being at work.
+// busyFor is how long a sender counts as busy after its last request.
 const busyFor = time.Second
 
 func newTuner(p tuning.Policy, shared *pool.Pool, began time.Time) *tuner {
@@ -33,7 +33,7 @@ func newTuner(p tuning.Policy, shared *pool.Pool, began time.Time) *tuner {
 	return t
 }
 
-// slotsOf returns how many slots the settings of a pool give it.
+// slotsOf returns the number of slots in the settings of a pool.
 func slotsOf(p *pool.Pool) int {
 	s := p.Options()
 	return s.Expedited + s.Shared
@@ -45,7 +45,7 @@ func (t *tuner) bounds() tuning.Bounds {
 
 func (t *tuner) apply(p tuning.Pace) { t.pool.SetLimit(max(p.InFlight, 1)) }
 
-// policy returns what a sender is given.
+// policy returns the tuning policy for a sender.
 func (t *tuner) policy() tuning.Policy { return tunerPolicy{t} }
 
 type tunerPolicy struct{ tuner *tuner }
@@ -55,7 +55,7 @@ func (p tunerPolicy) New(b tuning.Bounds) tuning.Controller {
 	return &tuned{tuner: p.tuner, most: b.Max}
 }
 
-// tuned is a sender as the tuner sees it.
+// tuned is the controller of one sender.
 type tuned struct {
 	tuner *tuner
 	most  tuning.Pace
@@ -79,15 +79,15 @@ func (c *tuned) Observe(o tuning.Observation) tuning.Pace {
 	t := c.tuner
 	stats := t.pool.Stats()
 	now := time.Since(t.began)
-	o.Started, o.Now = now-(o.Now-o.Started), now // of the sender, which was made later
+	o.Started, o.Now = now-(o.Now-o.Started), now // relative to the fleet's start, not the sender's
 	o.InFlight = 1
 	for class := range stats.Classes {
 		o.InFlight += stats.Classes[class].InUse
-		o.Backlog += stats.Classes[class].Waiting // requests of others, of an action at least
+		o.Backlog += stats.Classes[class].Waiting // requests of other senders, of at least one action each
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := slotsOf(t.pool); n != t.slots { // they were changed
+	if n := slotsOf(t.pool); n != t.slots { // the settings have changed
 		t.slots = n
 		if r, ok := t.controller.(tuning.Resizer); ok {
 			r.Resize(t.bounds())
@@ -104,7 +104,7 @@ func (c *tuned) Observe(o tuning.Observation) tuning.Pace {
 	return c.narrowed(pace, len(t.last))
 }
 
-// narrowed is the pace of the service for one of several senders.
+// narrowed adapts the pace of the service to one of several senders.
 func (c *tuned) narrowed(p tuning.Pace, senders int) tuning.Pace {
 	p.BatchActions, p.BatchBytes = min(p.BatchActions, c.most.BatchActions), min(p.BatchBytes, c.most.BatchBytes)
 	p.InFlight = c.most.InFlight // the pool bounds them together

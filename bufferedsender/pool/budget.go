@@ -7,47 +7,46 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Parts of the budget.
+// Fractions of the budget: 4 means a fourth.
 const (
-	// neverLent is the part, one of so many, that is for floors alone, also if there are few members: more may come.
+	// neverLent is the fraction reserved for floors, even with few members, because more may join.
 	neverLent = 4
-	// alwaysLent is the part, one of so many, that is lent also if floors for all members would need it: most of many
-	// have nothing.
+	// alwaysLent is the fraction that is lent even if floors for all members would need it: of many members most are idle.
 	alwaysLent = 4
-	// onTrust is the part of what can be lent that who has returned nothing yet may borrow, one of so many.
+	// onTrust is the fraction of the lendable room that a member may borrow before it has returned anything.
 	onTrust = 8
-	// expeditedRoom is the part of what can be lent that is lent to nobody but Expedited.
+	// expeditedRoom is the fraction of the lendable room that is lent only to Expedited.
 	expeditedRoom = 8
-	// idleFloor is how long a member keeps its floor, while it has nothing, from those who want to borrow.
+	// idleFloor is how long an idle member keeps its floor while others wait for a loan.
 	idleFloor = time.Minute
-	// boundless is the budget where there is none.
+	// boundless is the limit of an unbounded dimension.
 	boundless = 1 << 61
 )
 
 // budget is the room of all members together.
 type budget struct {
-	mu     sync.Mutex // guards everything below, and what Room says; after Pool.mu if both are held. No callback runs under it.
+	mu     sync.Mutex // guards all fields, and the guarded ones of Room; if both are needed, lock Pool.mu first. No callback runs under it.
 	limit  size
-	floor  size // of each active room, and the batch that is lent
-	floors size // of all active rooms, idle ones too
-	loans  size // what rooms were granted beside their floors
-	shared size // of these, those of other classes than Expedited
+	floor  size // of each active room, also the size of a loan
+	floors size // of all active rooms, including idle ones
+	loans  size // granted to rooms in addition to their floors
+	shared size // loans to classes other than Expedited
 
 	members    int      // rooms that have not left
-	active     int      // those with a floor
-	busy       int      // rooms that hold something, or for which something is kept
-	waiting    int      // rooms
-	idle       roomList // active rooms that are not busy, the one that has been so longest first
-	holding    roomList // those that are busy
-	pressing   bool     // some of these are pressed, see press.go
-	idleFloors size     // theirs
+	active     int      // rooms with a floor
+	busy       int      // rooms that hold something, or were granted something
+	waiting    int      // rooms in a line
+	idle       roomList // active rooms that are not busy, longest idle first
+	holding    roomList // busy rooms
+	pressing   bool     // some busy rooms are pressed, see press.go
+	idleFloors size     // floors of the idle rooms
 
-	entering roomLines // those who want a floor
-	large    roomLine  // those who want more than a floor, and have nothing
-	lending  roomLines // those who want a loan
+	entering roomLines // rooms that wait for a floor
+	large    roomLine  // empty rooms that wait for more than a floor
+	lending  roomLines // rooms that wait for a loan
 }
 
-// set sets what is in the settings. Pool.mu must be held, and the answer be told when it is not any more.
+// set applies new settings. Pool.mu must be held; wake the result after unlocking.
 func (b *budget) set(s Options) told {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +70,7 @@ func (b *budget) set(s Options) told {
 		}
 		for r := b.lending.lines[i].first; r != nil; {
 			next := r.next
-			if b.larger(r.want) { // now it waits for what it has itself
+			if b.larger(r.want) { // now it waits until its own room is free
 				b.unqueue(r)
 				news.add(r)
 			}
@@ -94,10 +93,10 @@ func (b *budget) joins(r *Room) {
 	}
 }
 
-// larger reports whether something is more than a floor, of what is bounded.
+// larger reports whether s exceeds a floor in a bounded dimension.
 func (b *budget) larger(s size) bool { return !b.bounded(s).within(b.floor) }
 
-// bounded returns s without what there is no bound for.
+// bounded returns s with zeros for unbounded dimensions.
 func (b *budget) bounded(s size) size {
 	if b.limit.actions == boundless {
 		s.actions = 0
@@ -108,12 +107,12 @@ func (b *budget) bounded(s size) size {
 	return s
 }
 
-// ceiling is what a room may hold that must not borrow.
+// ceiling returns how much a room may hold while it may not borrow.
 func (b *budget) ceiling(r *Room) size {
 	return r.floor.plus(r.loan.minus(b.bounded(r.loan)))
 }
 
-// take is Take. r was asked for want; mu must be held.
+// take implements Room.Take for want. mu must be held.
 func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (ok bool, news told) {
 	need, waited := r.held.plus(want), r.line
 	if must {
@@ -142,10 +141,10 @@ func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (o
 		b.unqueue(r)
 		b.trim(r, true)
 		r.returned = size{}
-	case !b.trusts(r, need): // it waits for what it has itself
+	case !b.trusts(r, need): // it waits until its own room is free
 		b.unqueue(r)
 	case b.larger(want) || b.bounded(need.minus(r.floor.plus(r.loan)).max(size{})) == size{}:
-		// A large action waits until the member has nothing else; there are no lines for what is not bounded.
+		// A large action waits until the member holds nothing else. Unbounded dimensions have no lines.
 		b.unqueue(r)
 		r.want, r.need, r.lane = want, need, lane
 		if ok = b.lending.count == 0 && !b.held() || !b.larger(want); ok {
@@ -177,16 +176,16 @@ func (b *budget) take(r *Room, lane models.Class, want size, lend, must bool) (o
 	return ok, news
 }
 
-// trusts reports whether r may borrow once more: within an eighth of what can be lent now, or what it has shown that
-// it returns. So those that never return anything, because their indexes have been sick from the beginning, leave
-// most of it to the others, however many they are; and one that is well may have twice as much after each batch.
+// trusts reports whether r may borrow another batch: within an eighth of what can be lent now, or within what it has
+// already returned. So members that never return anything, because their indexes failed from the start, leave most of
+// the room to the others, however many they are. A working member may double its loan with each batch.
 func (b *budget) trusts(r *Room, need size) bool {
 	most := b.lendable().minus(b.loans).part(onTrust).max(r.returned)
 	lack := b.bounded(need.minus(r.floor.plus(r.loan)).max(size{}))
 	return (lack.actions == 0 || r.loan.actions+b.floor.actions <= most.actions) && (lack.bytes == 0 || r.loan.bytes+b.floor.bytes <= most.bytes)
 }
 
-// urgent is the more urgent of the lane and that in which r waits.
+// urgent returns the more urgent class of lane and the line in which r waits.
 func (b *budget) urgent(r *Room, lane models.Class) models.Class {
 	if r.state == roomWaiting {
 		return min(r.lane, lane)
@@ -194,7 +193,7 @@ func (b *budget) urgent(r *Room, lane models.Class) models.Class {
 	return lane
 }
 
-// ask has r wait in a line. If it does already, it keeps its place.
+// ask queues r in a line. If it is already there, it keeps its place.
 func (b *budget) ask(r *Room, lane models.Class, line *roomLine, want size) {
 	lane = b.urgent(r, lane)
 	if r.line != line {
@@ -205,7 +204,7 @@ func (b *budget) ask(r *Room, lane models.Class, line *roomLine, want size) {
 	r.lane, r.want, r.need = lane, want, r.held.plus(want)
 }
 
-// queue puts r into a line.
+// queue appends r to a line.
 func (b *budget) queue(r *Room, line *roomLine) {
 	r.state = roomWaiting
 	b.waiting++
@@ -213,7 +212,7 @@ func (b *budget) queue(r *Room, line *roomLine) {
 	b.count(line, 1)
 }
 
-// unqueue takes r out of its line, if it waits.
+// unqueue removes r from its line, if it waits.
 func (b *budget) unqueue(r *Room) {
 	if r.line == nil {
 		return
@@ -235,7 +234,7 @@ func (b *budget) count(line *roomLine, n int) {
 	}
 }
 
-// lends reports whether it is a line for loans.
+// lends reports whether line is one for loans.
 func (b *budget) lends(line *roomLine) bool {
 	for i := range b.lending.lines {
 		if line == &b.lending.lines[i] {
@@ -245,10 +244,10 @@ func (b *budget) lends(line *roomLine) bool {
 	return false
 }
 
-// force grants r what it must have.
+// force grants r the required room, even beyond the limit.
 func (b *budget) force(r *Room, need size) {
 	if r.state == roomGranted {
-		need = need.plus(r.want) // which stays kept
+		need = need.plus(r.want) // that remains granted
 	}
 	target := need.max(b.floor).max(r.floor.plus(r.loan))
 	if !r.active && !r.left && b.entering.count == 0 && b.large.first == nil && target.minus(r.loan).fits(b.free()) {
@@ -259,7 +258,7 @@ func (b *budget) force(r *Room, need size) {
 	r.loan, b.loans = r.loan.plus(lack), b.loans.plus(lack)
 }
 
-// hold has r hold so much.
+// hold sets what r holds.
 func (b *budget) hold(r *Room, held size) {
 	if r.idle && r.floor != b.floor && held.within(b.floor) && b.entering.count == 0 && b.large.first == nil && b.floor.minus(r.floor).max(size{}).fits(b.free()) {
 		b.unidle(r)
@@ -271,10 +270,10 @@ func (b *budget) hold(r *Room, held size) {
 	b.place(r)
 }
 
-// free is what nobody was granted. It is negative after a budget was made smaller.
+// free returns the room that is not granted. It is negative after the budget was reduced.
 func (b *budget) free() size { return b.limit.minus(b.floors).minus(b.loans) }
 
-// judgeFloor reports whether there is a floor for r, or as much as it wants.
+// judgeFloor reports whether r can get a floor, or as much more as it wants.
 func (b *budget) judgeFloor(r *Room) verdict {
 	lack := r.need.max(b.floor).minus(r.floor.plus(r.loan)).max(size{})
 	most := b.free().plus(b.idleFloors)
@@ -282,7 +281,7 @@ func (b *budget) judgeFloor(r *Room) verdict {
 		most = most.minus(r.floor)
 	}
 	switch {
-	case b.busy == 0 || lack.fits(most): // for an action that is more than everything, when there is nothing else
+	case b.busy == 0 || lack.fits(most): // also an action larger than the budget, if no room is busy
 		return fits
 	case lack.fits(most.plus(b.loans)):
 		return blocked
@@ -291,7 +290,7 @@ func (b *budget) judgeFloor(r *Room) verdict {
 	}
 }
 
-// enter gives r a floor, and more if it wants more, for which others may lose theirs who have nothing.
+// enter gives r a floor, or more if it needs more. Idle rooms lose their floors for it.
 func (b *budget) enter(r *Room) {
 	target := r.need.max(b.floor).max(r.floor.plus(r.loan))
 	lack := target.minus(r.floor.plus(r.loan))
@@ -303,7 +302,7 @@ func (b *budget) enter(r *Room) {
 	b.activate(r, target)
 }
 
-// activate grants r so much, and a floor within that. It must not be among the idle.
+// activate grants r target, including a floor. r must not be in the idle list.
 func (b *budget) activate(r *Room, target size) {
 	if !r.active {
 		r.active = true
@@ -322,17 +321,17 @@ func (b *budget) deactivate(r *Room) {
 	r.floor, r.active, r.fresh, r.returned = size{}, false, false, size{}
 }
 
-// lendable is how much may be lent altogether: not the part that is never lent, not the floors and one more, and not
-// a floor for each member, unless there are very many.
+// lendable returns how much may be lent in total. It leaves out the reserved fraction, all floors and one more, and a
+// floor for each member unless there are very many.
 func (b *budget) lendable() size {
 	all := b.floor.times(int64(b.members)).min(b.limit.minus(b.limit.part(alwaysLent)))
 	return b.limit.minus(b.limit.part(neverLent).max(b.floors.plus(b.floor)).max(all))
 }
 
-// lack is what r lacks beside what it was granted.
+// lack returns how much of its need r has not been granted.
 func (b *budget) lack(r *Room) size { return r.need.minus(r.floor.plus(r.loan)).max(size{}) }
 
-// toLend is what can be lent now: to everybody, and to a lane.
+// toLend returns what can be lent now: to any class, and to this lane.
 func (b *budget) toLend(lane models.Class) (all, mine size) {
 	lendable := b.lendable()
 	all = lendable.minus(b.loans)
@@ -342,7 +341,7 @@ func (b *budget) toLend(lane models.Class) (all, mine size) {
 	return all, all.min(lendable.minus(lendable.part(expeditedRoom)).minus(b.shared))
 }
 
-// judgeLoan reports whether there is a loan for r.
+// judgeLoan reports whether r can get a loan. For it, rooms idle for long lose their floors.
 func (b *budget) judgeLoan(r *Room) verdict {
 	v := b.loan(r)
 	if v != fits && b.idle.first != nil {
@@ -365,7 +364,7 @@ func (b *budget) loan(r *Room) verdict {
 	}
 }
 
-// lend lends r a batch, or what is left of it, of what it lacks.
+// lend grants r what it lacks, in whole batches or as much of one as is left.
 func (b *budget) lend(r *Room) {
 	_, mine := b.toLend(r.lane)
 	lack := b.lack(r)
@@ -382,8 +381,8 @@ func (b *budget) lend(r *Room) {
 	}
 }
 
-// trim takes from r what it does not need of its loan, in whole batches, or all. It reports whether that was anything.
-// Only the caller of r may.
+// trim takes back the part of r's loan that it does not need, in whole batches, or exactly if all is true. It reports
+// whether that was anything. Only the caller of r may call it.
 func (b *budget) trim(r *Room, all bool) bool {
 	need := r.held
 	if r.state == roomGranted {
@@ -398,7 +397,8 @@ func (b *budget) trim(r *Room, all bool) bool {
 	return r.loan != before
 }
 
-// relend changes the loan of r. What Expedited was lent goes back first, since that does not let others take more.
+// relend sets the loan of r. A reduction takes the part lent to Expedited first, because that lets no other class
+// borrow more.
 func (b *budget) relend(r *Room, loan size) {
 	b.loans = b.loans.minus(r.loan).plus(loan)
 	shared := r.shared.min(loan)
@@ -406,7 +406,7 @@ func (b *budget) relend(r *Room, loan size) {
 	r.loan, r.shared = loan, shared
 }
 
-// place counts r among those that are busy or idle, if it is.
+// place updates whether r is busy or idle.
 func (b *budget) place(r *Room) {
 	busy := r.holds || r.state == roomGranted
 	if busy || !r.active {
@@ -429,7 +429,7 @@ func (b *budget) place(r *Room) {
 	}
 }
 
-// unidle takes r out of the idle, if it is there.
+// unidle removes r from the idle list, if it is there.
 func (b *budget) unidle(r *Room) {
 	if r.idle {
 		r.idle = false

@@ -1,6 +1,6 @@
 package pool
 
-// dispatch grants room to rooms that wait, and returns those to wake: all but self. mu must be held.
+// dispatch grants room to waiting rooms and returns those to wake, without self. mu must be held.
 func (b *budget) dispatch(self *Room) (news told) {
 	for b.waiting > 0 {
 		r := b.next()
@@ -16,8 +16,8 @@ func (b *budget) dispatch(self *Room) (news told) {
 	return news
 }
 
-// next grants a room that waits what it waits for, or returns nil. One that wants a floor comes first, since it has
-// nothing.
+// next grants room to a waiting room and returns it, or returns nil. Rooms that wait for a floor come first, because
+// they are empty.
 func (b *budget) next() *Room {
 	if r := b.entering.next(b, (*budget).judgeFloor); r != nil {
 		b.unqueue(r)
@@ -42,6 +42,6 @@ func (b *budget) next() *Room {
 	return nil
 }
 
-// held reports whether nothing is lent, because what is lent now a large action would wait for. One that does not
-// wait for loans alone holds up no other.
+// held reports whether lending stops because a large action needs what loans will return. A large action that would not
+// fit even then stops no loans.
 func (b *budget) held() bool { return b.large.first != nil && b.judgeFloor(b.large.first) == blocked }

@@ -23,11 +23,11 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Do runs work when there is a slot for it, and returns its error. It waits in the class, as long as ctx lasts, and
-// no later call of the same member overtakes it. Otherwise the error is ErrFull, ErrShutdown, ErrLeft or that of
-// ctx, and work was not run. If it panics, that is a *PanicError.
+// Do runs work when a slot is free, and returns its error. It waits in the class until ctx ends; later calls of the
+// same member do not overtake it. If work was not run, the error is ErrFull, ErrShutdown, ErrLeft or that of ctx. A
+// panic of work is returned as a *PanicError.
 //
-// The context of work ends with ctx, and when Shutdown has given up waiting.
+// The context of work ends with ctx, and when Shutdown gives up waiting.
 func (m *Member) Do(ctx context.Context, class models.Class, work func(ctx context.Context) error) error {
 	if work == nil {
 		return errors.New("pool: work is nil")
@@ -49,7 +49,7 @@ func (m *Member) wait(ctx context.Context, class models.Class) (Slot, error) {
 	seat := m.Seat(func() {
 		select {
 		case woken <- struct{}{}:
-		default: // a second time, because the member has left
+		default: // already woken; the member has left
 		}
 	})
 	seat.bounded = 1
@@ -70,7 +70,7 @@ func (m *Member) wait(ctx context.Context, class models.Class) (Slot, error) {
 	}
 }
 
-// run runs work with a context that ends also when the pool is given up.
+// run runs work with a context that also ends when Shutdown gives up.
 func (p *Pool) run(ctx context.Context, work func(ctx context.Context) error) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

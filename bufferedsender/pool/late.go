@@ -7,21 +7,21 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// When a slot is late: it is not used to wait for a service that does not answer, while others wait for the slot.
-// DESIGN.md says why these numbers.
+// A slot is late when its request waits for a service that does not answer while others wait for the slot. For the
+// reasons of these numbers see DESIGN.md.
 const (
 	lateAtLeast = time.Second
-	lateOfPool  = 8 // times the median of all
-	lateOfOwn   = 4 // times that of the member
-	// trialAtLeast, or trialOfOwn times the median of the member, is how long a trial may take.
+	lateOfPool  = 8 // times the median of the pool
+	lateOfOwn   = 4 // times the median of the member
+	// A trial may take trialAtLeast, or trialOfOwn times the median of the member if that is longer.
 	trialAtLeast = 2 * time.Second
 	trialOfOwn   = 2
-	// trialProves is how many actions a trial may have whose answer ends the doubt. The first may have one, and each
-	// that is answered doubles it.
+	// A trial allowed trialProves actions ends the doubt when it is answered. The first one is allowed one action; each
+	// answer doubles that.
 	trialProves, mostRamp = 64, 1 << 20
-	// lookAgain is when to look after late slots that too many are late beside.
+	// lookAgain is the delay before the next look at slots that could not become late because too many already are.
 	lookAgain = time.Second
-	// lateElsewhere is how long a request may wait for somebody else before it is late.
+	// lateElsewhere is how long a request may wait for something other than the service before it is late.
 	lateElsewhere = 50 * time.Millisecond
 )
 
@@ -32,21 +32,21 @@ type use struct {
 	bytes       int64
 	paid        paid
 	began       time.Time
-	trial       time.Duration // of a trial, which takes no slot: how long it may take; 0 otherwise
-	actions     int           // and how many actions it may have
+	trial       time.Duration // for a trial, which takes no slot, its time limit; otherwise 0
+	actions     int           // for a trial, the most actions
 	seat        *Seat
-	work        bool          // of Do, which takes as long as it takes
+	work        bool          // of Do; never late
 	late        bool          // its slot went to others
-	elsewhere   bool          // it waits for somebody who is not the service
-	waited      time.Duration // how long it has done so, before it began
-	at          int           // in uses
+	elsewhere   bool          // it waits for something other than the service
+	waited      time.Duration // for how long, before began
+	at          int           // index in uses
 }
 
-// uses are the slots that are out. Those that are not out any more stay behind its end, and are used again: a slot
+// uses are the slots that are out. Unused elements stay beyond the end of the slice and are reused, so that a slot
 // costs no allocation.
 type uses []*use
 
-// add returns a copy of u among them.
+// add adds a copy of u.
 func (l *uses) add(u use) *use {
 	at := len(*l)
 	if at < cap(*l) && (*l)[:at+1][at] != nil {
@@ -67,13 +67,13 @@ func (l *uses) remove(u *use) {
 	*l = all[:last]
 }
 
-// answers are the last requests that were answered: when, and how long they took.
+// answers records the last answered requests: when they ended, and how long they took.
 type answers struct {
 	at     [31]time.Time
 	took   [31]time.Duration
-	n      int           // all that there were
+	n      int           // total number
 	middle time.Duration // the median of took
-	of     int           // n when it was
+	of     int           // value of n for middle
 }
 
 func (a *answers) add(now time.Time, took time.Duration) {
@@ -82,7 +82,7 @@ func (a *answers) add(now time.Time, took time.Duration) {
 	a.n++
 }
 
-// median of how long they took, 0 if there were none.
+// median returns the median duration, or 0 without answers.
 func (a *answers) median() time.Duration {
 	if a.of != a.n {
 		sorted := a.took
@@ -93,7 +93,7 @@ func (a *answers) median() time.Duration {
 	return a.middle
 }
 
-// since is how many there were after then; many says that there may have been more.
+// since returns how many answers came after then. If many is true there may have been more.
 func (a *answers) since(then time.Time) (n int, many bool) {
 	if a.n >= len(a.at) && a.at[a.n%len(a.at)].After(then) {
 		return len(a.at), true
@@ -106,36 +106,37 @@ func (a *answers) since(then time.Time) (n int, many bool) {
 	return n, false
 }
 
-// lateAfter is how long a request may take until its slot goes to others.
+// lateAfter returns how long a request may take before its slot is late.
 func (p *Pool) lateAfter() time.Duration {
 	return max(p.settings.late, lateOfPool*p.answered.median())
 }
 
-// doubtAfter is how long one of the member may take until the member is in doubt.
+// doubtAfter returns how long a request of m may take before m is in doubt.
 func (p *Pool) doubtAfter(m *Member) time.Duration {
 	return max(p.lateAfter(), lateOfOwn*m.answered.median())
 }
 
-// Doubted reports whether the member is in doubt: it has requests that are late, and sends trials only, one at a time,
-// until they have shown that it is answered. A trial may be one request more than it would have under way otherwise.
+// Doubted reports whether the member is in doubt: one of its requests took far longer than usual, and none was answered
+// meanwhile. It then sends only trials, one at a time, until these are answered. A trial may be one request more than
+// the member would otherwise have in flight.
 func (m *Member) Doubted() bool {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
 	return m.doubted
 }
 
-// admits reports whether a seat may have a slot when one is free. A member may have out, in each lane, one request
-// more than were answered lately: so an index that has stopped answering takes one slot at a time from the
-// others, and one that answers soon has as many as it can use. mu must be held.
+// admits reports whether a seat may get a free slot. In each lane a member may have one more request out than were
+// answered lately. So an index that stops answering takes one slot at a time from the others, and one that answers fast
+// gets all slots it can use. mu must be held.
 func (p *Pool) admits(s *Seat) bool {
 	m := s.member
 	switch {
 	case s.bounded > 0:
-		return true // work
+		return true // work of Do
 	case m.doubted || m.late > 0 && p.moreLate+p.risky() >= p.slots():
 		return false
 	case m.out[s.lane] == 0:
-		return true // what a member has for certain
+		return true // guaranteed to each member
 	}
 	now := time.Now()
 	if n, many := m.answered.since(now.Add(-lateAtLeast)); many || m.out[s.lane] <= n {
@@ -145,7 +146,8 @@ func (p *Pool) admits(s *Seat) bool {
 	return many || m.out[s.lane] <= n
 }
 
-// risky is how many slots members have that have late requests, too: those might become late as well. mu must be held.
+// risky returns how many on-time slots belong to members with late requests; these may become late as well. mu must be
+// held.
 func (p *Pool) risky() (n int) {
 	for _, u := range p.uses {
 		if !u.late && !u.work && u.trial == 0 && u.member.late > 0 {
@@ -155,7 +157,7 @@ func (p *Pool) risky() (n int) {
 	return n
 }
 
-// order puts the places of a member among those that may be served, or takes them out. mu must be held.
+// order updates which places of a member may be served. mu must be held.
 func (p *Pool) order(m *Member) {
 	for lane := range m.places {
 		p.orderIn(m, models.Class(lane))
@@ -167,8 +169,8 @@ func (p *Pool) orderIn(m *Member, lane models.Class) {
 	p.lines[lane].put(place, place.first != nil && p.admits(place.first))
 }
 
-// offerTrial has a request of a member in doubt go without a slot, if one waits and no other trial is out: nobody else
-// could find out whether it answers again. mu must be held.
+// offerTrial lets a waiting request of a member in doubt be sent without a slot, unless another trial is out. Without
+// trials nothing would detect that the member is answered again. mu must be held.
 func (p *Pool) offerTrial(m *Member) (news told) {
 	if !m.doubted || m.trial {
 		return news
@@ -188,12 +190,12 @@ func (p *Pool) offerTrial(m *Member) (news told) {
 	return news
 }
 
-// trialFor is how long a trial of a member may take.
+// trialFor returns the time limit of a trial of the member.
 func (m *Member) trialFor() time.Duration {
 	return max(trialAtLeast, trialOfOwn*m.answered.median())
 }
 
-// awaited reports whether somebody waits whom a slot would help. mu must be held.
+// awaited reports whether a seat waits that could use a slot. mu must be held.
 func (p *Pool) awaited() bool {
 	for lane := range p.lines {
 		if p.awaits(models.Class(lane)) {
@@ -208,8 +210,8 @@ func (m *Member) waits() bool {
 	return slices.ContainsFunc(m.places[:], func(p place) bool { return p.first != nil })
 }
 
-// look takes their slots from requests that are late, while others wait or more of the same member, and sees to it
-// that it is called again. mu must be held.
+// look takes the slots of late requests while others, or more requests of the same member, wait. It schedules its next
+// call. mu must be held.
 func (p *Pool) look() (news told) {
 	if !slices.ContainsFunc(p.lines[:], func(l line) bool { return l.waiting > 0 }) {
 		return news
@@ -240,12 +242,12 @@ func (p *Pool) look() (news told) {
 		}
 	}
 	if next >= 0 && p.watch == nil {
-		p.watch = time.AfterFunc(min(next, p.lateAfter()), p.lookLater) // one that comes now may be late by then
+		p.watch = time.AfterFunc(min(next, p.lateAfter()), p.lookLater) // one that starts now may be late by then
 	}
 	return news
 }
 
-// lateOf is when a request is late, after it began.
+// lateOf returns how long after its start a request is late.
 func (p *Pool) lateOf(u *use) time.Duration {
 	if u.elsewhere {
 		return lateElsewhere
@@ -253,8 +255,8 @@ func (p *Pool) lateOf(u *use) time.Duration {
 	return p.lateAfter()
 }
 
-// goElsewhere notes that a request waits for somebody who is not the service, or does not any more: it begins then.
-// mu must be held.
+// goElsewhere records that a request starts or stops waiting for something other than the service. Its time starts
+// again. mu must be held.
 func (p *Pool) goElsewhere(u *use, waits bool) (news told) {
 	now := time.Now()
 	if u.elsewhere = waits; waits {
@@ -277,11 +279,11 @@ func (p *Pool) lookLater() {
 	news.wake()
 }
 
-// mayBeLate reports whether one more slot of a member may be late: one of each, and of all together as many more as
-// there are slots. So requests under way are bounded. mu must be held.
+// mayBeLate reports whether one more slot of m may be late: one for each member, and further ones up to the number of
+// slots in all. This bounds the requests in flight. mu must be held.
 func (p *Pool) mayBeLate(m *Member) bool { return m.late == 0 || p.moreLate < p.slots() }
 
-// giveUp takes its slot from a request that is late. mu must be held.
+// giveUp takes the slot of a late request. mu must be held.
 func (p *Pool) giveUp(u *use) (news told) {
 	m := u.member
 	if m.late++; m.late > 1 {
@@ -294,24 +296,24 @@ func (p *Pool) giveUp(u *use) (news told) {
 	return p.unuse(u.lane)
 }
 
-// doubt begins when a request takes far longer than those of its member do. mu must be held.
+// doubt puts a member in doubt after a request took far longer than its others. mu must be held.
 func (p *Pool) doubt(u *use) (news told) {
 	m := u.member
 	m.doubted, m.ramp = true, 1
 	p.order(m)
 	if news = p.offerTrial(m); !m.trial && u.seat.state == seatIdle {
-		news.add(u.seat) // it may ask for one
+		news.add(u.seat) // it may ask for a trial
 	}
 	return news
 }
 
-// answeredSince reports whether a request of the member has been answered since then.
+// answeredSince reports whether a request of the member was answered after then.
 func (m *Member) answeredSince(then time.Time) bool {
 	n, _ := m.answered.since(then)
 	return n > 0
 }
 
-// learn takes in how a request of a member has ended. mu must be held.
+// learn records the result of a member's request. mu must be held.
 func (p *Pool) learn(u *use, answered bool, took time.Duration) {
 	m, now := u.member, time.Now()
 	switch {
@@ -328,8 +330,8 @@ func (p *Pool) learn(u *use, answered bool, took time.Duration) {
 	}
 }
 
-// end notes that a slot is not out any more: used says whether there was a request, and answered whether it had an
-// answer. mu must be held.
+// end records that a slot is no longer out. used is false if there was no request, answered if it got no answer. mu
+// must be held.
 func (p *Pool) end(u *use, used, answered bool) (news told) {
 	m, took := u.member, time.Since(u.began)
 	if used {
@@ -354,7 +356,7 @@ func (p *Pool) end(u *use, used, answered bool) (news told) {
 			p.repay(m, gone.lane, gone.bytes, gone.paid)
 		}
 	}
-	for _, other := range p.uses { // whom late requests kept from having slots
+	for _, other := range p.uses { // late requests kept these members from having slots
 		if p.late > 0 && other.late {
 			p.order(other.member)
 		}

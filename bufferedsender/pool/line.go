@@ -6,30 +6,30 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// mostBytes is what a request counts at the most, which is more than any service takes.
+// mostBytes is the most that a request counts in turns, more than any service accepts.
 const mostBytes = 4 << 30
 
-// line is what waits in a class, by member.
+// line holds the waiting seats of a class, by member.
 type line struct {
-	lane    models.Class // its own
+	lane    models.Class // class of this line
 	waiting int          // seats
-	bounded int          // of these, those that maxWaiting counts
-	tag     int64        // that of who was served last, before it was
-	joined  uint64       // numbers the arrivals of places, for those with equal tags
-	usual   int64        // bytes of a request, smoothed; 0: there was none
-	places  places       // of members that wait and may have a slot
+	bounded int          // seats that maxWaiting limits
+	tag     int64        // tag of the place served last, before it was charged
+	joined  uint64       // sequence number of arrivals, to order equal tags
+	usual   int64        // smoothed bytes of a request; 0 before the first
+	places  places       // of members that wait and may get a slot
 }
 
-// place is a member in a line.
+// place is a member's place in a line.
 type place struct {
-	tag         int64 // bytes it was given, or where it came in
-	raised      uint  // how often it came in with a larger tag than it had
+	tag         int64 // bytes the member was given, or the tag at which it came in
+	raised      uint  // how often its tag was raised on arrival
 	arrived     uint64
-	at          int // in places, from 1; 0: it is not among those that may be served
+	at          int // index in places, from 1; 0: it may not be served
 	first, last *Seat
 }
 
-// push has a seat wait, in a place that is put where it belongs then.
+// push adds a seat to its place. The caller then updates the place with put.
 func (l *line) push(s *Seat) {
 	p := &s.member.places[l.lane]
 	l.waiting++
@@ -41,7 +41,7 @@ func (l *line) push(s *Seat) {
 	}
 }
 
-// put has a place among those that may be served, or takes it out.
+// put adds a place to those that may be served, or removes it.
 func (l *line) put(p *place, served bool) {
 	switch {
 	case served && p.at == 0:
@@ -54,7 +54,7 @@ func (l *line) put(p *place, served bool) {
 	}
 }
 
-// remove takes a seat out of its place, which is put where it belongs then.
+// remove removes a seat from its place. The caller then updates the place with put.
 func (l *line) remove(s *Seat) {
 	p := &s.member.places[l.lane]
 	l.waiting--
@@ -72,7 +72,7 @@ func (l *line) remove(s *Seat) {
 	s.prev, s.next = nil, nil
 }
 
-// pop takes out who is next, and counts its bytes.
+// pop removes the next seat and charges its bytes.
 func (l *line) pop() *Seat {
 	p := l.places[0]
 	s := p.first
@@ -81,7 +81,7 @@ func (l *line) pop() *Seat {
 	return s
 }
 
-// raise has a member that was idle begin where the others are.
+// raise sets the tag of a member that was idle to that of the others.
 func (l *line) raise(p *place) {
 	if p.tag < l.tag {
 		p.tag = l.tag
@@ -89,7 +89,7 @@ func (l *line) raise(p *place) {
 	}
 }
 
-// charge counts the bytes of a seat that is given a slot.
+// charge counts the bytes of a seat that gets a slot.
 func (l *line) charge(p *place, s *Seat) {
 	l.raise(p)
 	l.tag = p.tag
@@ -105,11 +105,11 @@ func (l *line) charge(p *place, s *Seat) {
 	}
 }
 
-// turn is what a request counts: such that no sum of them is out of range.
+// turn returns what a request counts, bounded so that sums do not overflow.
 func turn(bytes int64) int64 { return min(max(bytes, 1), mostBytes) }
 
-// refund takes back what charge has counted, unless the member has come in with a larger tag since and
-// has paid for nothing. It comes before nobody who was served already.
+// refund undoes charge, unless the member's tag was raised since, so that it has paid nothing. The tag stays at or
+// above that of the place served last.
 func (l *line) refund(p *place, bytes int64, raised uint) {
 	if raised != p.raised {
 		return
@@ -120,7 +120,7 @@ func (l *line) refund(p *place, bytes int64, raised uint) {
 	}
 }
 
-// places are a heap: the smallest tag first, then who has come first.
+// places are a heap ordered by tag, then by arrival.
 type places []*place
 
 func (h places) Len() int { return len(h) }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Member is one of those who share a pool: a sender, for example. Its methods are safe for concurrent use.
+// Member is a participant in a pool, for example a sender. Its methods are safe for concurrent use.
 type Member struct {
 	pool *Pool
 	name string
@@ -15,18 +15,18 @@ type Member struct {
 	// Guarded by Pool.mu.
 	places  [classes]place // by lane
 	left    bool
-	room    *Room // the newest, or nil
-	granted *Seat // the first of the seats that were granted a slot, which is not taken yet
+	room    *Room // the newest one, or nil
+	granted *Seat // first of the seats with a granted slot that is not taken yet
 
 	out      [classes]int // slots of requests that are not late, by lane
 	late     int          // requests whose slots went to others
-	doubted  bool         // requests took too long, and trials have not shown yet that it is answered
-	ramp     int          // how many actions the next trial may have
-	trial    bool         // one is out, or granted
+	doubted  bool         // requests took too long, and no trial has yet shown that it is answered
+	ramp     int          // most actions of the next trial
+	trial    bool         // a trial is out or granted
 	answered answers
 }
 
-// Join returns a member with a name that nobody else has.
+// Join returns a new member. Its name must be unique in the pool.
 func (p *Pool) Join(name string) (*Member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,16 +41,15 @@ func (p *Pool) Join(name string) (*Member, error) {
 	return m, nil
 }
 
-// FellBack counts a class that there is none of, and that is served as Expedited, for a member that finds it out
-// by itself.
+// FellBack counts an unknown class that is served as Expedited, for a member that detects it before asking.
 func (m *Member) FellBack() {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
 	m.pool.fellBack++
 }
 
-// Leave ends what waits, with ErrLeft, also what was granted a slot and has not taken it: that goes to the next.
-// Slots that are in use stay with their requests, and room stays with what it is held for; what is not held goes to
+// Leave refuses the member's waiting seats with ErrLeft, and those with a granted slot that is not taken; such slots go
+// to the next. Slots in use stay with their requests. Room stays granted for what the member holds; the rest goes to
 // others.
 func (m *Member) Leave() {
 	p := m.pool
@@ -79,7 +78,7 @@ func (m *Member) Leave() {
 	news.wake()
 }
 
-// Seat is where a member waits for one slot at a time. It is for one goroutine.
+// Seat is a member's place to wait for one slot at a time. It is for one goroutine.
 type Seat struct {
 	member  *Member
 	wake    func()
@@ -90,17 +89,17 @@ type Seat struct {
 	class, lane models.Class
 	bytes       int64
 	paid        paid
-	trial       bool // what was granted needs no slot
+	trial       bool // the granted request needs no slot
 	since       time.Time
-	waited      time.Duration // until it was granted
+	waited      time.Duration // time until the grant
 	err         error
 	prev, next  *Seat // in its place, or in Member.granted
 }
 
-// paid is what a slot has cost beside its bytes.
+// paid is the cost of a slot in addition to its bytes.
 type paid struct {
-	raised uint   // that of its place
-	turn   uint64 // Pool.given, 0 for none
+	raised uint   // of its place at that time
+	turn   uint64 // Pool.given at that time, 0 for none
 }
 
 type seatState uint8
@@ -108,18 +107,18 @@ type seatState uint8
 const (
 	seatIdle seatState = iota
 	seatWaiting
-	seatGranted // by dispatch, and not taken yet
+	seatGranted // by dispatch, not taken yet
 	seatRefused
 )
 
-// Seat returns a seat. wake is called, on some goroutine, when something has become of a question that had to wait:
-// then Ask again. It must not block.
+// Seat returns a seat. wake is called, on any goroutine, when a waiting request was granted or refused: then call Ask
+// again. wake must not block.
 func (m *Member) Seat(wake func()) *Seat { return &Seat{member: m, wake: wake} }
 
-// Ask asks for a slot for a request of so many bytes. It returns a slot, or false: then wake is called when there is
-// one for this seat, and kept for it until Ask is called again, or Cancel. Asked again with another class
-// while it waits, it waits in that one, behind who is there. The error is ErrShutdown or ErrLeft. It does
-// not block. Less than a byte counts as one, more than 4 GiB as these.
+// Ask asks for a slot for a request of the given size in bytes. If it returns false, wake is called when a slot is
+// granted to this seat, which is kept until Ask or Cancel is called. Asking with another class while waiting moves the
+// seat to the end of that class's line. The error is ErrShutdown or ErrLeft. Ask does not block. bytes is limited to
+// the range from 1 to 4 GiB.
 func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err error) {
 	p := s.member.pool
 	lane, known := p.lane(class)
@@ -186,7 +185,7 @@ func (s *Seat) Ask(class models.Class, bytes int64) (slot Slot, ok bool, err err
 	return Slot{}, false, nil
 }
 
-// granted notes that a slot is kept for the seat. Pool.mu must be held.
+// granted records that a slot is kept for the seat. Pool.mu must be held.
 func (s *Seat) granted() {
 	s.state = seatGranted
 	if s.next = s.member.granted; s.next != nil {
@@ -195,7 +194,7 @@ func (s *Seat) granted() {
 	s.member.granted = s
 }
 
-// taken notes that it is not kept any more. Pool.mu must be held.
+// taken records that no slot is kept any more. Pool.mu must be held.
 func (s *Seat) taken() {
 	s.state = seatIdle
 	if s.prev != nil {
@@ -211,7 +210,7 @@ func (s *Seat) taken() {
 
 func (s *Seat) tell() { s.wake() }
 
-// slot returns that of the seat, which is out from now on. Pool.mu must be held.
+// slot returns the seat's slot, which is out from now on. Pool.mu must be held.
 func (s *Seat) slot() Slot {
 	u := use{member: s.member, class: s.class, lane: s.lane, bytes: s.bytes, paid: s.paid, began: time.Now(), seat: s, work: s.bounded > 0}
 	if s.trial {
@@ -220,8 +219,8 @@ func (s *Seat) slot() Slot {
 	return Slot{s.member.pool.uses.add(u)}
 }
 
-// Cancel gives up what was asked for: who waits leaves the line, and a slot that is kept for the seat goes to the
-// next. It does nothing otherwise.
+// Cancel gives up the request: a waiting seat leaves the line, and a slot kept for it goes to the next. Otherwise it
+// does nothing.
 func (s *Seat) Cancel() {
 	p := s.member.pool
 	p.mu.Lock()
@@ -238,8 +237,8 @@ func (s *Seat) Cancel() {
 	news.wake()
 }
 
-// Decline gives a slot that was granted and not taken to the next, as no turn: then Ask begins anew, and whoever has
-// been granted least is first. A question that waits stays. It may be called by any goroutine, also by wake.
+// Decline passes a granted slot that was not taken to the next seat, without counting a turn. Then Ask starts again, in
+// the order of least service. A waiting request is not affected. Any goroutine may call it, also within wake.
 func (s *Seat) Decline() {
 	p := s.member.pool
 	p.mu.Lock()
@@ -251,19 +250,19 @@ func (s *Seat) Decline() {
 	news.wake()
 }
 
-// Slot is the right to one request. The zero value is none.
+// Slot is the permission for one request. The zero value has none.
 type Slot struct{ use *use }
 
-// Trial is how long the request may take and how many actions it may have, or 0 and 0: then that is for who sends it.
-// Requests of the member are late, and this one finds out whether it is answered again. That it is cut when its time is
-// up says nothing.
+// Trial returns how long the request may take and how many actions it may have, or 0 and 0 without such limits. It is
+// set while the member is in doubt, see Member.Doubted: this request tests whether the member is answered again. The
+// sender must enforce both limits. A trial cut off at its time limit proves nothing.
 func (s *Slot) Trial() (within time.Duration, actions int) {
 	return s.use.trial, s.use.actions
 }
 
-// Elsewhere says that the request waits for somebody who is not the service, or that it does not any more. A slot
-// whose request does so for 50 ms goes to others who wait for one, and how long it takes says nothing about the
-// service. It is for the goroutine that has the slot. It does not block.
+// Elsewhere records that the request starts, or stops, waiting for something other than the service. After 50 ms of
+// that its slot goes to a waiting request. That time does not count for the service's latency. It must be called by the
+// goroutine that has the slot. It does not block.
 func (s *Slot) Elsewhere(waits bool) {
 	u := s.use
 	if u == nil || u.elsewhere == waits {
@@ -276,12 +275,12 @@ func (s *Slot) Elsewhere(waits bool) {
 	news.wake()
 }
 
-// Release ends the request: the slot goes to the next, unless it has gone already because the request was late.
-// answered says that the service has answered, whatever it said; false, that nothing came until the time was up. Done
-// again, or with the zero value, it does nothing. It is for the goroutine that has the slot.
+// Release ends the request. The slot goes to the next, unless the request was late and has lost it already. answered is
+// true if the service answered, with whatever status, and false after a time-out. Further calls, and calls on the zero
+// value, do nothing. It must be called by the goroutine that has the slot.
 func (s *Slot) Release(answered bool) { s.end(true, answered) }
 
-// GiveBack is Release for a slot that there was no use for: it counts as no turn, and in no statistics of work.
+// GiveBack is Release for an unused slot: it counts neither as a turn nor in the statistics of work.
 func (s *Slot) GiveBack() { s.end(false, false) }
 
 func (s *Slot) end(used, answered bool) {

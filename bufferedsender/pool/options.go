@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// classes is how many classes of service there are.
+// classes is the number of service classes.
 const classes = int(models.ClassBestEffort) + 1
 
 // The defaults of Options.
@@ -20,42 +20,39 @@ const (
 	defaultFloorBytes   = 1 << 20
 )
 
-// maxSlots is how many slots each side of a pool has at the most.
+// maxSlots is the most slots of each side of a pool.
 const maxSlots = 10_000
 
-// doBytes is what a piece of work of Do counts at the most in the turns between members, whose requests count by
-// their bytes: otherwise as much as those usually do.
+// doBytes is the most that a piece of work of Do counts in the turns between members. Usually it counts as much as a
+// request of its class.
 const doBytes = 1 << 20
 
-// Options configures a Pool. nil and the zero value are ready to use. All of them can be changed at run time, see
-// Pool.SetOptions.
+// Options configures a Pool. nil and the zero value are valid. Pool.SetOptions changes all of them at run time.
 type Options struct {
-	// Expedited is how many slots the class Expedited has, which nobody else uses. Defaults to 4, at most 10 000.
+	// Expedited is the number of slots for the class Expedited alone. Defaults to 4, at most 10 000.
 	Expedited int
-	// Shared is how many slots the other classes share. Each class that has work gets at least one, or one turn in
-	// each round where there are fewer slots than classes. Defaults to 4, at most 10 000.
+	// Shared is the number of slots that the other classes share. Each class with work gets at least one, or one turn in
+	// each round if there are fewer slots than classes. Defaults to 4, at most 10 000.
 	Shared int
 
-	// BufferedActions and BufferedBytes are the budget: how many actions, and bytes of them, all members buffer
-	// together, beside the limits of each. It is exceeded by what must be accepted, and by one action of a member
-	// while no other has any. 0, the default, is no bound; they are bounds each by itself. A smaller budget takes
-	// nothing away.
+	// BufferedActions and BufferedBytes are the budget: how many actions and bytes all members buffer together, in addition
+	// to the limits of each. Only actions that must be accepted exceed it, and one action of a member while no other has
+	// any. Each bounds independently; 0, the default, means no bound. A smaller budget takes nothing away.
 	BufferedActions int
 	BufferedBytes   int64
-	// FloorActions and FloorBytes are the room that an active member has for certain, and as much as it borrows at a
-	// time: a batch. Default to 1000 and 1 MiB; of more than the budget, the budget counts. So many floors as the
-	// budget has, so many members buffer something at a time; others wait until one of them has nothing, and have
-	// them send what they have without waiting for more.
+	// FloorActions and FloorBytes are the guaranteed room of an active member, and the size of a loan. Default to 1000 and
+	// 1 MiB, but not more than the budget. Only as many members as the budget has floors can buffer something at a time.
+	// Others wait until the buffer of one of them is empty. Meanwhile these send without waiting for full batches.
 	FloorActions int
 	FloorBytes   int64
 
-	// maxWaiting is how many may wait in a class, beside the one request that each sender can ask for. Tests lower it.
+	// maxWaiting is the most calls of Do that wait in a class. Tests lower it.
 	maxWaiting int
-	// late is how old a request must be at least that is late. Tests in real time raise it.
+	// late is the least age of a late request. Tests in real time raise it.
 	late time.Duration
 }
 
-// checked fills defaults in. The error names every problem.
+// checked sets the defaults. Its error names every problem.
 func (o Options) checked() (Options, error) {
 	var errs []error
 	number := func(name string, n *int, standard int) {

@@ -10,57 +10,57 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Pool has the slots and the room that its members share. Its methods are safe for concurrent use, and but for
-// Shutdown none blocks.
+// Pool holds the slots and the room that its members share. Its methods are safe for concurrent use. Only Shutdown
+// blocks.
 type Pool struct {
-	mu       sync.Mutex // guards everything below; no callback runs under it
+	mu       sync.Mutex // guards the fields below; no callback runs under it
 	settings Options
 	limit    int  // on all slots together, 0 for none
-	own      int  // slots of Expedited that are in force
-	shared   int  // and of the others
-	alone    bool // the limit is 1: both sides have one slot together
+	own      int  // current slots of Expedited
+	shared   int  // current slots of the other classes
+	alone    bool // the limit is 1: both sides share one slot
 	lines    [classes]line
 	inUse    [classes]int // slots by lane
-	turns    turns        // whose it is next
-	before   turns        // what they were before the last slot was given
-	given    uint64       // slots, but for Expedited's own
+	turns    turns        // which class is next
+	before   turns        // turns before the last slot was given
+	given    uint64       // slots given so far, without Expedited's own
 	members  map[string]*Member
 	counts   [classes]counts // by class
-	queued   [classes]Times  // how long slots were waited for
+	queued   [classes]Times  // waiting times for slots
 	fellBack int64
 	closed   bool
-	idle     chan struct{} // closed when nothing is in use after Shutdown; nil before
+	idle     chan struct{} // set by Shutdown; closed when no slot is in use
 
 	uses     uses
 	answered answers     // of all members
 	late     int         // requests whose slots went to others
-	moreLate int         // of these, all but the first of each member
-	watch    *time.Timer // looks after late ones; nil while nobody waits
+	moreLate int         // of these, all except the first of each member
+	watch    *time.Timer // looks for late ones; nil while no seat waits
 
-	budget budget // has a lock of its own
+	budget budget // has its own lock
 
 	stop context.Context // ends when Shutdown gives up waiting
 	cut  context.CancelCauseFunc
 }
 
-// turns say which class is next.
+// turns determine which class is next.
 type turns struct {
-	rotation int  // the lane, less one, that last got a slot for its floor
+	rotation int  // the lane, minus one, that last got a slot as its guaranteed one
 	mine     bool // the last slot went to Expedited
 }
 
-// Errors of those who ask.
+// Errors of waiting calls.
 var (
-	// ErrShutdown is the answer to whoever waits, or comes, when the pool is shut down. It is also the cause with
-	// which the context of work ends that has not ended before Shutdown has given up.
+	// ErrShutdown means that the pool was shut down. It is also the cause of the context of work that still runs when
+	// Shutdown gives up waiting.
 	ErrShutdown = errors.New("the pool is shut down")
-	// ErrLeft is the answer to whoever waits when its member leaves.
+	// ErrLeft means that the member has left the pool.
 	ErrLeft = errors.New("the member has left the pool")
-	// ErrFull is the answer of Do if 10 000 wait in its class.
+	// ErrFull means that 10 000 calls of Do wait in the class.
 	ErrFull = errors.New("too many wait for a slot")
 )
 
-// New returns a pool. The error names every problem of the options.
+// New returns a pool. Its error names every problem of the options.
 func New(opts *Options) (*Pool, error) {
 	var o Options
 	if opts != nil {
@@ -74,23 +74,23 @@ func New(opts *Options) (*Pool, error) {
 	for c := range p.lines {
 		p.lines[c].lane = models.Class(c)
 	}
-	p.budget.set(settings) // nobody waits yet
+	p.budget.set(settings) // no room waits yet
 	p.stop, p.cut = context.WithCancelCause(context.Background())
 	p.share()
 	return p, nil
 }
 
-// Options returns those that are in force, with the defaults filled in.
+// Options returns the current options, with defaults set.
 func (p *Pool) Options() Options {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.settings
 }
 
-// SetOptions replaces the options, all of them: a field that is 0 has its default, which for BufferedActions and
-// BufferedBytes is no bound. So begin with Options, and change what is to change. With an error, which names every
-// problem, nothing is changed. It holds from the next question on: nothing is taken from who has a slot, or room, and
-// who waits goes on waiting. Another floor is that of a member when it has nothing the next time.
+// SetOptions replaces all options. A zero field gets its default, which means no bound for BufferedActions and
+// BufferedBytes, so start from Options. An error names every problem and changes nothing. The options apply from the
+// next request on: slots and room that are in use stay, and waiting calls continue to wait. A member gets a new floor
+// the next time its buffer is empty.
 func (p *Pool) SetOptions(o Options) error {
 	o, err := o.checked()
 	if err != nil {
@@ -106,9 +106,8 @@ func (p *Pool) SetOptions(o Options) error {
 	return nil
 }
 
-// SetLimit bounds all slots together, as something may want it that learns how much the service bears; at least 1,
-// and 0 for no bound. Below Expedited and Shared together each of them has its part, and one at least; at 1 they take
-// turns.
+// SetLimit bounds all slots together, for example to what the service was found to bear. 0 means no bound. If n is less
+// than Expedited and Shared together, each gets its share, at least one slot; at 1 they take turns.
 func (p *Pool) SetLimit(n int) {
 	p.mu.Lock()
 	p.limit = max(n, 0)
@@ -118,7 +117,7 @@ func (p *Pool) SetLimit(n int) {
 	news.wake()
 }
 
-// slots is how many there are in all. mu must be held.
+// slots returns the number of slots. mu must be held.
 func (p *Pool) slots() int {
 	if p.alone {
 		return 1
@@ -140,8 +139,7 @@ func (p *Pool) share() {
 	}
 }
 
-// lane is the line in which a class waits. known is false for a class that there is none of, which is served as
-// Expedited.
+// lane returns the line of a class. known is false for an unknown class, which is served as Expedited.
 func (p *Pool) lane(c models.Class) (lane models.Class, known bool) {
 	if int(c) >= classes {
 		return models.ClassExpedited, false
@@ -149,7 +147,7 @@ func (p *Pool) lane(c models.Class) (lane models.Class, known bool) {
 	return c, true
 }
 
-// free reports whether there is a slot for a lane. mu must be held.
+// free reports whether a slot is free for a lane. mu must be held.
 func (p *Pool) free(lane models.Class) bool {
 	if p.alone && p.busy() > 0 {
 		return false
@@ -160,10 +158,10 @@ func (p *Pool) free(lane models.Class) bool {
 	return p.lent() < p.shared
 }
 
-// busy is how many slots are in use. mu must be held.
+// busy returns the number of slots in use. mu must be held.
 func (p *Pool) busy() int { return p.inUse[models.ClassExpedited] + p.lent() }
 
-// lent is how many shared slots are in use. mu must be held.
+// lent returns the number of shared slots in use. mu must be held.
 func (p *Pool) lent() (n int) {
 	for _, of := range p.inUse[models.ClassAssured1:] {
 		n += of
@@ -171,10 +169,10 @@ func (p *Pool) lent() (n int) {
 	return n
 }
 
-// awaits reports whether somebody in a lane may have a slot. mu must be held.
+// awaits reports whether a seat in a lane may get a slot. mu must be held.
 func (p *Pool) awaits(lane models.Class) bool {
 	l := &p.lines[lane]
-	for len(l.places) > 0 && !p.admits(l.places[0].first) { // what it has had answered is not of late any more
+	for len(l.places) > 0 && !p.admits(l.places[0].first) { // its answers are no longer recent
 		l.put(l.places[0], false)
 	}
 	return len(l.places) > 0
@@ -193,8 +191,8 @@ func (p *Pool) next() (lane models.Class, ok bool) {
 	return lane, ok
 }
 
-// nextShared returns the lane that gets the next of the shared slots: one that has none, by turns, or the most
-// urgent.
+// nextShared returns the lane that gets the next shared slot: by rotation one without a slot, otherwise the most urgent
+// one.
 func (p *Pool) nextShared() (models.Class, bool) {
 	const lanes = classes - 1
 	if p.lent() >= p.shared {
@@ -214,7 +212,7 @@ func (p *Pool) nextShared() (models.Class, bool) {
 	return 0, false
 }
 
-// dispatch gives free slots to those who wait. mu must be held, and the answer be told when it is not any more.
+// dispatch gives free slots to waiting seats. mu must be held; wake the result after unlocking.
 func (p *Pool) dispatch() (news told) {
 	for {
 		lane, ok := p.next()
@@ -233,7 +231,7 @@ func (p *Pool) dispatch() (news told) {
 	}
 }
 
-// use counts a slot that a seat is given in its lane. mu must be held.
+// use counts a slot given to a seat in its lane. mu must be held.
 func (p *Pool) use(s *Seat) {
 	lane := s.lane
 	s.paid.turn = 0
@@ -253,14 +251,14 @@ func (p *Pool) use(s *Seat) {
 	}
 }
 
-// unuse gives a slot back. mu must be held.
+// unuse takes back a slot. mu must be held.
 func (p *Pool) unuse(lane models.Class) told {
 	p.inUse[lane]--
 	p.noteIdle()
 	return p.dispatch()
 }
 
-// noteIdle tells Shutdown when nothing is in use. mu must be held.
+// noteIdle notifies Shutdown when no slot is in use. mu must be held.
 func (p *Pool) noteIdle() {
 	if p.idle != nil && p.running() == 0 {
 		close(p.idle)
@@ -268,7 +266,7 @@ func (p *Pool) noteIdle() {
 	}
 }
 
-// running is how many slots are out, or kept for somebody. mu must be held.
+// running returns how many slots and trials are out, or kept for a seat. mu must be held.
 func (p *Pool) running() int {
 	trials := 0
 	for _, u := range p.uses {
@@ -279,8 +277,8 @@ func (p *Pool) running() int {
 	return p.busy() + p.late + trials
 }
 
-// repay undoes what a slot has cost that there was no use for: the bytes are not counted, and it was no turn of its
-// class unless others have had theirs since. mu must be held.
+// repay undoes the cost of an unused slot: its bytes do not count, and it was not a turn of its class, unless other
+// turns have followed. mu must be held.
 func (p *Pool) repay(m *Member, lane models.Class, bytes int64, paid paid) {
 	p.lines[lane].refund(&m.places[lane], bytes, paid.raised)
 	if p.given == paid.turn {
@@ -288,7 +286,7 @@ func (p *Pool) repay(m *Member, lane models.Class, bytes int64, paid paid) {
 	}
 }
 
-// untake gives back what was granted to a seat that does not take it. mu must be held.
+// untake takes back what was granted to a seat that does not take it. mu must be held.
 func (p *Pool) untake(s *Seat) (news told) {
 	s.taken()
 	m := s.member
@@ -305,7 +303,8 @@ func (p *Pool) untake(s *Seat) (news told) {
 	return p.unuse(s.lane)
 }
 
-// told are seats, or rooms, of whose questions something has become: one, most often, which costs no allocation.
+// Seats or rooms to wake because their requests were granted or refused. Usually there is one, which costs no
+// allocation.
 type told struct {
 	one  interface{ tell() }
 	more []interface{ tell() }
@@ -319,7 +318,7 @@ func (t *told) add(s interface{ tell() }) {
 	t.more = append(t.more, s)
 }
 
-// append adds those of another.
+// append adds all of o.
 func (t *told) append(o told) {
 	if o.one != nil {
 		t.add(o.one)
@@ -327,13 +326,13 @@ func (t *told) append(o told) {
 	t.more = append(t.more, o.more...)
 }
 
-// refuse ends the question of a seat that is in no line any more. Pool.mu must be held.
+// refuse refuses the request of a seat that is no longer in a line. Pool.mu must be held.
 func (t *told) refuse(s *Seat, err error) {
 	s.state, s.err = seatRefused, err
 	t.add(s)
 }
 
-// wake tells them, the others too when one panics. No lock may be held.
+// wake wakes all of them, even if one panics. No lock may be held.
 func (t told) wake() {
 	defer func() {
 		if t.one != nil {
@@ -349,14 +348,14 @@ func (t told) wake() {
 	}
 }
 
-// A ShutdownError says what was not done.
+// A ShutdownError reports what was not done.
 type ShutdownError struct {
-	// Refused is how many were waiting for a slot.
+	// Refused is how many requests waited for a slot.
 	Refused int
-	// Running is how many slots were still in use when the context ended; the contexts of work that has one of them
-	// have ended with ErrShutdown.
+	// Running is how many slots were still in use when the context ended. The contexts of their work have ended with
+	// ErrShutdown.
 	Running int
-	// Err is that of the context, nil if nothing is running any more.
+	// Err is the context's cause, or nil if nothing was running any more.
 	Err error
 }
 
@@ -370,9 +369,8 @@ func (e *ShutdownError) Error() string {
 // Unwrap returns Err.
 func (e *ShutdownError) Unwrap() error { return e.Err }
 
-// Shutdown refuses who waits and who comes, with ErrShutdown, and waits for those who have a slot, as long as ctx
-// lasts. It returns nil if nothing was refused and all have ended, otherwise a *ShutdownError. It may be called
-// again, to wait longer.
+// Shutdown refuses waiting and new requests with ErrShutdown, and waits for slots in use until ctx ends. It returns nil
+// if nothing was refused and all slots are free, otherwise a *ShutdownError. To wait longer, call it again.
 func (p *Pool) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true

@@ -1,20 +1,20 @@
 package pool
 
-// A member that waits for a floor, or with an action larger than one, has nothing, and waits until another member has
-// nothing. One that collects a batch would keep it waiting until the batch is full or its timer ends, so that one is
-// pressed to send what it has, until it has nothing or no member waits.
+// A member that waits for a floor, or with an action larger than one, has an empty buffer. It must wait until the
+// buffer of another member is empty. A member that collects a batch would delay that until the batch is full or its
+// timer ends. So busy members are pressed: they send without waiting, until their buffers are empty or no member waits.
 
-// presses reports whether members with something are to send it.
+// presses reports whether busy members must send what they have.
 func (b *budget) presses() bool { return b.entering.count > 0 || b.large.first != nil }
 
-// press presses a room, and wakes it unless it was pressed. mu must be held.
+// press presses a room, and wakes it unless it was pressed already. mu must be held.
 func (b *budget) press(r *Room, news *told) {
 	if b.pressing = true; !r.pressed.Swap(true) {
 		news.add(r)
 	}
 }
 
-// pressAll presses the busy rooms.
+// pressAll presses all busy rooms.
 func (b *budget) pressAll() (news told) {
 	for r := b.holding.first; r != nil; r = r.around.next {
 		b.press(r, &news)
@@ -22,7 +22,7 @@ func (b *budget) pressAll() (news told) {
 	return news
 }
 
-// relieve ends what press has begun, if no member waits any more.
+// relieve ends pressing if no member waits any more.
 func (b *budget) relieve() {
 	if !b.pressing || b.presses() {
 		return
@@ -33,7 +33,7 @@ func (b *budget) relieve() {
 	}
 }
 
-// busyNow notes that a room has become busy, or is not any more.
+// busyNow records that a room has become busy or idle.
 func (b *budget) busyNow(r *Room, busy bool) {
 	if r.busy = busy; busy {
 		b.busy++
@@ -45,10 +45,10 @@ func (b *budget) busyNow(r *Room, busy bool) {
 	r.pressed.Store(false)
 }
 
-// neighbours are those of a room in a roomList.
+// neighbours are the links of a room in a roomList.
 type neighbours struct{ prev, next *Room }
 
-// roomList is a list of rooms that are idle, or busy: a room is in at most one list.
+// roomList is a list of idle or busy rooms. A room is in at most one list.
 type roomList struct{ first, last *Room }
 
 func (l *roomList) push(r *Room) {

@@ -8,13 +8,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Room is what a member may buffer of what all members buffer together: of Options.BufferedActions and
-// BufferedBytes. Its methods do not block, and are for one goroutine at a time: the caller has a lock of its own. But
-// for wake they call nothing.
+// Room is a member's share of the common buffer space, Options.BufferedActions and BufferedBytes. Its methods do not
+// block, and call nothing except wake. They must not be called concurrently: the caller uses its own lock.
 //
-// A member is active from its first Take until it has given everything back and its floor went to another. While it
-// is active it has a floor of room for certain, Options.FloorActions and FloorBytes. What it wants beside that it
-// borrows, as much as it has shown that it gives back.
+// A member is active from its first Take until it has returned everything and its floor went to another member. While
+// active it has a guaranteed floor, Options.FloorActions and FloorBytes. More room is borrowed; how much depends on
+// what the member has returned before.
 //
 //archtest:long owed: lending and waiting are two parts
 type Room struct {
@@ -22,38 +21,38 @@ type Room struct {
 	member *Member
 	wake   func()
 
-	// Of the caller alone. own, most and low are copies of what is guarded, as they were when the caller last had the
-	// lock: others only add to a loan, and take a floor from nobody who holds something.
+	// Owned by the caller. own, most and low are copies of guarded fields from the caller's last call under the lock. They
+	// stay safe: other calls only increase a loan, and take a floor only from a room that holds nothing.
 	held    size
-	own     size // what it takes without lend
-	most    size // what it takes with lend
-	low     size // at this and below, a part of the loan goes back
-	fast    bool // it holds something, and is in no line, so that nobody reckons with what it holds
-	asked   bool // its state was not quiet
-	refused bool // since the last Return
-	// returned is what it has given back since it was last without a floor, or must not borrow.
+	own     size // limit without lend
+	most    size // limit with lend
+	low     size // at or below this, part of the loan is returned
+	fast    bool // it holds something and is in no line, so held needs no lock
+	asked   bool // its state was not roomQuiet
+	refused bool // a Take was refused since the last Return
+	// returned is the room that it has returned since it last lost its floor, or last was not allowed to borrow.
 	returned size
 
 	// Guarded by budget.mu.
 	state roomState
-	lane  models.Class // where it waits
+	lane  models.Class // in which it waits
 	want  size         // what it waits for: one action
-	need  size         // and that with what it held when it was asked last
+	need  size         // want plus what it held at the last Take
 	floor size         // 0 unless it is active
-	loan  size         // what it was granted beside its floor
-	// shared is what of the loan was lent in other classes than Expedited.
+	loan  size         // granted in addition to its floor
+	// shared is the part of the loan lent to classes other than Expedited.
 	shared size
 	active bool // it has a floor
 	fresh  bool // and has not used it yet
 	holds  bool // held is not 0
-	busy   bool // counted by budget.busy
+	busy   bool // counted in budget.busy
 	left   bool
 
-	line       *roomLine  // that it waits in, or nil
-	prev, next *Room      // there
-	idle       bool       // it is active, and in budget.idle
-	since      time.Time  // it is
-	around     neighbours // in budget.idle, or in budget.holding if it is busy
+	line       *roomLine  // the line in which it waits, or nil
+	prev, next *Room      // in that line
+	idle       bool       // active, and in budget.idle
+	since      time.Time  // start of being idle
+	around     neighbours // in budget.idle, or in budget.holding while busy
 
 	pressed *atomic.Bool // see press.go; written with budget.mu held
 }
@@ -63,19 +62,18 @@ type roomState uint8
 const (
 	roomQuiet roomState = iota
 	roomWaiting
-	roomGranted // while it waited, and not taken yet
+	roomGranted // while waiting, not taken yet
 )
 
-// Room returns the room of the member. wake is called, on some goroutine, when there may be room for what was
-// refused: then Take again, or Quit. It must not block, and may be called in the middle of a Take, a Return or a Quit
-// of any member, this one included. A member has one Room at a time: what the one before it has left is given back as
-// it returns, as if the member had left.
+// Room returns a new Room of the member. wake is called, on any goroutine, when there may be room for a refused Take:
+// then call Take again, or Quit. wake must not block. It may be called during a Take, Return or Quit of any member,
+// also of this one. A member has one Room at a time: the previous one is treated as if its member had left.
 //
-// pressed, which may be nil, is true while others, which have nothing, wait until a member has nothing: send what is
-// there without waiting for more. wake is called when it becomes true.
+// pressed, which may be nil, is true while a member with an empty buffer waits for another member to empty its own:
+// then send without waiting for full batches. wake is called when it becomes true.
 //
-// Shutdown changes nothing about room: what senders have accepted they send, or give up, and then return. After Leave
-// nothing is granted any more but what must be.
+// Shutdown does not affect room: senders send or give up what they have accepted, and then return the room. After Leave
+// only required room is granted.
 func (m *Member) Room(wake func(), pressed *atomic.Bool) *Room {
 	p := m.pool
 	if pressed == nil {
@@ -92,16 +90,17 @@ func (m *Member) Room(wake func(), pressed *atomic.Bool) *Room {
 	return r
 }
 
-// Take takes room for one action of so many bytes, if there is some, and must not wait behind others for it. If not,
-// wake is called when some is kept for it, until Take is called again, or Quit; or when the member itself has
-// returned some.
+// Take takes room for one action of the given size in bytes. It returns false if there is none, or if others wait for
+// it. Then wake is called when room is kept for this member, until Take or Quit is called, or when the member itself
+// has returned some.
 //
-// must has it take the room in any case, also if there is none.
+// must takes the room in any case, even if there is none.
 //
-// lend says that the member may borrow. Without it, it has its floor, and waits for what it has itself. It is for who
-// does not give back soon: who is held by a breaker, or paused, or does not flush by itself.
+// lend allows the member to borrow. Without it the member has only its floor, and waits for its own room. Pass false if
+// the room will not be returned soon: while suspended by a breaker or paused, or without automatic flushes.
 //
-// The room that a member waits for is for any of its actions, in the most urgent class that it has asked in since.
+// Room that is kept may be taken for any action of the member. A waiting member is served as the most urgent class of
+// its calls since then.
 func (r *Room) Take(class models.Class, bytes int64, lend, must bool) bool {
 	most := &r.most
 	if !lend {
@@ -114,7 +113,7 @@ func (r *Room) Take(class models.Class, bytes int64, lend, must bool) bool {
 	return r.take(class, bytes, lend, must)
 }
 
-// take is Take where the pool has to be asked.
+// take is Take with the lock.
 func (r *Room) take(class models.Class, bytes int64, lend, must bool) bool {
 	lane, _ := r.member.pool.lane(class)
 	b := r.budget
@@ -127,8 +126,8 @@ func (r *Room) take(class models.Class, bytes int64, lend, must bool) bool {
 	return ok
 }
 
-// Return gives back the room of so many actions that had so many bytes together, or of bytes alone. What is not
-// needed any more of what the member has borrowed goes to others, in whole batches, and at once.
+// Return returns the room of the given number of actions and their total bytes, or of bytes alone. Borrowed room that
+// is no longer needed goes to others at once, in whole batches.
 func (r *Room) Return(actions int, bytes int64) {
 	back := size{int64(actions), bytes}
 	r.held, r.returned = r.held.minus(back), r.returned.plus(back)
@@ -141,7 +140,7 @@ func (r *Room) Return(actions int, bytes int64) {
 	}
 }
 
-// giveBack is Return where the pool gets something.
+// giveBack is Return with the lock.
 func (r *Room) giveBack() {
 	b := r.budget
 	b.mu.Lock()
@@ -161,10 +160,9 @@ func (r *Room) giveBack() {
 	news.wake()
 }
 
-// Quit says that nobody waits for room of this member any more, and gives back what it has borrowed and does not use,
-// in whole batches. The rest of one is for what comes next: who adds a few actions at a time would otherwise wait for
-// its turn for each few. It goes back with what is returned, or when the member must not borrow. It costs next to
-// nothing if nothing is asked for.
+// Quit ends the member's waiting for room and returns borrowed room that it does not use, in whole batches. It keeps
+// the rest of a batch for the next actions: otherwise a member that adds a few actions at a time would queue for each
+// few. That rest goes back with Return, or when the member may not borrow. Quit is cheap if nothing is asked for.
 func (r *Room) Quit() {
 	r.refused = false
 	if !r.asked && r.most == r.own {
@@ -185,7 +183,7 @@ func (r *Room) Quit() {
 	news.wake()
 }
 
-// Floor returns what the member has for certain while it is active. What has no bound is as large as it can be.
+// Floor returns the guaranteed room of an active member. An unbounded dimension has the largest value.
 func (r *Room) Floor() (actions int, bytes int64) {
 	b := r.budget
 	b.mu.Lock()
@@ -200,8 +198,7 @@ func (r *Room) Floor() (actions int, bytes int64) {
 	return actions, bytes
 }
 
-// leave has a room end. It may be nil, and its caller may be in the middle of something: it gives back what it holds
-// later.
+// leave ends a room. r may be nil. Its caller may be in another call, and returns what it holds later.
 func (r *Room) leave() told {
 	if r == nil {
 		return told{}
@@ -229,7 +226,7 @@ func (r *Room) sync() {
 	r.low = size{lowest(r.floor.actions, r.loan.actions, b.floor.actions), lowest(r.floor.bytes, r.loan.bytes, b.floor.bytes)}
 }
 
-// lowest is where a batch of a loan is not needed any more, or less than nothing.
+// lowest returns the amount at or below which a batch of a loan is not needed, or -1 without a loan.
 func lowest(floor, loan, batch int64) int64 {
 	if loan == 0 {
 		return -1
@@ -247,10 +244,10 @@ func (s size) min(o size) size    { return size{min(s.actions, o.actions), min(s
 func (s size) times(n int64) size { return size{s.actions * n, s.bytes * n} }
 func (s size) part(n int64) size  { return size{s.actions / n, s.bytes / n} }
 
-// within reports whether it is not more than o.
+// within reports whether s is at most o in both dimensions.
 func (s size) within(o size) bool { return s.actions <= o.actions && s.bytes <= o.bytes }
 
-// fits is within for what is lacking: of what nothing is lacking there may be less than none.
+// fits is within, but ignores dimensions in which s is zero: free may be negative there.
 func (s size) fits(free size) bool {
 	return (s.actions == 0 || s.actions <= free.actions) && (s.bytes == 0 || s.bytes <= free.bytes)
 }

@@ -2,7 +2,7 @@ package pool
 
 import "github.com/go-azsearch/azsearch/models"
 
-// roomLine is a line of rooms, the one that has waited longest first.
+// roomLine is a line of rooms, the longest waiting one first.
 type roomLine struct{ first, last *Room }
 
 func (l *roomLine) push(r *Room) {
@@ -29,26 +29,26 @@ func (l *roomLine) remove(r *Room) {
 	r.line, r.prev, r.next = nil, nil, nil
 }
 
-// roomLines are a line for each class.
+// roomLines has one line per class.
 type roomLines struct {
 	lines [classes]roomLine
 	turns turns
-	count int // rooms in them
+	count int // number of waiting rooms
 }
 
-// verdict is whether there is room.
+// verdict is whether a request for room can be granted.
 type verdict uint8
 
 const (
-	never   verdict = iota // not even if all loans came back
+	never   verdict = iota // not even if all loans were returned
 	blocked                // others must return something first
-	kept                   // what there is, is kept for Expedited
+	kept                   // the available room is reserved for Expedited
 	fits
 )
 
-// next returns whose turn it is, or nil if there is no room for it: of two grants one is Expedited's, if it waits,
-// and the others have the rest by rotation. Nobody takes what the one whose turn it is waits for; but if that is only
-// kept from it for Expedited, Expedited may go first, and that counts as no turn.
+// next returns the room whose turn it is, or nil if it does not fit. Every second grant is Expedited's, if it waits;
+// the others rotate. No room takes what the one in turn waits for. But if that is only reserved for Expedited,
+// Expedited may go first, which does not count as a turn.
 func (q *roomLines) next(b *budget, judge func(*budget, *Room) verdict) *Room {
 	if q.count == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (q *roomLines) next(b *budget, judge func(*budget, *Room) verdict) *Room {
 	return first
 }
 
-// rotation returns the first of the next class that waits, but for Expedited, or nil.
+// rotation returns the first room of the next waiting class other than Expedited, or nil.
 func (q *roomLines) rotation() *Room {
 	const lanes = classes - 1
 	for i := 1; i <= lanes; i++ {

@@ -2,7 +2,7 @@ package pool
 
 import "time"
 
-// counts are what has happened in a class.
+// counts are the counters of a class.
 type counts struct {
 	granted, ended, refused int64
 	queue, work             time.Duration
@@ -28,15 +28,15 @@ func (p *Pool) waited(s *Seat, d time.Duration) {
 	p.queued[s.class].add(d)
 }
 
-// ClassStats counts what has happened in a class since the pool was made.
+// ClassStats counts events of a class since the pool was created.
 type ClassStats struct {
-	// Waiting is how many wait now, InUse how many slots are in use, those of late requests not counted.
+	// Waiting is how many requests wait now; InUse is how many slots are in use, without those of late requests.
 	Waiting, InUse int
-	// Granted is how many slots were given and taken, Ended how many of them were used and are released: neither in use
-	// nor given back unused. Refused is how often Do has returned ErrFull.
+	// Granted counts slots that were given and taken. Ended counts slots that were used and released; it excludes those in
+	// use and those returned unused. Refused counts the calls of Do that returned ErrFull.
 	Granted, Ended, Refused int64
-	// QueueTime and WorkTime are how long slots were waited for, which is 0 for who did not have to wait, and used; the
-	// sums of all and the longest.
+	// QueueTime and WorkTime are the total times of waiting for slots and of using them. Both have a maximum. A slot
+	// granted at once has a waiting time of 0.
 	QueueTime, WorkTime           time.Duration
 	LongestQueueTime, LongestWork time.Duration
 }
@@ -48,27 +48,27 @@ func (c *counts) public() ClassStats {
 	}
 }
 
-// Stats is what a pool has done.
+// Stats holds the counters and levels of a pool.
 type Stats struct {
-	// Classes is by class.
+	// Classes is indexed by class.
 	Classes [classes]ClassStats
-	// Fallbacks is how often a class was asked for that there is none of, which is served as Expedited.
+	// Fallbacks counts requests of an unknown class, served as Expedited.
 	Fallbacks int64
-	// Members is how many there are, and Slots how many slots are in force, see SetLimit.
+	// Members is the number of members, Slots the current number of slots, see SetLimit.
 	Members, Slots int
-	// Late is how many requests have not been answered for so long that their slots went to others.
+	// Late is how many requests have lost their slots because they were not answered for long.
 	Late int
 
-	// GrantedActions and GrantedBytes are the room that was granted: the floors of members, whether they use them or
-	// not, and what was lent. What is buffered is at most that; the members' own statistics say how much it is.
+	// GrantedActions and GrantedBytes are the granted room: the floors of members, used or not, and loans. It is an upper
+	// bound of what is buffered; see the members' own statistics for the actual amount.
 	GrantedActions, GrantedBytes int64
-	// BudgetActions and BudgetBytes are how much may be granted, 0 for no bound.
+	// BudgetActions and BudgetBytes are the most that may be granted, 0 for no bound.
 	BudgetActions, BudgetBytes int64
-	// Active is how many members have a floor, and WaitingForRoom how many wait for room.
+	// Active is how many members have a floor, WaitingForRoom how many wait for room.
 	Active, WaitingForRoom int
 }
 
-// stats adds what is known about room.
+// stats sets the fields about room.
 func (b *budget) stats(s *Stats) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +78,7 @@ func (b *budget) stats(s *Stats) {
 	s.Active, s.WaitingForRoom = b.active, b.waiting
 }
 
-// Stats returns the counts of the pool. It does not block.
+// Stats returns the counters of the pool. It does not block.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

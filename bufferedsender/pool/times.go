@@ -7,8 +7,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Times says how often things took how long, to within a fifth: from a microsecond to an hour, beside those that took
-// no time.
+// Times is a histogram of durations from a microsecond to an hour, within a fifth. Zero durations are counted
+// separately.
 type Times struct {
 	counts [1 + octaves*parts]int64
 	n      int64
@@ -19,7 +19,7 @@ const (
 	parts   = 4  // of an octave
 )
 
-// bucket is where a time is counted. 0 is for no time.
+// bucket returns the index of a duration. 0 is for less than a microsecond.
 func bucket(d time.Duration) int {
 	us := uint64(max(d, 0) / time.Microsecond)
 	if us == 0 {
@@ -30,7 +30,7 @@ func bucket(d time.Duration) int {
 	return min(1+octave*parts+part, octaves*parts)
 }
 
-// most is the longest time that a bucket counts.
+// most returns the longest duration of a bucket.
 func most(bucket int) time.Duration {
 	if bucket == 0 {
 		return 0
@@ -44,8 +44,8 @@ func (t *Times) add(d time.Duration) {
 	t.n++
 }
 
-// Quantile returns how long the given share of them took at the most, from 0 to 1: 0.99 for all but one in a hundred.
-// It is 0 if there were none.
+// Quantile returns the duration that the given share, from 0 to 1, did not exceed: 0.99 for all but one in a hundred.
+// It is 0 without durations.
 func (t *Times) Quantile(share float64) time.Duration {
 	left := int64(min(max(share, 0), 1) * float64(t.n))
 	for i, n := range t.counts {
@@ -56,8 +56,8 @@ func (t *Times) Quantile(share float64) time.Duration {
 	return 0
 }
 
-// QueueTimes returns how long the slots of a class were waited for that were given and taken, and 0 of a class that
-// there is none of. It does not block.
+// QueueTimes returns the waiting times of the slots that were given and taken in a class, empty for an unknown class.
+// It does not block.
 func (p *Pool) QueueTimes(c models.Class) Times {
 	if int(c) >= classes {
 		return Times{}

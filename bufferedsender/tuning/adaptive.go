@@ -7,87 +7,66 @@ import (
 
 // AdaptiveOptions configures Adaptive. nil and the zero value are ready to use.
 type AdaptiveOptions struct {
-	// Spacing is how far apart the requests of a sender are that has found how many
-	// documents the service takes: batches are as large as the rate makes them in that time.
-	// Longer means fewer and larger requests, and more documents refused each
-	// time the limit is looked for. Defaults to 70 ms; what is negative counts as
-	// the default too.
+	// Spacing is the time between requests once the controller has found a rate of documents: a batch has as many documents
+	// as the rate allows in that time. A longer Spacing means fewer and larger requests, and more refused documents each
+	// time the limit is probed. Defaults to 70 ms, also if negative.
 	Spacing time.Duration
 }
 
-// Adaptive returns a policy that finds out what the service takes and sends
-// that much.
+// Adaptive returns a policy that measures the capacity of the service and sends at that rate.
 //
 // # How it works
 //
-// A controller begins with the upper bounds, but one request in flight, and
-// sends three more for every one that succeeds. As long as nothing is refused
-// it stays at the upper bounds and is no different from Fixed.
+// A controller starts with the upper bounds but one request in flight, and allows three more for each one that
+// succeeds. As long as nothing is refused it stays at the upper bounds, like Fixed.
 //
-// The first document or request that is refused because the service is busy
-// begins the search for a rate, in documents or requests a second. Three things are
-// kept apart that are often mixed up. DESIGN.md of this package says more, and shows
-// what comes out for 135 services.
+// The first document or request that is refused because the service is busy starts the search for a rate, in documents
+// or requests per second. The search has three independent parts: what the service counts, how much of it the service
+// takes, and how to probe for more. DESIGN.md of this package has the details, and results for 135 services.
 //
-// Which of them the service counts decides how large batches are. A document that is
-// refused by itself was counted. If whole requests are refused, large and small
-// batches are sent, in an order that is drawn: a service that counts requests refuses
-// both alike, one that counts documents or bytes refuses the large ones. Batches are full where
-// requests are counted, or as large as the service takes at once. Small ones that bring
-// clearly less than what was taken before grow again.
+// The batch size depends on what the service counts. A document that is refused individually was counted. If whole
+// requests are refused, large and small batches are sent in random order: a service that counts requests refuses both
+// alike, one that counts documents or bytes refuses the large ones. If requests are counted, batches are full, or as
+// large as the service takes at once. If small batches yield clearly less than before, they grow again.
 //
-// What the service takes is measured and not guessed. Each time it refuses
-// something, what it had in reserve is used up; so what it took between two such
-// moments, divided by the time between them, is its capacity, or the sender's
-// share of it. The rate falls below that, to 85 %, which lets the reserve grow
-// back. Sending at the measured rate instead of at some fraction of the last one
-// is the idea of the adaptive retry mode of the AWS SDKs and of BBR. If more
-// than 60 % are refused the capacity has fallen so far that waiting for the next
-// measurement would waste requests: then what was taken of the last few requests
-// counts. One decision never takes away more than half.
+// The capacity is measured, not guessed. At each refusal the service's reserve is used up. So the amount that it took
+// between two refusals, divided by the time between them, is its capacity, or the sender's share. The rate falls to 85
+// % of that, which lets the reserve recover. Sending at the measured rate, not at a fraction of the last one, follows
+// the adaptive retry mode of the AWS SDKs and BBR. If more than 60 % are refused, the capacity has fallen so far that
+// waiting for the next measurement would waste requests; then the last few requests decide. No decision removes more
+// than half.
 //
-// How to go on from there is the shape of CUBIC (RFC 9438): back to the measured
-// rate soon, beyond it slowly, and faster and faster when the refusal that was
-// expected has not come, so that a service that has recovered is found in
-// seconds. The slow part is additive, in that a large sender grows by a smaller
-// share of its rate than a small one; all fall by the same share, and whoever
-// sends more is refused more often. That is why several senders come to share a
-// service evenly (Chiu and Jain 1989; Bansal and Balakrishnan 2001 for additive
-// steps that depend on the rate). The time between requests is drawn at random
-// around its mean, because senders in step would always hit the same one (Floyd
+// The rate then grows like CUBIC (RFC 9438): fast back to the measured rate, slowly beyond it, and faster and faster if
+// the expected refusal does not come, so that a recovered service is detected within seconds. The slow phase is
+// additive in effect: a large sender grows by a smaller share of its rate than a small one, all fall by the same share,
+// and a sender with more requests is refused more often. So several senders converge to equal shares of a service (Chiu
+// and Jain 1989; Bansal and Balakrishnan 2001 for additive steps that depend on the rate). The time between requests
+// varies randomly around its mean: if senders were synchronized, the service would always refuse the same one (Floyd
 // and Jacobson 1992).
 //
-// How often to look for the limit depends on what looking costs: the share of
-// documents that were refused, and the time lost when a Retry-After holds all
-// sending. Above 1.5 % and 2 % it grows slower. A Retry-After of five seconds is
-// rarely risked, so a capacity that has grown is found late.
+// The frequency of probing depends on its cost: the share of refused documents, and the time lost while a Retry-After
+// stops all sending. Above 1.5 % and 2 % the rate grows more slowly. A Retry-After of five seconds is rarely risked, so
+// increased capacity is then found late.
 //
-// A rate of documents becomes a pace like this: batches of as many as the rate
-// makes in Spacing, an Interval that makes the rate exact, BatchBytes for four
-// times the usual size of such a batch, and twice as many in flight as the rate
-// and the latency need (Little's law). A request that is refused as a whole, and
-// is larger than all that have passed, makes the next batch a quarter.
+// A rate of documents becomes a pace: batches with as many documents as the rate allows in Spacing, an Interval that
+// makes the rate exact, BatchBytes for four times the usual size of such a batch, and twice as many requests in flight
+// as the rate and the latency need (Little's law). If a request is refused as a whole and is larger than every one that
+// passed, the next batch is a quarter of it.
 //
-// Not every 503 of a single document means that the service is full. If a share
-// of less than 30 % stays as it is while the rate falls to 60 %, and the refused
-// ones are spread over the batches as by chance, then no rate is low enough:
-// that share is taken for granted, the rate returns to where its fall began, and
-// from then on only what goes clearly beyond, twice as much, counts as refused.
-// A sender so slow that its batches have fewer than four documents cannot tell,
-// and goes on giving way.
+// Not every 503 of a single document means that the service is overloaded. If less than 30 % are refused, if that share
+// does not change while the rate falls to 60 %, and if the refused documents are spread over the batches at random,
+// then a lower rate does not help. That share counts as noise, the rate returns to where its fall began, and from then
+// on only clearly more refusals, twice as many, count. A sender so slow that its batches have fewer than four documents
+// cannot distinguish this and continues to slow down.
 //
-// Latency alone says less. It is compared only between full batches, so that it
-// does not matter how it depends on their size, and averaged over rounds of
-// requests. If a round takes longer than twice the usual, the controller
-// tries a quarter less in flight. If as many documents a second are done as
-// before, the requests were only waiting for each other, and it goes on; if not,
-// the service is slow for another reason, everything is as before, and the new
-// time is the usual one from now on. The gradient is that of Netflix'
-// concurrency-limits, the trial guards against its known weakness, that it also
-// gives way to a latency that it has no part in.
+// Latency alone is a weaker signal. It is compared only between full batches, so that its dependence on size does not
+// matter, and averaged over rounds of requests. If a round takes longer than twice the usual time, the controller tries
+// a quarter fewer requests in flight. If the rate of documents remains the same, the requests only waited for each
+// other, and the controller continues. Otherwise the service is slow for another reason: everything is restored, and
+// the new time becomes the usual one. The gradient is that of Netflix' concurrency-limits. The trial avoids its known
+// weakness, giving way to latency that the sender does not cause.
 //
-// Connection errors and time-outs change nothing, nor do requests that end while
-// nothing waits to be sent.
+// Connection errors and time-outs change nothing, nor do requests that end while nothing waits to be sent.
 func Adaptive(opts *AdaptiveOptions) Policy {
 	var p adaptivePolicy
 	if opts != nil {
@@ -108,10 +87,10 @@ func (p adaptivePolicy) New(b Bounds) Controller {
 	return a
 }
 
-// batchSlack is how much larger than usual a batch may be in bytes.
+// batchSlack is the factor by which a batch may exceed its usual size in bytes.
 const batchSlack = 4
 
-// adaptive is the controller.
+// adaptive is the controller of Adaptive.
 type adaptive struct {
 	bounds  Bounds
 	options AdaptiveOptions
@@ -120,10 +99,10 @@ type adaptive struct {
 	clock   clock
 	rate    rate
 	window  window
-	latency average // seconds of a request
-	size    average // bytes of an action
+	latency average // seconds per request
+	size    average // bytes per action
 
-	batch  average // actions of a request
+	batch  average // actions per request
 	fit    fit
 	sizes  sizes
 	random uint64
@@ -133,7 +112,7 @@ func (a *adaptive) Pace() Pace { return a.pace }
 
 func (a *adaptive) Observe(o Observation) Pace {
 	o = o.sane()
-	a.random ^= uint64(o.Now) // senders must not be in step: they end requests at different times
+	a.random ^= uint64(o.Now) // senders must not be synchronized; their requests end at different times
 	elapsed := a.clock.advance(&o, a.pace.Interval)
 	if o.Actions > 0 {
 		a.size.add(float64(o.Bytes)/float64(o.Actions), 0.1)
@@ -159,7 +138,7 @@ func (a *adaptive) Observe(o Observation) Pace {
 		}
 	}
 	switch {
-	case !a.rate.known, a.rate.unit == requests && a.clock.done[requests] == 0: // first one that fits
+	case !a.rate.known, a.rate.unit == requests && a.clock.done[requests] == 0: // first find a size that fits
 	case a.rate.unit == requests && a.sizes.at == 0:
 		if o.Refused {
 			a.begin(o.Now)
@@ -180,7 +159,7 @@ func (a *adaptive) Resize(b Bounds) Pace {
 	return a.pace
 }
 
-// largest is the largest batch that the bounds allow.
+// largest returns the size of the largest batch within the bounds.
 func (a *adaptive) largest() float64 {
 	n := float64(a.bounds.Max.BatchActions)
 	if a.size.value > 0 {
@@ -189,7 +168,7 @@ func (a *adaptive) largest() float64 {
 	return max(n, 1)
 }
 
-// per returns how many actions there are in one of the unit that is counted.
+// per returns the number of actions per counted unit.
 func (a *adaptive) per() float64 {
 	if a.rate.unit == requests {
 		return max(a.batch.value, 1)
@@ -197,7 +176,7 @@ func (a *adaptive) per() float64 {
 	return 1
 }
 
-// most is the rate at which the upper bounds are what limits.
+// most returns the rate at which the upper bounds become the limit.
 func (a *adaptive) most() float64 {
 	of := 1.0
 	if a.rate.unit != requests {
@@ -206,7 +185,7 @@ func (a *adaptive) most() float64 {
 	return float64(a.bounds.Max.InFlight) * of / max(a.latency.value, 1e-6)
 }
 
-// translate turns rate, sizes and window into a pace.
+// translate converts rate, sizes and window into a pace.
 func (a *adaptive) translate() {
 	low, high := &a.bounds.Min, &a.bounds.Max
 	l := a.bounds.loosest()
@@ -233,7 +212,7 @@ func (a *adaptive) translate() {
 		batch()
 	default:
 		r.value = max(r.value, float64(low.BatchActions)/high.Interval.Seconds())
-		// A long request needs large batches, or more slots than there are.
+		// A long request needs larger batches if there are not enough slots.
 		n = min(n, r.value*max(a.options.Spacing.Seconds(), a.latency.value/slots))
 		batch()
 		l.BatchBytes = int(within(batchSlack*n*a.size.value, float64(low.BatchBytes), float64(high.BatchBytes)))
@@ -244,7 +223,7 @@ func (a *adaptive) translate() {
 	a.pace = l
 }
 
-// draw returns a number from 0 to 1 (xorshift, Marsaglia 2003).
+// draw returns a random number from 0 to 1 (xorshift, Marsaglia 2003).
 func (a *adaptive) draw() float64 {
 	if a.random == 0 {
 		a.random = 0x9e3779b97f4a7c15
@@ -255,16 +234,16 @@ func (a *adaptive) draw() float64 {
 	return float64(a.random>>11) / (1 << 53)
 }
 
-// within returns the number between low and high that is nearest to v.
+// within returns v limited to the range from low to high.
 func within(v, low, high float64) float64 { return max(low, min(v, high)) }
 
-// average is a mean in which what is longer ago counts less.
+// average is an exponential moving average.
 type average struct {
 	value float64
 	any   bool
 }
 
-// add lets v count with the given weight, the first one in full.
+// add adds v with the given weight. The first value counts fully.
 func (a *average) add(v, weight float64) {
 	if !a.any {
 		a.value, a.any = v, true

@@ -1,32 +1,25 @@
-// Package tuning is for programs that do not know how much a search service
-// takes, or that share it with others: it lets a buffered sender find out.
-// The package is experimental: its API may change in any release.
+// Package tuning adapts the pace of a buffered sender to a search service with unknown or shared capacity. The package
+// is experimental: its API may change in any release.
 //
-// A [Policy] is an option of a sender. It makes a [Controller], which is notified of
-// every request that has ended and says how large the next ones may be, how many
-// may be under way, and how far apart they start.
+// A [Policy] is an option of a sender. It creates a [Controller], which observes every finished request and decides how
+// large the next ones may be, how many may be in flight, and how far apart they start.
 //
 //	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{
 //		Limits: bufferedsender.Limits{MaxInFlight: 8},
 //		Tuning: tuning.Adaptive(nil),
 //	})
 //
-// [Adaptive] searches for the rate that the service takes, in requests, documents or
-// bytes, between one document or request every ten seconds and what the sender's
-// options allow. [Fixed] is for those who
-// know the numbers, or measure.
+// [Adaptive] searches for the rate that the service takes, in requests, documents or bytes. The rate is between one
+// document or request every ten seconds and what the sender's options allow. [Fixed] is for known limits, and for
+// measurements.
 //
-// When replies take long it is the number of requests in flight that counts: at 100 ms
-// a request, documents a second grow with it as far as the machine goes (go test -run
-// '^$' -bench InFlight ./bufferedsender). Adaptive slows down when the service throttles
-// or its latency grows, and speeds up again; documents that are refused one by one for a
-// reason that no rate changes do not slow it down. It is not the default, because
-// against a service without a limit it is as good as fixed limits and not better. The
-// test TuningTable prints the comparison for 33 services, with real senders; DESIGN.md
-// shows one for 135 in simulated time (go test ./bufferedsender/tuning -run
-// '^TestTable$' -update).
+// With slow replies the number of requests in flight matters most: at 100 ms per request, documents per second grow
+// with it up to the capacity of the machine (go test -run '^$' -bench InFlight ./bufferedsender). Adaptive slows down
+// when the service throttles or its latency grows, and speeds up again. Single documents that are refused whatever the
+// rate do not slow it down. It is not the default, because with an unlimited service it is only as good as fixed
+// limits. The test TuningTable prints a comparison for 33 services, with real senders; DESIGN.md has one for 135 in
+// simulated time (go test ./bufferedsender/tuning -run '^TestTable$' -update).
 //
-// A controller is a pure state machine: time is passed in, and the same
-// observations lead to the same pace. So a policy of one's own can be tested
-// without waiting, as the simulation in this package's tests does.
+// A controller is a pure state machine: time is passed in, and the same observations result in the same pace. So your
+// own policy can be tested without waiting, like those of this package.
 package tuning

@@ -6,26 +6,24 @@ import (
 )
 
 const (
-	// shrink is what is left of a batch that was refused as a whole although none as
-	// large has passed.
+	// shrink is the factor for a batch that was refused as a whole, if none as large has passed.
 	shrink = 0.25
-	// refusals is how many requests in a row are refused before what has passed
-	// earlier is doubted.
+	// refusals is how many consecutive refusals make the largest passed size doubtful.
 	refusals = 5
-	// A batch twice as large is tried after patience batches, two in a row of which
-	// have passed. Patience doubles with each try that fails, to mostPatience.
+	// After patience batches, if the last two passed, a batch of twice the size is tried. Each failed try doubles patience,
+	// up to mostPatience.
 	mostPatience = 32
 )
 
-// fit is the search for the largest batch that a service takes at once. A
-// request that is refused although larger ones have passed says nothing about that.
+// fit searches for the largest batch that a service takes at once. A refused request smaller than one that passed is
+// ignored.
 type fit struct {
 	most, size float64
-	passed     float64 // largest that has passed
-	row, run   int     // requests in a row that were refused, that passed
+	passed     float64 // largest size that has passed
+	row, run   int     // consecutive refused requests, consecutive passed ones
 	streak     float64 // batches of this size since a larger one was tried
 	patience   float64
-	at         time.Duration // requests that left before the last refusal say nothing new
+	at         time.Duration // requests sent before the last refusal carry no new information
 }
 
 func newFit(most int) fit {
@@ -58,9 +56,9 @@ func (f *fit) pass(n float64) {
 		f.passed, f.patience = n, 1
 	}
 	if n < fullBatch*math.Round(f.size) {
-		return // it was not as large as it may be
+		return // smaller than allowed
 	}
-	if f.streak++; f.run > 1 && f.streak >= f.patience { // one alone may have left the service in debt
+	if f.streak++; f.run > 1 && f.streak >= f.patience { // after a single one, the service may still be in debt
 		f.size, f.streak = min(2*f.size, f.most), 0
 	}
 }

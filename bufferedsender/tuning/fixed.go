@@ -1,8 +1,7 @@
 package tuning
 
-// Fixed returns a policy that never changes anything: the largest batches, the
-// most requests in flight and the shortest interval of the bounds, always. It is
-// for those who know the numbers, or measure.
+// Fixed returns a policy that never changes anything: always the largest batches, the most requests in flight and the
+// shortest interval within the bounds. It is for known limits, and for measurements.
 func Fixed() Policy { return fixedPolicy{} }
 
 type fixedPolicy struct{}
@@ -12,7 +11,7 @@ func (fixedPolicy) New(b Bounds) Controller {
 	return &f
 }
 
-// fixed is the controller: the pace itself.
+// fixed is the controller of Fixed; its value is the pace.
 type fixed Pace
 
 func (f *fixed) Pace() Pace { return Pace(*f) }

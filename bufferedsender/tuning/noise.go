@@ -1,46 +1,41 @@
 package tuning
 
 const (
-	// mostNoise is the share of refused actions above which it is an overload.
+	// mostNoise is the share of refused actions above which there is an overload.
 	mostNoise = 0.3
-	// A trial compares the rounds in which the rate was above lowRate of that at
-	// its beginning with those below. There must be lowRounds of the latter, with
-	// lowRefused refused actions, and they must have at least sameShare of the share
-	// of the former.
+	// A trial compares the rounds with a rate below lowRate of the initial one with the other rounds. It needs lowRounds
+	// low rounds with lowRefused refused actions. Their share of refused actions must be at least sameShare of that in the
+	// others.
 	lowRate, sameShare    = 0.6, 0.5
 	lowRounds, lowRefused = 3, 8
-	// Refused actions may be in the same requests mostScatter times as much as by
-	// chance, and luck more if there are few. leastBatch is the size of requests
-	// that can tell.
+	// Refused actions may cluster in requests up to mostScatter times as much as by chance, plus luck for small numbers.
+	// Only requests with leastBatch actions on average show this.
 	mostScatter, luck, leastBatch = 2, 8, 4
-	// Refused actions count as noise as long as they are not above noiseSlack
-	// times what is expected by more than noiseBurst: that happens by chance once
-	// in some ten thousand actions.
+	// Refused actions count as noise until they exceed noiseSlack times the expected number by more than noiseBurst. By
+	// chance that happens once in about ten thousand actions.
 	noiseSlack, noiseBurst = 2, 6
-	// The share is measured again when noiseSample refused actions are expected.
+	// The share is measured again after noiseSample expected refusals.
 	noiseSample = 20
 )
 
-// noise is the share of single actions that are refused whatever the rate is.
-// An overload ends when less is sent, or is less of one; so a share that stays
-// as it is while the rate falls has another reason, and no rate is low enough
-// for it. While others overload the service a share may stay as well. But then
-// it is the rest of a batch that is refused, and not one action here and there;
-// without that test four senders believe of each other that they are noise.
+// noise is the share of single actions that are refused at every rate. An overload ends, or at least shrinks, at a
+// lower rate. So a share that stays the same while the rate falls has another cause, and no rate is low enough for it.
+// While other senders overload the service the share may stay too, but then the rest of a batch is refused, not
+// scattered actions. Without the test for scattering, four senders would take each other's load for noise.
 type noise struct {
 	share  float64
-	found  float64 // what it was when the trial ended; it does not become more
-	excess float64 // refused actions that it does not explain (CUSUM, Page 1954)
-	sample counts  // since it was measured
+	found  float64 // share at the end of the trial; it never grows
+	excess float64 // refused actions beyond the noise (CUSUM, Page 1954)
+	sample counts  // since the last measurement
 
-	// The trial: what was refused since the rate began to fall.
-	from      float64 // the rate then, 0: no trial
+	// The trial: refusals since the rate began to fall.
+	from      float64 // the rate at its start; 0: no trial
 	round     counts
 	high, low counts
 	lowRounds int
 }
 
-// counts are what became of requests.
+// counts are sums over requests.
 type counts struct{ requests, sent, refused, squares float64 }
 
 func (c *counts) add(o counts) {
@@ -52,15 +47,14 @@ func (c *counts) add(o counts) {
 
 func (c counts) share() float64 { return c.refused / max(c.sent, 1) }
 
-// byChance reports whether the refused actions are spread over the requests as
-// if each had been drawn (Pearson's chi-squared, divided by its expectation).
+// byChance reports whether the refused actions are distributed over the requests as if drawn at random (Pearson's
+// chi-squared divided by its expectation).
 func (c counts) byChance() bool {
 	s := c.share()
 	return c.sent >= leastBatch*c.requests && c.squares-s*c.refused < s*(1-s)*(mostScatter*c.requests+luck)
 }
 
-// observe counts a request that was not refused whole, and reports whether the
-// noise explains what was refused of it.
+// observe counts a request that was not refused as a whole, and reports whether the noise explains its refused actions.
 func (n *noise) observe(o *Observation) bool {
 	if o.Actions == 0 {
 		return o.Throttled == 0
@@ -79,16 +73,15 @@ func (n *noise) observe(o *Observation) bool {
 	if n.share*n.sample.sent >= noiseSample {
 		n.share = min(n.sample.share(), n.found)
 		if !n.sample.byChance() {
-			n.share = 0 // nothing was refused, or by an overload
+			n.share = 0 // nothing was refused, or an overload was the cause
 		}
 		n.sample = counts{}
 	}
 	return true
 }
 
-// decided notes that the rate falls, and what it was. It returns the rate at
-// the beginning of the trial if falling has turned out to be of no use, else 0.
-// calm: the round was so long that the rate was right.
+// decided records that the rate falls from value. If lower rates have not helped, it ends the trial and returns the
+// rate at its start; otherwise it returns 0. calm is true if the round was so long that the rate was right.
 func (n *noise) decided(value float64, calm bool) float64 {
 	round := n.round
 	n.round, n.excess = counts{}, 0
@@ -108,7 +101,7 @@ func (n *noise) decided(value float64, calm bool) float64 {
 	if n.lowRounds < lowRounds || n.low.refused < lowRefused {
 		return 0
 	}
-	if n.low.share() < sameShare*n.high.share() || !n.low.byChance() { // it has helped
+	if n.low.share() < sameShare*n.high.share() || !n.low.byChance() { // the lower rate helped
 		low := n.low
 		n.begin(value)
 		n.high = low
@@ -119,10 +112,10 @@ func (n *noise) decided(value float64, calm bool) float64 {
 	return from
 }
 
-// begin begins a trial at a rate.
+// begin starts a trial at a rate.
 func (n *noise) begin(value float64) {
 	n.from, n.high, n.low, n.lowRounds = value, counts{}, counts{}, 0
 }
 
-// refusedWhole ends a trial: it is about single actions.
+// refusedWhole ends a trial, because trials are about single actions.
 func (n *noise) refusedWhole() { n.from = 0 }

@@ -5,95 +5,85 @@ import (
 	"time"
 )
 
-// All of these were chosen with the simulation in the tests and confirmed with
-// real senders. Times are seconds.
+// These constants were chosen by the simulation in the tests and confirmed with real senders. Times are in seconds.
 const (
-	// decrease is what is left of the measured capacity after a refusal. 0.85
-	// lets the service save something up, without losing more than a few percent
-	// if it cannot.
+	// decrease is the factor applied to the measured capacity after a refusal. 0.85 lets the service save up a reserve, and
+	// loses only a few percent if it cannot.
 	decrease = 0.85
-	// back is the time constant of the return to the measured capacity, but at
-	// least backIntervals: a slow sender needs longer to let something be saved up.
+	// back is the time constant of the return to the measured capacity; it is at least backIntervals, because a slow sender
+	// needs longer to let a reserve build up.
 	back, backIntervals = 1.5, 20
-	// overshoot is how far the measured capacity may be above the rate that met a
-	// refusal; it is, if something was saved up before.
+	// overshoot limits the measured capacity relative to the rate that was refused. Without a limit it is too high if the
+	// service had a reserve.
 	overshoot = 1.1
-	// unmeasured is what of the rate counts as measured if it could not be: there
-	// was one refusal only, or the application did not send all the time.
+	// unmeasured is the factor applied to the rate when the capacity could not be measured: after a single refusal, or if
+	// the application was not always sending.
 	unmeasured = 0.95
-	// collapse is the share of refused actions above which the capacity has fallen
-	// too far to wait for a measurement.
+	// collapse is the share of refused actions above which the capacity has fallen too far to wait for a measurement.
 	collapse = 0.6
-	// overload is the share of refused actions above which the time since the last decision
-	// is measurement enough.
+	// overload is the share of refused actions above which the time since the last decision suffices as a measurement.
 	overload = 0.2
-	// leastTrial is how many requests a second are made when none has passed yet.
+	// leastTrial is the initial rate, in requests per second, if none has passed yet.
 	leastTrial = 5
 
-	// A round lasts at least roundIntervals: then what was done about the last
-	// refusal has had its effect. A measurement lasts longer. If it were shorter, the
-	// share of a sender would depend on its luck.
+	// A round lasts at least roundIntervals, so that the last decision has taken effect. A measurement lasts longer: with
+	// shorter ones a sender's share would depend on chance.
 	roundIntervals                   = 8
 	measureSeconds, measureIntervals = 3.0, 45
 
-	// Beyond the measured capacity a second adds gain·rate^-0.25 of the rate, so
-	// 2 % at 10,000 and 4 % at 600 actions a second, but not above mostGrowth.
+	// Beyond the measured capacity the rate grows by gain·rate^-0.25 per second, that is 2 % at 10,000 and 4 % at 600
+	// actions per second, but at most by mostGrowth.
 	gain, mostGrowth = 0.2, 0.09
-	// refusedTarget and lostTarget are the shares of actions and of time that
-	// looking for the limit may cost. leastGrowth is what is left of growth if it
-	// costs far more, costMemory for how long the cost is remembered.
+	// refusedTarget and lostTarget are the shares of actions and of time that probing may cost. leastGrowth is the smallest
+	// factor on growth if it costs more; costMemory is how long the cost is remembered.
 	refusedTarget, lostTarget = 0.015, 0.02
 	leastGrowth, costMemory   = 0.05, 30.0
-	// longestPause is how much of a pause counts: what is longer was a breaker.
+	// longestPause is the most of a pause that counts; a longer one is due to a breaker.
 	longestPause = 4.0
-	// Growth becomes faster, by acceleration every second, when there was no
-	// refusal for the longest of calm, calmRequests intervals, the usual time
-	// between refusals and calmPauses times the usual pause, at most maxCalm.
+	// Growth accelerates by acceleration per second after a time without refusals: the longest of calm, calmRequests
+	// intervals, the usual time between refusals and calmPauses times the usual pause, at most maxCalm.
 	calm, calmRequests, calmPauses, maxCalm = 3.5, 45.0, 12.0, 60.0
 	acceleration                            = 0.2
-	// startGrowth is what a second adds to the very first rate at least; every
-	// decision halves it.
+	// startGrowth is the least growth of the first rate, per second; every decision halves it.
 	startGrowth = 2.0
-	// The time that a request takes adds at most blindGrowth: an answer must be able
-	// to come.
+	// During one request the rate grows at most by blindGrowth, because its answer must arrive first.
 	blindGrowth = 0.35
-	// Above unneeded times what the upper bounds allow there is no rate any more.
+	// Above unneeded times the rate that the upper bounds allow there is no rate limit any more.
 	unneeded = 2
 )
 
-// rate is the search for how much a second a service takes.
+// rate searches for the amount that a service takes per second.
 type rate struct {
-	unit  unit    // what is counted
-	known bool    // something was refused: there is a rate
-	value float64 // of the unit, a second
-	goal  float64 // what was measured last
-	// start is the growth of a rate that has just been made. The first one is
-	// little more than a guess, and far too low if others were served before.
+	unit  unit    // what the service counts
+	known bool    // something was refused, so there is a rate
+	value float64 // units per second
+	goal  float64 // the last measurement
+	// start is the growth of a new rate. The first rate is little more than a guess, far too low if other senders were
+	// served before.
 	start float64
 
-	decidedAt     time.Duration // requests that left before say nothing new
+	decidedAt     time.Duration // requests sent before that carry no new information
 	decided       float64       // the same in busy seconds
-	round         float64       // when the first of the others ended, negative: not yet
+	round         float64       // when the first later request ended; negative: not yet
 	sent, refusal float64       // actions of this round
 
-	// A refusal is a moment at which the service has nothing left. older is such
-	// a moment, and newer a later one, at least a measurement apart.
+	// A refusal is a moment at which the service has nothing left. older and newer are two of them, at least a measurement
+	// apart.
 	older, newer mark
 	last         mark // the last decision
 	refusals     int
-	lastRefusal  float64 // or the end of the pause that followed
-	recent       [2]mark // moments of the last two seconds, before there is a rate
+	lastRefusal  float64 // or the end of the pause after it
+	recent       [2]mark // the last two marks, measureSeconds apart, for the first rate
 
 	pausing bool
 	cycle   float64 // seconds between decisions, smoothed
 	pause   float64 // seconds lost in each, smoothed
-	cost    float64 // share of refused actions in the requests, fading
-	weight  float64 // of it
-	noise   noise   // refused actions that are none of its business
+	cost    float64 // share of refused actions per request, fading
+	weight  float64 // of cost
+	noise   noise   // refused actions that do not depend on the rate
 }
 
-// explained reports whether nothing was refused of a request that says anything
-// about its rate.
+// explained reports whether nothing was refused in a request that carries information about its rate.
 func (r *rate) explained(o *Observation) bool {
 	if o.Refused {
 		return false
@@ -104,11 +94,11 @@ func (r *rate) explained(o *Observation) bool {
 	return r.noise.observe(o) || o.Throttled == 0
 }
 
-// passed takes in a request of which nothing was refused.
+// passed processes a request in which nothing was refused.
 func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most, docs float64) {
 	r.tick(o, c, elapsed)
 	if !r.known || o.Backlog <= 0 {
-		return // what is not needed is not asked for
+		return // without a backlog no more is needed
 	}
 	quiet := c.busy - r.lastRefusal
 	growth := min(mostGrowth, gain*math.Pow(r.value*docs, -0.25))
@@ -130,11 +120,11 @@ func (r *rate) passed(o *Observation, c *clock, elapsed, interval, latency, most
 	}
 	r.value += step + r.value*min(growth*elapsed, 1)
 	if r.value > unneeded*most {
-		*r = rate{unit: r.unit, recent: r.recent, noise: r.noise} // it is no limit any more
+		*r = rate{unit: r.unit, recent: r.recent, noise: r.noise} // it is not a limit any more
 	}
 }
 
-// refused takes in a request of which something was refused.
+// refused processes a request in which something was refused.
 func (r *rate) refused(o *Observation, c *clock, interval float64) {
 	r.tick(o, c, 0)
 	if r.known && o.Started < r.decidedAt {
@@ -188,9 +178,8 @@ func (r *rate) tick(o *Observation, c *clock, elapsed float64) {
 	}
 }
 
-// first makes the first rate: what was done in the last seconds, or half of
-// what was tried. The service may have saved up more, and others may have got
-// it all, so neither alone is to be trusted.
+// first sets the first rate: what was done in the last seconds, or half of what was tried. The service may have had a
+// reserve, and other senders may have used all of it, so neither number alone is reliable.
 func (r *rate) first(c *clock) {
 	from := r.recent[0]
 	took := max(c.busy-from.busy, 1)
@@ -202,7 +191,7 @@ func (r *rate) first(c *clock) {
 	r.goal = r.value
 }
 
-// count counts in another unit from now on, of which there were so many in one of the old.
+// count changes the unit. of is the number of new units in an old one.
 func (r *rate) count(u unit, of float64) {
 	r.unit = u
 	r.value *= of
@@ -210,7 +199,7 @@ func (r *rate) count(u unit, of float64) {
 	r.refusals = 0
 }
 
-// decide makes a new rate at the end of a round.
+// decide sets a new rate at the end of a round.
 func (r *rate) decide(c *clock) {
 	r.start /= 2
 	useless := r.noise.decided(r.value, c.busy-r.decided > calm)
@@ -230,7 +219,7 @@ func (r *rate) decide(c *clock) {
 	measured = max(measured, r.value/2)
 	r.value = min(r.value, decrease*measured)
 	r.goal = measured
-	if useless > 0 { // back to where the fall began, and on from there
+	if useless > 0 { // back to where the fall began, and grow from there
 		r.goal, r.start = useless, startGrowth
 		r.cost, r.weight = 0, 0
 	}

@@ -6,49 +6,47 @@ import (
 )
 
 const (
-	// The large batches of a trial are spread times the small ones. In a trial of
-	// full batches the rate grows by urge a second at least, so that something is refused.
+	// The large batches of a trial are spread times the small ones. In a trial of full batches the rate grows by at least
+	// urge per second, so that something is refused.
 	spread, urge = 16, 0.3
-	// A trial ends with documents if large batches are refused twice as often as
-	// small ones, which the G-test (Sokal and Rohlf) calls chance in less than one of
-	// seventy trials; or if every large one is refused, neverLarge at least, and
-	// passes small ones passed.
+	// A trial decides for documents if large batches are refused twice as often as small ones and the G-test (Sokal and
+	// Rohlf) exceeds certain, which happens by chance in less than one of seventy trials. It also does if all large ones
+	// are refused, at least neverLarge, and at least passes small ones passed.
 	certain, neverLarge, passes = 6, 4, 2
-	// It ends with requests if enoughSmall small batches were refused, at least alike
-	// times as often as large ones, of which enoughLarge have passed.
+	// It decides for requests if enoughSmall small batches were refused, at least alike times as often as large ones, and
+	// enoughLarge large ones have passed.
 	enoughSmall, enoughLarge, alike = 3, 3, 0.7
-	// Without a result after so many requests batches stay full.
+	// After fullTrial requests without a result batches stay full.
 	fullTrial = 60
-	// enough is the number of full batches a second that a service takes if they are right
-	// whatever it counts.
+	// enough is the number of full batches per second above which they are right, whatever the service counts.
 	enough = 2.0
 	// dear is a pause, in seconds, that is too long for a trial.
 	dear = 2.5
-	// fewest is the number of requests a second below which full batches are never
-	// right: a service that is in debt for a full batch refuses everything, too.
+	// fewest is the number of requests per second below which full batches are never right: a service in debt for one full
+	// batch refuses everything.
 	fewest, slowest = 0.5, 2.0
 
-	// A trial begins if so many requests at least were refused, and
+	// A trial starts only after enoughRefused refused requests.
 	enoughRefused = 3
-	// with full batches, if more than tolerated of the last memory requests were, or
-	// intolerable, of fewer requests;
+	// With full batches it starts if more than tolerated of the last memory requests were refused, or more than intolerable
+	// after at least little requests.
 	tolerated, intolerable, memory, little = 0.12, 0.4, 60, 8
-	// Small ones are given up if what they bring in a span is less than twice the share that is
-	// refused of the most that they have brought, which fades.
+	// Small batches are given up if their throughput in a span is less than twice the refused share of their best
+	// throughput, which fades.
 	spanSeconds, spanRequests, fading = 5.0, 8, 0.95
-	// Batches that have become larger must bring worthwhile times as many documents.
+	// Enlarged batches must have worthwhile times the throughput, in documents.
 	worthwhile             = 1.5
 	firstWait, longestWait = 45 * time.Second, 20 * time.Minute
 )
 
-// tally is how many requests were sent, and refused as a whole.
+// tally counts requests sent and requests refused as a whole.
 type tally struct{ sent, refused float64 }
 
 func (t tally) share() float64 { return t.refused / max(t.sent, 1) }
 
 func (t tally) passed() float64 { return t.sent - t.refused }
 
-// likelihood returns its logarithm, with the share that it has.
+// likelihood returns the log-likelihood of the tally at its own share.
 func (t tally) likelihood() float64 {
 	if t.refused == 0 || t.passed() == 0 {
 		return 0
@@ -56,11 +54,11 @@ func (t tally) likelihood() float64 {
 	return t.refused*math.Log(t.share()) + t.passed()*math.Log(1-t.share())
 }
 
-// sizes decides between small batches, as many documents as the rate makes in
-// some time, and full ones. A service that counts requests takes most in full ones;
-// of one that counts documents or bytes small ones find the limit at less cost.
+// sizes decides between small batches, with as many documents as the rate allows in some time, and full ones. A service
+// that counts requests accepts the most documents in full batches. With one that counts documents or bytes, small ones
+// find the limit at less cost.
 type sizes struct {
-	at time.Duration // requests that left before say nothing
+	at time.Duration // requests sent before that carry no information
 
 	trial        bool
 	small, large float64
@@ -68,26 +66,25 @@ type sizes struct {
 	larger       tally
 	began        mark
 
-	// Since the last trial: requests, how many of them were refused, and the share of
-	// the last ones.
+	// Since the last trial: requests, those refused, and the share of refused ones among the last memory.
 	since tally
 	last  float64
 
-	// Of small batches: a span, its requests, and the most documents a second of any.
+	// Of small batches: a span, its requests, and the best throughput, in documents per second.
 	span   mark
 	recent tally
 	best   float64
 
-	// What was taken, in documents a second, before batches became larger, and when.
+	// The throughput in documents per second before batches were enlarged, and when that was.
 	taken    float64
 	enlarged mark
 
-	until time.Duration // the result holds so long
+	until time.Duration // the result is valid until then
 	wait  time.Duration
 }
 
-// next returns the size of the next batch of a trial. It is drawn: requests by turns fall in step
-// with the service, which then refuses always the same.
+// next returns the size of the next batch of a trial, at random: an alternating order could match a cycle of the
+// service, which would then always refuse the same size.
 func (a *adaptive) next() float64 {
 	if a.draw() < 0.5 {
 		return a.sizes.small
@@ -95,7 +92,7 @@ func (a *adaptive) next() float64 {
 	return a.sizes.large
 }
 
-// choose takes in a request, while there is a rate.
+// choose processes a request while there is a rate.
 func (a *adaptive) choose(o *Observation) {
 	s := &a.sizes
 	if o.Started < s.at || o.Actions == 0 {
@@ -115,7 +112,7 @@ func (a *adaptive) choose(o *Observation) {
 	s.recent.sent++
 	s.recent.refused += refused
 	if a.rate.pause > dear/2 && s.last < intolerable {
-		return // a trial costs more than it can bring
+		return // a trial costs more than it can gain
 	}
 	bad := s.last > intolerable && s.since.sent >= little
 	if a.rate.unit == requests {
@@ -151,14 +148,14 @@ func (a *adaptive) choose(o *Observation) {
 	s.span, s.recent = a.clock.mark(), tally{}
 }
 
-// begin begins a trial of full batches against small ones.
+// begin starts a trial of full batches against small ones.
 func (a *adaptive) begin(now time.Duration) {
 	large := a.largest()
 	a.sizes = sizes{at: now, trial: true, began: a.clock.mark(), wait: a.sizes.wait, large: large, small: max(1, large/spread)}
 	a.rate.start = max(a.rate.start, urge)
 }
 
-// judge takes in a request of a trial.
+// judge processes a request of a trial.
 func (a *adaptive) judge(o *Observation, refused float64) {
 	s := &a.sizes
 	small, large := &s.smaller, &s.larger
@@ -182,7 +179,7 @@ func (a *adaptive) judge(o *Observation, refused float64) {
 	case o.Refused && 2*small.share() < large.share() && g > certain,
 		large.refused >= neverLarge && large.passed() == 0 && small.passed() >= passes:
 		a.end(documents, o.Now)
-	case large.refused > 1 && small.refused > 1 && both.passed() == 0 && s.small > 1: // first one that fits
+	case large.refused > 1 && small.refused > 1 && both.passed() == 0 && s.small > 1: // first find a size that fits
 		s.small, s.large, s.at = max(1, s.small*shrink), max(4, s.large*shrink), o.Now
 		s.smaller, s.larger = tally{}, tally{}
 	case small.refused >= enoughSmall && large.passed() >= enoughLarge && small.share() > alike*large.share():
@@ -194,7 +191,7 @@ func (a *adaptive) judge(o *Observation, refused float64) {
 	}
 }
 
-// end ends a trial. What was taken in it is the first measurement.
+// end ends a trial. Its throughput is the first measurement.
 func (a *adaptive) end(to unit, now time.Duration) {
 	s, r := &a.sizes, &a.rate
 	long := a.clock.busy-s.began.busy > 1
@@ -221,7 +218,7 @@ func (a *adaptive) end(to unit, now time.Duration) {
 	r.decidedAt, r.decided, r.round, r.last = now, a.clock.busy, -1, a.clock.mark()
 }
 
-// undo gives small batches up: they become larger, at the rate of requests that passed.
+// undo gives up small batches: they become larger, at the rate of requests that passed.
 func (a *adaptive) undo(now time.Duration, taken float64) {
 	r, n := &a.rate, max(1, a.batch.value)
 	r.count(requests, 1)

@@ -3,65 +3,62 @@ package tuning
 import "time"
 
 const (
-	// ramp is how many requests more may be in flight after each one that
-	// succeeds, so four times as many after each time a request takes.
+	// ramp is how many more requests may be in flight after each one that succeeds: four times as many after each round
+	// trip.
 	ramp = 3
-	// fewInFlight is how many requests a service is thought to work on without
-	// making them wait for each other.
+	// fewInFlight is how many requests a service is assumed to process without queueing.
 	fewInFlight = 4
-	// fullBatch is the share of the upper bounds from which a batch counts as
-	// full, so that its latency can be compared with that of others.
+	// fullBatch is the share of the upper bounds from which a batch counts as full, so that latencies are comparable.
 	fullBatch = 0.9
-	// A round has roundWindows times what may be in flight.
+	// A round has roundWindows times as many requests as may be in flight.
 	roundWindows = 4
-	// trialSize is the share of the requests in flight that a trial leaves,
-	// trialRate the share of the rate that must remain for it to succeed.
+	// trialSize is the share of requests in flight that a trial keeps; trialRate is the share of the rate that must remain
+	// for it to succeed.
 	trialSize, trialRate = 0.75, 0.9
-	// tolerance is how many times as long as from an unhurried service a full batch
-	// may take before a trial.
+	// tolerance is how many times its usual latency a full batch may take before a trial.
 	tolerance = 2
 )
 
-// window is the number of requests in flight that latency allows.
+// window is the number of requests in flight that the latency allows.
 type window struct {
 	bounds  Bounds
 	size    float64
 	ramping bool // size grows with every request
 
-	usual float64 // seconds that a full batch takes when requests do not wait for each other
-	few   int     // requests that usual was made of
+	usual float64 // seconds of a full batch without queueing
+	few   int     // requests averaged in usual
 
-	// The round: full batches that left after began.
+	// The round: full batches sent after began.
 	began    time.Duration
 	first    mark
 	requests int
 	seconds  float64
 
 	trial  bool
-	before struct{ size, rate, latency float64 } // the trial
+	before struct{ size, rate, latency float64 } // state before the trial
 }
 
 func newWindow(b Bounds) window {
 	return window{bounds: b, size: float64(b.Min.InFlight), ramping: b.Min.InFlight < b.Max.InFlight}
 }
 
-// resize puts other bounds in force.
+// resize changes the bounds.
 func (w *window) resize(b Bounds) {
 	if b.Max.InFlight > w.bounds.Max.InFlight && w.limit() == w.bounds.Max.InFlight {
 		w.ramping = true // nothing was too much so far
 	}
 	if b.Max.BatchActions != w.bounds.Max.BatchActions || b.Max.BatchBytes != w.bounds.Max.BatchBytes {
-		w.usual, w.few = 0, 0 // a full batch is another one now
+		w.usual, w.few = 0, 0 // a full batch has another size now
 	}
 	w.bounds = b
 	w.size = within(w.size, float64(b.Min.InFlight), float64(b.Max.InFlight))
 	w.trial, w.requests, w.seconds = false, 0, 0
 }
 
-// limit is how many requests may be in flight while there is no rate.
+// limit returns how many requests may be in flight while there is no rate.
 func (w *window) limit() int { return int(w.size) }
 
-// slots is how many there may be if a rate needs them.
+// slots returns how many requests may be in flight if a rate needs them.
 func (w *window) slots() float64 {
 	if w.ramping {
 		return float64(w.bounds.Max.InFlight)
@@ -69,11 +66,11 @@ func (w *window) slots() float64 {
 	return w.size
 }
 
-// passed takes in a request of which nothing was refused.
+// passed processes a request in which nothing was refused.
 func (w *window) passed(o *Observation, c *clock) {
 	most := w.bounds.Max.InFlight
 	if o.Backlog <= 0 {
-		return // the sender was not limited by this
+		return // the window was not the limit
 	}
 	latency := (o.Now - o.Started).Seconds()
 	full := float64(o.Actions) >= fullBatch*float64(w.bounds.Max.BatchActions) ||
