@@ -6,10 +6,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
-// addOne puts the i-th action of a call into a chunk, and returns its key.
+// addOne encodes the i-th action of a call into a chunk and returns its key.
 type addOne = func(ctx context.Context, c *chunk, i int) (string, error)
 
-// addAll adds n actions. If ctx has ended it adds none.
+// addAll adds n actions, or none if ctx has already ended.
 func (s *sender) addAll(ctx context.Context, n int, wait bool, add addOne) error {
 	if n == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (s *sender) addAll(ctx context.Context, n int, wait bool, add addOne) error
 	return a.finish()
 }
 
-// ended says why ctx has ended, nil if it has not.
+// ended returns the cause if ctx has ended, otherwise nil.
 func ended(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -52,12 +52,11 @@ type adding struct {
 	wait     bool
 	chunk    *chunk
 	accepted int
-	turn     bool // it has the turn to encode a chunk
+	turn     bool // holds a turn to encode, see begin
 }
 
-// begin looks, before the first action of a chunk is encoded, whether the context has
-// ended, and waits while so many others wait for room that what they hold would be
-// too much.
+// begin prepares for the first action of a chunk: it checks the context, then waits for a turn to encode. Turns limit
+// how many waiting calls hold encoded actions in memory.
 func (a *adding) begin() error {
 	if len(a.chunk.items) == 0 {
 		if err := ended(a.ctx); err != nil {
@@ -77,7 +76,7 @@ func (a *adding) begin() error {
 	return nil
 }
 
-// end gives back what the call has borrowed.
+// end puts the chunk back into its pool and ends the turn.
 func (a *adding) end() {
 	if a.turn {
 		a.s.publisher.EndTurn()
@@ -92,7 +91,7 @@ func (a *adding) acceptIfFull() error {
 	return a.finish()
 }
 
-// finish has the chunk accepted.
+// finish makes the publisher, or the queue, accept the chunk.
 func (a *adding) finish() error {
 	turn := a.turn
 	a.turn = false
@@ -104,8 +103,7 @@ func (a *adding) finish() error {
 	return nil
 }
 
-// fail ends the call because of one action, after having those before it
-// accepted.
+// fail accepts the actions before the refused one, then returns the refusal.
 func (a *adding) fail(key string, err error) error {
 	if before := a.finish(); before != nil {
 		return before

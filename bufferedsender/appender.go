@@ -12,13 +12,12 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
-// appender makes calls of a queue out of adding calls. While one call is under way the next
-// adding calls gather, and make the one after it together: many callers share one fsync
-// or one round trip, and nobody waits for a timer. The calls of an adder come one after the
-// other, which is what makes a repeat harmless; so one whose answer is lost is repeated
-// before the next is made.
+// appender groups adding calls into calls of a queue. While one queue call is in flight, further adding calls gather
+// and form the next one: many callers share one fsync or one round trip without waiting for a timer. Queue calls of an
+// adder are made one after the other, which makes repeats idempotent: a call whose answer is lost is repeated before
+// the next one is made.
 //
-// It has a goroutine while there is a call to make.
+// Its goroutine runs only while there are calls to make.
 type appender struct {
 	queue queue.Queue
 	ctx   context.Context // ends when Close gives up
@@ -29,43 +28,43 @@ type appender struct {
 	adder queue.ID
 
 	mu      sync.Mutex
-	waiting []*appending // not part of a call of the queue
+	waiting []*appending // not yet part of a queue call
 	running bool
-	full    error // the refusal of the queue, while it has no room for the first one that waits
-	alone   int   // how many of those that wait are to be tried alone
+	full    error // the queue's refusal while the first waiting call has no room
+	alone   int   // number of waiting calls to try alone
 	closed  bool
 	room    chan struct{} // capacity 1: there may be room again
 	idle    signal        // sent when the goroutine ends
-	folds   []queue.Fold  // of the goroutine
-	number  uint64        // of the goroutine: of the last call
+	folds   []queue.Fold  // owned by the goroutine
+	number  uint64        // of the last call; owned by the goroutine
 	last    appended
 }
 
-// appended is what is in the queue.
+// appended describes what is in the queue.
 type appended struct {
 	position queue.Position
 	number   uint64 // of the last call
 	records  int64
 }
 
-// appending is one adding call, or a part of one.
+// appending is one adding call, or a piece of one.
 type appending struct {
 	records []queue.Record
-	locals  []*local // what this process keeps of them, nil where nothing
-	wait    bool     // for room
+	locals  []*local // state kept in this process for each record; nil entries have none
+	wait    bool     // wait for room
 	bytes   int
 	done    chan struct{}
 	err     error // written before done is closed
 
 	// Guarded by mu.
-	kept  int  // records that are in the queue: some, if there was no room for all
-	try   int  // how many of the others the next call holds at the most; 0: all
-	taken bool // they are part of a call of the queue
+	kept  int  // records in the queue so far; fewer than all if there was no room
+	try   int  // most further records in the next call; 0: all
+	taken bool // part of a queue call
 	ended bool // done is closed
-	left  bool // its caller has gone, and was given that it is unknown
+	left  bool // the caller returned with an unknown outcome
 }
 
-// next returns the records that the next call of the queue holds.
+// next returns the range of records for the next queue call.
 func (c *appending) next() (from, to int) {
 	if c.try == 0 {
 		return c.kept, len(c.records)
@@ -73,14 +72,14 @@ func (c *appending) next() (from, to int) {
 	return c.kept, min(c.kept+c.try, len(c.records))
 }
 
-// Bounds of one call of a queue, but for an adding call that is larger by itself.
+// Bounds of one queue call. A larger adding call is sent alone.
 const (
 	callRecords = queue.MaxCall / 4
 	callBytes   = 4 << 20
 )
 
-// add has records appended, waits for it, and returns how many were. If the error is an
-// *unknownError those behind them may have been.
+// add appends records, blocks until the queue has answered, and returns how many it keeps. If the error is an
+// *unknownError, the queue may also have kept the rest.
 func (a *appender) add(ctx context.Context, c *appending) (int, error) {
 	c.done = make(chan struct{})
 	a.mu.Lock()
@@ -98,7 +97,7 @@ func (a *appender) add(ctx context.Context, c *appending) (int, error) {
 	return a.await(ctx, c)
 }
 
-// start gives the appender its goroutine, if it has none.
+// start starts the goroutine unless it runs.
 func (a *appender) start() {
 	if !a.running {
 		a.running = true
@@ -106,7 +105,7 @@ func (a *appender) start() {
 	}
 }
 
-// await waits for the end of a call, as long as ctx lasts.
+// await waits until the call has ended or ctx ends.
 func (a *appender) await(ctx context.Context, c *appending) (int, error) {
 	a.mu.Lock()
 	c.left = false
@@ -123,20 +122,20 @@ func (a *appender) await(ctx context.Context, c *appending) (int, error) {
 	default:
 	}
 	if c.taken {
-		c.left = true // should the queue refuse it, nobody waits for room
+		c.left = true // if the queue refuses the call, no caller waits for room
 		return c.kept, &unknownError{context.Cause(ctx)}
 	}
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending) bool { return w == c })
 	err := context.Cause(ctx)
 	if a.full != nil {
 		err = fmt.Errorf("%w: %w", a.full, err)
-		a.makeRoom() // the goroutine may be waiting for this very call
+		a.makeRoom() // the goroutine may be waiting for room for this call
 	}
-	c.end(err) // for another Continue
+	c.end(err) // for a later Continue
 	return c.kept, err
 }
 
-// end tells the caller how it has ended, if nobody has. Called with the lock.
+// end reports the result to the caller, once. Called with the lock.
 func (c *appending) end(err error) {
 	if !c.ended {
 		c.ended, c.err = true, err
@@ -144,16 +143,16 @@ func (c *appending) end(err error) {
 	}
 }
 
-// unknownError says that records may have been appended.
+// unknownError means that records may have been appended.
 type unknownError struct{ err error }
 
 func (e *unknownError) Error() string {
-	return fmt.Sprintf("it is not known whether the queue has kept them: %v", e.err)
+	return fmt.Sprintf("the queue may have kept them: %v", e.err)
 }
 
 func (e *unknownError) Unwrap() error { return e.err }
 
-// run makes calls until there are none to make.
+// run makes queue calls until none are left.
 func (a *appender) run() {
 	for {
 		a.mu.Lock()
@@ -171,7 +170,7 @@ func (a *appender) run() {
 	}
 }
 
-// take takes the adding calls for the next call of the queue: one at a time after a refusal.
+// take removes the adding calls that form the next queue call: one at a time after a refusal.
 func (a *appender) take() []*appending {
 	n, records, bytes := 0, len(a.folds), 0
 	for n < len(a.waiting) {
@@ -192,8 +191,7 @@ func (a *appender) take() []*appending {
 	return calls
 }
 
-// call makes one call of the queue, until its answer is known. False: those who are first in
-// line have to wait for room.
+// call makes one queue call and waits for its answer. It returns false if the first waiting call needs room.
 func (a *appender) call(calls []*appending) bool {
 	a.number++
 	call := queue.Call{Adder: a.adder, Number: a.number, Folds: a.folds}
@@ -217,8 +215,8 @@ func (a *appender) call(calls []*appending) bool {
 	return true
 }
 
-// accepted ends adding calls that are in the queue, and puts one of which only a part is
-// first in line again.
+// accepted ends adding calls that are completely in the queue. A call that is only partly there becomes the first in
+// line again.
 func (a *appender) accepted(calls []*appending, last appended) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -230,11 +228,11 @@ func (a *appender) accepted(calls []*appending, last appended) {
 			continue
 		}
 		c.taken = false
-		a.waiting = slices.Insert(a.waiting, 0, c) // it is the only one
+		a.waiting = slices.Insert(a.waiting, 0, c) // a partial call is always alone
 	}
 }
 
-// forget drops what was kept of calls that are not in the queue.
+// Drops the local state of calls that the queue has not accepted.
 func (a *appender) forget(calls []*appending) {
 	for _, c := range calls {
 		from, to := c.next()
@@ -250,11 +248,11 @@ func (a *appender) finish(calls []*appending, err error) {
 	}
 }
 
-// append repeats a call until it is known whether it was applied, or that cannot be
-// known. Once it may have been, only a receipt and ErrFull say whether it was.
+// append repeats a queue call until its outcome is known, or can no longer be learned. Once the call may have been
+// applied, only a receipt or ErrFull settles it.
 //
-// A queue of several servers may have room for a part of it only. Then the rest waits for
-// room, and everybody else behind it: the call has to be repeated before the next one.
+// A queue of several servers may have room for only some of the records. Then the rest waits for room, and all later
+// calls wait behind it, because this call must be repeated before the next one.
 func (a *appender) append(call queue.Call, calls []*appending) (queue.Receipt, error) {
 	unknown := false
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
@@ -277,12 +275,11 @@ func (a *appender) append(call queue.Call, calls []*appending) (queue.Receipt, e
 		case over:
 			return receipt, fmt.Errorf("%w: %w", queue.ErrUnknown, err)
 		}
-		_ = sleep.For(a.ctx, wait) // the next call says if it has ended
+		_ = sleep.For(a.ctx, wait) // the next iteration detects the end of ctx
 	}
 }
 
-// waitsFor lets those go that do not wait for room for the rest of a call, and reports
-// whether somebody does.
+// waitsFor ends the calls that do not wait for room for the rest, and reports whether any call does.
 func (a *appender) waitsFor(calls []*appending, err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -303,7 +300,7 @@ func (a *appender) waitsFor(calls []*appending, err error) bool {
 	return waits
 }
 
-// letGo ends those behind that do not wait for room: nor do they wait for those who do.
+// letGo ends the calls further back that do not wait for room.
 func (a *appender) letGo(err error) {
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *appending) bool {
 		if !w.wait {
@@ -313,9 +310,9 @@ func (a *appender) letGo(err error) {
 	})
 }
 
-// refused is the end of a call for which the queue had no room. Each adding call of it may
-// find some alone, and of a large one a half, and so on; the first one that finds none for a
-// single record waits for it, and all others behind it, in their order. False: it is to.
+// refused handles a queue call without room. Each of its adding calls is tried alone; a large one is tried in halves,
+// quarters and so on. The first call without room for a single record waits, all others behind it in order. It returns
+// false if the caller must wait for room.
 func (a *appender) refused(calls []*appending, err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -328,7 +325,7 @@ func (a *appender) refused(calls []*appending, err error) bool {
 		return true
 	}
 	if len(calls) == 0 {
-		return true // folds alone, which make nothing larger
+		return true // only folds, which make the queue no larger
 	}
 	c := calls[0]
 	from, to := c.next()
@@ -347,9 +344,9 @@ func (a *appender) refused(calls []*appending, err error) bool {
 	return false
 }
 
-// awaitRoom waits until there may be room.
+// awaitRoom waits until there may be room, at most a second.
 func (a *appender) awaitRoom() {
-	t := time.NewTimer(time.Second) // others may have made it, in other processes
+	t := time.NewTimer(time.Second) // another process may have made room
 	defer t.Stop()
 	select {
 	case <-a.room:
@@ -358,7 +355,7 @@ func (a *appender) awaitRoom() {
 	}
 }
 
-// makeRoom says that there may be room in the queue.
+// makeRoom signals that there may be room in the queue.
 func (a *appender) makeRoom() {
 	select {
 	case a.room <- struct{}{}:
@@ -366,8 +363,7 @@ func (a *appender) makeRoom() {
 	}
 }
 
-// close refuses further calls, lets those that wait for room go, and waits for the one under
-// way until ctx ends.
+// close refuses further calls, ends those that wait for room, and waits for the queue call in flight until ctx ends.
 func (a *appender) close(ctx context.Context) {
 	a.mu.Lock()
 	a.closed = true
@@ -396,7 +392,7 @@ func (a *appender) close(ctx context.Context) {
 	}
 }
 
-// state returns what Flush and Stats want to know.
+// state returns the last appended position, for Flush and Stats.
 func (a *appender) state() appended {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -5,19 +5,19 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// fill puts the records of adding calls into a call, and returns how many they are. Merges of
-// a key become one record as far as they can, unless somebody here waits for one of them: the queue
-// tells of a pile, to be folded, only so many records at a time.
+// fill puts the records of adding calls into a queue call and returns how many records the adding calls had. Merges of
+// one key become one record where possible, except records that a caller in this process waits for. Folding here is
+// cheaper than through piles, which the queue reports only for a limited number of records at a time.
 func (a *appender) fill(call *queue.Call, calls []*appending) (n int) {
 	for _, c := range calls {
 		from, to := c.next()
 		n += to - from
 	}
 	call.Records = make([]queue.Record, 0, n)
-	var last map[string]int // of keys whose last record in the call may be folded: where that is
+	var last map[string]int // keys whose last record in the call may be folded, with its index
 	for _, c := range calls {
 		from, to := c.next()
-		var places []int // of the records in the call, if it matters
+		var places []int // indexes of the records in the call, if locals need them
 		for i := from; i < to; i++ {
 			r := &c.records[i]
 			known := c.locals != nil && c.locals[i] != nil
@@ -34,7 +34,7 @@ func (a *appender) fill(call *queue.Call, calls []*appending) (n int) {
 				last[r.Key] = len(call.Records)
 			default:
 				if len(foldInto(call.Records[at:at+1:at+1], r)) == 1 {
-					continue // it is in the last one now
+					continue // merged into the last record
 				}
 				last[r.Key] = len(call.Records)
 			}
@@ -45,7 +45,7 @@ func (a *appender) fill(call *queue.Call, calls []*appending) (n int) {
 	return n
 }
 
-// foldPiles makes as few records as can be of each pile.
+// foldPiles folds each pile into as few records as possible.
 func foldPiles(piles []queue.Pile) (folds []queue.Fold) {
 	for i := range piles {
 		pile := piles[i].Records
@@ -60,7 +60,7 @@ func foldPiles(piles []queue.Pile) (folds []queue.Fold) {
 	return folds
 }
 
-// foldInto puts a record behind others, or merges it into the last one.
+// foldInto merges a record into the last one of folded, or appends it.
 func foldInto(folded []queue.Record, r *queue.Record) []queue.Record {
 	if len(folded) == 0 || len(folded[len(folded)-1].Body) > largestFold {
 		return append(folded, *r)

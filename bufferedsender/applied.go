@@ -6,15 +6,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
-// applied is the highest version that was applied of each key of which there is a dead letter:
-// sent again, that must not take the place of what has been written since. It has as many
-// entries as there are such keys. nil is what a sender without Folding.Version has.
+// applied holds the highest applied version of each key that has a dead letter. A dead letter that is sent again must
+// not overwrite a newer version. It has one entry for each such key, and is nil without Folding.Version.
 type applied struct {
 	mu       sync.Mutex
 	versions map[string]int64 // guarded by mu; 0 until something is applied
 }
 
-// failed notes the keys of dead letters, which have versions.
+// failed registers the key of a dead letter that has a version.
 func (a *applied) failed(key string, version int64) {
 	if a == nil || version == 0 {
 		return
@@ -24,7 +23,7 @@ func (a *applied) failed(key string, version int64) {
 	a.versions[key] = max(a.versions[key], 0)
 }
 
-// settled notes what was applied.
+// settled records the version of an applied action.
 func (a *applied) settled(s *settlement) {
 	if a == nil || s.Outcome != publisher.Completed || s.Superseded || s.Item.Value.version == 0 {
 		return

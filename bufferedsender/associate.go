@@ -6,15 +6,14 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// pairing is which result of a reply belongs to which item of its batch.
+// pairing maps the results of a reply to the items of its batch.
 type pairing struct {
 	reply   []models.IndexingResult
 	byItem  []*models.IndexingResult // nil if the reply is in the order of the batch
 	strange int                      // results that belong to no item, or repeat one
 }
 
-// of returns the result of item i, nil if the reply says nothing about it, or
-// contradicts itself.
+// of returns the result of item i, or nil if the reply has none or contradicts itself.
 func (p *pairing) of(i int) *models.IndexingResult {
 	if p.byItem == nil {
 		return &p.reply[i]
@@ -22,15 +21,15 @@ func (p *pairing) of(i int) *models.IndexingResult {
 	return p.byItem[i]
 }
 
-// associate pairs the results of a reply with the items of its batch, by key:
-// the service answers in the order of the request but does not promise to.
+// associate pairs the results of a reply with the items of its batch by key: the service answers in request order, but
+// does not guarantee it.
 func associate(items []item, reply []models.IndexingResult) pairing {
 	inOrder := len(reply) == len(items)
 	for i := 0; inOrder && i < len(items); i++ {
 		inOrder = reply[i].Key == items[i].Key
 	}
 	if inOrder {
-		return pairing{reply: reply} // keys are unique in a batch, so this is a pairing
+		return pairing{reply: reply} // keys are unique in a batch, so order is enough
 	}
 	p := pairing{reply: reply, byItem: make([]*models.IndexingResult, len(items))}
 	position := make(map[string]int, len(items))
@@ -62,8 +61,7 @@ func sameAnswer(a, b *models.IndexingResult) bool {
 	return a.Succeeded == b.Succeeded && a.StatusCode == b.StatusCode
 }
 
-// checkResult returns an error if a result contradicts itself: it can then not
-// be given what became of the action.
+// checkResult returns an error if a result contradicts itself. Then the action's outcome is unknown.
 func checkResult(r *models.IndexingResult) error {
 	success := r.StatusCode >= 200 && r.StatusCode <= 299
 	if r.Succeeded != success {

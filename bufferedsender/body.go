@@ -6,20 +6,18 @@ import (
 	"sync"
 )
 
-// body is a request body: the encoded actions between the pieces of the
-// envelope, read where they lie.
+// body is a request body: the encoded actions between the pieces of the envelope, read without copying.
 //
-// An HTTP transport may go on reading a body after the reply has come, when the
-// memory of the actions may be in use for others. So the body is retired first,
-// which waits for a Read that is under way, and fails those that follow.
+// An HTTP transport may continue to read a body after the reply has arrived, when the memory of the actions is already
+// reused. So the body is retired first: retire waits for a running Read and makes later ones fail.
 type body struct {
 	size int64
 
 	mu     sync.Mutex
-	items  []item // guarded by mu, like everything below; nil once it is retired
+	items  []item // guarded by mu, as are the following fields; nil once retired
 	offset int64
-	piece  int // the piece at offset: those of even number belong to the envelope
-	inside int // how far into it
+	piece  int // the piece at offset; even pieces belong to the envelope
+	inside int // offset within the piece
 }
 
 var (
@@ -31,14 +29,14 @@ func newBody(batch *batch) *body {
 	return &body{items: batch.Items, size: int64(batch.Bytes)}
 }
 
-// retire ends the use of the actions' memory.
+// retire ends access to the memory of the actions.
 func (b *body) retire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.items = nil
 }
 
-// length returns the size of a piece.
+// length returns the size of a piece in bytes.
 func (b *body) length(piece int) int {
 	switch {
 	case piece%2 == 1:
@@ -51,7 +49,7 @@ func (b *body) length(piece int) int {
 	return len(bodyComma)
 }
 
-// last returns the number of the last piece.
+// last returns the index of the last piece.
 func (b *body) last() int { return 2 * len(b.items) }
 
 func (b *body) copyPiece(p []byte) int {

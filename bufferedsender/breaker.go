@@ -14,33 +14,33 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Breaker returns the breaker of the sender's Hold, nil with FailSoon.
+// Breaker returns the breaker of the sender's Hold, or nil with FailSoon.
 func (s *sender) Breaker() *breaker.Breaker { return s.options.held().Breaker }
 
-// gate is a breaker as the publisher sees it. Subscribers of the breaker may run
-// in its methods, so contain, which is deferred around them, stops their panics.
+// gate adapts a breaker to the publisher. Breaker methods may call subscribers, so contain is deferred around them and
+// recovers their panics.
 type gate struct {
 	breaker *breaker.Breaker
-	service *breaker.Breaker // of all indexes, or nil
+	service *breaker.Breaker // shared by all indexes, or nil
 	contain func(handler string)
 
-	// Of the publisher goroutine: what State has read.
+	// Owned by the publisher goroutine: the status that State has read last.
 	status breaker.Status
 	whole  breaker.Status // of service
 	known  bool
-	others uint64 // requests of other senders that the service was sound enough to serve
+	others uint64 // successful requests of other senders
 
-	served atomic.Uint64 // those of this sender, counted before the breaker counts them
+	served atomic.Uint64 // successful requests of this sender, counted before the breaker counts them
 
-	declined atomic.Bool // it is not to be tried early until the breaker of the service changes
-	early    bool        // there is something to try with although the breaker of the index is open, see Early
-	refused  bool        // and that has refused it
+	declined atomic.Bool // do not try early until the service breaker changes
+	early    bool        // an action could be tried although the index breaker is open, see Early
+	refused  bool        // the breaker has refused that try
 
 	mu  sync.Mutex
-	out []*permit // of requests that have not ended; guarded by mu
+	out []*permit // permits of requests in flight; guarded by mu
 }
 
-// aSubscriber is whose panic a gate contains.
+// aSubscriber is the handler name in the log line of a contained panic.
 const aSubscriber = "a subscriber of Breaker"
 
 func newGate(h Hold, contain func(handler string)) *gate {
@@ -50,8 +50,8 @@ func newGate(h Hold, contain func(handler string)) *gate {
 	return &gate{breaker: h.Breaker, service: h.Service, contain: contain}
 }
 
-// subscribe has changed called when the breaker of the index changes, and wake when either
-// does, until cancel.
+// subscribe registers changed for changes of the index breaker and wake for changes of either breaker, until cancel is
+// called.
 func (g *gate) subscribe(changed func(breaker.Change), wake func()) (cancel func()) {
 	if g == nil {
 		return func() {}
@@ -71,7 +71,7 @@ func (g *gate) subscribe(changed func(breaker.Change), wake func()) (cancel func
 	}
 }
 
-// forPublisher returns nil, not a nil *gate, for no breaker.
+// forPublisher returns a nil interface, not a nil *gate, without a breaker.
 func (g *gate) forPublisher() publisher.Gate {
 	if g == nil {
 		return nil
@@ -113,14 +113,14 @@ func (g *gate) allow(b *breaker.Breaker) (given *breaker.Permit) {
 	return given
 }
 
-// allowEarly has an index that has seen no failure tried at once while the service is held to
-// be down: that others fail says nothing about it.
+// allowEarly asks for one request of an index without failures although the service breaker is open: failures of other
+// indexes say nothing about this one.
 func (g *gate) allowEarly() *breaker.Permit {
 	defer g.contain(aSubscriber)
 	if !g.untried(g.breaker.Status(), g.service.Status()) {
 		return nil
 	}
-	g.declined.Store(true) // first: whoever is refused is notified at any time from then on
+	g.declined.Store(true) // set before asking, because after a refusal a breaker change may clear it at any time
 	early, ok := g.service.AllowEarly()
 	if ok {
 		g.declined.Store(false)
@@ -128,7 +128,8 @@ func (g *gate) allowEarly() *breaker.Permit {
 	return early
 }
 
-// Early implements publisher.Gate. A refusal is not asked about again for the same item.
+// Early implements publisher.Gate. After a refusal the breaker is asked again only after a call with the other value of
+// there.
 func (g *gate) Early(there bool) {
 	if g.early != there {
 		g.early, g.refused = there, false
@@ -142,25 +143,24 @@ func (g *gate) tryEarly() *breaker.Permit {
 	return given
 }
 
-// untried reports whether nothing speaks against an index: it has seen no failure, and those
-// of others have not shown that the service cannot be reached at all.
+// untried reports whether an index has seen no failure and the failures of other indexes do not show that the service
+// is unreachable.
 func (g *gate) untried(index, service breaker.Status) bool {
 	return index.State == breaker.Closed && index.Trouble.IsZero() && service.State != breaker.Disabled && !unreachable(service.Err)
 }
 
-// giveBack gives up a permit of one breaker that the other one has no use for.
+// giveBack returns the permit of one breaker after the other one refused.
 func (g *gate) giveBack(given *breaker.Permit) {
 	defer g.contain(aSubscriber)
 	given.Done(breaker.Result{Outcome: breaker.Neutral})
 }
 
 func (g *gate) State() publisher.GateState {
-	for g.known = false; !g.known; { // a subscriber that panics has been notified by then
+	for g.known = false; !g.known; { // read again after a subscriber's panic; that subscriber has been notified by then
 		g.read()
 	}
-	// One of this sender's that is on its way between the two counts must not look like
-	// one of another sender's, for which the index is held to be sound. So its own are
-	// read last, and are all that the breaker has counted or more.
+	// A request of this sender must not count as one of another sender, which would be evidence that the index works. Own
+	// requests are counted before the breaker counts them and are read after it, so own is never too low.
 	served, own := g.status.Counts.Successes, g.served.Load()
 	g.others = max(g.others, served-min(own, served))
 	state := publisher.GateState{Served: served, Others: g.others}
@@ -195,8 +195,8 @@ func (g *gate) read() {
 	g.known = true
 }
 
-// abandon gives back the permits of requests that a Close has left behind, so
-// that other senders of the index can probe. It may be called on nil.
+// abandon returns the permits of requests that Close has left behind, so that other senders of the index can probe. It
+// may be called on nil.
 func (g *gate) abandon() {
 	if g == nil {
 		return
@@ -210,10 +210,10 @@ func (g *gate) abandon() {
 	}
 }
 
-// circuitOpenError is ErrCircuitOpen with what the breaker says.
+// circuitOpenError is ErrCircuitOpen with the status of the breaker.
 type circuitOpenError struct {
 	*breaker.OpenError
-	service bool // it is the breaker of all indexes
+	service bool // of the service breaker
 }
 
 func (e *circuitOpenError) Error() string {
@@ -258,7 +258,7 @@ func (p *permit) Done(health publisher.Service, retryAfter time.Duration, err er
 	p.given.Done(breaker.Result{Outcome: outcomes[health], RetryAfter: max(retryAfter, 0), Err: err})
 }
 
-// Answered implements publisher.Permit: whatever one index answers, the service works.
+// Answered implements publisher.Permit: any answer of an index proves that the service works.
 func (p *permit) Answered() {
 	if p.whole != nil {
 		defer p.gate.contain(aSubscriber)
@@ -266,8 +266,8 @@ func (p *permit) Answered() {
 	}
 }
 
-// doneForService tells the breaker of the service. An index that fails says nothing about the
-// others, but if it is the one that tries whether the service works again.
+// doneForService reports the result of a request to the service breaker. The failure of one index counts there only if
+// the service was unreachable, or if the request was the service's probe.
 func (p *permit) doneForService(health publisher.Service, retryAfter time.Duration, err error) {
 	if p.whole == nil {
 		return

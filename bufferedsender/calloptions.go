@@ -2,20 +2,20 @@ package bufferedsender
 
 // FlushOptions configures Flush.
 type FlushOptions struct {
-	// Keys are the only ones to flush; what is accepted of them meanwhile waits. Failures are also in the next error of
-	// a Flush of everything, or of Close. A sender with a Queue refuses it. Defaults to nil: everything.
+	// Keys limits Flush to these keys; actions of them that are accepted meanwhile wait. Their failures are also in the
+	// next error of a Flush without Keys, or of Close. A sender with a Queue refuses Keys. Defaults to nil: all keys.
 	Keys []string
-	// WholeQueue makes Flush wait until no key in Options.Queue waits, is delayed or is leased, whichever process added
-	// it; if keys are parked it returns a *FlushError. While sender or queue are paused it returns ErrPaused at once.
+	// WholeQueue makes Flush wait until no key in Options.Queue is waiting, delayed or leased, whichever process added it.
+	// If keys are parked, Flush returns a *FlushError. If the sender or queue is paused, it returns ErrPaused at once.
 	WholeQueue bool
 }
 
-// IndexDocumentsAndWaitOptions is for future expansion. See Options.Waiting.
+// IndexDocumentsAndWaitOptions is reserved for future options. See Options.Waiting.
 type IndexDocumentsAndWaitOptions struct{}
 
 // IndexSeqOptions configures IndexSeq.
 type IndexSeqOptions struct {
-	// OnRejected decides, on the caller's goroutine, about a rejected document: nil leaves it out, an error ends
-	// IndexSeq with it. err.Tag is the tag of its action. Defaults to ending at the first one.
+	// OnRejected is called on the caller's goroutine for each rejected document. nil skips the document, an error ends
+	// IndexSeq with that error. err.Tag is the action's tag. Defaults to ending at the first rejected document.
 	OnRejected func(err *AddError) error
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 )
 
-// code is code of others that a sender calls: a handler, or an option that is called like one.
+// code names foreign code that a sender calls: a handler, or an option that is a function or interface.
 type code uint32
 
 const (
-	inOthers code = iota // what has no guard
+	inOthers code = iota // code without a guard of its own
 	inActionSent
 	inActionCompleted
 	inActionFailed
@@ -33,23 +33,23 @@ var namesOfCode = [...]string{
 	"Closed", "OnOutcome", "OnPurged", "DeadLetters", "Withdraw", "Tuning", "Logger", "MeterProvider",
 }
 
-// String returns the name of it in logs and in Health.
+// String returns the name used in logs and in Health.
 func (c code) String() string { return namesOfCode[c] }
 
-// guard calls a handler on the publisher goroutine, contains its panic, and has Health name it while it runs.
+// guard calls a handler on the publisher goroutine and contains its panic. Health names the handler while it runs.
 func (o *observer) guard(handler code, call func()) {
 	o.in.Store(uint32(handler))
 	defer o.in.Store(uint32(inOthers))
 	o.guardElsewhere(handler, call)
 }
 
-// guardElsewhere is guard for other goroutines.
+// guardElsewhere is guard for other goroutines; Health does not name the handler.
 func (o *observer) guardElsewhere(handler code, call func()) {
 	defer o.contain(handler.String())
 	call()
 }
 
-// contain must be deferred around the code of others.
+// contain must be deferred around foreign code.
 func (o *observer) contain(handler string) {
 	if v := recover(); v != nil {
 		o.panicked(handler, v)
@@ -59,7 +59,7 @@ func (o *observer) contain(handler string) {
 func (o *observer) panicked(handler string, v any) {
 	o.panics.Add(1)
 	stack := string(debug.Stack())
-	defer func() { _ = recover() }() // a logger or a meter that panics too has been counted above
+	defer func() { _ = recover() }() // the panic of a logger or meter is already counted above
 	o.telemetry.callbackPanicked()
 	o.logger.Error("azsearch: handler panicked", "handler", handler, "panic", fmt.Sprint(v), "stack", stack)
 }

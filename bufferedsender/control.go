@@ -12,20 +12,20 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// Pause stops all sending, except for requests under way, until Resume.
+// Pause stops all sending until Resume. Requests in flight continue.
 func (s *sender) Pause() { s.publisher.Pause() }
 
-// Resume ends a Pause, or a wait after Retry-After, but not the breaker's.
+// Resume ends a Pause or a wait after Retry-After. It does not close the breaker.
 func (s *sender) Resume() {
 	s.publisher.Resume()
 	if s.feed != nil {
-		s.feed.wake() // the publisher may not have seen the Pause, which the feed has
+		s.feed.wake() // the publisher may have missed a short Pause that the feed has seen
 	}
 }
 
-// Purge gives up at most `most` waiting actions, all if that is not positive, as PurgeOldest does, and returns how
-// many: 0 while the breaker is closed, with FailSoon, and with a Queue. In a callback, or if one still runs when
-// ctx ends, it returns 0 and takes effect later.
+// Purge gives up at most `most` waiting actions, or all if most is not positive, as PurgeOldest does, and returns how
+// many it gave up. It returns 0 while the breaker is closed, with FailSoon, and with a Queue. If it is called in a
+// callback, or if a callback still runs when ctx ends, it returns 0 and takes effect later.
 func (s *sender) Purge(ctx context.Context, most int) int {
 	if s.feed != nil {
 		return 0
@@ -33,24 +33,24 @@ func (s *sender) Purge(ctx context.Context, most int) int {
 	return s.publisher.Purge(orBackground(ctx), max(most, 0))
 }
 
-// Health is what a sender does, or what keeps it from doing it.
+// Health is the state of a sender, with the reason if it does not send.
 type Health struct {
-	// State is the last of the conditions, in the order of the constants, that are true.
+	// State is the last of the HealthState constants that applies.
 	State events.HealthState
-	// Since is when the sender came into it.
+	// Since is when the sender entered State.
 	Since time.Time
-	// Reason is Err in words, or that the service asks for less; "" if there is nothing to say.
+	// Reason is Err as text, or that the service throttles; otherwise "".
 	Reason string
-	// Err is why the sender does not send: ErrCircuitOpen, ErrPaused or the service's answer. It also names a callback,
-	// DeadLetters, Tap or function of HoldKeys that has blocked the sender for ten seconds, and says when adding calls
-	// have waited that long for room that other senders of the pool hold. Otherwise it reports that no request was
-	// answered for a quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): it does not answer, is
-	// paused, or the Loader fails.
+	// Err is the reason for not sending: ErrCircuitOpen, ErrPaused or the service's answer. It also names a callback,
+	// DeadLetters, Tap or function of HoldKeys that has blocked the sender for ten seconds, and adding calls that have
+	// waited that long for room held by other senders of the pool. Otherwise it reports that no request was answered for a
+	// quarter of RequestTimeout, or a fault of Options.Queue (queue.Faulty): the queue does not answer or is paused, or the
+	// Loader fails.
 	Err error
 }
 
-// Ready is for readiness probes: an error if the sender is closed, or its breaker is open because of service or
-// credentials, not of an index.
+// Ready is for readiness probes. It returns an error if the sender is closed, or if its breaker is open because of the
+// service or the credentials, but not because of an index.
 func (h Health) Ready() error {
 	switch {
 	case h.State == events.HealthStateClosing, h.State == events.HealthStateClosed:
@@ -61,7 +61,7 @@ func (h Health) Ready() error {
 	return nil
 }
 
-// ofIndex reports whether the reason of an open breaker is the index, and not the service.
+// ofIndex reports whether the breaker is open because of the index, not the service.
 func ofIndex(err error) bool {
 	if errors.As(err, new(*publisher.IndexError)) {
 		return true
@@ -70,12 +70,12 @@ func ofIndex(err error) bool {
 	return status != 0 && !retry.IsForeign(err) && reasonOfStatus(status, true, false) == models.ReasonNoIndex
 }
 
-// Health returns how the sender is. It never waits.
+// Health returns the current state of the sender. It never blocks.
 func (s *sender) Health() Health {
 	c := s.publisher.Condition()
 	h := healthOf(c)
 	stuck := c.Stuck(unheard)
-	h.add(stuck) // also to what a breaker says: it does not close while nothing is sent
+	h.add(stuck) // even with an open breaker: it cannot close while nothing is sent
 	if h.Err == nil && c.Silent >= s.silent() {
 		h.add(fmt.Errorf("no request was answered for %s", c.Silent.Round(time.Second)))
 	}
@@ -85,7 +85,7 @@ func (s *sender) Health() Health {
 	return h
 }
 
-// add adds to what is wrong, unless err is nil.
+// add appends err to Err and Reason, unless err is nil.
 func (h *Health) add(err error) {
 	switch {
 	case err == nil:
@@ -96,10 +96,10 @@ func (h *Health) add(err error) {
 	}
 }
 
-// unheard is how long a part that nothing goes on without may be silent before that is worth an alarm.
+// unheard is how long a required part may be silent before Health reports it.
 const unheard = 10 * time.Second
 
-// silent is for how long no request is answered before that is worth an alarm.
+// silent returns how long all requests may be unanswered before Health reports it.
 func (s *sender) silent() time.Duration {
 	limit := s.options.RequestTimeout
 	if limit <= 0 {
@@ -125,7 +125,7 @@ func healthOf(c publisher.Condition) Health {
 	case h.Err != nil:
 		h.Reason = h.Err.Error()
 	case h.State == events.HealthStateThrottled:
-		h.Reason = "the service asks for less"
+		h.Reason = "the service throttles"
 	}
 	return h
 }

@@ -11,29 +11,29 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// sender is a BufferedSender without what depends on the type of the documents.
+// sender is the part of a BufferedSender that does not depend on the document type.
 type sender struct {
 	options     settings
-	largestBody atomic.Int64 // of a request; changed by SetControl only
+	largestBody atomic.Int64 // limit for a request; changed only by SetControl
 	documents   documents
 	keyField    *keyField
 	observer    *observer
 	publisher   *publisher.Publisher[payload, models.IndexingResult]
 	newLimits   atomic.Pointer[Limits] // for Options.Tuning
 	controls    controls
-	chunks      sync.Pool                            // of *chunk, empty ones
+	chunks      sync.Pool                            // of *chunk, all empty
 	gate        *gate                                // nil without a breaker
 	feed        *feed                                // nil without a queue
 	share       *share                               // nil without a pool
 	unsubscribe func()                               // from the breaker
-	held        signal                               // sent when sending is held, with Options.Waiting, and when suspect changes
-	suspect     atomic.Pointer[publisher.IndexError] // why the index is held to be the cause of refusals, or nil
+	held        signal                               // sent when sending is suspended, with Options.Waiting, and when suspect changes
+	suspect     atomic.Pointer[publisher.IndexError] // why the index may be the cause of refusals, or nil
 
 	closeOnce sync.Once // guards closeErr
 	closeErr  *CloseError
 }
 
-// newSender puts a sender together. keyName is "" if the service has to be asked.
+// newSender creates a sender. An empty keyName means that the service must be asked.
 //
 //archtest:long owed: a sender is put together in one function
 func newSender(indexer Indexer, options settings, documents documents, keyName string) (*sender, error) {
@@ -124,11 +124,10 @@ func newSender(indexer Indexer, options settings, documents documents, keyName s
 	return s, nil
 }
 
-// goesBack says of an action that is taken back, or given up by Close, whether it returns to
-// the queue.
+// goesBack reports whether an action returns to the queue when it is withdrawn or Close gives it up.
 func (s *sender) goesBack(v *payload) bool { return s.feed != nil && s.feed.goesBack(v) }
 
-// leave says of an action that is about to travel whether it may.
+// leave reports whether an action that is about to be sent may be sent.
 func (s *sender) leave(it *item) bool {
 	var b bound
 	if b.see(it); it.Value.goesBack() || b.limited && b.left < relay.Shortest(s.options.RequestTimeout) {
@@ -141,16 +140,16 @@ func (s *sender) leave(it *item) bool {
 	return it.Value.detach()
 }
 
-// back notes that an action has come back, and says whether it is to travel again.
+// back records that an action was not settled by its request, and reports whether it may be sent again.
 func (s *sender) back(it *item, unknown bool, err error) bool {
 	if it.Value.from.holding != nil {
 		s.feed.cameBack(&it.Value)
-		unknown = true // whoever leaves now takes nothing with it, see detach
+		unknown = true // a caller that gives up now gets an unknown outcome, see detach
 	}
 	return back(it, unknown, err) || it.Value.detach()
 }
 
-// gone says of an action that waits whether it is not to be sent any more.
+// gone reports whether a waiting action must not be sent any more.
 func (s *sender) gone(_ string, v *payload) bool {
 	return v.goesBack() || v.from.holding == nil && v.waiter.withdrawn()
 }

@@ -1,8 +1,8 @@
-// Package bufferedsender is for programs that push documents into an Azure AI Search index
-// and must not lose one, or be misinformed about one. The package is stable.
+// Package bufferedsender sends documents to an Azure AI Search index for programs that must know the outcome of every
+// document. The package is stable.
 //
-// A [BufferedSender] takes actions from any number of goroutines, packs them into batches,
-// sends them, retries what may succeed later, and reports the outcome of every action.
+// A [BufferedSender] accepts actions from any number of goroutines, packs them into batches, sends them, retries
+// transient failures, and reports the outcome of every action.
 //
 //	client, err := search.NewClientWithKey(endpoint, "hotels", azcore.NewKeyCredential(key), nil)
 //	if err != nil { … }
@@ -15,33 +15,31 @@
 //
 // # What is guaranteed
 //
-// Every accepted action settles once: completed, failed or, only by Close, unsent. nil from
-// an adding call means that all its documents are accepted. The actions of a key are applied
-// in the order of acceptance. Requests and memory stay within [Limits]. Delivery is at least
-// once: a request whose reply was lost is sent again. GUARANTEES.md has the limits, what
-// happens at each status, and the defaults; DESIGN.md follows an action through the code.
+// Every accepted action settles once: completed, failed or, only by Close, unsent. An adding call that returns nil has
+// accepted all its documents. The actions of a key are applied in the order of acceptance. Requests and memory stay
+// within [Limits]. Delivery is at least once: a request whose reply was lost is sent again. GUARANTEES.md lists the
+// limits, the defaults and the reaction to each status; DESIGN.md follows an action through the code.
 //
-// # When the service throttles or is gone
+// # When the service throttles or is unavailable
 //
-// A reply that asks for less makes the sender wait, as long as Retry-After says. The circuit
-// breaker ([Options.Outage]) opens on three failures in a row, or three within five seconds
-// that are half of the results. Then nothing is sent except single actions as probes, no
-// attempt is used up, the buffer fills, and adding calls wait, or follow [Hold].WhenFull. Flush
-// and Close wait until their contexts end: give Close a deadline.
+// A throttling reply makes the sender wait at least as long as its Retry-After. The circuit breaker ([Options.Outage])
+// opens after three failures in a row, or after three within five seconds that are half of the results. While it is
+// open, only single actions are sent as probes and no attempt is used up. The buffer fills, and adding calls wait or
+// follow [Hold].WhenFull. Flush and Close wait until their contexts end: give Close a deadline.
 //
 // # By need
 //
 //   - To run as a service, with readiness, metrics and a drain on SIGTERM: the example Service, on one page.
 //   - To answer requests: [BufferedSender.IndexDocumentsAndWait].
-//   - To stop reading from upstream meanwhile: State.WantsWork() of [Health]. Do not wait for
-//     healthy: a breaker closes only when something was sent.
-//   - To merge waiting actions of one key, so that a backlog costs fewer: [Folding].
-//   - To find the pace of a shared service: package tuning.
-//   - To keep what failed and send it again: package deadletter.
+//   - To stop reading from upstream during an outage: State.WantsWork() of [Health]. Do not wait for healthy: a breaker
+//     closes only after a request succeeded.
+//   - To merge waiting actions of one key, so that a backlog needs fewer requests: [Folding].
+//   - To adapt to the capacity of a shared service: package tuning.
+//   - To keep failed actions and send them again: package deadletter.
 //   - To survive a restart: Options.Queue. To empty it and exit: FlushOptions.WholeQueue.
-//   - To commit positions of a stream: events.LowWatermark.
-//   - To take slow handlers off the sender's goroutine: events.Async.
-//   - To give a partition away: [BufferedSender.Withdraw].
-//   - To send what is JSON already: [BufferedSender.Raw]. To read the truth of a key and
-//     write it, with nothing of the key in between: [RawSender.HoldKeys].
+//   - To commit stream positions: events.LowWatermark.
+//   - To run slow handlers outside the sender's goroutine: events.Async.
+//   - To hand a partition over to another process: [BufferedSender.Withdraw].
+//   - To send documents that are JSON already: [BufferedSender.Raw]. To read a key's truth and write it while no other
+//     action of the key is sent: [RawSender.HoldKeys].
 package bufferedsender

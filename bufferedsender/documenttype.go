@@ -7,12 +7,11 @@ import (
 	"reflect"
 )
 
-// checkDocumentType returns an error if no value of a type is a JSON object, which is
-// what a document is.
+// checkDocumentType returns an error if no value of a type can be a JSON object, as a document must be.
 func checkDocumentType(t reflect.Type) error {
 	of := t
 	if t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return nil // it may be
+		return nil // its JSON may be an object
 	}
 	text := t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 	for t.Kind() == reflect.Pointer {
@@ -24,5 +23,5 @@ func checkDocumentType(t reflect.Type) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("documents of type %s are no JSON objects: use a struct, a map, json.RawMessage or models.Patch, or set Encoder", of)
+	return fmt.Errorf("documents of type %s are not JSON objects: use a struct, a map, json.RawMessage or models.Patch, or set Encoder", of)
 }

@@ -23,7 +23,7 @@ func TestOnlyWhatIsAnObjectInJSONIsADocument(t *testing.T) {
 		"string": of[string](), "int": of[int](), "bool": of[*bool](),
 		"slice": of[[]plain](), "text": of[textOnly](), "pointer to text": of[*textOnly](),
 	} {
-		assert.ErrorContains(t, err, "are no JSON objects", name)
+		assert.ErrorContains(t, err, "are not JSON objects", name)
 	}
 	for name, err := range map[string]error{
 		"struct": of[plain](), "pointer": of[*plain](), "map": of[map[string]any](),

@@ -22,36 +22,34 @@ const (
 	bodyClose = `]}`
 
 	envelopeBytes = len(bodyOpen) + len(bodyClose)
-	// smallestBatch holds the shortest action there can be.
+	// smallestBatch is the size of a request with the shortest possible action.
 	smallestBatch = envelopeBytes + len(`{"@search.action":"merge","k":"1"}`)
 )
 
-// A call that adds many documents is cut into chunks, whose actions are accepted
-// under one lock.
+// A call that adds many documents is cut into chunks. The actions of a chunk are accepted under one lock.
 const (
 	chunkActions = 16
 	chunkBytes   = 64 << 10
 	largeAction  = 64 << 10
 )
 
-// payload is what travels with an encoded action.
+// payload accompanies an encoded action.
 type payload struct {
 	typ models.ActionType
-	// action is a *models.IndexDocumentsAction, and kept only if a handler wants it.
+	// action is a *models.IndexDocumentsAction, kept only if a handler needs it.
 	action any
-	// origin is the span of the adding call, shared by all its actions; nil if
-	// it is not recorded.
+	// origin is the span of the adding call, shared by its actions; nil if the span is not recorded.
 	origin *trace.SpanContext
-	// waiter is notified of the end, nil if nobody waits for this very action.
+	// waiter is notified of the outcome; nil if no call waits for this action.
 	waiter *waiter
-	// own is what the action has of its own beside the document, nil if nothing.
+	// own holds per-action values that are not part of the document; nil if there are none.
 	own     *own
-	from    reserved // the lease that it came with, none without a queue
+	from    reserved // the action's lease; zero without a queue
 	version int64    // see Folding.Version; 0: none
-	newest  int64    // of an outdated action: the version that it is older than
+	newest  int64    // of an outdated action: the newer version of its key
 }
 
-// own is what belongs to an action and is not kept with its document.
+// own holds the values of an action that are not kept with its document.
 type own struct {
 	tag       any
 	onOutcome func(models.Outcome)
@@ -69,38 +67,36 @@ func (o *observer) tag(p *payload) any {
 	return nil
 }
 
-// fill gives an action without a document the zero one, for handlers.
+// fill gives handlers a zero document for an action that has none.
 func (o *observer) fill(p *payload) {
 	if o.wantsActions && p.action == nil {
 		p.action = o.documents.blank(p.typ, o.tag(p))
 	}
 }
 
-// chunk collects encoded actions until they are accepted together. Chunks are
-// pooled by their sender.
+// chunk collects encoded actions that are accepted together. A sender pools its chunks.
 type chunk struct {
 	s        *sender
 	origin   *trace.SpanContext
-	class    uint8    // of service
-	header   header   // of the action that is being added
-	document document // and what it is made of, unless patch or raw is set
+	class    uint8    // service class
+	header   header   // of the action being added
+	document document // the document being added, unless patch or raw is set
 	scratch  bytes.Buffer
 	ends     []int // of each body in scratch
 	items    []item
-	size     int               // of a chunk, in actions
-	bytes    int               // and in bytes
-	waiters  []waiter          // of the actions to come, in order; nil if nobody waits
+	size     int               // most actions of this chunk
+	bytes    int               // most bytes of this chunk
+	waiters  []waiter          // of the following actions, in order; nil if no call waits
 	patch    *models.Patch     // or nil
 	raw      *models.RawAction // or nil
 
-	// A context, and as a handler gets it.
+	// A context, and its marked copy for handlers.
 	unmarked, marked context.Context
 }
 
-// mark returns ctx with the mark of a handler. Calls that are made with one
-// context after the other, as most are, share what that costs.
+// mark returns ctx marked as a handler's context. The last context is cached, because most calls use the same one.
 func (c *chunk) mark(ctx context.Context) context.Context {
-	// A context that is no pointer may not be comparable.
+	// A context that is not a pointer may not be comparable.
 	same := reflect.TypeOf(ctx).Kind() == reflect.Pointer || ctx == context.Background()
 	if !same || ctx != c.unmarked {
 		c.unmarked, c.marked = ctx, c.s.observer.mark(ctx)
@@ -125,9 +121,8 @@ func (s *sender) newChunk(ctx context.Context, expected int) *chunk {
 	return c
 }
 
-// free gives the chunk back, unless one giant document made it so large that
-// keeping it would be waste. What is still in it was not accepted: a handler or
-// a sequence has ended the goroutine or panicked.
+// free returns the chunk to the pool, unless one giant document made it too large to keep. Actions still in it were not
+// accepted: a handler or a sequence ended the goroutine or panicked.
 func (c *chunk) free() {
 	c.clear()
 	c.origin, c.waiters, c.patch, c.raw = nil, nil, nil, nil
@@ -140,15 +135,15 @@ func (c *chunk) full() bool {
 	return len(c.items) >= c.size || c.scratch.Len() >= c.bytes
 }
 
-// add checks and encodes the action of header and document and asks the ActionAdded
-// handler. The error is about this action; those before it stay in the chunk.
+// add checks and encodes the action in header and document, then asks the ActionAdded handler. An error is about this
+// action; earlier ones stay in the chunk.
 func (c *chunk) add(ctx context.Context) (key string, err error) {
 	if !c.header.typ.Valid() {
 		return "", unknownType(c.header.typ)
 	}
 	if !c.s.options.keyFunc {
 		if _, err := c.s.keyField.resolve(ctx); err != nil {
-			return "", err // only the service can say it
+			return "", err // only the service has the answer
 		}
 	}
 	if key, err = c.document.key(c.header.typ); err != nil {
@@ -161,7 +156,7 @@ func unknownType(typ models.ActionType) error {
 	return unfit(fmt.Errorf("unknown action type %q: use models.UploadAction, MergeAction, MergeOrUploadAction or DeleteAction", typ))
 }
 
-// addKeyed is add for an action whose key is known.
+// addKeyed is add for an action with a known key.
 func (c *chunk) addKeyed(ctx context.Context, key string) error {
 	h := &c.header
 	if err := keys.Validate(key); err != nil {
@@ -181,7 +176,7 @@ func (c *chunk) addKeyed(ctx context.Context, key string) error {
 		return unfit(&DocumentTooLargeError{Size: size + envelopeBytes, Limit: limit})
 	}
 	if c.s.observer.handled.added {
-		if c.s.publisher.Closing() { // while the document was encoded
+		if c.s.publisher.Closing() { // closed while the document was encoded
 			c.scratch.Truncate(before)
 			return ErrClosed
 		}
@@ -222,7 +217,7 @@ func (c *chunk) encode(key string) error {
 	case c.patch != nil:
 		buffer, err = models.AppendActionFrom(buffer, typ, c.patch)
 	case typ == models.ActionTypeDelete && field != "":
-		buffer = models.AppendDelete(buffer, field, key) // the service ignores the rest
+		buffer = models.AppendDelete(buffer, field, key) // the service ignores other fields
 	case c.raw != nil:
 		buffer, err = models.AppendEncoded(buffer, typ, c.raw.Document)
 		if err == nil && field != "" {
@@ -241,8 +236,8 @@ func (c *chunk) encode(key string) error {
 	return nil
 }
 
-// sameKey returns an error if an encoded document has another key than the one it
-// was accepted with: its result would be credited to another action. says is whose it is.
+// sameKey returns an error if the key in an encoded document differs from key: the result of the document would be
+// assigned to another action. says begins the error text.
 func sameKey(says, name string, encoded json.RawMessage, key string) error {
 	field, err := models.KeyFieldByName[json.RawMessage](name)
 	if err != nil {
@@ -258,7 +253,7 @@ func sameKey(says, name string, encoded json.RawMessage, key string) error {
 	return nil
 }
 
-// encodeBy calls the user's encoder.
+// encodeBy calls the user's encoder and turns its panic into an error.
 func encodeBy(encoder func(any) ([]byte, error), doc any) (encoded []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -271,8 +266,7 @@ func encodeBy(encoder func(any) ([]byte, error), doc any) (encoded []byte, err e
 	return encoded, nil
 }
 
-// documentOf returns the JSON of the document in an encoded action: what follows
-// the member that names the action.
+// documentOf returns the document of an encoded action as JSON: everything after the member that names the action.
 func documentOf(action []byte) []byte {
 	at := bytes.IndexByte(action, ',')
 	if at < 0 {
@@ -281,8 +275,8 @@ func documentOf(action []byte) []byte {
 	return append([]byte("{"), action[at+1:]...)
 }
 
-// accept hands the chunk over to the publisher and returns how many of its
-// actions were accepted. The chunk is empty afterwards, and a turn to encode ended.
+// accept hands the chunk over to the publisher or the queue and returns how many actions were accepted. Afterwards the
+// chunk is empty and a turn to encode has ended.
 func (c *chunk) accept(ctx context.Context, wait, turn bool) (int, error) {
 	if len(c.items) == 0 {
 		if turn {
@@ -300,7 +294,7 @@ func (c *chunk) accept(ctx context.Context, wait, turn bool) (int, error) {
 		}
 		n, err := c.s.feed.append(ctx, c.items, wait)
 		if unknown := (*unknownAppend)(nil); errors.As(err, &unknown) {
-			c.scratch = bytes.Buffer{} // the bodies are in a call that is still under way
+			c.scratch = bytes.Buffer{} // a queue call in flight still uses the bodies
 		}
 		c.clear()
 		return n, err
@@ -310,9 +304,9 @@ func (c *chunk) accept(ctx context.Context, wait, turn bool) (int, error) {
 	return n, translate(err)
 }
 
-// cut sets the bodies of the items. They lie in scratch, and the publisher, or the queue,
-// copies those that it accepts. For the publisher large ones get memory of their own here, where no
-// lock is held, and all do if they may be folded, which makes new bodies of old ones.
+// cut sets the bodies of the items to their pieces of scratch; the publisher or the queue copies those that it accepts.
+// For the publisher, large bodies are copied here, outside its lock. With Folding all are, because folding replaces
+// bodies.
 func (c *chunk) cut() {
 	encoded, start := c.scratch.Bytes(), 0
 	for i, end := range c.ends {

@@ -11,60 +11,61 @@ import (
 )
 
 var (
-	// ErrClosed says that the sender was closed before the action could be accepted or, in an ActionError, sent.
+	// ErrClosed means that the sender was closed before it accepted the action or, in an ActionError, before it sent it.
 	ErrClosed = errors.New("the sender is closed")
-	// ErrBufferFull says that a call that does not wait found no room: TryIndexDocuments, DisableAutoFlush, a callback.
+	// ErrBufferFull means that a call that does not wait found no room: TryIndexDocuments, DisableAutoFlush, a callback.
 	ErrBufferFull = errors.New("the buffer is full")
-	// ErrInCallback says that a callback called Flush, Close or IndexDocumentsAndWait, which would wait for itself.
+	// ErrInCallback means that a callback called Flush, Close or IndexDocumentsAndWait, which would wait for itself.
 	ErrInCallback = errors.New("Flush and Close cannot be called from inside a callback")
-	// ErrNoResult says that the reply has no result, or a contradictory one, for the action. It may have been applied.
+	// ErrNoResult means that the reply has no result for the action, or contradictory ones. It may have been applied.
 	ErrNoResult = errors.New("the reply has no result for this document")
-	// ErrDocumentTooLarge says that a document does not fit into a request even alone.
+	// ErrDocumentTooLarge means that a document alone exceeds the size limit of a request.
 	ErrDocumentTooLarge = errors.New("document too large")
-	// ErrCircuitOpen says that the breaker is not closed. Its chain has a *breaker.OpenError and the service's answer.
+	// ErrCircuitOpen means that the breaker is not closed. It wraps a *breaker.OpenError and the service's answer.
 	ErrCircuitOpen = publisher.ErrShut
-	// ErrPaused says that Pause was called and Resume was not.
+	// ErrPaused means that the sender or its queue is paused.
 	ErrPaused = publisher.ErrPaused
-	// ErrPurged says that an accepted action was given up to make room for newer ones, see WhenFull.
+	// ErrPurged means that an accepted action was given up to make room for newer ones, see WhenFull.
 	ErrPurged = errors.New("purged to make room")
-	// ErrWithdrawn says that Withdraw, or the end of IndexDocumentsAndWait, took an accepted action back.
+	// ErrWithdrawn means that Withdraw, or the end of IndexDocumentsAndWait, took an accepted action back.
 	ErrWithdrawn = models.ErrWithdrawn
 	// ErrNotSent is the error of an events.Batch that waits again: sending was suspended during its ActionSent events.
 	ErrNotSent = publisher.ErrNotSent
-	// ErrQueueFull says that Options.Queue is full. With a queue it stands where ErrBufferFull would be.
+	// ErrQueueFull means that Options.Queue is full. A sender with a queue returns it instead of ErrBufferFull.
 	ErrQueueFull = errors.New("the queue is full")
-	// ErrElsewhere says that another process or an operator has dealt with the queued action, with unknown outcome.
-	ErrElsewhere = errors.New("dealt with elsewhere")
-	// ErrParked says that the action is parked in the queue, or behind a change of its key that is. It was not applied.
-	ErrParked = errors.New("parked in the queue, for people to look at")
-	// ErrNobodySends says that a Flush would wait for ever: no process reserves what is in the queue.
-	ErrNobodySends = errors.New("nobody sends what is in the queue")
+	// ErrElsewhere means that another process or an operator has settled the queued action. The outcome is unknown.
+	ErrElsewhere = errors.New("settled elsewhere, outcome unknown")
+	// ErrParked means that the action, or an earlier change of its key, is parked in the queue. It was not applied.
+	ErrParked = errors.New("parked in the queue until an operator acts")
+	// ErrNobodySends means that a Flush would block forever: no process reserves from the queue.
+	ErrNobodySends = errors.New("no process sends from the queue")
 )
 
-// errNoKeyField says that the sender does not know which field of a document is its key.
+// errNoKeyField means that the sender cannot determine the key field of documents.
 var errNoKeyField = errors.New("the key field is not known")
 
-// AddError says that an adding call did not accept all of its documents.
+// AddError means that an adding call did not accept all of its documents.
 type AddError struct {
-	// Accepted is how many were accepted: exactly the first ones. The others will not be sent.
+	// Accepted is the number of accepted documents, always the first ones. The others will not be sent, but see Unknown.
 	Accepted int
-	// Key is that of the document at position Accepted, if it has one and the error is about it.
+	// Key is the key of the document at position Accepted, if it has one and the error is about it.
 	Key string
-	// Tag is that of the rejected action of an IndexSeq, a line number for example; otherwise nil.
+	// Tag is the tag of the rejected action of an IndexSeq, for example a line number; otherwise nil.
 	Tag any
-	// Err is ErrClosed, ErrBufferFull, ErrQueueFull, ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError,
-	// or the error of the context, of an ActionAdded handler or of a sequence.
+	// Err is ErrClosed, ErrBufferFull, ErrQueueFull, ErrDocumentTooLarge, *models.EncodeError, *keys.InvalidKeyError, or
+	// the error of the context, an ActionAdded handler or a sequence.
 	Err error
 
 	// Unknown is how many further documents the queue may have kept: ctx ended before its answer. See Continue.
 	Unknown int
 
-	document bool                                            // it is about the document
+	document bool                                            // the error is about the document
 	again    func(ctx context.Context) (more int, err error) // waits for the answer of the queue
 }
 
-// Continue waits for the queue's answer about Unknown documents and returns how many of the call are accepted then;
-// nil means those too. After an error of ctx call it again: adding them again may overwrite newer changes.
+// Continue waits for the queue's answer about Unknown documents and returns how many of the call's documents are then
+// accepted. A nil error means that the Unknown ones are. If ctx ended first, call Continue again; adding the documents
+// again may overwrite newer changes.
 func (e *AddError) Continue(ctx context.Context) (accepted int, err error) {
 	if e.again == nil {
 		return e.Accepted, e
@@ -73,15 +74,14 @@ func (e *AddError) Continue(ctx context.Context) (accepted int, err error) {
 	return e.Accepted + more, err
 }
 
-// unfitError marks an error that is about the document, and not about the sender or
-// the call.
+// unfitError marks an error that is about the document, not about the sender or the call.
 type unfitError struct{ error }
 
-// unfit returns err with the mark, which refusal takes off.
+// unfit marks err; refusal removes the mark.
 func unfit(err error) error { return unfitError{err} }
 
-// refusal returns the error of a call that has accepted n documents and refuses the
-// next, and counts the document if it is the reason.
+// refusal returns the error of a call that accepted n documents and refused the next one. It counts the document as
+// rejected if the error is about it.
 func (s *sender) refusal(n int, key string, err error) *AddError {
 	e := &AddError{Accepted: n, Key: key, Err: err}
 	if marked, ok := err.(unfitError); ok { //nolint:errorlint // it is never wrapped
@@ -93,7 +93,7 @@ func (s *sender) refusal(n int, key string, err error) *AddError {
 
 func (e *AddError) Error() string {
 	if e.Unknown > 0 {
-		return fmt.Sprintf("document %d was perhaps accepted, the queue has not answered: %v", e.Accepted, e.Err)
+		return fmt.Sprintf("document %d was perhaps accepted: the queue has not answered: %v", e.Accepted, e.Err)
 	}
 	which := ""
 	switch {
@@ -109,13 +109,13 @@ func (e *AddError) Error() string {
 
 func (e *AddError) Unwrap() error { return e.Err }
 
-// Rejected reports whether the document at position Accepted is the reason.
+// Rejected reports whether the document at position Accepted is the cause.
 func (e *AddError) Rejected() bool { return e.document }
 
-// DocumentTooLargeError says by how much. It wraps ErrDocumentTooLarge.
+// DocumentTooLargeError has the size of the document and the limit. It wraps ErrDocumentTooLarge.
 type DocumentTooLargeError struct {
 	Size  int // of a request with this document alone, in bytes
-	Limit int // Limits.MaxBatchBytes, or MaxBufferedBytes if that is less
+	Limit int // Limits.MaxBatchBytes or, if less, MaxBufferedBytes; in bytes
 }
 
 func (e *DocumentTooLargeError) Error() string {
@@ -124,25 +124,26 @@ func (e *DocumentTooLargeError) Error() string {
 
 func (e *DocumentTooLargeError) Unwrap() error { return ErrDocumentTooLarge }
 
-// ActionError says why an action failed for good.
+// ActionError is the reason why an action failed for good.
 type ActionError struct {
 	Key  string
 	Type models.ActionType
-	// Reason says what is at fault.
+	// Reason classifies the cause.
 	Reason models.Reason
-	// Status is that of the document, or of the request if it was refused as a whole; 0 without an answer.
+	// Status is the HTTP status of the document, or of the request if it was refused as a whole; 0 without an answer.
 	Status int
-	// Message is the service's own explanation, if it gave one.
+	// Message is the service's explanation, or "".
 	Message string
-	// Attempts is how often the action was sent, not counting while the breaker was not closed.
+	// Attempts is how often the action was sent, except while the breaker was not closed.
 	Attempts int
-	// Exhausted is true if the last answer allows another try but the attempts are used up.
+	// Exhausted is true if the failure was retryable but the attempts are used up.
 	Exhausted bool
 	// Unknown is true if the action may have been applied: a request that carried it was cut off.
 	Unknown bool
-	// DeadLetter is true if Options.DeadLetters has taken it.
+	// DeadLetter is true if Options.DeadLetters has kept the action.
 	DeadLetter bool
-	// Err is the error of the request, ErrNoResult, ErrClosed, ErrPurged, or nil if the service refused the document.
+	// Err is the error of the request, ErrNoResult, ErrClosed, ErrPurged, ErrWithdrawn, ErrElsewhere or ErrParked; nil if
+	// the service refused the document.
 	Err error
 }
 
@@ -169,27 +170,27 @@ func (e *ActionError) Error() string {
 
 func (e *ActionError) Unwrap() error { return e.Err }
 
-// Rejected reports whether the service refused what the document contains.
+// Rejected reports whether the service refused the content of the document.
 func (e *ActionError) Rejected() bool { return e.Reason.Rejected() }
 
-// FlushError says that actions accepted before a Flush have failed.
+// FlushError means that actions accepted before a Flush have failed.
 type FlushError struct {
-	// Count is how many failed and were not reported by an earlier Flush.
+	// Count is the number of failed actions that no earlier Flush has reported.
 	Count int
-	// Unsent of them were given up by a Close whose context ended meanwhile; Withdrawn were taken back.
+	// Unsent of them were given up by a Close whose context ended meanwhile; Withdrawn of them were taken back.
 	Unsent    int
 	Withdrawn int
-	// DeadLetters is how many of them Options.DeadLetters has taken.
+	// DeadLetters is how many of them Options.DeadLetters has kept.
 	DeadLetters int
-	// Parked counts further keys, not in Count: a change of this sender was parked by another process or an operator,
-	// or waits behind a parked one. No earlier Flush has reported them. With WholeQueue it is how many keys the queue
-	// has parked.
+	// Parked counts further keys, not in Count, that no earlier Flush reported: another process or an operator parked a
+	// change of this sender, or the change waits behind a parked one. With WholeQueue it counts all parked keys of the
+	// queue.
 	Parked int
 	// Errors holds the first hundred.
 	Errors []*ActionError
 }
 
-// parkedToo adds parked keys to what a Flush has found.
+// parkedToo adds parked keys to the result of a Flush.
 func parkedToo(err error, parked int) error {
 	if parked == 0 {
 		return err
@@ -218,22 +219,22 @@ func (e *FlushError) Error() string {
 
 func (e *FlushError) Unwrap() []error { return unwrapAll(e.Errors) }
 
-// CloseError says that not everything that was accepted is in the index.
+// CloseError means that not every accepted action is in the index.
 type CloseError struct {
-	// Unsent is how many actions were given up because ctx ended, and were not applied.
+	// Unsent is how many actions were given up because ctx ended. They were not applied.
 	Unsent int
-	// Unknown is how many were given up and may have been applied: a request that carried them was cut off.
+	// Unknown is how many were given up but may have been applied: a request that carried them was cut off.
 	Unknown int
-	// Failed is how many failed and were not reported by a Flush.
+	// Failed is the number of failed actions that no Flush has reported.
 	Failed int
-	// DeadLetters is how many of all these Options.DeadLetters has taken.
+	// DeadLetters is how many of all these Options.DeadLetters has kept.
 	DeadLetters int
-	// Held is ErrCircuitOpen or ErrPaused in a chain, if sending was suspended when ctx ended.
+	// Held wraps ErrCircuitOpen or ErrPaused if sending was suspended when ctx ended; otherwise nil.
 	Held error
-	// Errors holds the first hundred of all these. It is empty if CallbackStuck.
+	// Errors holds the first hundred of all these. It is empty if CallbackStuck is true.
 	Errors []*ActionError
-	// Queue says that Options.Queue has lost what it had acknowledged (queue.ErrLost): what was added here since the
-	// last Flush may be nowhere.
+	// Queue is set if Options.Queue has lost acknowledged records (queue.ErrLost). Actions added here since the last Flush
+	// may be lost.
 	Queue error
 	// Handlers is the error of the Closed handler.
 	Handlers error
@@ -252,7 +253,7 @@ func (e *CloseError) Error() string {
 		}
 	}
 	if e.Held != nil && len(parts) > 0 && e.Unsent+e.Unknown > 0 {
-		parts[0] += fmt.Sprintf(" (sending was held: %v)", e.Held)
+		parts[0] += fmt.Sprintf(" (sending was suspended: %v)", e.Held)
 	}
 	if e.DeadLetters > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them in the dead letters", e.DeadLetters))
@@ -261,10 +262,10 @@ func (e *CloseError) Error() string {
 		parts = append(parts, "a callback did not return")
 	}
 	if e.Queue != nil {
-		parts = append(parts, "a queue that has lost some of it: "+e.Queue.Error())
+		parts = append(parts, "records lost by the queue: "+e.Queue.Error())
 	}
 	if e.Handlers != nil {
-		parts = append(parts, "a handler that says: "+e.Handlers.Error())
+		parts = append(parts, "an error of the Closed handler: "+e.Handlers.Error())
 	}
 	return "closed with " + strings.Join(parts, ", ") + first(e.Errors)
 }
@@ -301,7 +302,7 @@ func unwrapAll(errs []*ActionError) []error {
 	return all
 }
 
-// translate turns an error of the publisher into one of this package.
+// translate converts an error of the publisher into one of this package.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -323,8 +324,7 @@ func translate(err error) error {
 	return err // of a context
 }
 
-// translateClose is translate for calls that may return the result of Close,
-// which is the same value for everybody.
+// translateClose is translate for calls that may return the result of Close. All of them return the same value.
 func (s *sender) translateClose(err error) error {
 	e := new(publisher.CloseError)
 	var lost error
@@ -335,7 +335,7 @@ func (s *sender) translateClose(err error) error {
 		return translate(err)
 	}
 	s.closeOnce.Do(func() {
-		if s.feed != nil && e.Stuck { // what is not settled goes back to the queue
+		if s.feed != nil && e.Stuck { // unsettled actions go back to the queue
 			e.Unsent, e.Unknown = 0, 0
 		}
 		s.closeErr = &CloseError{
@@ -346,8 +346,7 @@ func (s *sender) translateClose(err error) error {
 	return s.closeErr
 }
 
-// actionErrors loses nothing: every failure of the publisher was made by
-// observer.settled, and is an *ActionError.
+// actionErrors converts the failures of the publisher. None is dropped: observer.settled makes each an *ActionError.
 func actionErrors(errs []error) []*ActionError {
 	all := make([]*ActionError, 0, len(errs))
 	for _, err := range errs {

@@ -18,22 +18,22 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sleep"
 )
 
-// feed stands between a sender and its queue: it keeps the buffer filled with what it
-// reserves, makes the leases last as long as their records are in the buffer, and settles
-// them when the handlers have run. What it holds is what the publisher has accepted.
+// feed connects a sender to its queue. It keeps the buffer filled with reserved records, extends their leases while the
+// records are in the buffer, and settles the leases after the handlers have run. All that it holds has been accepted by
+// the publisher.
 //
-// Its goroutine runs while there is something to settle or to reserve, and ends when the
-// queue has nothing: an idle sender has none. Whoever may have changed that calls wake.
+// Its goroutine runs while there is something to settle or reserve, and ends when the queue is empty: an idle sender
+// has no such goroutine. Every change that may create work must call wake.
 type feed struct {
 	s        *sender
 	queue    queue.Queue
 	appender appender
 	locals   locals
-	sends    bool       // it reserves; false: there is no client
-	wanted   queue.Want // what all reservations have in common; For is the lease
+	sends    bool       // it reserves; false without a client
+	wanted   queue.Want // the common part of all reservations; For is the lease
 	terms    relay.Terms
 
-	ctx    context.Context // of all calls of the queue; ends when Close gives up
+	ctx    context.Context // of all queue calls; ends when Close gives up
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
@@ -41,49 +41,49 @@ type feed struct {
 	ends    []queue.End
 	aside   []aside
 	running bool
-	again   bool // somebody has called wake
+	again   bool // wake was called
 	flushes flushes
 	timers  feedTimers
 	unwatch func()
-	adding  context.CancelFunc // ends the wait for room in the buffer, nil if nobody waits
+	adding  context.CancelFunc // cancels the wait for room in the buffer; nil if there is none
 
-	// Of the goroutine.
-	repeat  *reservation // whose answer was lost
+	// Owned by the goroutine.
+	repeat  *reservation // the answer to it was lost
 	loading loading
 
 	end feedEnd
 
-	stopped atomic.Bool // nothing is reserved any more
-	changed signal      // sent when ends were settled, or the goroutine ends
+	stopped atomic.Bool // stop reserving
+	changed signal      // sent after ends were settled and when the goroutine ends
 	tally   tally
 }
 
-// flushes are the calls of Flush, and what they have reported.
+// flushes is the state that calls of Flush share.
 type flushes struct {
 	waiting int                     // calls
-	through uint64                  // the last call of the appender of which one has reported everything
-	parked  map[string]queue.Origin // the refused record of keys that this process has parked since, mostParked of them
+	through uint64                  // number of the last appender call whose outcomes were reported completely
+	parked  map[string]queue.Origin // refused record by key, for keys parked by this process since then; at most mostParked
 }
 
-// feedTimers are nil while they do not run.
+// feedTimers are nil while they are stopped.
 type feedTimers struct {
 	extend, watch *time.Timer
-	said          time.Time // of watch: since when the queue has not answered, as the log has it
+	said          time.Time // of watch: start of the silence logged last
 }
 
-// feedEnd is how a feed ends.
+// feedEnd is the state of closing a feed.
 type feedEnd struct {
-	unobserve func() // ends the metrics of the queue
+	unobserve func() // ends the queue's metrics
 	once      sync.Once
-	done      chan struct{} // closed when close has ended
-	sent      bool          // all that was added here had been settled then
-	lost      error         // the queue has lost what it had acknowledged
+	done      chan struct{} // closed when close has returned
+	sent      bool          // everything added here had been settled
+	lost      error         // set if the queue has lost acknowledged records
 }
 
-// tally is what Stats, Health and metrics say of the queue.
+// tally is the queue's part of Stats, Health and metrics.
 type tally struct {
-	stale    atomic.Int64                // leases, of this process
-	queue    atomic.Pointer[queue.Stats] // when it was asked last
+	stale    atomic.Int64                // stale leases of this process
+	queue    atomic.Pointer[queue.Stats] // of the last look
 	silent   silence                     // rounds fail
 	unseen   silence                     // looks fail
 	unloaded silence                     // the Loader fails
@@ -92,7 +92,7 @@ type tally struct {
 	loads    underWay
 }
 
-// silence is since when something fails, and how.
+// silence is the current failure of something, with its start.
 type silence struct{ now atomic.Pointer[failing] }
 
 type failing struct {
@@ -100,7 +100,7 @@ type failing struct {
 	err   error
 }
 
-// note notes how a call has ended.
+// note records the result of a call.
 func (s *silence) note(err error) {
 	switch was := s.now.Load(); {
 	case err == nil && was != nil:
@@ -112,7 +112,7 @@ func (s *silence) note(err error) {
 	}
 }
 
-// lasting returns what has failed for so long, or nil.
+// lasting returns the failure if it has lasted at least long, otherwise nil.
 func (s *silence) lasting(long time.Duration) *failing {
 	if now := s.now.Load(); now != nil && time.Since(now.since) >= long {
 		return now
@@ -120,7 +120,7 @@ func (s *silence) lasting(long time.Duration) *failing {
 	return nil
 }
 
-// fault is what is wrong with the queue, by its own account or because it does not answer, or with the Loader.
+// fault returns the fault of the queue, as the queue reports it or because it does not answer, or that of the Loader.
 func (f *feed) fault() error {
 	if q, ok := f.queue.(queue.Faulty); ok {
 		if err := q.Fault(); err != nil {
@@ -128,7 +128,7 @@ func (f *feed) fault() error {
 		}
 	}
 	t := &f.tally
-	if now := cmp.Or(t.silent.lasting(0), t.unseen.lasting(unheard)); now != nil { // a look is cut after a second
+	if now := cmp.Or(t.silent.lasting(0), t.unseen.lasting(unheard)); now != nil { // a look times out after a second
 		return unanswered(now.since, now)
 	}
 	if now := t.unloaded.lasting(0); now != nil {
@@ -146,8 +146,8 @@ func (f *feed) fault() error {
 	return nil
 }
 
-// unanswered says since when the queue does not answer, and how its last call has ended if one has: those of a queue
-// that waits for its server do not end.
+// unanswered returns an error with the start of the silence. It has the error of the last look if that has ended; calls
+// of a queue that waits for its server do not end.
 func unanswered(since time.Time, last *failing) error {
 	if last == nil {
 		return fmt.Errorf("the queue has not answered since %s", since.Format(time.RFC3339))
@@ -155,24 +155,25 @@ func unanswered(since time.Time, last *failing) error {
 	return fmt.Errorf("the queue has not answered since %s: %w", since.Format(time.RFC3339), last.err)
 }
 
-// lookEvery is how often the feed looks at the queue, for Health: of an idle one nothing else is asked.
+// lookEvery is the interval at which the feed asks the queue for Stats. Without it Health would not detect that an idle
+// queue is unreachable.
 const lookEvery = 5 * time.Second
 
-// watch looks, now and then, until the feed ends. It runs on the goroutine of a timer.
+// watch looks at the queue periodically until the feed ends. It runs on the goroutine of a timer.
 func (f *feed) watch() {
 	_, err := f.look()
 	if last := f.tally.unseen.lasting(unheard); err != nil && last != nil && !f.stopped.Load() && !last.since.Equal(f.timers.said) {
 		f.timers.said = last.since
-		f.warn("azsearch: queue does not answer", err) // a round may wait for its server, and says nothing until then
+		f.warn("azsearch: queue does not answer", err) // a round may block on its server without an error
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.unwatch != nil { // it is not closed
+	if f.unwatch != nil { // not closed
 		f.timers.watch.Reset(lookEvery)
 	}
 }
 
-// reservation is one that was asked for, and when.
+// reservation is a call of Reserve and its start.
 type reservation struct {
 	want  queue.Want
 	began time.Time
@@ -209,7 +210,7 @@ func (f *feed) start() {
 	f.wake()
 }
 
-// wake has the feed look what there is to do. It never blocks.
+// wake makes the feed check for work. It never blocks.
 func (f *feed) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +221,7 @@ func (f *feed) wake() {
 	}
 }
 
-// run settles and reserves until there is nothing to do.
+// run settles and reserves until there is no work left.
 func (f *feed) run() {
 	var retry relay.Retry
 	for {
@@ -230,7 +231,7 @@ func (f *feed) run() {
 			ends = ends[:queue.MaxCall:queue.MaxCall]
 		}
 		if f.ends = f.ends[len(ends):]; len(f.ends) == 0 {
-			f.ends = nil // not to grow step by step what is left of its capacity
+			f.ends = nil // do not grow the rest of the old array step by step
 		}
 		want := f.want()
 		if !f.again && len(ends) == 0 || f.ctx.Err() != nil {
@@ -249,7 +250,7 @@ func (f *feed) run() {
 			retry.Failures = 0
 			f.changed.send()
 		case ended:
-			f.stopped.Store(true) // what is held goes back when its leases end
+			f.stopped.Store(true) // the leases run out; the records stay in the queue
 			f.warn("azsearch: queue ended; nothing more is sent from it", err)
 			f.mu.Lock()
 			f.ends, f.aside, f.repeat, f.again = nil, nil, nil, false
@@ -257,7 +258,7 @@ func (f *feed) run() {
 		default:
 			f.warn("azsearch: queue does not answer", err)
 			retry.Failed(time.Now(), 2*time.Second)
-			_ = sleep.For(f.ctx, time.Until(retry.At)) // the loop looks
+			_ = sleep.For(f.ctx, time.Until(retry.At)) // the loop checks the context
 			f.mu.Lock()
 			f.again = true
 			f.mu.Unlock()
@@ -265,9 +266,8 @@ func (f *feed) run() {
 	}
 }
 
-// round settles ends, and reserves what is wanted. A reservation whose answer is lost is
-// repeated under its token before another is made: what it has leased would wait for the end
-// of the leases otherwise.
+// round settles ends and makes the reservation. If the answer to a reservation was lost, the same one is repeated under
+// its token before another is made. Otherwise its records would wait until the leases expire.
 func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	var leases, stale, failed []queue.Lease
 	began := time.Now()
@@ -289,7 +289,7 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	f.repeat = nil
 	if err != nil {
 		f.unsettled(ends, failed, want.Keys > 0)
-		if want.Keys > 0 && len(leases) == 0 && time.Since(began) < want.For { // later there is nothing left of it
+		if want.Keys > 0 && len(leases) == 0 && time.Since(began) < want.For { // later its leases have expired
 			f.repeat = &reservation{want, began}
 		}
 	}
@@ -304,9 +304,8 @@ func (f *feed) round(want queue.Want, ends []queue.End) (err error) {
 	return err
 }
 
-// settledEnds counts what has reached the queue, or has come too late. Ends that are repeated
-// because their answer was lost count as stale if they had reached it the first time: nobody
-// can tell.
+// settledEnds counts settled and stale leases. A repeated end whose first answer was lost counts as stale if the first
+// call had succeeded: the two cases are indistinguishable.
 func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	if len(stale) > 0 {
 		f.tally.stale.Add(int64(len(stale)))
@@ -317,9 +316,8 @@ func (f *feed) settledEnds(ends []queue.End, stale []queue.Lease, all bool) {
 	}
 }
 
-// unsettled puts back the ends of which it is not known whether they have reached the
-// queue: settled again they are stale at the worst, of which nobody is to be told. If the
-// keys that were reserved with them are not known either, their leases run out.
+// unsettled puts back ends that may not have reached the queue. At worst settling them again finds stale leases, see
+// settledEnds. The leases of keys reserved in the same call, if unknown, expire.
 func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, reserving bool) {
 	if failed != nil && !reserving {
 		ends = slices.DeleteFunc(slices.Clone(ends), func(e queue.End) bool {
@@ -331,9 +329,9 @@ func (f *feed) unsettled(ends []queue.End, failed []queue.Lease, reserving bool)
 	f.ends = append(slices.Clone(ends), f.ends...)
 }
 
-// want says how much there is room for. While the breaker is not closed that is one key, for
-// the probe. Otherwise as much as two requests for each that may be in flight: what stays
-// in the queue can still be folded, and others can have it. Called with the lock.
+// want returns how much to reserve. While the breaker is not closed that is one key, for the probe. Otherwise it is as
+// much as two requests for each one allowed in flight: records left in the queue can still be folded or reserved by
+// other processes. Called with the lock.
 func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 	w := f.wanted
 	w.Token = queue.NewID()
@@ -347,33 +345,31 @@ func (f *feed) want() queue.Want { //nolint:cyclop // one decision
 	case c.State == publisher.Paused:
 		return w
 	case c.State == publisher.Ready || f.isHeld(c):
-		// The next probe is to be another key, if there is one: what fails alone again and
-		// again looks like a bad document.
+		// The next probe should be another key, if there is one: repeated failures of one key look like a bad document.
 		if !f.held.untried() {
 			w.Keys, w.Bytes = 1, bytes
 		}
 		return w
 	}
-	// What is held apart lets the others pass.
+	// Actions that are set apart do not keep others from being sent.
 	apart := f.s.publisher.Stats().Apart
 	if apart > 0 {
 		records, bytes = min(limits.Items, records+apart), int(limits.Bytes)
 	}
-	// In pieces that are worth a round trip.
+	// Reserve only amounts that are worth a round trip.
 	if room := records - f.held.records; room > 0 && f.held.records-apart <= (records-apart)/2 && f.held.bytes <= bytes/2 {
 		w.Keys, w.Bytes = min(room, queue.MaxCall), bytes-f.held.bytes
 	}
 	return w
 }
 
-// hangs reports whether requests hang, so that others had better have what waits here.
+// hangs reports whether requests hang, so that other processes should send the waiting records.
 func (f *feed) hangs() bool {
 	_, hangs := f.tally.requests.hang(2 * f.wanted.For)
 	return hangs
 }
 
-// isHeld reports whether a condition keeps everything from being sent, and not only what is
-// held apart from the others.
+// isHeld reports whether a condition suspends all sending, not only that of actions set apart.
 func (f *feed) isHeld(c publisher.Condition) bool {
 	return c.Held() != nil && !c.Apart
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
-// reported notes the end of a record that was in the buffer, after the handlers have run. It
-// runs on the publisher goroutine.
+// reported records the outcome of a reserved record after the handlers have run. It runs on the publisher goroutine.
 func (f *feed) reported(s *settlement, err error) {
 	v := &s.Item.Value
 	h := v.from.holding
@@ -28,18 +27,18 @@ func (f *feed) reported(s *settlement, err error) {
 	unknown := s.Cut || s.Unknown && !s.Item.Unknown
 	defer f.ended(v, end, unknown, reason) // also if a callback ends the goroutine
 	if end == relay.Refused && h.left > 1 {
-		// What is behind it waits behind it, for people, and is not sent.
+		// Later records of the key stay in the queue, parked behind this one, and are not sent.
 		h.lasts.GiveBack()
 		f.s.publisher.Sweep(f.s.gone)
 	}
-	if s.Outcome != publisher.Returned { // also of what Close has given up: it was notified
+	if s.Outcome != publisher.Returned { // also for records that Close gave up: their handlers have run
 		all := h.locals[v.from.record]
 		h.locals[v.from.record] = nil
 		eachOnce(0, len(all), func(i int) { f.follow(all[i], v, s, err) })
 	}
 }
 
-// follow gives a record that was replaced by another one the same end.
+// follow gives a record that another one replaced the outcome of that one.
 func (f *feed) follow(l *local, v *payload, s *settlement, err error) {
 	if l == v.from.own {
 		return
@@ -53,7 +52,7 @@ func (f *feed) follow(l *local, v *payload, s *settlement, err error) {
 	f.s.observer.notify(&end, err)
 }
 
-// eachOnce calls do for each number, and goes on with the next one if it ends the goroutine.
+// eachOnce calls do for each number. If do ends the goroutine, it continues with the next number.
 func eachOnce(from, n int, do func(i int)) {
 	defer func() {
 		if from < n {
@@ -66,8 +65,8 @@ func eachOnce(from, n int, do func(i int)) {
 	}
 }
 
-// ended notes what became of a record. When it was the last one of its key the lease can be
-// settled, which the next round does.
+// ended records the outcome of a record. After the last record of its key the lease can be settled, which the next
+// round does.
 func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string) {
 	h := v.from.holding
 	if end == relay.Returned {
@@ -104,10 +103,10 @@ func (f *feed) ended(v *payload, end relay.Verdict, unknown bool, reason string)
 	f.ends = append(f.ends, e)
 }
 
-// aside is a key that was a probe in vain. Its lease is kept, not its records, so that the next
-// probe is another key: a few bad documents at the head must not be all that is tried. It goes
-// back when sending is not held any more, when the queue has no other key, and after a while:
-// a sender that nobody answers leaves its keys to others.
+// aside is a key whose probe failed. Its lease is kept, without its records, so that the next probe is another key:
+// otherwise a few bad documents at the head of the queue would be the only probes. The key goes back when sending
+// resumes, when the queue has no other key, or after asideFor: if the service answers no request of this sender, other
+// processes get its keys.
 type aside struct {
 	end   queue.End
 	since time.Time
@@ -118,7 +117,7 @@ const (
 	mostAside = 64
 )
 
-// setAside is called with the lock.
+// setAside keeps the lease of a failed probe. Called with the lock.
 func (f *feed) setAside(e queue.End) {
 	e.After = 0
 	f.aside = append(f.aside, aside{e, time.Now()})
@@ -127,7 +126,7 @@ func (f *feed) setAside(e queue.End) {
 	}
 }
 
-// takeBack gives back the first n keys that were set aside. It is called with the lock.
+// takeBack gives back the first n keys that were set aside. Called with the lock.
 func (f *feed) takeBack(n int) {
 	for _, a := range f.aside[:n] {
 		a.end.Uncertain = max(0, a.end.Uncertain-time.Since(a.since))
@@ -136,7 +135,7 @@ func (f *feed) takeBack(n int) {
 	f.aside, f.again = slices.Delete(f.aside, 0, n), f.again || n > 0
 }
 
-// restedAside is how many keys were set aside long ago. It is called with the lock.
+// restedAside returns how many keys were set aside longer than asideFor ago. Called with the lock.
 func (f *feed) restedAside() (n int) {
 	for n < len(f.aside) && time.Since(f.aside[n].since) > asideFor {
 		n++
@@ -144,15 +143,15 @@ func (f *feed) restedAside() (n int) {
 	return n
 }
 
-// probes reports whether sending is held and probes find out when it may go on.
+// probes reports whether sending is suspended while probes test whether it can resume.
 func (f *feed) probes(c publisher.Condition) bool {
 	return c.State == publisher.Ready || c.State < publisher.Paused && f.isHeld(c)
 }
 
-// afterSent is how long a key that was sent in vain is not due when it is given back.
+// afterSent delays a key that is given back after its request failed.
 const afterSent = time.Second
 
-// delivered is called when a batch has been reported.
+// delivered is called after a batch was reported.
 func (f *feed) delivered() {
 	f.mu.Lock()
 	work := f.again
@@ -162,8 +161,8 @@ func (f *feed) delivered() {
 	}
 }
 
-// conditionChanged gives back what is held when sending is held, and goes on when it is not.
-// It runs on the publisher goroutine.
+// conditionChanged gives held keys back when sending is suspended, and resumes reserving when it is not. It runs on the
+// publisher goroutine.
 func (f *feed) conditionChanged(to publisher.Condition) {
 	if to.State == publisher.Closing && to.Held() != nil || to.State != publisher.Ready && f.isHeld(to) {
 		f.giveBack()
@@ -176,7 +175,7 @@ func (f *feed) conditionChanged(to publisher.Condition) {
 	f.wake()
 }
 
-// cameBack notes that a request has not settled an item. It runs on the publisher goroutine.
+// cameBack records that a request did not settle an item. It runs on the publisher goroutine.
 func (f *feed) cameBack(v *payload) {
 	h := v.from.holding
 	f.mu.Lock()
@@ -184,11 +183,11 @@ func (f *feed) cameBack(v *payload) {
 	probe := len(f.held.all) == 1
 	f.mu.Unlock()
 	if probe && f.isHeld(f.s.publisher.Condition()) {
-		f.wake() // another key is to be the next probe
+		f.wake() // the next probe should be another key
 	}
 }
 
-// giveBackTried gives back what has been a probe, but for these.
+// giveBackTried gives back the keys that were probes, except those in not.
 func (f *feed) giveBackTried(not []*holding) {
 	f.mu.Lock()
 	n := f.held.giveBack(func(h *holding) bool {
@@ -201,7 +200,7 @@ func (f *feed) giveBackTried(not []*holding) {
 	}
 }
 
-// giveBack has everything go back to the queue that is not in a request.
+// giveBack returns all records to the queue that are not in a request.
 func (f *feed) giveBack() {
 	f.mu.Lock()
 	n := f.held.giveBack(func(*holding) bool { return true })

@@ -7,8 +7,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// mark tells the queue which suspects are about to be in a request, and reports whether it may leave. Without
-// suspects, so nearly always, it makes no call. It runs on the goroutine of the request.
+// mark marks in the queue which suspects are about to be in a request, and reports whether the request may be sent.
+// Without suspects, the usual case, it makes no call. It runs on the goroutine of the request.
 func (f *feed) mark(batch *batch) bool {
 	var holdings []*holding
 	see := func(v *payload) {
@@ -25,8 +25,8 @@ func (f *feed) mark(batch *batch) bool {
 	return f.request(holdings)
 }
 
-// request marks the suspects among holdings for code that may not return: see queue.Lease. False: that is not known of
-// all, and those of which it is not go back to the queue.
+// request marks the suspects among holdings before code that may not return, see queue.Lease. It returns false if not
+// all were marked; the unmarked ones go back to the queue.
 func (f *feed) request(holdings []*holding) bool {
 	var suspects []*holding
 	var leases []queue.Lease

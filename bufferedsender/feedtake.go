@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// take puts what was reserved into the buffer.
+// take puts reserved records into the buffer.
 func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 	end := began.Add(f.wanted.For)
 	f.mu.Lock()
@@ -38,7 +38,7 @@ func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 		if err == nil {
 			continue
 		}
-		for i := range items { // the sender is being closed, or what it holds goes back
+		for i := range items { // the sender is being closed, or its records go back
 			f.ended(&items[i].Value, relay.Returned, false, "")
 		}
 		break
@@ -50,9 +50,9 @@ func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 	case probe && c.State != publisher.Paused && !f.stopped.Load() && f.isHeld(c):
 		f.giveBackTried(holdings)
 	case f.isHeld(c):
-		f.giveBack() // sending has come to be held in the meantime
+		f.giveBack() // sending was suspended meanwhile
 	case slices.ContainsFunc(holdings, func(h *holding) bool { return h.lasts.GoesBack() }):
-		f.s.publisher.Sweep(f.s.gone) // that was so for a while
+		f.s.publisher.Sweep(f.s.gone) // giving back was requested meanwhile
 	}
 	switch {
 	case flushing:
@@ -62,7 +62,7 @@ func (f *feed) take(leases []queue.Lease, began time.Time, probe bool) {
 	}
 }
 
-// items makes items of the records that were reserved.
+// items turns reserved records into items. Records without a document are loaded first.
 func (f *feed) items(holdings []*holding) (items []item) {
 	var unloaded []*holding
 	for _, h := range holdings {
@@ -84,7 +84,7 @@ func (f *feed) items(holdings []*holding) (items []item) {
 		for j := range h.lease.Records {
 			r := &h.lease.Records[j]
 			it := item{Key: r.Key, Body: r.Body, Class: min(r.Class, uint8(models.ClassBestEffort)), Own: true, Unknown: h.maybe(r), Value: payload{typ: r.Op}}
-			if r.Op == "" { // the first: it replaces what was before it
+			if r.Op == "" { // the first record: it replaces all earlier ones
 				l, ok := loaded[h]
 				if !ok {
 					break // it was released

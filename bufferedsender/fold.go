@@ -8,15 +8,13 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// largestFold is the largest action that a change is merged into. A small change
-// of a large document would cost reading all of it; the changes that follow are
-// folded into the first one instead.
+// largestFold is the size in bytes of the largest action that a change is merged into. Merging a small change into a
+// large document would read all of it. The following changes are folded into the first small one instead.
 const largestFold = 64 << 10
 
-// folder returns what the publisher asks about two actions of one key that are
-// not settled, or nil if it is not to ask. Without Folding it folds only the records of a lease
-// whose holder before has died: that one may have had all of them applied, and sent one by one
-// they would show what was there before the last of them.
+// folder returns the function that folds two unsettled actions of one key, or nil if nothing is folded. Without Folding
+// it folds only the records of a lease whose previous holder died. That holder may have applied all of them; sent one
+// by one, they would expose older states of the document.
 func (o *settings) folder() func(older, newer *item, sent bool) (publisher.Folding, item) {
 	if o.Folding == nil && o.Queue == nil {
 		return nil
@@ -34,7 +32,7 @@ func (o *settings) folder() func(older, newer *item, sent bool) (publisher.Foldi
 			return publisher.Outdated, item{}
 		}
 		if newer.Value.version == 0 {
-			// A delete has no version of its own: what it deletes must not come back.
+			// A delete has no version of its own. It takes the older one, so that outdated actions do not restore the document.
 			newer.Value.version = older.Value.version
 		}
 		replaces := newer.Value.typ == models.ActionTypeUpload || newer.Value.typ == models.ActionTypeDelete
@@ -50,12 +48,12 @@ func (o *settings) folder() func(older, newer *item, sent bool) (publisher.Foldi
 		}
 		folded := *older
 		folded.Body, folded.Value.typ, folded.Value.version = body, typ, newer.Value.version
-		folded.Value.waiter = nil // it is one of several now, and must not take back what others wait for
+		folded.Value.waiter = nil // it stands for several actions, so one caller must not withdraw it
 		return publisher.Folded, folded
 	}
 }
 
-// versionOf returns the version of the action that is being added, 0 if it has none.
+// versionOf returns the version of the action being added, or 0 if it has none.
 func (o *settings) versionOf(c *chunk) (version int64, err error) {
 	switch {
 	case !o.versioned, c.header.typ == models.ActionTypeDelete, c.patch != nil:

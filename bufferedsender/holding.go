@@ -10,26 +10,26 @@ import (
 	"github.com/go-azsearch/azsearch/internal/relay"
 )
 
-// holding is a key that is reserved, while its records are in the buffer.
+// holding is a reserved key whose records are in the buffer.
 type holding struct {
 	lease     queue.Lease
 	lasts     relay.Lease
 	terms     *relay.Terms
-	requested atomic.Bool // a suspect that is marked
+	requested atomic.Bool // a suspect that was marked
 
-	// Of the feed's lock.
-	left   int // records that have not ended
+	// Guarded by the feed's lock.
+	left   int // records without an outcome
 	ends   []relay.Verdict
 	bytes  int
-	locals [][]*local // by record; the last of each is the record's own if it has one
-	reason string     // why one was refused
+	locals [][]*local // by record; the last one of each is the record's own, if it has one
+	reason string     // why a record was refused
 
 	sent    bool // a record has been in a request
-	probe   bool // in vain, and another key takes its turn: see aside
-	unknown bool // the last one that was cut may still be applied
+	probe   bool // a failed probe; another key is next, see aside
+	unknown bool // the last request that was cut off may still be applied
 	again   bool // a document that goes back may have been applied
 
-	// What ends and locals are of a key with one record, which is most of them.
+	// Storage of ends and locals for a key with one record, the usual case.
 	oneEnd   [1]relay.Verdict
 	oneLocal [1][]*local
 }
@@ -46,17 +46,17 @@ func newHolding(l queue.Lease, terms *relay.Terms, end *time.Time) *holding {
 	return h
 }
 
-// name is the lease without its records.
+// name returns the lease without its records.
 func (h *holding) name() queue.Lease { return queue.Lease{Key: h.lease.Key, Token: h.lease.Token} }
 
 // maybe reports whether a record may have been applied by an earlier holder, or by this process before it gave the key
-// back. Of a key without a document only a holder that has died says so: it is also released again if the Loader does
-// not know it.
+// back. For a key without a document only an expired lease counts, because it is also released if the Loader does not
+// return the key.
 func (h *holding) maybe(r *queue.Record) bool {
 	return h.lease.Expired > 0 || h.lease.Tries > 0 && r.Op != ""
 }
 
-// end says what is to become of the lease when all records have ended.
+// end returns how to settle the lease once all records have outcomes.
 func (h *holding) end(unknownWait time.Duration) queue.End {
 	done, v := relay.Settle(h.ends)
 	e := queue.End{Lease: h.name(), Fate: queue.Commit}
@@ -76,32 +76,31 @@ func (h *holding) end(unknownWait time.Duration) queue.End {
 	return e
 }
 
-// reserved is what an item of the buffer knows of the lease it came with.
+// reserved links an item of the buffer to its lease.
 type reserved struct {
 	holding *holding
 	record  int
-	own     *local // what this process has kept of it, nil if another has appended it
+	own     *local // state kept by this process; nil if another process appended the record
 }
 
-// goesBack says of an item that is taken back, or given up by Close, whether it returns to
-// the queue.
+// goesBack reports whether an item returns to the queue when it is withdrawn or Close gives it up.
 func (f *feed) goesBack(v *payload) bool {
 	return v.goesBack() || v.from.holding != nil && f.stopped.Load()
 }
 
-// goesBack says of an item whether its lease is given back.
+// goesBack reports whether the lease of an item is being given back.
 func (v *payload) goesBack() bool { return v.from.holding != nil && v.from.holding.lasts.GoesBack() }
 
-// giveBack has the lease of an item given back, if it has one.
+// giveBack marks the lease of an item to be given back, if it has one.
 func (v *payload) giveBack() {
 	if v.from.holding != nil {
 		v.from.holding.lasts.GiveBack()
 	}
 }
 
-// detach has an action of the queue travel although who waited for it has gone, and reports
-// whether it is one. It may have replaced others that nobody has taken back, so it cannot be
-// taken back itself; its caller was given that it is unknown.
+// detach lets an action of the queue be sent although its caller is gone, and reports whether the action is from the
+// queue. It may have replaced actions of other callers, so it cannot be withdrawn. Its caller has already got an
+// unknown outcome.
 func (v *payload) detach() bool {
 	if v.from.holding == nil {
 		return false
@@ -110,7 +109,7 @@ func (v *payload) detach() bool {
 	return true
 }
 
-// fateOf is what became of a record.
+// fateOf maps the outcome of a record to a verdict.
 func fateOf(s *settlement) relay.Verdict {
 	switch {
 	case s.Outcome == publisher.Completed:
@@ -118,13 +117,13 @@ func fateOf(s *settlement) relay.Verdict {
 	case s.Outcome == publisher.Returned || s.Outcome == publisher.Unsent:
 		return relay.Returned
 	case s.Withdrawn || s.Kept:
-		return relay.Confirmed // the program wants it so, or a dead letter has it
+		return relay.Confirmed // withdrawn on purpose, or kept as a dead letter
 	default:
 		return relay.Refused
 	}
 }
 
-// holdings are what is in the buffer. The feed's lock guards them.
+// holdings are the reserved keys in the buffer. The feed's lock guards them.
 type holdings struct {
 	all     map[*holding]struct{}
 	records int
@@ -143,8 +142,7 @@ func (hs *holdings) remove(h *holding) {
 	hs.bytes -= h.bytes
 }
 
-// untried reports whether something is held that could be the next probe, or is on its way
-// back.
+// untried reports whether a held key could be the next probe, or is on its way back.
 func (hs *holdings) untried() bool {
 	for h := range hs.all {
 		if !h.sent {
@@ -154,7 +152,7 @@ func (hs *holdings) untried() bool {
 	return len(hs.all) > 1
 }
 
-// giveBack has holdings given back, and returns how many.
+// giveBack marks the selected holdings to be given back and returns how many there are.
 func (hs *holdings) giveBack(which func(*holding) bool) (n int) {
 	for h := range hs.all {
 		if which(h) {
@@ -165,15 +163,15 @@ func (hs *holdings) giveBack(which func(*holding) bool) (n int) {
 	return n
 }
 
-// A lease is extended at each fifth of its length, and again soon if that fails. Its last
-// tenth is a margin for clocks: nobody waits for a request then.
+// A lease is extended after each fifth of its length, and sooner after a failure. Its last tenth is a margin for clock
+// differences, in which no request may be in flight.
 const (
 	longestLease = 12 * time.Second
 	leaseExtends = 5
 	leaseMargin  = 10
 )
 
-// extend makes the leases of what is held last longer. It runs on the goroutine of a timer.
+// extend extends the leases of held keys. It runs on the goroutine of a timer.
 func (f *feed) extend() {
 	if f.hangs() {
 		f.giveBack()
@@ -191,7 +189,7 @@ func (f *feed) extend() {
 	holdings := make([]*holding, 0, len(f.held.all))
 	leases := make([]queue.Lease, 0, len(f.held.all)+len(f.ends))
 	now, length := time.Now(), f.wanted.For
-	for h := range f.held.all { // but for those that have just been leased
+	for h := range f.held.all { // except those reserved or extended recently
 		if !h.lasts.Ended() && h.lasts.Left(now) <= length-length/leaseExtends {
 			holdings, leases = append(holdings, h), append(leases, h.name())
 		}
@@ -245,7 +243,7 @@ func (f *feed) extended(holdings []*holding, lost []queue.Lease, end *time.Time)
 	}
 	f.mu.Unlock()
 	if len(lost) > 0 {
-		// What has ended meanwhile was settled by us, and is not lost.
+		// A lease in lost that is not held any more was settled by this process.
 		f.s.publisher.Sweep(f.s.gone)
 	}
 }

@@ -10,28 +10,27 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// keyField is the name of the field that holds the keys of documents. Where neither the
-// options nor the type say which it is, the index definition is asked once, by the first
-// caller that needs it. A failure is that caller's, and everybody's who waited for it, and
-// is not remembered: the next call asks again.
+// keyField is the name of the documents' key field. If neither the options nor the type name it, the first caller that
+// needs it fetches the index definition, once. A failure is returned to that caller and to the callers that waited for
+// it, and is not cached: the next call asks again.
 type keyField struct {
 	indexer any
-	learn   func(name string) error // is told the name that the service gives
+	learn   func(name string) error // called with the name from the service
 
-	known atomic.Pointer[string] // nil until it is
+	known atomic.Pointer[string] // nil until known
 
 	mu    sync.Mutex
-	fetch *keyFetch // under way, or nil; guarded by mu
+	fetch *keyFetch // in flight, or nil; guarded by mu
 }
 
-// keyFetch is one question to the service that several calls may wait for.
+// keyFetch is one request to the service that several calls may wait for.
 type keyFetch struct {
-	done chan struct{} // closed when the rest, or keyField.known, is set
+	done chan struct{} // closed once err or keyField.known is set
 	err  error
-	mine bool // err is of the asking caller's own context
+	mine bool // err is due to the asking caller's own context
 }
 
-// newKeyField returns the key field of that name, "" if the service has to be asked.
+// newKeyField returns a keyField with that name; an empty name means that the service must be asked.
 func newKeyField(indexer any, learn func(name string) error, name string) *keyField {
 	k := &keyField{indexer: indexer, learn: learn}
 	if name != "" {
@@ -40,7 +39,7 @@ func newKeyField(indexer any, learn func(name string) error, name string) *keyFi
 	return k
 }
 
-// name returns the name, "" if it is not known yet.
+// name returns the name, or "" if it is not known yet.
 func (k *keyField) name() string {
 	if name := k.known.Load(); name != nil {
 		return *name
@@ -66,7 +65,7 @@ func (k *keyField) resolve(ctx context.Context) (string, error) {
 		case leads:
 			k.ask(ctx, fetch)
 		case fetch == nil:
-			continue // it became known in between
+			continue // it became known meanwhile
 		default:
 			select {
 			case <-fetch.done:
@@ -80,10 +79,9 @@ func (k *keyField) resolve(ctx context.Context) (string, error) {
 	}
 }
 
-// ask fetches the definition of the index. It runs on the goroutine of the
-// first caller, with no lock held.
+// ask fetches the index definition on the goroutine of the first caller, without a lock.
 func (k *keyField) ask(ctx context.Context, fetch *keyFetch) {
-	fetch.err = errors.New("the client panicked") // replaced, unless it does
+	fetch.err = errors.New("the client panicked") // replaced unless it panics
 	defer func() {
 		k.mu.Lock()
 		k.fetch = nil

@@ -13,32 +13,32 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// What the Loader does not know is asked for again after a second, then after two, and so
-// on up to an hour, ten times.
+// A key that the Loader does not return is released up to ten times, after one second, then two, and so on up to an
+// hour. Then it is parked.
 const (
 	unknownFirst = time.Second
 	unknownLast  = time.Hour
 	unknownTries = 10
 )
 
-// loaded is what the Loader says about a key.
+// loaded is the Loader's answer for a key.
 type loaded struct {
 	typ  models.ActionType
 	body []byte
 }
 
-// loading is what the feed's goroutine knows of the Loader.
+// loading is the state of calls of the Loader, owned by the feed's goroutine.
 type loading struct {
 	relay.Loads
-	after time.Time // it is not asked before
+	after time.Time // earliest time of the next call
 }
 
-// slowLoad is how long the Loader may have failed before outcomes do not wait for it any more.
+// slowLoad limits how long failing calls of the Loader may delay outcomes.
 const slowLoad = 5 * time.Second
 
-// load asks the Loader for the truth about keys of which only it is known that they have
-// changed. After an error it is asked for fewer keys; the one that it fails for alone is released, and all are if it
-// fails for each: then it is left alone for a while, whatever else is reserved meanwhile.
+// load asks the Loader for the documents of keys that the queue has without one. After an error it asks for fewer keys.
+// A key that fails alone is released. If every key fails, all are released, and the Loader is not called for a while,
+// even for keys reserved meanwhile.
 func (f *feed) load(holdings []*holding) map[*holding]loaded {
 	found := make(map[*holding]loaded, len(holdings))
 	began, wait := time.Now(), time.Until(f.loading.after)
@@ -69,8 +69,8 @@ func (f *feed) load(holdings []*holding) map[*holding]loaded {
 	return found
 }
 
-// loadSome adds what the Loader says about some keys. What it says nothing about is released, or deleted if
-// Options.DeleteMissing says so.
+// loadSome adds the Loader's answers for some keys. Keys without an answer are released, or deleted with
+// Options.DeleteMissing.
 func (f *feed) loadSome(holdings []*holding, found map[*holding]loaded) error {
 	keys := make([]string, len(holdings))
 	for i, h := range holdings {
@@ -114,14 +114,14 @@ func (f *feed) loadSome(holdings []*holding, found map[*holding]loaded) error {
 			found[h] = loaded{models.ActionTypeDelete, models.AppendDelete(nil, field, h.lease.Key)}
 		case tries >= unknownTries:
 			f.release(h, queue.End{Fate: queue.Park, Reason: parkedBecause(tries, wrong)})
-		default: // what cannot be sent is its own business, and not that of its neighbours
+		default: // an action that cannot be encoded must not affect other keys
 			f.release(h, queue.End{Fate: queue.Release, Again: true, After: relay.BackOff(tries, unknownFirst, unknownLast)})
 		}
 	}
 	return nil
 }
 
-// askLoader calls the function of the program, whose panic is an error.
+// askLoader calls the Loader and turns its panic into an error.
 func (f *feed) askLoader(keys []string) (n int, put func(i int, c *chunk), err error) {
 	if !f.s.options.loads {
 		return 0, nil, errors.New("there is no Options.Loader, and the queue has keys without documents")
@@ -131,8 +131,8 @@ func (f *feed) askLoader(keys []string) (n int, put func(i int, c *chunk), err e
 			return 0, nil, err
 		}
 	}
-	// On a goroutine of its own, which it may end, and which is left behind if it does not
-	// return when the sender is closed.
+	// The call has its own goroutine, because the Loader may end it with runtime.Goexit. If the Loader does not return when
+	// the sender is closed, the goroutine is left behind.
 	err = errors.New("the Loader has ended its goroutine")
 	done := make(chan struct{})
 	asked := slices.Clone(keys)
@@ -158,12 +158,12 @@ func (f *feed) askLoader(keys []string) (n int, put func(i int, c *chunk), err e
 
 func parkedBecause(times int, bad error) string {
 	if bad != nil {
-		return fmt.Sprintf("what the Loader says cannot be sent, %d times: %v", times, bad)
+		return fmt.Sprintf("cannot send the action of the Loader, tried %d times: %v", times, bad)
 	}
-	return fmt.Sprintf("the Loader did not know the key, %d times", times)
+	return fmt.Sprintf("the Loader did not return the key, tried %d times", times)
 }
 
-// encodeLoaded encodes an action of the Loader.
+// encodeLoaded encodes an action that the Loader returned.
 func encodeLoaded(c *chunk) (key string, l loaded, err error) {
 	defer c.clear()
 	typ := c.header.typ
@@ -179,7 +179,7 @@ func encodeLoaded(c *chunk) (key string, l loaded, err error) {
 	return key, loaded{typ, slices.Clone(narrow(c.scratch.Bytes()))}, nil
 }
 
-// release ends a lease of which nothing was put into the buffer.
+// release ends a lease without records in the buffer.
 func (f *feed) release(h *holding, end queue.End) {
 	end.Lease = h.name()
 	f.mu.Lock()
@@ -189,10 +189,10 @@ func (f *feed) release(h *holding, end queue.End) {
 	f.again = true
 }
 
-// IndexKeys adds keys of Options.Queue whose documents Options.Loader reads.
+// IndexKeys adds keys to Options.Queue without documents. Before they are sent, Options.Loader reads the documents.
 func (s *sender) IndexKeys(ctx context.Context, changed ...string) error {
 	if s.feed == nil {
-		return &AddError{Err: errors.New("IndexKeys needs Options.Queue, and a Loader where it is sent")}
+		return &AddError{Err: errors.New("IndexKeys needs Options.Queue, and Options.Loader in the sending process")}
 	}
 	return s.feed.appendKeys(orBackground(ctx), changed)
 }

@@ -12,52 +12,51 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// local is what this process keeps of a record that it has appended: who waits for it,
-// its tag and callback, and the document if handlers want it. None of it is in the queue.
+// local is the part of an appended record that stays in this process and is not in the queue: its waiter, tag and
+// callback, and the document if handlers need it.
 type local struct {
 	value  payload
-	number uint64 // of the call that brought the record
-	index  int    // in that call
+	number uint64 // number of the queue call that appended the record
+	index  int    // index within that call
 	kept   queue.Position
-	size   int64 // encoded
+	size   int64 // encoded, in bytes
 	slim   bool  // without the document
 }
 
-// bare reports whether nobody waits for its end: it is only for handlers and Withdraw.
+// bare reports whether no call waits for the outcome: only handlers and Withdraw use it.
 func (l *local) bare() bool {
 	return l.value.waiter == nil && (l.value.own == nil || l.value.own.onOutcome == nil)
 }
 
-// before reports whether the record came before another of its adder.
+// before reports whether the record is o or was appended earlier, by the same adder.
 func (l *local) before(o *queue.Origin) bool {
 	return l.number < o.Number || l.number == o.Number && l.index <= o.Index
 }
 
-// locals are those of the records that this process has appended and does not hold. What another process, or people,
-// or nobody has done with them is asked of the queue.
+// locals are those of records that this process appended and does not hold. Their outcomes in other processes are
+// learned by polling the queue.
 type locals struct {
 	s     *sender
 	adder queue.ID
-	ctx   context.Context // of the calls of the queue
+	ctx   context.Context // of queue calls
 
 	mu     sync.Mutex
-	byKey  map[string][]*local // in the order in which they were appended
+	byKey  map[string][]*local // in the order of appending
 	n      int
-	ended  bool        // those who wait are told something at once
-	poller *time.Timer // of those that others may have settled
-	until  appended    // until which call the poller asks; number 0: it asks about nothing
-	others []other     // that are to be told, see endOthers
+	ended  bool        // waiting callers are answered at once
+	poller *time.Timer // for records that other processes may have settled
+	until  appended    // the last call that the poller asks about; number 0: none
+	others []other     // to be reported, see endOthers
 
-	// Of the bare ones that have their document. Beyond these bounds they are slim: handlers are given the tag and the
-	// zero document.
+	// Bounds for bare locals with their documents. Further ones are slim: handlers get their tag and a zero document.
 	bare, most           int
 	bareBytes, mostBytes int64
 	slim                 int
-	full                 bool // and beyond mostBytes/slimBytes of them their ends are not reported; the log says so
+	full                 bool // the limit of slim ones (mostBytes/slimBytes) was exceeded; their outcomes are not reported, as logged
 }
 
-// keep remembers what belongs to the records of an adding call that is about to be
-// appended: the answer may come after they were reserved.
+// keep stores the locals of an adding call before it is appended, because its records may be reserved before the answer
+// arrives.
 func (ls *locals) keep(c *appending, from int, number uint64, places []int) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -79,7 +78,7 @@ func (ls *locals) drop(c *appending, from, to int) {
 	}
 }
 
-// appended notes that what belongs to these adding calls is in the queue.
+// appended records that the locals of these adding calls are in the queue.
 func (ls *locals) appended(calls []*appending, receipt *queue.Receipt) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -94,7 +93,7 @@ func (ls *locals) appended(calls []*appending, receipt *queue.Receipt) {
 	}
 }
 
-// note notes one more, or with -1 one less.
+// note adds n, which is 1 or -1, to the counts that l belongs to.
 func (ls *locals) note(l *local, n int) {
 	ls.n += n
 	switch {
@@ -106,11 +105,11 @@ func (ls *locals) note(l *local, n int) {
 	}
 }
 
-// slimBytes is about what one without its document takes.
+// slimBytes is the approximate size in bytes of a local without its document.
 const slimBytes = 256
 
-// room reports whether one may be kept, without its document if those that have theirs are as many as may be. If no
-// handler wants the ends, those give way that it has replaced and that no call waits for.
+// room reports whether l may be kept. Beyond the bound of documents it is kept slim. If no handler needs outcomes, bare
+// locals that l replaces are dropped instead.
 func (ls *locals) room(key string, l *local) bool {
 	full := func() bool {
 		return l.bare() && ls.most > 0 && (ls.bare >= ls.most || ls.bareBytes+l.size > ls.mostBytes)
@@ -138,8 +137,8 @@ func (ls *locals) room(key string, l *local) bool {
 	return !full()
 }
 
-// add keeps one, and reports whether it could: not any more when all are told that the queue
-// keeps it. Called with the lock.
+// add stores l. It returns false after the feed has ended; the caller then reports that the queue keeps the record.
+// Called with the lock.
 func (ls *locals) add(key string, l *local) bool {
 	if ls.ended {
 		return false
@@ -160,13 +159,14 @@ func (ls *locals) add(key string, l *local) bool {
 	return true
 }
 
-// giveBack keeps those of a record that goes back to the queue, and returns the others: it is too late for them.
+// giveBack stores the locals of a record that returns to the queue. It returns those that come after the end of the
+// feed.
 func (ls *locals) giveBack(key string, all []*local) (late []other) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, l := range all {
 		if w := l.value.waiter; w != nil {
-			w.state.CompareAndSwap(waiterQueued, waiterMaybe) // others may send it from now on
+			w.state.CompareAndSwap(waiterQueued, waiterMaybe) // another process may send it from now on
 		}
 		if ls.pollLater(pollFirst); !ls.add(key, l) {
 			late = append(late, other{item{Key: key, Value: l.value}, errKept})
@@ -189,9 +189,9 @@ func (ls *locals) set(key string, left []*local) {
 	ls.byKey[key] = left
 }
 
-// claim takes what this process knows of a record: its own waiter, and those of the
-// records that it has replaced, which end like it. Earlier ones that it has not replaced were
-// dealt with by another process, or are part of it: nobody here can tell.
+// claim removes and returns the locals of a reserved record: its own, and those of the records that it has replaced,
+// which share its outcome. Earlier records that it has not replaced end with ErrElsewhere: another process has settled
+// them or folded them into this one.
 func (ls *locals) claim(r *queue.Record) (all []*local, own *local) {
 	if r.From.Adder != ls.adder {
 		return nil, nil
@@ -229,17 +229,15 @@ const (
 	pollLast  = 5 * time.Second
 )
 
-// pollLater asks after a while what became of the records that somebody here waits for. Called
-// with the lock.
+// pollLater schedules a poll. Called with the lock.
 func (ls *locals) pollLater(after time.Duration) {
 	if ls.poller == nil && ls.ctx.Err() == nil {
 		ls.poller = time.AfterFunc(after, func() { ls.poll(after) })
 	}
 }
 
-// poll ends what others have settled. It runs on the goroutine of a timer. It asks about the
-// same records until they are settled: about the newest ones the answer would always be no
-// while more are added.
+// poll ends records that other processes have settled. It runs on the goroutine of a timer. It asks about the same
+// records until they are settled: the newest ones would never be settled while more are appended.
 func (ls *locals) poll(after time.Duration) {
 	if until := ls.ask(); until.number > 0 && ls.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(ls.ctx, pollLast)
@@ -248,7 +246,7 @@ func (ls *locals) poll(after time.Duration) {
 		switch {
 		case err == nil && settled:
 			n, _ = ls.settle(ctx, until.number)
-		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process will never know
+		case errors.Is(err, queue.ErrLost), errors.Is(err, queue.ErrFailed), errors.Is(err, queue.ErrClosed): // this process can never learn the outcomes
 			n = ls.endUntil(until.number, func(string, *local) error { return err })
 		}
 		if cancel(); n > 0 {
@@ -262,7 +260,7 @@ func (ls *locals) poll(after time.Duration) {
 	}
 }
 
-// ask returns the last of those that are asked about.
+// ask returns the last call to ask about.
 func (ls *locals) ask() appended {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -278,8 +276,8 @@ func (ls *locals) ask() appended {
 	return ls.until
 }
 
-// settle ends those until a call of which everything is settled in the queue, or parked, and returns how many they are.
-// What people have released meanwhile goes on.
+// settle ends the locals up to a call whose records are all settled or parked in the queue, and returns how many it
+// ended. Unparked records stay.
 func (ls *locals) settle(ctx context.Context, until uint64) (n int, err error) {
 	var keys []string
 	ls.mu.Lock()
@@ -289,7 +287,7 @@ func (ls *locals) settle(ctx context.Context, until uint64) (n int, err error) {
 		}
 	}
 	ls.mu.Unlock()
-	ends := map[string]map[queue.Origin]error{} // of what the queue has
+	ends := map[string]map[queue.Origin]error{} // of records that are still in the queue
 	admin, ok := ls.s.options.Queue.(queue.Admin)
 	for some := range slices.Chunk(keys, queuedActions) {
 		if !ok {
@@ -320,10 +318,10 @@ func (ls *locals) settle(ctx context.Context, until uint64) (n int, err error) {
 	}), nil
 }
 
-// ends reports whether it is one of those until a call.
+// ends reports whether the local belongs to a call up to until.
 func (l *local) ends(until uint64) bool { return l.kept != "" && l.number <= until }
 
-// endUntil ends those until a call that have an end, and returns how many they are.
+// endUntil ends the locals up to a call for which end returns an error, and returns how many it ended.
 func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
 	ls.mu.Lock()
 	var ended []other
@@ -337,7 +335,7 @@ func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
 			}
 			err := end(key, l)
 			if errors.Is(err, ErrParked) && l.bare() {
-				err = nil // it is not waited for, and may be released
+				err = nil // no call waits for it, and it may be unparked
 			}
 			if err != nil {
 				ended = append(ended, other{item{Key: key, Value: l.value}, err})
@@ -350,14 +348,14 @@ func (ls *locals) endUntil(number uint64, end func(string, *local) error) int {
 	return len(ended)
 }
 
-// settled ends those until a call of which everything is settled, and returns when their callbacks have run.
+// settled ends the locals up to a call that is settled completely, and returns when their callbacks have run.
 func (ls *locals) settled(ctx context.Context, until uint64) error {
 	n, err := ls.settle(ctx, until)
 	if n == 0 || err != nil {
 		return err
 	}
 	told := make(chan struct{})
-	ls.s.publisher.Do(func() { close(told) }) // behind what tell has it do
+	ls.s.publisher.Do(func() { close(told) }) // runs after the callbacks that settle has queued
 	select {
 	case <-told:
 	case <-ls.s.publisher.Done():
@@ -366,15 +364,14 @@ func (ls *locals) settled(ctx context.Context, until uint64) error {
 	return nil
 }
 
-// other is a record that this process has appended, and another one, or people, have dealt
-// with, or nobody; with what is told about it.
+// other is an appended record that was settled elsewhere or stays in the queue, with the error to report.
 type other struct {
 	item item
 	err  error
 }
 
-// tell ends such records for those who wait for them, soon, on the publisher goroutine.
-// Events are of the process that held them.
+// Such records are reported to their waiting callers asynchronously, on the publisher goroutine. Their events are
+// raised by the process that held them.
 func (ls *locals) tell(some []other) {
 	if len(some) == 0 {
 		return
@@ -383,11 +380,11 @@ func (ls *locals) tell(some []other) {
 	ls.others = append(ls.others, some...)
 	ended := ls.ended
 	ls.mu.Unlock()
-	if ended { // the publisher does not run it any more
+	if ended { // the publisher no longer runs functions
 		ls.endOthers()
 		return
 	}
-	ls.s.publisher.Do(ls.endOthers) // else Close does it
+	ls.s.publisher.Do(ls.endOthers) // otherwise Close does it
 }
 
 func (ls *locals) endOthers() {
@@ -404,8 +401,8 @@ func (ls *locals) endOthers() {
 	})
 }
 
-// end tells those who still wait for what they have appended that the queue keeps it.
-// A callback that does not return is left behind.
+// end reports to all waiting callers that the queue keeps their records. It leaves behind a callback that does not
+// return within patience.
 func (ls *locals) end(patience time.Duration) {
 	ls.mu.Lock()
 	if ls.poller != nil {
@@ -421,19 +418,19 @@ func (ls *locals) end(patience time.Duration) {
 	within(patience, func() bool { ls.endOthers(); return true })
 }
 
-// localOf returns what is to be kept of an action that is appended, nil if nothing.
+// localOf returns the local of an action that is appended, or nil if there is nothing to keep.
 func localOf(v *payload, size int) *local {
 	if v.waiter == nil && v.own == nil && v.action == nil {
 		return nil
 	}
 	if v.waiter != nil {
-		// Whoever reserves it may send it, so it cannot be taken back for certain.
+		// Another process may reserve and send it, so withdrawing it is uncertain.
 		v.waiter.state.CompareAndSwap(waiterQueued, waiterMaybe)
 	}
 	return &local{value: *v, size: int64(size)}
 }
 
-// elsewhere is the end of an action that another holder has, or had, or that is parked.
+// elsewhere returns the settlement of an action that another process holds or held, or that is parked.
 func elsewhere(it *item, err error) *settlement {
 	unknown := !errors.Is(err, ErrParked)
 	return &settlement{

@@ -13,19 +13,17 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// lineLimit bounds how many lines of a kind are logged in a second, and counts what
-// is left out. It is pure data.
+// lineLimit limits the log lines of one kind per second and counts the omitted ones.
 type lineLimit struct {
 	second  time.Time
 	logged  int
 	leftOut int
 }
 
-// linesASecond is how many lines of a kind are logged in a second.
+// linesASecond is the most log lines of one kind in a second.
 const linesASecond = 10
 
-// allow reports whether a line may be logged now, and how many were left out before
-// it since the last one.
+// allow reports whether a line may be logged now, and how many lines were omitted since the last one.
 func (l *lineLimit) allow(now time.Time) (leftOut int, ok bool) {
 	if now.Sub(l.second) >= time.Second {
 		l.second, l.logged = now, 0
@@ -38,8 +36,7 @@ func (l *lineLimit) allow(now time.Time) (leftOut int, ok bool) {
 	return leftOut, true
 }
 
-// log writes a line for a request: at warning level if it failed, or if some of it
-// is to be sent again.
+// log writes a line for a request, at warning level if the request failed or some of it will be sent again.
 func (o *observer) log(e *events.Batch, r *reply) {
 	level, message := slog.LevelDebug, "azsearch: request completed"
 	switch {
@@ -90,7 +87,7 @@ func (o *observer) log(e *events.Batch, r *reply) {
 	o.logger.LogAttrs(o.ctx, level, message, withLeftOut(attrs, leftOut)...)
 }
 
-// withLeftOut adds how many lines of this kind were not logged.
+// withLeftOut adds the number of omitted lines of this kind.
 func withLeftOut(attrs []slog.Attr, leftOut int) []slog.Attr {
 	if leftOut == 0 {
 		return attrs
@@ -98,10 +95,9 @@ func withLeftOut(attrs []slog.Attr, leftOut int) []slog.Attr {
 	return append(attrs, slog.Int("lines_left_out", leftOut))
 }
 
-// loggable is what may be said of an error. Above debug level that is not the
-// service's own explanation, which quotes documents and their keys, but for the name
-// of a property that the index lacks. Where it has applied what it was sent the error
-// is not its own.
+// loggable returns the text of an error that may be logged. Above debug level it omits the service's own explanation,
+// which quotes documents and keys, except for the name of a property that the index lacks. The text of a malformed
+// reply is omitted at all levels, because it is not the service's own.
 func (o *observer) loggable(status int, err error) string {
 	if o.logger.Enabled(o.ctx, slog.LevelDebug) && !errors.Is(err, models.ErrMalformedReply) {
 		return err.Error()
@@ -117,7 +113,7 @@ func (o *observer) logPause(wait time.Duration) {
 // logTime is RFC 3339 with milliseconds.
 const logTime = "2006-01-02T15:04:05.000Z07:00"
 
-// logChange logs that sending stops, why and until when, and that it goes on.
+// logChange logs that sending stops, why and until when, and that it resumes.
 func (o *observer) logChange(from, to publisher.Condition, change *events.HealthChange) {
 	level, message := slog.LevelDebug, "azsearch: sender health changed"
 	switch {
@@ -148,8 +144,7 @@ func (o *observer) logChange(from, to publisher.Condition, change *events.Health
 	o.logger.LogAttrs(o.ctx, level, message, attrs...)
 }
 
-// logFailure logs that a document has failed for good. What the program has taken
-// back is no failure.
+// logFailure logs that a document failed for good. A withdrawn document is logged at debug level only.
 func (o *observer) logFailure(s *settlement, err error) {
 	level := slog.LevelError
 	if s.Withdrawn {
@@ -183,7 +178,7 @@ func (o *observer) logFailure(s *settlement, err error) {
 	o.logger.LogAttrs(o.ctx, level, "azsearch: document failed", withLeftOut(attrs, leftOut)...)
 }
 
-// logLeftOut says how many lines were left out that nothing has followed.
+// logLeftOut logs how many lines were omitted at the end.
 func (o *observer) logLeftOut() {
 	for _, left := range []struct {
 		limit   *lineLimit
@@ -200,7 +195,7 @@ func (o *observer) logLeftOut() {
 	}
 }
 
-// where names the index and the endpoint, for every line.
+// where returns the index and the endpoint, for every line.
 func (o *observer) where() []slog.Attr {
 	attrs := make([]slog.Attr, 0, 16)
 	if o.index != "" {

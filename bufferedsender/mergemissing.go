@@ -9,21 +9,20 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// MergeMissing is the policy for a merge of a document that is missing (404).
+// MergeMissing is the policy for a merge of a missing document (404).
 type MergeMissing uint8
 
 const (
-	// MergeMissingFail fails it: nothing was changed.
+	// MergeMissingFail fails the merge. Nothing was changed.
 	MergeMissingFail MergeMissing = iota
-	// MergeMissingIgnore completes it. Its Result has status 404.
+	// MergeMissingIgnore completes the merge. Its Result has status 404.
 	MergeMissingIgnore
-	// MergeMissingUpload sends it again as mergeOrUpload, without using an attempt.
+	// MergeMissingUpload sends the action again as mergeOrUpload, without using an attempt.
 	MergeMissingUpload
 )
 
-// A merge is encoded with room for the longer name, so that it keeps its size
-// when it becomes a mergeOrUpload: what was admitted with one size must not
-// grow. Blanks between tokens mean nothing in JSON.
+// A merge is encoded with room for the longer name. So it keeps the size with which it was admitted if it is sent again
+// as a mergeOrUpload. Blanks between tokens have no meaning in JSON.
 const (
 	actionName = `{"@search.action":"`
 	mergeRoom  = len(models.ActionTypeMergeOrUpload) - len(models.ActionTypeMerge)
@@ -44,7 +43,7 @@ func widen(buf []byte, start int) []byte {
 	return slices.Insert(buf, at, wideHead[len(mergeHead):]...)
 }
 
-// narrow undoes widen, for those who expect no blanks.
+// narrow undoes widen, for code that expects no blanks.
 func narrow(action []byte) []byte {
 	if !bytes.HasPrefix(action, wideHead) {
 		return action
@@ -52,7 +51,7 @@ func narrow(action []byte) []byte {
 	return append(bytes.Clone(mergeHead), action[len(wideHead):]...)
 }
 
-// judge decides about a merge of a document that does not exist.
+// judge decides the next step of a merge whose document is missing.
 func (m MergeMissing) judge(action []byte, r publisher.Result[models.IndexingResult]) publisher.Result[models.IndexingResult] {
 	switch m {
 	case MergeMissingIgnore:
@@ -66,8 +65,7 @@ func (m MergeMissing) judge(action []byte, r publisher.Result[models.IndexingRes
 	return r
 }
 
-// missingDocument reports whether a result is about a merge of a document that
-// does not exist.
+// missingDocument reports whether a result is about a merge of a missing document.
 func missingDocument(typ models.ActionType, answer *models.IndexingResult) bool {
 	return typ == models.ActionTypeMerge && answer.StatusCode == http.StatusNotFound
 }

@@ -21,41 +21,41 @@ type (
 	settlement = publisher.Settlement[payload, models.IndexingResult]
 )
 
-// observer tells handlers, logger and telemetry what the publisher does. All
-// but added and accepted runs on the publisher goroutine.
+// observer reports the publisher's events to handlers, logger and telemetry. Except for added and accepted, it runs on
+// the publisher goroutine.
 type observer struct {
-	handlers     events.Handlers[struct{}] // those that get no actions
+	handlers     events.Handlers[struct{}] // handlers whose events have no actions
 	documents    documents
 	handled      handled
-	wantsActions bool // some handler wants actions back
-	wantsEnds    bool // some handler wants the end of each
+	wantsActions bool // a handler needs actions
+	wantsEnds    bool // a handler needs the outcome of each action
 	logger       *slog.Logger
 	warnings     lineLimit // log lines about requests
-	failures     lineLimit // and about documents that have failed
+	failures     lineLimit // log lines about failed documents
 	telemetry    *telemetry
 	deadLetters  deadletter.Sink                 // or nil
 	applied      *applied                        // or nil
 	onPurged     func(context.Context, []string) // of Hold, or nil
-	onHeld       func()                          // nil: nobody wants to know
+	onHeld       func()                          // nil if there is no FailFast
 	suspect      func(why *publisher.IndexError) // see publisher.Hooks
-	in           atomic.Uint32                   // the code that guard runs
+	in           atomic.Uint32                   // the code that guard runs now
 	feed         *feed                           // nil without a queue
 	endpoint     string
 	index        string
 	panics       atomic.Int64 // recovered in handlers
 	letters      letterCounts
 
-	// Of the publisher goroutine.
-	lastBatch    events.Batch // for telemetry, where there is no handler
-	requestID    string       // of the reply that is being reported
-	reportedHeld bool         // the log has said that sending is held, and not that it goes on
+	// Owned by the publisher goroutine.
+	lastBatch    events.Batch // for telemetry, if there is no handler
+	requestID    string       // of the reply being reported
+	reportedHeld bool         // the log has reported a suspension, and not yet its end
 
-	// Written by start, before the sender is handed out.
+	// Written by start, before any other goroutine uses the sender.
 	mark func(context.Context) context.Context // see publisher.HookContext
 	ctx  context.Context                       // marked, for handlers
 }
 
-// letterCounts counts the letters that Options.DeadLetters has taken, and those that it could not take.
+// letterCounts counts the dead letters that Options.DeadLetters has taken and those that it refused.
 type letterCounts struct{ taken, refused atomic.Int64 }
 
 func newObserver(o *settings, d documents, t *telemetry) *observer {
@@ -103,9 +103,8 @@ func (o *observer) hooks() publisher.Hooks[payload, models.IndexingResult] {
 	}
 }
 
-// added asks the ActionAdded handler, on the goroutine of the adding call and
-// with a marked context. A
-// handler that panics refuses the action: it cannot have checkpointed it.
+// added calls the ActionAdded handler with a marked context, on the goroutine of the adding call. A panic refuses the
+// action, because the handler may not have checkpointed it.
 func (o *observer) added(ctx context.Context, c *chunk, key string, size int) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -147,7 +146,7 @@ func (o *observer) replied(b *batch, r *reply, took time.Duration, n publisher.C
 	o.requestID = r.RequestID
 	event := &o.lastBatch
 	if o.handlers.BatchCompleted != nil {
-		event = new(events.Batch) // it may keep it
+		event = new(events.Batch) // the handler may keep it
 	}
 	*event = events.Batch{
 		ID:         b.ID,
@@ -162,7 +161,7 @@ func (o *observer) replied(b *batch, r *reply, took time.Duration, n publisher.C
 		Split:      r.Split && len(b.Items) > 1,
 		Err:        r.Err,
 	}
-	if !errors.Is(r.Err, publisher.ErrNotSent) { // which is no request
+	if !errors.Is(r.Err, publisher.ErrNotSent) { // nothing was requested
 		o.guard(inMeterProvider, func() {
 			o.telemetry.batchCompleted(event)
 			if n.Retried > 0 {
@@ -206,7 +205,7 @@ func (o *observer) changed(from, to publisher.Condition) {
 		o.feed.conditionChanged(to)
 	}
 	o.guard(inLogger, func() { o.logChange(from, to, change) })
-	if from.State == to.State { // what holds it has come or gone
+	if from.State == to.State { // only the reason of the suspension changed
 		return
 	}
 	o.guard(inMeterProvider, func() { o.telemetry.healthChanged(change.To) })
@@ -215,7 +214,7 @@ func (o *observer) changed(from, to publisher.Condition) {
 	}
 }
 
-// policy returns a policy as the publisher sees it.
+// policy adapts a WhenFull for the publisher.
 func (o *observer) policy(w WhenFull) publisher.Policy {
 	return publisher.Policy{Overload: w.policy, Purged: func(keys []string) { o.purged(keys, w.onPurged) }}
 }
@@ -240,16 +239,15 @@ func (o *observer) closed(ctx context.Context) (err error) {
 	return err
 }
 
-// ending writes the dead letters of the actions that have failed, before anybody
-// is notified of them, and reports whether it could.
+// ending writes the dead letters of failed actions before their failures are reported, and reports whether it
+// succeeded.
 func (o *observer) ending(all []settlement) (written bool) {
 	if o.deadLetters == nil {
 		return false
 	}
 	var letters []deadletter.Letter
 	for i := range all {
-		// Of actions that were folded only what travelled is worth keeping: sent
-		// again it does what they all did.
+		// For folded actions, keep only the action that was sent: sending it again has the effect of all of them.
 		if all[i].Outcome != publisher.Completed && all[i].Outcome != publisher.Returned && all[i].Carrier != nil && !all[i].Withdrawn {
 			letters = append(letters, o.letter(&all[i]))
 			o.applied.failed(all[i].Item.Key, all[i].Carrier.Value.version)
@@ -264,7 +262,7 @@ func (o *observer) ending(all []settlement) (written bool) {
 	return err == nil
 }
 
-// wrote counts n dead letters that were written, or could not be.
+// wrote counts n dead letters as written, or as refused.
 func (o *observer) wrote(n int, err error) {
 	o.guard(inMeterProvider, func() { o.telemetry.deadLetters(n, err == nil) })
 	if err == nil {
@@ -285,7 +283,7 @@ func (o *observer) letter(s *settlement) deadletter.Letter {
 	}
 	requestID := o.requestID
 	if s.Purged || s.Index || s.Outcome == publisher.Unsent {
-		requestID = "" // no reply has ended it
+		requestID = "" // no reply has settled it
 	}
 	return deadletter.Letter{
 		Endpoint: o.endpoint, Index: o.index, Key: s.Item.Key, Action: s.Carrier.Value.typ, Version: s.Carrier.Value.version, Document: documentOf(s.Carrier.Body),
@@ -295,7 +293,7 @@ func (o *observer) letter(s *settlement) deadletter.Letter {
 	}
 }
 
-// delivered runs when a batch has been reported.
+// delivered runs after a batch was reported.
 func (o *observer) delivered() {
 	o.guard(inMeterProvider, o.telemetry.flushSettled)
 	if o.feed != nil {
@@ -303,12 +301,12 @@ func (o *observer) delivered() {
 	}
 }
 
-// settled tells of the end of an action. err is its failure, or nil.
+// settled reports the outcome of an action. err is its failure, or nil.
 func (o *observer) settled(s *settlement, err error) {
 	if o.feed != nil {
-		defer o.feed.reported(s, err) // also when a handler ends the goroutine
+		defer o.feed.reported(s, err) // also if a handler ends the goroutine
 		if s.Outcome == publisher.Returned {
-			return // it has no end here
+			return // it has no outcome here
 		}
 	}
 	o.applied.settled(s)
@@ -318,9 +316,9 @@ func (o *observer) settled(s *settlement, err error) {
 	o.notify(s, err)
 }
 
-// notify tells of the end of an action that may not have been in the buffer.
+// notify reports the outcome of an action that may not have been in the buffer.
 func (o *observer) notify(s *settlement, err error) {
-	defer func() { // also when a handler ends the goroutine
+	defer func() { // also if a handler ends the goroutine
 		defer func() { s.Reported = o.endWaiter(s, err) }()
 		o.callBack(s, err)
 	}()
@@ -336,7 +334,7 @@ func (o *observer) notify(s *settlement, err error) {
 	}
 }
 
-// callBack calls the OnOutcome of an action, after the handlers.
+// callBack calls the action's OnOutcome, after the handlers.
 func (o *observer) callBack(s *settlement, err error) {
 	v := &s.Item.Value
 	if v.own == nil || v.own.onOutcome == nil {
@@ -352,16 +350,15 @@ func (o *observer) callBack(s *settlement, err error) {
 	o.guard(inOnOutcome, func() { v.own.onOutcome(outcome) })
 }
 
-// endWaiter gives IndexDocumentsAndWait the end of an action, after everybody
-// else, and reports whether there is such a call. One that has left was given that
-// the action is withdrawn.
+// endWaiter reports the outcome to the call of IndexDocumentsAndWait, after all handlers, and reports whether there is
+// such a call. A caller that gave up has already got ErrWithdrawn.
 func (o *observer) endWaiter(s *settlement, err error) bool {
 	w := s.Item.Value.waiter
 	if w == nil {
 		return false
 	}
 	result := s.Result.Value
-	result.Key, result.Succeeded = s.Item.Key, true // as far as the caller's wishes go, see MergeMissingIgnore
+	result.Key, result.Succeeded = s.Item.Key, true // by the caller's policy, see MergeMissingIgnore
 	var failure *ActionError
 	if err != nil {
 		result.Succeeded = false
@@ -373,7 +370,7 @@ func (o *observer) endWaiter(s *settlement, err error) bool {
 	return true
 }
 
-// explain is failure for an error of the client whose methods panic.
+// explain is failure, but tolerates an error of the client whose methods panic.
 func (o *observer) explain(s *settlement) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -387,7 +384,7 @@ func (o *observer) explain(s *settlement) (err error) {
 	return failure(s)
 }
 
-// failure says why an action was not completed.
+// failure returns why an action was not completed.
 func failure(s *settlement) *ActionError {
 	cause := s.Result.Err
 	switch {
@@ -418,7 +415,7 @@ func failure(s *settlement) *ActionError {
 		if s.Held != nil {
 			err.Err = fmt.Errorf("%w while %w", err.Err, s.Held)
 		}
-		if cause != nil && !errors.Is(s.Held, cause) { // which is why sending was held
+		if cause != nil && !errors.Is(s.Held, cause) { // unless it is the reason for the suspension
 			err.Err = fmt.Errorf("%w; its last attempt: %w", err.Err, cause)
 		}
 	}

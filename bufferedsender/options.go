@@ -25,13 +25,12 @@ import (
 
 // Limits of the service and defaults of Options.
 const (
-	// ServiceMaxBatchActions is the service's own limit of actions in one request, by its error message.
+	// ServiceMaxBatchActions is the service's limit for actions in one request, according to its error message.
 	ServiceMaxBatchActions = 32000
 
-	// DefaultMaxBatchActions is the most that the service's documentation recommends.
+	// DefaultMaxBatchActions is the largest number that the service's documentation recommends.
 	DefaultMaxBatchActions = 1000
-	// defaultMaxBatchBytes is the documented limit of a request, 16 MB, in the
-	// stricter reading of "MB".
+	// defaultMaxBatchBytes is the documented limit of a request, 16 MB, with the smaller meaning of MB.
 	defaultMaxBatchBytes      = 16_000_000
 	DefaultMaxBufferedActions = 32768
 	DefaultMaxBufferedBytes   = 64 << 20
@@ -43,123 +42,124 @@ const (
 	maxInFlight = 1024
 )
 
-// Options configures a BufferedSender. nil works if T has a key (Documents).
+// Options configures a BufferedSender. nil is valid if T has a key, see Documents.
 type Options[T any] struct {
-	// Handlers get the events of each action.
+	// Handlers receive the events of each action.
 	Handlers events.Handlers[T]
-	// Documents says how keys and JSON are made of documents. Defaults to struct tags and the index definition.
+	// Documents derives keys and JSON from documents. Defaults to struct tags and the index definition.
 	Documents Documents[T]
 
-	// Limits bound requests and buffer. SetControl changes them later.
+	// Limits bound requests and buffer. SetControl can change them.
 	Limits Limits
-	// DisableAutoFlush sends only when Flush or Close is called; a call that finds the buffer full returns ErrBufferFull.
+	// DisableAutoFlush sends only in Flush and Close. An adding call that finds the buffer full returns ErrBufferFull.
 	DisableAutoFlush bool
-	// AutoFlushInterval is how long an action waits for a full batch. Defaults to 5 s; negative turns the timer off.
+	// AutoFlushInterval limits how long an action waits for a full batch. Defaults to 5 s; negative means no limit.
 	AutoFlushInterval time.Duration
-	// Tuning finds out how large batches may be and how many may be in flight, within Limits. Defaults to tuning.Fixed().
+	// Tuning adapts batch sizes and requests in flight to the service, within Limits. Defaults to tuning.Fixed().
 	Tuning tuning.Policy
 
-	// RequestTimeout ends a request without an answer; it is retried, although the service may still apply it. Defaults
-	// to 60 s, about what the largest takes on a line of 2 Mbit/s. Negative turns it off.
+	// RequestTimeout ends a request without an answer. It is retried, although the service may still apply it. Defaults to
+	// 60 s, about what the largest request takes at 2 Mbit/s. Negative means no timeout.
 	RequestTimeout time.Duration
-	// UnknownWait is how long an action waits if an earlier one of its key was in a request that got no reply. If the
-	// service applies that one after the wait, it overwrites the newer one. Defaults to 5 s; negative turns it off.
+	// UnknownWait delays an action if an earlier one of its key was in a request that got no reply. An earlier action that
+	// the service applies after the wait overwrites the newer one. Defaults to 5 s; negative means no wait.
 	UnknownWait time.Duration
-	// Retry says how often and how patiently actions are sent again.
+	// Retry configures how often, and with which back-off, actions are sent again.
 	Retry retry.Options
-	// Outage says what happens while the service does not work. Defaults to Hold{}: nothing fails, adding calls wait.
+	// Outage is the behavior while the service is unavailable. Defaults to Hold{}: nothing fails, adding calls wait.
 	Outage Outage
 
-	// Queue (filequeue, redisqueue) keeps what adding calls accept until it is settled. Any number of senders and
-	// processes may share one: each sends what any has added; without an indexer a sender only adds. The keys of a
-	// process that dies are sent after 12 s, or twice RequestTimeout if that is less, and UnknownWait later if they
-	// were in a request. The sender does not close it. See DESIGN.md. Defaults to none.
+	// Queue stores accepted actions durably until they are settled (filequeue, redisqueue). Any number of senders and
+	// processes may share it, and each sends the actions of all; a sender without an indexer only adds. If a process dies,
+	// its keys are sent again after 12 s, or after twice RequestTimeout if that is less; keys that were in a request,
+	// UnknownWait later. The sender does not close the queue. See DESIGN.md. Defaults to none.
 	Queue queue.Queue
-	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 a call. After an error it
-	// gets fewer keys, until the key that it fails for waits alone, for a second to a minute. One goroutine calls it.
+	// Loader returns an action, or nothing, for each key added by IndexKeys, at most 1000 keys a call. After an error it is
+	// called with fewer keys. A key that fails alone waits for a second to a minute. All calls are on one goroutine.
 	Loader func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)
-	// DeleteMissing deletes documents that the Loader does not return. Defaults to parking the key after ten tries.
+	// DeleteMissing deletes documents that the Loader does not return. Without it such a key is parked after ten tries.
 	DeleteMissing bool
 
-	// Share is the sender's part in a pool: requests take its slots, the buffer its room. Keep MaxInFlight, which then
-	// counts for each class, below the number of slots. DisableAutoFlush restricts it to its floor. Defaults to none.
+	// Share is the sender's member of a pool: its requests take slots, its buffer takes room. Keep MaxInFlight, which then
+	// applies to each class, below the number of slots. With DisableAutoFlush the buffer is limited to the member's floor.
+	// Defaults to none.
 	Share *pool.Member
-	// Class is how urgent actions are without models.WithClass. Urgent ones go first, but every fourth request and a
-	// quarter of the room are for others, and an eighth of the buffer for Expedited alone. Defaults to ClassExpedited.
+	// Class is the class of actions added without models.WithClass. More urgent classes are sent first, but every fourth
+	// request and a quarter of the room are for other classes, and an eighth of the buffer is for Expedited alone. Defaults
+	// to ClassExpedited.
 	Class models.Class
 
-	// Folding merges actions of one key while they wait. Defaults to nil: each is sent.
+	// Folding merges waiting actions of one key. Defaults to nil: each action is sent.
 	Folding *Folding[T]
-	// OnMergeMissing is the policy for a merge of a document that does not exist. Defaults to MergeMissingFail.
+	// OnMergeMissing is the policy for a merge of a missing document. Defaults to MergeMissingFail.
 	OnMergeMissing MergeMissing
-	// DeadLetters takes failed actions, and those that Close gives up, before they are reported. Defaults to none.
+	// DeadLetters keeps failed actions, and those that Close gives up, before they are reported. Defaults to none.
 	DeadLetters deadletter.Sink
 	// Waiting configures IndexDocumentsAndWait.
 	Waiting Waiting
-	// Tap (search/rebuild) is asked before each request, and before what was applied is completed. Errors postpone
-	// these.
+	// Tap (search/rebuild) is called before each request, and before applied actions complete. Its errors delay them.
 	Tap models.Tap
 
-	// Logger gets warnings about requests, errors about documents, and a line a request at debug level, without which
-	// keys are not logged. Documents never are. Defaults to slog.Default().
+	// Logger receives warnings about requests, errors about documents and, at debug level, a line for each request. Keys
+	// are logged at debug level only, documents never. Defaults to slog.Default().
 	Logger *slog.Logger
-	// TracerProvider makes the spans, one a request. Defaults to OpenTelemetry's global one.
+	// TracerProvider creates the spans, one for each request. Defaults to OpenTelemetry's global one.
 	TracerProvider trace.TracerProvider
-	// MeterProvider makes the metrics. Defaults to OpenTelemetry's global one.
+	// MeterProvider creates the metrics. Defaults to OpenTelemetry's global one.
 	MeterProvider metric.MeterProvider
 }
 
-// Documents makes keys and JSON of documents, on many goroutines at once.
+// Documents derives keys and JSON from documents. Its functions are called by many goroutines at once.
 type Documents[T any] struct {
-	// Key returns the key of a document; if KeyField differs the document is refused. Defaults to the field with the
-	// struct tag `search:"key"`, then KeyField, then the key field of the index definition, fetched on the first add.
+	// Key returns the key of a document. A document whose KeyField differs from it is refused. Defaults to the field with
+	// the struct tag `search:"key"`, then KeyField, then the index definition's key field, fetched on the first add.
 	Key func(doc T) string
-	// KeyField is the name of the key field in JSON. Defaults to what the tag or the index definition says.
+	// KeyField is the name of the key field in JSON. Defaults to the name in the tag or the index definition.
 	KeyField string
-	// Encode returns a document as a JSON object; its error refuses the document. Defaults to models.AppendAction.
+	// Encode returns a document as a JSON object; an error refuses the document. Defaults to models.AppendAction.
 	Encode func(doc any) ([]byte, error)
 }
 
 // Limits bound requests and buffer. 0 means the default; negative values are refused.
 type Limits struct {
-	// MinBatchActions is how many waiting actions are sent without waiting for AutoFlushInterval. With a small number
-	// documents are searchable sooner, and batches grow only while the service is slow. Defaults to MaxBatchActions.
+	// MinBatchActions is the number of waiting actions that are sent without waiting for AutoFlushInterval. A small number
+	// makes documents searchable sooner; batches then grow only while the service is slow. Defaults to MaxBatchActions.
 	MinBatchActions int
 	// MaxBatchActions is the most actions in a request. Defaults to 1000; at most 32000.
 	MaxBatchActions int
 	// MaxBatchBytes is the largest request body, in bytes. Defaults to 16,000,000.
 	MaxBatchBytes int
-	// MaxInFlight is how many requests may be under way at once. Defaults to 1; at most 1024.
+	// MaxInFlight is the most requests in flight at once. Defaults to 1; at most 1024.
 	MaxInFlight int
-	// MaxBufferedActions bounds unsettled actions. Defaults to 32768, or if more 4 batches, or 2 for each in flight.
+	// MaxBufferedActions bounds unsettled actions. Defaults to 32768, 4 batches, or 2 for each in flight, whichever is
+	// most.
 	MaxBufferedActions int
-	// MaxBufferedBytes bounds their bytes; bookkeeping may double them. Defaults to 64 MiB, or 4 batches if that is
-	// more.
+	// MaxBufferedBytes bounds the bytes of unsettled actions; bookkeeping may double them. Defaults to 64 MiB, or 4 batches
+	// if that is more.
 	MaxBufferedBytes int64
 }
 
-// Folding merges actions of one key while they wait. Each has its own outcome, that of the request which carried
-// it: if what they make together is refused all of them fail. Folded documents that handlers want stay in
-// MaxBufferedBytes.
+// Folding merges waiting actions of one key. Each action has its own outcome, that of the request with the merged
+// action: if that action is refused, all of them fail. Documents kept for handlers count toward MaxBufferedBytes.
 type Folding[T any] struct {
-	// Version returns the version of a document, 0 if it has none: deletes and patches have none. An upload or merge older
-	// than an unsettled action of its key is not sent: it settles with that one, as superseded. Actions before and
-	// after a RawSender.HoldKeys are not compared. Defaults to none: what comes later is newer.
+	// Version returns the version of a document, or 0 if it has none; deletes and patches have none. An upload or merge
+	// older than an unsettled action of its key is not sent and settles with that one, as superseded. Actions before a
+	// RawSender.HoldKeys are not compared with those after it. Defaults to none: the later action is newer.
 	Version func(doc T) int64
 }
 
 // Waiting configures IndexDocumentsAndWait.
 type Waiting struct {
-	// Interval is how long an action waits for others to share its request. Defaults to 5 ms; negative turns it off.
+	// Interval limits how long an action waits for others to share its request. Defaults to 5 ms; negative means no wait.
 	Interval time.Duration
-	// FailFast ends the call with ErrCircuitOpen or ErrPaused, and withdraws its actions, while sending is suspended.
+	// FailFast ends the call with ErrCircuitOpen or ErrPaused while sending is suspended, and withdraws its actions.
 	FailFast bool
 }
 
-// settings are options without what depends on the type of the documents.
+// settings are the options without the parts that depend on the document type.
 type settings struct {
-	Options[struct{}]              // Documents, Loader and Folding.Version are not set, nor the handlers that get actions
-	loads, versioned, keyFunc bool // Loader, Folding.Version and Documents.Key are
+	Options[struct{}]              // without Documents, Loader, Folding.Version and the handlers whose events have actions
+	loads, versioned, keyFunc bool // whether Loader, Folding.Version and Documents.Key are set
 }
 
 func (o *Options[T]) settings() settings {
@@ -183,7 +183,7 @@ func (o *Options[T]) settings() settings {
 	return s
 }
 
-// complete fills in every default. The error names every problem at once.
+// complete sets every default. Its error names every problem at once.
 //
 //archtest:long one line or two for each option
 func (o *settings) complete() error {
@@ -273,7 +273,7 @@ func (o *settings) complete() error {
 	return errors.Join(errs...)
 }
 
-// check says what is wrong with the indexer of a sender with these options.
+// check validates the indexer for a sender with these options.
 func (o *settings) check(indexer Indexer) error {
 	var errs []error
 	switch {

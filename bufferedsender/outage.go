@@ -8,51 +8,51 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Outage is what a sender does while the service does not work.
+// Outage is the behavior of a sender while the service is unavailable: Hold or FailSoon.
 type Outage interface{ hold() Hold }
 
-// Hold suspends sending while the service does not work. No attempts are used.
+// Hold suspends sending while the service is unavailable. No attempts are used.
 type Hold struct {
-	// Breaker decides when to stop and when to probe. Share it for one index only. Defaults to one with its defaults.
+	// Breaker decides when to stop and when to probe. Share it only among senders of one index. Defaults to a new one.
 	Breaker *breaker.Breaker
-	// Service is a second breaker, shared by the senders of all indexes of a service; sending stops while either is not
-	// closed. Only failures to connect, or to resolve the name, count for it. Defaults to none.
+	// Service is a second breaker, shared by the senders of all indexes of a service. Sending stops while either is not
+	// closed. Only failures to connect or to resolve the name count for it. Defaults to none.
 	Service *breaker.Breaker
-	// OnPurged gets the keys of purged actions, like the Handlers, after the function of WhenFull. Defaults to none.
+	// OnPurged is called with the keys of purged actions, like a handler, after the function of WhenFull. Defaults to none.
 	OnPurged func(ctx context.Context, keys []string)
-	// WhenFull is for adding calls when the buffer is full meanwhile; SetControl changes it. Defaults to waiting.
+	// WhenFull decides about adding calls if the buffer fills meanwhile; SetControl changes it. Defaults to waiting.
 	WhenFull WhenFull
 }
 
 func (h Hold) hold() Hold { return h }
 
-// FailSoon sends every request: when the service is gone or the key is wrong all actions fail soon, a document
-// perhaps because of its neighbours.
+// FailSoon sends every request. If the service is unavailable or the credentials are wrong, all actions soon fail. A
+// document may fail because of others in its request.
 type FailSoon struct{}
 
 func (FailSoon) hold() Hold { return Hold{} }
 
-// WhenFull is the policy for a full buffer while sending is suspended, by default WaitForRoom. An action in flight
-// is never purged, nor one behind it.
+// WhenFull is the policy for a full buffer while sending is suspended, by default WaitForRoom. Actions in flight, and
+// actions of their keys behind them, are never purged.
 type WhenFull struct {
 	policy   publisher.Overload
 	onPurged func(ctx context.Context, keys []string)
-	given    bool // it is not the zero value
+	given    bool // false for the zero value
 }
 
-// WaitForRoom lets adding calls wait, as the zero value does, which SetControl takes for no change.
+// WaitForRoom makes adding calls wait. The zero value does so too, but SetControl treats it as no change.
 func WaitForRoom() WhenFull { return WhenFull{given: true} }
 
-// Reject refuses them with ErrBufferFull and ErrCircuitOpen.
+// Reject makes adding calls fail with ErrBufferFull and ErrCircuitOpen.
 func Reject() WhenFull { return WhenFull{policy: publisher.Refuse, given: true} }
 
-// PurgeOldest gives up waiting actions, oldest of the least urgent class first, none more urgent than the new ones.
-// They fail with ErrPurged; after their events onPurged (see AllowLoss) gets their keys, one for each.
+// PurgeOldest gives up waiting actions: the oldest of the least urgent class first, none more urgent than the new ones.
+// They fail with ErrPurged. After their events onPurged is called with their keys, one for each action; see AllowLoss.
 func PurgeOldest(onPurged func(ctx context.Context, keys []string)) WhenFull {
 	return WhenFull{publisher.PurgeOne, onPurged, true}
 }
 
-// PurgeAll is PurgeOldest for all waiting actions that are no more urgent.
+// PurgeAll is PurgeOldest for all waiting actions that are not more urgent than the new ones.
 func PurgeAll(onPurged func(ctx context.Context, keys []string)) WhenFull {
 	return WhenFull{publisher.PurgeAll, onPurged, true}
 }
@@ -83,7 +83,7 @@ func (w WhenFull) purges() bool {
 	return w.policy == publisher.PurgeOne || w.policy == publisher.PurgeAll
 }
 
-// withQueue says why a sender with a Queue cannot have it.
+// withQueue returns an error if a sender with a Queue cannot use the policy.
 func (w WhenFull) withQueue() error {
 	switch {
 	case w.purges():
@@ -94,6 +94,5 @@ func (w WhenFull) withQueue() error {
 	return nil
 }
 
-// held returns what Outage holds sending with, after withDefaults: no breaker with
-// FailSoon.
+// held returns the Hold of Outage, after complete. It has no breaker with FailSoon.
 func (o *settings) held() Hold { return o.Outage.hold() }

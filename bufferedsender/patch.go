@@ -12,7 +12,7 @@ func (s *sender) MergePatch(ctx context.Context, patches ...*models.Patch) error
 	return s.addPatches(ctx, models.ActionTypeMerge, patches)
 }
 
-// MergeOrUploadPatch is MergePatch that creates what does not exist.
+// MergeOrUploadPatch is MergePatch, but creates missing documents.
 func (s *sender) MergeOrUploadPatch(ctx context.Context, patches ...*models.Patch) error {
 	return s.addPatches(ctx, models.ActionTypeMergeOrUpload, patches)
 }

@@ -14,17 +14,16 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// errAdderOnly refuses what needs an outcome.
-var errAdderOnly = errors.New("this sender has no indexer and only adds: outcomes are told where the queue is sent")
+// errAdderOnly refuses calls that need an outcome.
+var errAdderOnly = errors.New("this sender has no indexer and only adds: outcomes are reported where the queue is sent")
 
-// A chunk of a sender with a queue is larger: each is an fsync or a round trip, and has no
-// lock to hold.
+// A chunk of a sender with a queue is larger: each one is an fsync or a round trip, and no lock is held meanwhile.
 const (
 	queuedActions = 2000
 	queuedBytes   = 2 << 20
 )
 
-// append puts encoded actions into the queue, and returns how many it has kept.
+// append puts encoded actions into the queue and returns how many it keeps.
 func (f *feed) append(ctx context.Context, items []item, wait bool) (int, error) {
 	c := &appending{wait: wait && !f.s.publisher.InsideHook(ctx), records: make([]queue.Record, len(items))}
 	for i := range items {
@@ -32,7 +31,7 @@ func (f *feed) append(ctx context.Context, items []item, wait bool) (int, error)
 		c.records[i] = queue.Record{Key: it.Key, Op: it.Value.typ, Body: narrow(it.Body), Class: it.Class}
 		c.bytes += len(it.Key) + len(it.Body)
 		if !f.sends {
-			continue // it has no use for what it knows of them
+			continue // an adder needs no local state
 		}
 		if l := localOf(&it.Value, len(it.Key)+len(it.Body)); l != nil {
 			if c.locals == nil {
@@ -51,7 +50,7 @@ func (f *feed) appendKeys(ctx context.Context, changed []string) error {
 		var bad error
 		for _, key := range changed[at:min(len(changed), at+queuedActions)] {
 			if bad = keys.Validate(key); bad != nil {
-				break // those before it are added
+				break // earlier keys are added
 			}
 			c.records = append(c.records, queue.Record{Key: key})
 			c.bytes += len(key)
@@ -82,7 +81,7 @@ func (f *feed) add(ctx context.Context, c *appending) (int, error) {
 	return n, err
 }
 
-// unknownAppend is an unknownError with what can be done about it.
+// unknownAppend is an unknownError that allows waiting for the answer again.
 type unknownAppend struct {
 	*unknownError
 	n     int
@@ -91,7 +90,7 @@ type unknownAppend struct {
 
 func (e *unknownAppend) Unwrap() error { return e.unknownError }
 
-// addError makes the error of an adding call that has accepted n documents.
+// addError returns the error of an adding call that accepted n documents.
 func (s *sender) addError(n int, err error) *AddError {
 	e := &AddError{Accepted: n, Err: err}
 	if unknown := (*unknownAppend)(nil); errors.As(err, &unknown) {
@@ -101,13 +100,13 @@ func (s *sender) addError(n int, err error) *AddError {
 	return e
 }
 
-// flush waits until nothing is unsettled in the queue that was appended before; with whole, until nothing waits there
-// and nothing is leased. It returns FlushError.Parked.
+// flush waits until everything appended before is settled in the queue; with whole, until no key there is waiting or
+// leased. It returns FlushError.Parked.
 func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 	at := f.appender.state()
 	before, err := f.queue.Stats(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("the queue does not say what it has: %w", err)
+		return 0, fmt.Errorf("cannot read the state of the queue: %w", err)
 	}
 	f.mu.Lock()
 	f.flushes.waiting++
@@ -157,10 +156,10 @@ func (f *feed) flush(ctx context.Context, whole bool) (parked int, err error) {
 	}
 }
 
-// mostParked is how many parked keys a Flush looks at, and how many are remembered that this process has parked.
+// mostParked limits how many parked keys a Flush inspects, and how many keys parked by this process are remembered.
 const mostParked = 10_000
 
-// notePark remembers the refused record of a key, which is in the count of a Flush. Called with the lock.
+// notePark remembers the refused record of a key: the Count of a Flush includes it already. Called with the lock.
 func (f *feed) notePark(r *queue.Record) {
 	if r.From.Adder != f.appender.adder || len(f.flushes.parked) >= mostParked {
 		return
@@ -171,7 +170,7 @@ func (f *feed) notePark(r *queue.Record) {
 	f.flushes.parked[r.Key] = r.From
 }
 
-// parked returns FlushError.Parked for a Flush of what was appended until a call with that number.
+// parked returns FlushError.Parked for a Flush of the records appended by calls up to number until.
 func (f *feed) parked(ctx context.Context, until uint64, now *queue.Stats, whole bool) (n int, err error) {
 	admin, _ := f.queue.(queue.Admin)
 	f.mu.Lock()
@@ -200,7 +199,7 @@ func (f *feed) parked(ctx context.Context, until uint64, now *queue.Stats, whole
 	return n, nil
 }
 
-// stalled says why waiting for the queue is of no use.
+// stalled returns an error if waiting for the queue is pointless.
 func (f *feed) stalled(s *queue.Stats, began time.Time, whole bool) error {
 	switch held := f.s.publisher.Condition().Held(); {
 	case whole && errors.Is(held, ErrPaused):
@@ -213,10 +212,10 @@ func (f *feed) stalled(s *queue.Stats, began time.Time, whole bool) error {
 	return nil
 }
 
-// stuck adds what is wrong with the queue to why a call has ended that could not begin to append, or had no answer.
+// stuck adds the fault of the queue to the error of a call that could not append or got no answer.
 func (f *feed) stuck(err error) error {
 	fault := f.fault()
-	if now := f.tally.unseen.lasting(0); fault == nil && now != nil { // too short for an alarm, but it was waited for
+	if now := f.tally.unseen.lasting(0); fault == nil && now != nil { // too short for Health, but this call waited for it
 		fault = unanswered(now.since, now)
 	}
 	if fault != nil {
@@ -226,11 +225,11 @@ func (f *feed) stuck(err error) error {
 }
 
 func pausedQueue(s *queue.Stats) error {
-	return fmt.Errorf("%w: somebody has paused the queue: %s", ErrPaused, s.PauseReason)
+	return fmt.Errorf("%w: the queue is paused: %s", ErrPaused, s.PauseReason)
 }
 
-// waited says why ctx ended and what the queue still had: s is what it said last, and trouble why it has
-// not said more.
+// waited returns why ctx ended and what the queue still held. s is its last Stats; trouble is the error of the last
+// call.
 func (f *feed) waited(ctx context.Context, s *queue.Stats, trouble error) error {
 	err := f.s.publisher.WaitError(ctx)
 	if trouble != nil && !errors.Is(trouble, ctx.Err()) {
@@ -243,12 +242,11 @@ func (f *feed) waited(ctx context.Context, s *queue.Stats, trouble error) error 
 	return err
 }
 
-// nobody is how long a queue may be left alone before Flush says that nobody sends.
+// How long no process may reserve before Flush returns ErrNobodySends.
 const nobody = time.Minute
 
-// stop refuses further appends, waits for the one under way as long as ctx lasts, and
-// reserves nothing more. What the publisher does not send while it is being closed goes back
-// to the queue.
+// stop refuses further appends, waits for the one in flight until ctx ends, and stops reserving. Actions that the
+// publisher does not send while it closes go back to the queue.
 func (f *feed) stop(ctx context.Context) {
 	f.appender.close(ctx)
 	f.stopped.Store(true)
@@ -257,9 +255,8 @@ func (f *feed) stop(ctx context.Context) {
 	}
 }
 
-// close settles what is left, and ends all that the feed has started. The publisher is
-// closed. A queue that does not answer, or a Loader or callback that does not return, is left
-// behind soon after ctx has ended.
+// close settles the remaining leases and ends everything that the feed started. The publisher must be closed. A queue
+// that does not answer, or a Loader or callback that does not return, is left behind soon after ctx has ended.
 func (f *feed) close(ctx context.Context) {
 	f.end.once.Do(func() {
 		defer close(f.end.done)
@@ -274,7 +271,7 @@ func (f *feed) closeOnce(ctx context.Context) {
 		settling = max(patience, time.Until(at))
 	}
 	f.wake()
-	f.untilIdle(settling) // what is not settled then is sent again when its lease has run out
+	f.untilIdle(settling) // unsettled records are sent again after their leases expire
 	f.end.sent = within(patience/2, f.lastLook)
 	f.end.unobserve()
 	f.mu.Lock()
@@ -295,8 +292,8 @@ func (f *feed) closeOnce(ctx context.Context) {
 	f.locals.end(patience / 2)
 }
 
-// within calls do on a goroutine, which do may end, and returns false if it has not returned in
-// time: then it is left behind.
+// within calls do on a goroutine, which do may end. It returns false if do has not returned in time; do then continues
+// unobserved.
 func within(patience time.Duration, do func() bool) bool {
 	result := make(chan bool, 1)
 	go func() {
@@ -314,8 +311,8 @@ func within(patience time.Duration, do func() bool) bool {
 	}
 }
 
-// lastLook notes what is in the queue when the sender is closed, and reports whether all that was
-// added here is settled.
+// lastLook records the state of the queue when the sender is closed, and reports whether everything added here is
+// settled.
 func (f *feed) lastLook() bool {
 	_, _ = f.look()
 	at := f.appender.state()
@@ -330,19 +327,18 @@ func (f *feed) lastLook() bool {
 	if err != nil || !settled {
 		return false
 	}
-	_, _ = f.locals.settle(f.ctx, at.number) // else they are told that the queue keeps them
+	_, _ = f.locals.settle(f.ctx, at.number) // otherwise locals.end reports that the queue keeps them
 	return true
 }
 
-// lost returns an error if the queue had lost what it had acknowledged when the sender was closed.
+// lost returns an error if the queue had lost acknowledged records when the sender was closed.
 func (f *feed) lost() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.end.lost
 }
 
-// kept returns an error if the queue has, or may have, something that was added here when the
-// sender was closed.
+// kept returns an error if the queue kept, or may have kept, records added here when the sender was closed.
 func (f *feed) kept(ctx context.Context) error {
 	select {
 	case <-f.end.done:
@@ -355,10 +351,10 @@ func (f *feed) kept(ctx context.Context) error {
 	return errKept
 }
 
-// errKept is the end of what Close leaves in the queue.
+// errKept is the outcome of records that Close leaves in the queue.
 var errKept = fmt.Errorf("%w: the queue keeps it", ErrClosed)
 
-// untilIdle waits until the goroutine has ended, for so long at the most.
+// untilIdle waits for the goroutine to end, at most for patience.
 func (f *feed) untilIdle(patience time.Duration) {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
@@ -378,7 +374,7 @@ func (f *feed) untilIdle(patience time.Duration) {
 	}
 }
 
-// contains adds which keys are in the queue to those that are in the buffer.
+// contains sets found for the keys in the queue. If the queue cannot answer within five seconds it sets all.
 func (f *feed) contains(keys []string, found []bool) {
 	members, ok := f.queue.(queue.Membership)
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
@@ -394,7 +390,7 @@ func (f *feed) contains(keys []string, found []bool) {
 	}
 }
 
-// look notes what is in the queue, for Stats and metrics.
+// look reads the queue's Stats, for Stats, Health and metrics.
 func (f *feed) look() (queue.Stats, error) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// RawSender adds JSON documents to its sender, whatever its T, with the same buffer, requests and order. Their
-// events have a zero document. It is safe for concurrent use.
+// RawSender adds JSON documents to a BufferedSender of any T, with the same buffer, requests and order. Their events
+// have a zero document. It is safe for concurrent use.
 type RawSender struct{ sender *sender }
 
 // Raw returns the RawSender of this sender.
@@ -22,8 +22,8 @@ func (r *RawSender) Add(ctx context.Context, actions ...models.RawAction) error 
 	return r.sender.addRaw(orBackground(ctx), actions)
 }
 
-// Offer is Add that returns how many were accepted, the first ones. An error whose method Rejected returns true is
-// about the next one.
+// Offer is Add, but returns how many actions were accepted, always the first ones. An error whose method Rejected
+// returns true is about the next action.
 func (r *RawSender) Offer(ctx context.Context, actions []models.RawAction) (accepted int, err error) {
 	err = r.sender.addRaw(orBackground(ctx), actions)
 	if err == nil {
@@ -51,11 +51,11 @@ func (r *RawSender) Withdraw(match func(key string, tag any) bool) int {
 	return r.sender.Withdraw(match)
 }
 
-// HoldKeys runs act while no action of the keys is on its way: act can read the truth of a key and write it, with
-// no older write of this sender after it and no newer one before. First it waits, bounded by ctx, until what was
-// accepted of the keys is settled. What is accepted later waits behind what act adds. In act Flush, Close, and
-// AddAndWait or HoldKeys of the keys wait until their context ends. add takes actions of the keys until act
-// returns, all or, with an *AddError, none, and does not wait for room. If act was not run the error is
+// HoldKeys runs act while no action of the keys is in flight. So act can read the truth of a key and write it: no older
+// write of this sender is applied after act's, no newer one before it. First HoldKeys waits, bounded by ctx, until
+// accepted actions of the keys are settled. Actions of the keys accepted later wait behind those that act adds. Within
+// act, Flush, Close, and AddAndWait or HoldKeys of the keys block until their contexts end. add accepts actions of the
+// keys until act returns, all or, with an *AddError, none; it does not wait for room. If act was not run, the error is
 // ErrInCallback, ErrClosed, or that of ctx, with ErrCircuitOpen or ErrPaused.
 func (r *RawSender) HoldKeys(ctx context.Context, keys []string, act func(ctx context.Context, add func(actions ...models.RawAction) error) error) error {
 	return r.sender.holdKeys(orBackground(ctx), keys, act)
@@ -95,10 +95,10 @@ func rawAdder(actions []models.RawAction) addOne {
 			return "", unknownType(a.Type)
 		}
 		if a.Until != nil && c.s.feed != nil {
-			return a.Key, errors.New("the action has Until, and the sender a Queue, which has leases of its own: give it to a sender without one")
+			return a.Key, errors.New("the action has Until, but a Queue has its own leases: use a sender without a Queue")
 		}
-		// The field is needed to write a delete that has no document, and to compare the keys
-		// where nobody has said that documents have them elsewhere.
+		// The key field is needed for a delete without a document. It is also needed to compare keys, unless Documents.Key may
+		// read them from elsewhere.
 		if !c.s.options.keyFunc || len(a.Document) == 0 {
 			if _, err := c.s.keyField.resolve(ctx); err != nil {
 				return a.Key, err
@@ -127,16 +127,16 @@ func (s *sender) holdKeys(ctx context.Context, keys []string, act func(ctx conte
 
 type hold = publisher.Hold[payload, models.IndexingResult]
 
-// hold waits until what was accepted of the keys is settled, and keeps what comes since. name is of who wants that.
+// hold waits until accepted actions of the keys are settled and keeps later ones waiting. name names the holding code.
 func (s *sender) hold(ctx context.Context, keys []string, name func() string) (*hold, error) {
 	if s.feed != nil {
-		return nil, errors.New("a sender with a Queue cannot hold keys, which others may send: append IndexKeys instead, whose Loader reads what is true")
+		return nil, errors.New("a sender with a Queue cannot hold keys, which other processes may send: use IndexKeys, whose Loader reads the truth")
 	}
 	h, err := s.publisher.Hold(ctx, keys, name)
 	return h, translate(err)
 }
 
-// addHeld adds the actions of a hold: all or none.
+// addHeld adds actions within a hold: all or none.
 func (s *sender) addHeld(ctx context.Context, h *hold, actions []models.RawAction) error {
 	c := s.newChunk(ctx, len(actions))
 	defer c.free()
@@ -149,10 +149,10 @@ func (s *sender) addHeld(ctx context.Context, h *hold, actions []models.RawActio
 	c.cut()
 	err := h.Add(c.items...)
 	if other := (*publisher.NotHeldError)(nil); errors.As(err, &other) {
-		return &AddError{Key: other.Key, Err: errors.New("the key is not one of those that are held")}
+		return &AddError{Key: other.Key, Err: errors.New("the key is not held by this HoldKeys")}
 	}
 	if errors.Is(err, publisher.ErrReleased) {
-		return &AddError{Err: errors.New("add is used after the function of HoldKeys has returned")}
+		return &AddError{Err: errors.New("add was called after the function of HoldKeys has returned")}
 	}
 	if err != nil {
 		return &AddError{Err: translate(err)}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// reasonOf returns whom or what it is up to that an action was not completed.
+// reasonOf returns the cause of an action that was not completed.
 func reasonOf(s *settlement) models.Reason {
 	status, err := s.Result.Value.StatusCode, s.Result.Err
 	switch {
@@ -34,9 +34,8 @@ func reasonOf(s *settlement) models.Reason {
 	return reasonOfStatus(status, err != nil, s.Exhausted)
 }
 
-// reasonOfStatus is reasonOf for an answer: to the request as a whole, or to one
-// document. It names the statuses that mean something of their own; for all others
-// the table of package retry says what kind they are.
+// reasonOfStatus is reasonOf for an answer to the whole request or to one document. It handles statuses with a meaning
+// of their own; package retry classifies all others.
 func reasonOfStatus(status int, whole, exhausted bool) models.Reason {
 	decision := retry.ForDocument(status)
 	if whole {

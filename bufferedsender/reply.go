@@ -17,28 +17,28 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// A reply to a request as a whole is judged in two steps. read finds out who replied and what about; that is
-// independent of what the request was. refused draws the conclusion for the request: package retry knows the
-// statuses, and statement.decision the replies whose status means something else than it says. (A reply with a result
-// for each document needs the first step for none of them: see judgeDocument.)
+// A reply to a whole request is judged in two steps. read determines where the reply comes from and what it is about,
+// whatever the request was. refused decides about the request: package retry classifies statuses, and
+// statement.decision corrects those that are misleading. A reply with a result for each document skips the first step,
+// see judgeDocument.
 
-// subject is what a reply is about.
+// subject is the topic of a reply.
 type subject uint8
 
 const (
-	aboutStatus  subject = iota // nothing is known but the status
-	aboutService                // the service, or something in front of it: no document is to blame
+	aboutStatus  subject = iota // only the status is known
+	aboutService                // the service or a gateway; no document is to blame
 	aboutAddress                // the URL or the headers
 	aboutIndex                  // a property that the index lacks
-	aboutActions                // actions that the reply names by their positions
-	aboutContent                // the documents, without a name
+	aboutActions                // actions that the reply names by position
+	aboutContent                // the documents, without naming one
 )
 
-// wordings are the explanations of the service in a 400 to a batch. The first row that matches counts.
+// wordings match the service's explanations in a 400 to a batch. The first match counts.
 var wordings = []struct {
 	about subject
 	says  *regexp.Regexp
-	seen  string // as recorded, or as users reported it
+	seen  string // as recorded, or as reported by users
 }{
 	{aboutAddress, regexp.MustCompile(`(?i)\bapi-version\b|\bquery string parameter\b|\brequest headers?\b|\bhost ?name\b`),
 		"The version indicated by the api-version query string parameter does not exist. (recorded)"},
@@ -52,24 +52,24 @@ var wordings = []struct {
 }
 
 var (
-	// named names an action, alsoNamed others behind it.
+	// named matches an action, alsoNamed the further ones after it.
 	named     = regexp.MustCompile(`actions : (\d{1,5}):`)
 	alsoNamed = regexp.MustCompile(`[.!] (\d{1,5}): `)
-	// quotes is all between the first quote and the last one: a value that is quoted may hold some itself.
+	// quotes matches from the first quote to the last one, because a quoted value may contain quotes.
 	quotes = regexp.MustCompile(`(?s)'.*'`)
 )
 
-// statement is what the error of a request says.
+// statement is the parsed error of a request.
 type statement struct {
-	general retry.Decision // what package retry makes of it
+	general retry.Decision // by package retry
 	status  int            // 0 if there was no reply
 	foreign bool
 	about   subject
-	message string         // the service's own words, or the error's
-	actions map[int]string // what it says of single actions, by position
+	message string         // the service's explanation, or the text of the error
+	actions map[int]string // explanations of single actions, by position
 }
 
-// read reads the error of a request.
+// read parses the error of a request.
 func read(err error) statement {
 	general, status := retry.ForError(err)
 	s := statement{general: general, status: status, foreign: retry.IsForeign(err), message: messageOf(err)}
@@ -79,12 +79,12 @@ func read(err error) statement {
 	}
 	s.actions = said.ActionMessages()
 	if s.about = aboutService; said.Signed() {
-		s.about = aboutContent // in words that are not known here
+		s.about = aboutContent // an unknown wording
 	}
 	unquoted := quotes.ReplaceAllString(s.message, "")
 	for _, w := range wordings {
 		text := s.message
-		if w.about == aboutAddress { // a document may quote one
+		if w.about == aboutAddress { // a quoted document may look like an address
 			text = unquoted
 		}
 		if w.says.MatchString(text) {
@@ -95,7 +95,7 @@ func read(err error) statement {
 	return s
 }
 
-// messageOf returns what the service says about a failed request, or the error's own words.
+// messageOf returns the service's explanation of a failed request, or the text of the error.
 func messageOf(err error) string {
 	if said := models.ServiceError(nil); errors.As(err, &said) {
 		return said.ServiceMessage()
@@ -103,17 +103,15 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// decision is what an error of a request with n actions means: what package retry says, but for two kinds of reply
-// that say nothing about documents although their status does. They count as those of a service that does not work
-// for now: the request is sent again; if that fails while others pass it is divided, and what fails alone for a
-// minute fails.
+// decision returns what an error means for a request with n actions. It follows package retry, except for two kinds of
+// reply whose status wrongly blames documents. They count as failures of the service: the request is sent again, and
+// divided if it fails again while others pass. A document fails only if it fails alone for a minute.
 //
-// The first is a 400 that has the form of the service and is about the address, or has a wording that is not known
-// here and nothing that shows that the service gave it. The second is a foreign 413 for one action. What it says of
-// the size of many is believed, but the next one to answer may be another.
+// The first kind is a 400 about the address, or one in an unknown wording without proof that the service sent it. The
+// second is a foreign 413 for one action. A foreign 413 for several actions is believed, but the next request may be
+// answered by another gateway.
 //
-// A sender that holds nothing back goes by the status: without a second chance a whole request would fail for one
-// document.
+// A sender with FailSoon follows the status: it has no second try, so a whole request would fail for one document.
 func (s statement) decision(n int, holds bool) retry.Decision {
 	d := s.general
 	switch {
@@ -129,7 +127,7 @@ func (s statement) decision(n int, holds bool) retry.Decision {
 	return d
 }
 
-// names returns the positions, in order, of those of n actions that the reply names, by text or by structure.
+// names returns the sorted positions, below n, of the actions that the reply names in its text or structure.
 func (s statement) names(n int) []int {
 	positions := slices.Collect(maps.Keys(s.actions))
 	all := named.FindAllStringSubmatch(s.message, -1)
@@ -145,9 +143,9 @@ func (s statement) names(n int) []int {
 	return slices.DeleteFunc(slices.Compact(positions), func(position int) bool { return position >= n })
 }
 
-// each reports whether the reply says of each of n actions what is wrong with it. Only structure counts: a text may
-// quote a document that looks like one. Then nothing else in the request can be the cause, and none has to be sent
-// alone.
+// each reports whether the reply explains each of n actions in its structure. The text does not count, because it may
+// quote a document that looks like an explanation. If true, nothing else in the request can be the cause, and no action
+// must be sent alone.
 func (s statement) each(n int) bool {
 	for i := range n {
 		if _, is := s.actions[i]; !is {
@@ -157,8 +155,8 @@ func (s statement) each(n int) bool {
 	return len(s.actions) == n
 }
 
-// missingProperty returns what the documents have in common that the index refuses because it lacks one of their
-// properties, or nil.
+// missingProperty returns the trait of all documents with a property that the index lacks, or nil if the message is not
+// about one.
 func missingProperty(message string) *publisher.Trait {
 	name := harmless.MissingProperty(message)
 	if name == "" {
@@ -167,7 +165,7 @@ func missingProperty(message string) *publisher.Trait {
 	return &publisher.Trait{Name: name, Has: func(action []byte) bool { return hasMember(action, name) }}
 }
 
-// refused judges a batch that got no results at all.
+// refused judges a batch that got no results.
 func refused(items []item, err error, holds bool) reply {
 	said := read(err)
 	decision := said.decision(len(items), holds)
@@ -183,8 +181,7 @@ func refused(items []item, err error, holds bool) reply {
 	}
 	r.Whole = !r.Split
 	if errors.Is(err, models.ErrMalformedReply) && decision.Verdict != retry.Fail {
-		// The service answered with success, in a way: whatever it is that
-		// mangles its replies, holding back gives it time to go away.
+		// The service may have succeeded. Back off, so that the cause of malformed replies has time to disappear.
 		decision = retry.Decision{Verdict: retry.Retry, Pause: true, Unknown: true}
 		r.Pause, r.Split, r.Whole, r.Service = true, false, true, publisher.ServiceFails
 		err = fmt.Errorf("%w: %w", ErrNoResult, err)
@@ -210,8 +207,8 @@ func refused(items []item, err error, holds bool) reply {
 	return r
 }
 
-// blame notes in a reply which of its actions are refused, and why. If the reply explains all of them the batch is
-// not divided.
+// blame sets in a reply which actions are refused, and why. If the reply explains all of them, the batch is not
+// divided.
 func (s statement) blame(r *reply) {
 	r.Named, r.Trait = s.names(len(r.Results)), missingProperty(s.message)
 	each := r.Trait == nil && s.each(len(r.Results))
@@ -231,23 +228,23 @@ func (s statement) blame(r *reply) {
 	}
 }
 
-// service returns what the failure of a whole request says about the service.
+// service returns what the failure of a whole request means for the service.
 func service(d retry.Decision, status int) publisher.Service {
 	switch {
 	case d.Permanent:
 		return publisher.ServiceRefuses
 	case retry.Throttles(status):
-		return publisher.ServiceThrottles // it slows the sender down first
+		return publisher.ServiceThrottles // the sender slows down first
 	case d.Verdict == retry.Split:
-		return publisher.ServiceSound // it works; it does not like this request
+		return publisher.ServiceSound // the service works; it refuses this request
 	case d.Pause:
 		return publisher.ServiceFails
 	}
 	return publisher.ServiceUnclear
 }
 
-// hasMember reports whether an encoded action has a member of the name, in whatever
-// object. A string that holds the like has a backslash before the second quote.
+// hasMember reports whether any object of an encoded action has a member with this name. Within a string the second
+// quote follows a backslash, so strings do not match.
 func hasMember(action []byte, name string) bool {
 	quoted := []byte(`"` + name + `"`)
 	for {
@@ -267,8 +264,8 @@ var (
 	digits = regexp.MustCompile(`[0-9]+`)
 )
 
-// cause is why the service refuses something, without what is special about the
-// document: its key, its values, its position. Names of properties and types stay.
+// cause returns why the service refuses an action, without details of the document: its key, values and position. Names
+// of properties and types remain.
 func cause(status int, message string) string {
 	var b strings.Builder
 	b.WriteString(strconv.Itoa(status) + " ")

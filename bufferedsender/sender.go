@@ -12,15 +12,15 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Indexer is what a sender needs from the service, as *search.Client. IndexDocumentsRaw sends body as one request,
-// without retrying it; up to MaxInFlight goroutines call it at once. It must return soon after ctx ends, and body
-// cannot be read afterwards. Replies other than 200 and 207 are errors that implement retry.StatusError; one that
-// cannot be understood wraps models.ErrMalformedReply. Other errors count as a broken connection and are retried
-// unless wrapped by backoff.Permanent.
+// Indexer is the sender's interface to the service; *search.Client implements it. IndexDocumentsRaw sends body as one
+// request, without retries. Up to MaxInFlight goroutines call it at once. It must return soon after ctx ends; body
+// cannot be read after it has returned. It returns an error that implements retry.StatusError for a status other than
+// 200 and 207, and one that wraps models.ErrMalformedReply for a reply that it cannot parse. Other errors count as a
+// broken connection and are retried unless wrapped by backoff.Permanent.
 //
-// Optional methods, for wrappers to pass on: KeyFieldName(ctx) (string, error); IndexName() and Endpoint() string;
-// Ping(ctx) error, nil if the service answers for this index. Without Ping what fails alone for ten minutes, with
-// nothing else to send, fails for good.
+// Wrappers should pass on the optional methods: KeyFieldName(ctx) (string, error); IndexName() and Endpoint() string;
+// Ping(ctx) error, nil if the service answers for this index. Without Ping, a request that fails alone for ten minutes,
+// with nothing else to send, fails for good.
 type Indexer interface {
 	IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error)
 }
@@ -28,7 +28,7 @@ type Indexer interface {
 // BufferedSender sends actions to one index. It is safe for concurrent use.
 type BufferedSender[T any] struct{ *sender }
 
-// New makes no request. Its error names every problem of the options.
+// New creates a BufferedSender. It makes no request. Its error names every problem of the options.
 func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	if opts == nil {
 		opts = &Options[T]{}
@@ -51,30 +51,29 @@ func New[T any](indexer Indexer, opts *Options[T]) (*BufferedSender[T], error) {
 	return &BufferedSender[T]{s}, nil
 }
 
-// UploadDocuments adds actions that create or completely replace documents. nil means that all are accepted; else
-// the error is an *AddError. ctx bounds the waiting for room, not the sending. All adding methods do so.
+// UploadDocuments adds actions that create or completely replace documents. nil means that all are accepted; otherwise
+// the error is an *AddError. ctx bounds the wait for room, not the sending. The same applies to all adding methods.
 func (s *BufferedSender[T]) UploadDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeUpload, docs)
 }
 
-// MergeDocuments adds actions that set the fields that docs have in JSON, zero values too unless omitted
-// (omitempty, omitzero). MergePatch sets some.
+// MergeDocuments adds actions that set all fields in the JSON of docs, also zero values unless omitted (omitempty,
+// omitzero). To set only some fields, use MergePatch.
 func (s *BufferedSender[T]) MergeDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeMerge, docs)
 }
 
-// MergeOrUploadDocuments adds actions that merge, or create what is missing.
+// MergeOrUploadDocuments is MergeDocuments, but creates missing documents.
 func (s *BufferedSender[T]) MergeOrUploadDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeMergeOrUpload, docs)
 }
 
-// DeleteDocuments adds actions that delete the documents with the keys of docs. Deleting what does not exist
-// succeeds.
+// DeleteDocuments adds actions that delete the documents with the keys of docs. Deleting a missing document succeeds.
 func (s *BufferedSender[T]) DeleteDocuments(ctx context.Context, docs ...T) error {
 	return s.addDocuments(ctx, models.ActionTypeDelete, docs)
 }
 
-// DeleteDocumentsByKey is DeleteDocuments with zero documents in its events.
+// DeleteDocumentsByKey adds actions that delete the documents with these keys. Their events have zero documents.
 func (s *sender) DeleteDocumentsByKey(ctx context.Context, keys ...string) error {
 	if len(keys) == 0 {
 		return nil
@@ -89,7 +88,7 @@ func (s *sender) DeleteDocumentsByKey(ctx context.Context, keys ...string) error
 	})
 }
 
-// IndexDocuments adds actions of any type, with tags if wanted.
+// IndexDocuments adds actions of any type, with optional tags.
 func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...models.IndexDocumentsAction[T]) error {
 	return s.addAll(ctx, len(actions), true, func(ctx context.Context, c *chunk, i int) (string, error) {
 		putAction(c, &actions[i])
@@ -97,8 +96,8 @@ func (s *BufferedSender[T]) IndexDocuments(ctx context.Context, actions ...model
 	})
 }
 
-// TryIndexDocuments is IndexDocuments with ErrBufferFull instead of waiting for room, also in callbacks. Its first
-// call may fetch the key field.
+// TryIndexDocuments is IndexDocuments, but returns ErrBufferFull instead of waiting for room, as it also does in
+// callbacks. Its first call may fetch the key field.
 func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAction[T]) error {
 	ctx := context.Background()
 	return s.addAll(ctx, len(actions), false, func(ctx context.Context, c *chunk, i int) (string, error) {
@@ -107,8 +106,8 @@ func (s *BufferedSender[T]) TryIndexDocuments(actions ...models.IndexDocumentsAc
 	})
 }
 
-// IndexSeq adds a sequence, up to an error in it or, unless opts says otherwise, a rejected document. Accepted does
-// not count what was left out.
+// IndexSeq adds a sequence. It ends at the first error of the sequence and, unless opts says otherwise, at the first
+// rejected document. AddError.Accepted does not count skipped documents.
 func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.IndexDocumentsAction[T], error], opts *IndexSeqOptions) error {
 	if s.publisher.Closing() {
 		return &AddError{Err: ErrClosed}
@@ -117,7 +116,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 		return &AddError{Err: errors.New("the sequence is nil")}
 	}
 	ctx = orBackground(ctx)
-	// Chunks of one: nobody knows when the sequence yields the next.
+	// Chunks of one, because the next action may arrive much later.
 	if err := ended(ctx); err != nil {
 		return &AddError{Err: err}
 	}
@@ -148,8 +147,7 @@ func (s *BufferedSender[T]) IndexSeq(ctx context.Context, seq iter.Seq2[models.I
 	return a.finish()
 }
 
-// leaveOut asks OnRejected about the error with which an action with a tag was not
-// accepted. nil means that the action is left out.
+// leaveOut asks OnRejected whether to skip a rejected action. nil means skip.
 func (o *IndexSeqOptions) leaveOut(err error, tag any) error {
 	var rejected *AddError
 	if !errors.As(err, &rejected) || !rejected.Rejected() {
@@ -165,10 +163,10 @@ func (o *IndexSeqOptions) leaveOut(err error, tag any) error {
 	return nil
 }
 
-// Flush sends what was accepted before the call, without waiting for full batches, and returns when all of it is
-// settled and its callbacks have run (behind an events.Async see Async.Flush). nil means that it is in the index,
-// but for failures that an earlier Flush reported; else the error is a *FlushError, or, if ctx ends, its cause,
-// with ErrCircuitOpen or ErrPaused. After Close it returns what Close did, or ErrClosed if a queue keeps something.
+// Flush sends everything accepted before the call, without waiting for full batches. It returns after these actions are
+// settled and their callbacks have run (with an events.Async see Async.Flush). nil means that they are in the index,
+// except failures that an earlier Flush reported. Otherwise the error is a *FlushError or, if ctx ends, its cause with
+// ErrCircuitOpen or ErrPaused. After Close it returns Close's result, or ErrClosed if a queue keeps something.
 func (s *sender) Flush(ctx context.Context, opts *FlushOptions) error {
 	ctx = orBackground(ctx)
 	began := time.Now()
@@ -211,16 +209,16 @@ func (s *sender) flush(ctx context.Context, whole bool) error {
 		return err
 	}
 	if whole {
-		return ErrClosed // others may have added since
+		return ErrClosed // other processes may have added since
 	}
 	return s.feed.kept(ctx)
 }
 
-// Close refuses further actions, sends what is left, and returns when all is settled, callbacks have run, and the
-// sender's goroutines have ended. nil means that everything accepted is in the index or kept in Options.Queue, except
-// failures that a Flush has reported; else the error is a *CloseError. Later calls return the same. When ctx ends it
-// cancels requests, settles the rest as failed with ErrClosed, and waits two seconds for a callback that hangs, ten
-// for all, and for DeadLetters.
+// Close refuses further actions, sends the buffered ones, and returns after all are settled, callbacks have run and the
+// sender's goroutines have ended. nil means that every accepted action is in the index or kept in Options.Queue, except
+// failures that a Flush reported; otherwise the error is a *CloseError. Later calls return the same. When ctx ends,
+// Close cancels requests and settles the rest as failed with ErrClosed. Then it waits at most two seconds for a
+// callback that hangs and ten for all callbacks, counted again whenever DeadLetters has kept something.
 func (s *sender) Close(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if s.feed != nil && !s.publisher.InsideHook(ctx) {
@@ -238,12 +236,13 @@ func (s *sender) Close(ctx context.Context) error {
 	return s.translateClose(err)
 }
 
-// Withdraw takes back the accepted actions that match wants, by key and tag, so that nothing of a lost partition
-// overwrites what its next owner writes. What is not in a request fails with ErrWithdrawn, without a dead letter;
-// their number is returned. ActionError.Unknown says whether it may have been applied. What is in a request is not
-// retried; Withdraw waits for it. Folded actions go together, if match wants all. On return handlers have run,
-// except for what is behind an unwanted action of its key. match runs on the publisher goroutine. In a callback
-// Withdraw returns 0 and takes effect afterwards. The Indexer and subscribers of the breaker must not call it.
+// Withdraw takes back the accepted actions for which match returns true, so that those of a lost partition do not
+// overwrite the writes of its next owner. Actions not in a request fail with ErrWithdrawn, without a dead letter;
+// Withdraw returns their number. ActionError.Unknown is true if one may have been applied. Withdraw waits for matching
+// actions in requests; they are not retried. Folded actions are withdrawn together, if match returns true for all. On
+// return handlers have run, except for actions behind an unmatched one of their key. match runs on the publisher
+// goroutine. In a callback Withdraw returns 0 and takes effect afterwards. The Indexer and subscribers of the breaker
+// must not call it.
 func (s *sender) Withdraw(match func(key string, tag any) bool) int {
 	return s.publisher.Withdraw(func(key string, p *payload) (wanted bool) {
 		s.observer.guard(inWithdraw, func() { wanted = match(key, s.observer.tag(p)) })
@@ -251,8 +250,8 @@ func (s *sender) Withdraw(match func(key string, tag any) bool) int {
 	})
 }
 
-// Contains reports for each key whether an action of it is not settled. It waits for a running callback, and 5 s
-// for a Queue (then it says true).
+// Contains reports for each key whether it has an unsettled action. It waits for a running callback, and up to 5 s for
+// a Queue; if the queue does not answer it returns true for all.
 func (s *sender) Contains(keys ...string) []bool {
 	found := s.publisher.Contains(keys)
 	if s.feed != nil {
@@ -261,8 +260,8 @@ func (s *sender) Contains(keys ...string) []bool {
 	return found
 }
 
-// orBackground keeps a nil context from panicking half-way through a call, when
-// part of its documents is accepted.
+// orBackground replaces a nil context, which would panic in the middle of a call, after part of its documents was
+// accepted.
 func orBackground(ctx context.Context) context.Context {
 	if ctx == nil {
 		return context.Background()

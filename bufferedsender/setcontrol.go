@@ -11,25 +11,24 @@ import (
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
-// Control is what SetControl changes, fields of Options and Hold. RequestTimeout, UnknownWait, Retry and
-// DisableAutoFlush cannot change.
+// Control holds the settings that SetControl can change: fields of Options and Hold. RequestTimeout, UnknownWait, Retry
+// and DisableAutoFlush cannot change.
 type Control struct {
-	// Limits are those in force. Options.Tuning may narrow them.
+	// Limits are the limits in force. Options.Tuning may reduce them further.
 	Limits Limits
-	// AutoFlushInterval also applies to waiting actions; negative: for ever. It is 0 with DisableAutoFlush.
+	// AutoFlushInterval also applies to waiting actions; negative means no limit. It is 0 with DisableAutoFlush.
 	AutoFlushInterval time.Duration
-	// WhenFull acts at once on calls that wait for room. It is zero with FailSoon and with DisableAutoFlush.
+	// WhenFull takes effect at once for waiting adding calls. It is zero with FailSoon and with DisableAutoFlush.
 	WhenFull WhenFull
 }
 
-// controls are what is in force. The lock is held while the publisher is given something
-// new, so that both say the same.
+// controls are the settings in force. The lock is held while the publisher is changed, so that both agree.
 type controls struct {
 	mu      sync.Mutex
 	current Control // guarded by mu
 }
 
-// control returns what can be changed as the options have it, after withDefaults.
+// control returns the changeable settings of the options, after complete.
 func (o *settings) control() Control {
 	c := Control{Limits: o.Limits, AutoFlushInterval: o.AutoFlushInterval}
 	if o.DisableAutoFlush {
@@ -42,16 +41,16 @@ func (o *settings) control() Control {
 	return c
 }
 
-// Control returns what is in force, with every default filled in.
+// Control returns the settings in force, with all defaults set.
 func (s *sender) Control() Control {
 	s.controls.mu.Lock()
 	defer s.controls.mu.Unlock()
 	return s.controls.current
 }
 
-// SetControl changes what is in force, at once, and returns what was. A field that is 0 stays as it is, in Limits
-// too: off is a negative AutoFlushInterval, or WaitForRoom. An unusable value changes nothing; the error names
-// every problem. What was accepted stays accepted.
+// SetControl changes settings at once and returns the old ones. A zero field, also in Limits, stays unchanged; to turn
+// off, use a negative AutoFlushInterval, or WaitForRoom. An invalid value changes nothing; the error names every
+// problem. Accepted actions stay accepted.
 func (s *sender) SetControl(c Control) (old Control, err error) {
 	s.controls.mu.Lock()
 	defer s.controls.mu.Unlock()
@@ -71,7 +70,7 @@ func (s *sender) SetControl(c Control) (old Control, err error) {
 	return old, nil
 }
 
-// with returns c with what other gives.
+// with returns c, overridden by the nonzero fields of other.
 func (c Control) with(other Control) Control {
 	c.Limits = c.Limits.with(other.Limits)
 	c.AutoFlushInterval = cmp.Or(other.AutoFlushInterval, c.AutoFlushInterval)
@@ -81,27 +80,27 @@ func (c Control) with(other Control) Control {
 	return c
 }
 
-// checkEffect refuses what would have no effect: whoever sets it expects one.
+// checkEffect refuses settings that would have no effect.
 func (s *sender) checkEffect(c Control) error {
 	var errs []error
 	if c.AutoFlushInterval != 0 && s.options.DisableAutoFlush {
-		errs = append(errs, errors.New("AutoFlushInterval is set, and the sender has DisableAutoFlush, with which it has no effect"))
+		errs = append(errs, errors.New("AutoFlushInterval has no effect on a sender with DisableAutoFlush: leave it 0"))
 	}
 	switch hold := s.options.held(); {
 	case !c.WhenFull.given:
 	case hold.Breaker == nil:
-		errs = append(errs, errors.New("WhenFull is set, and the sender has FailSoon, which never holds sending: it has no effect"))
+		errs = append(errs, errors.New("WhenFull has no effect on a sender with FailSoon, which never suspends sending: leave it zero"))
 	case s.options.DisableAutoFlush:
-		errs = append(errs, errors.New("WhenFull is set, and the sender has DisableAutoFlush, with which no call waits: it has no effect"))
+		errs = append(errs, errors.New("WhenFull has no effect on a sender with DisableAutoFlush, whose adding calls never wait: leave it zero"))
 	case s.feed != nil:
 		errs = append(errs, c.WhenFull.withQueue())
 	}
 	return errors.Join(errs...)
 }
 
-// with returns l with what other gives.
+// with returns l, overridden by the nonzero fields of other.
 func (l Limits) with(other Limits) Limits {
-	if l.MinBatchActions == l.MaxBatchActions && other.MaxBatchActions > 0 { // a full batch, however large that is
+	if l.MinBatchActions == l.MaxBatchActions && other.MaxBatchActions > 0 { // the default: a full batch
 		l.MinBatchActions = other.MaxBatchActions
 	}
 	l.MinBatchActions = cmp.Or(other.MinBatchActions, l.MinBatchActions)
@@ -130,7 +129,7 @@ func (l Limits) validate() error {
 	return errors.Join(append(errs, l.checkMin())...)
 }
 
-// checkMin compares MinBatchActions with what there is room for in a batch.
+// checkMin compares MinBatchActions with the size of a batch.
 func (l Limits) checkMin() error {
 	if l.MinBatchActions > l.MaxBatchActions && l.MaxBatchActions > 0 {
 		return fmt.Errorf("MinBatchActions is %d: use at most MaxBatchActions, which is %d", l.MinBatchActions, l.MaxBatchActions)
@@ -138,7 +137,7 @@ func (l Limits) checkMin() error {
 	return nil
 }
 
-// largestBody is the size of a request with one document at the most.
+// largestBody is the largest request with one document, in bytes.
 func (l Limits) largestBody() int { return int(min(int64(l.MaxBatchBytes), l.MaxBufferedBytes)) }
 
 func (l Limits) forPublisher() publisher.Limits {

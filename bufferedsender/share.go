@@ -12,11 +12,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// classesOfPool is how many classes of service there are.
+// classesOfPool is the number of service classes.
 const classesOfPool = int(models.ClassBestEffort) + 1
 
-// classFor returns the class of what an adding call with this context adds. One that
-// there is none of is served as Expedited.
+// classFor returns the class for an adding call with this context. An unknown class is served as Expedited.
 func (o *settings) classFor(ctx context.Context) uint8 {
 	c, ok := models.ClassOf(ctx)
 	if !ok {
@@ -31,35 +30,34 @@ func (o *settings) classFor(ctx context.Context) uint8 {
 	return uint8(models.ClassExpedited)
 }
 
-// share is a pool as the publisher sees it. All but the slots that it gives belongs to the
-// publisher goroutine.
+// share adapts a pool to the publisher. Except for the slots that it hands out, it belongs to the publisher goroutine.
 type share struct {
 	member *pool.Member
 	wake   func()
-	// A handler runs between Free and Take, and must not hold a slot: Away gives back what Free
-	// has, and it counts as no turn.
+	// A handler runs between Free and Take and must not occupy a slot: Away returns the slot from Free, and it does not
+	// count as a turn.
 	handlers bool
 
 	seats [classesOfPool]seat
-	err   error // why there will be no more slots
+	err   error // why there are no more slots
 
-	// Of any goroutine. What is granted while user code runs is declined: either told sees
-	// that the loop is away, or Away sees that something was granted.
+	// Shared by all goroutines. A slot granted while user code runs is declined: either the wake-up detects that the loop
+	// is away, or Away detects the grant.
 	away    atomic.Bool
-	granted atomic.Uint32 // classes, as bits, of seats that may have been granted a slot that is not taken
+	granted atomic.Uint32 // bit set of classes whose seats may have been granted a slot that is not taken
 	room    *pool.Room
-	pressed atomic.Bool // while others wait for its room; see pool.Member.Room
+	pressed atomic.Bool // other members wait for this one's room, see pool.Member.Room
 }
 
-// seat is where requests of one class wait.
+// seat is the place in line of the requests of one class.
 type seat struct {
-	*pool.Seat // nil until it is used
+	*pool.Seat // nil until first used
 	slot       pool.Slot
-	has        bool // slot is one
-	asked      bool // it waits, or has been granted one
+	has        bool // slot is valid
+	asked      bool // it waits or has been granted a slot
 }
 
-// giveBack gives back the slot in hand, if there is one.
+// giveBack returns the slot, if there is one.
 func (at *seat) giveBack() {
 	if at.has {
 		at.has = false
@@ -67,7 +65,7 @@ func (at *seat) giveBack() {
 	}
 }
 
-// newShare returns nil, not a nil *share, for no member.
+// newShare returns nil, not a nil *share, without a member.
 func newShare(member *pool.Member, handlers bool) *share {
 	if member == nil {
 		return nil
@@ -75,7 +73,7 @@ func newShare(member *pool.Member, handlers bool) *share {
 	return &share{member: member, handlers: handlers}
 }
 
-// forPublisher returns nil, not a nil *share, for none.
+// forPublisher returns a nil interface, not a nil *share, without a share.
 func (s *share) forPublisher() publisher.Slots {
 	if s == nil {
 		return nil
@@ -83,16 +81,16 @@ func (s *share) forPublisher() publisher.Slots {
 	return s
 }
 
-// start begins to share; wake has the publisher look again. It does not block.
+// start begins sharing; wake is called when the publisher should look again. It does not block.
 func (s *share) start(wake func()) {
 	s.wake = wake
 	s.room = s.member.Room(wake, &s.pressed)
 }
 
-// sharedRoom is the room of a pool as the publisher sees it.
+// sharedRoom adapts the room of a pool to the publisher.
 type sharedRoom struct{ *share }
 
-// roomForPublisher returns nil for no share.
+// roomForPublisher returns nil without a share.
 func (s *share) roomForPublisher() publisher.Room {
 	if s == nil {
 		return nil
@@ -130,7 +128,7 @@ func (s *share) Free(class uint8, bytes int) (free bool, trial int) {
 // Doubted implements publisher.Slots.
 func (s *share) Doubted() bool { return s.member.Doubted() }
 
-// ask asks for a slot, unless there is one in hand.
+// ask asks for a slot, unless the seat has one.
 func (s *share) ask(at *seat, class uint8, bytes int) bool {
 	if at.has {
 		return true
@@ -146,7 +144,7 @@ func (s *share) ask(at *seat, class uint8, bytes int) bool {
 	return at.has
 }
 
-// told is the wake-up of a seat.
+// Handles the wake-up of a seat.
 func (s *share) told(class uint8) {
 	s.granted.Or(1 << class)
 	if s.away.Load() {
@@ -158,7 +156,7 @@ func (s *share) told(class uint8) {
 // Away implements publisher.Slots.
 func (s *share) Away(away, sent bool) {
 	if sent && !s.handlers {
-		return // nobody's code runs, and the slot in hand is about to be used
+		return // no handler runs, and the slot is about to be used
 	}
 	s.away.Store(away)
 	if !away {
@@ -173,7 +171,7 @@ func (s *share) Away(away, sent bool) {
 	}
 }
 
-// decline gives up what was granted and not taken. It is asked for again in the next round.
+// decline gives up slots that were granted but not taken. The next round asks for them again.
 func (s *share) decline() {
 	for granted := s.granted.Swap(0); granted != 0; granted &= granted - 1 {
 		s.seats[bits.TrailingZeros32(granted)].Decline()
@@ -204,13 +202,12 @@ func (s *share) Quit(class uint8) {
 // Err implements publisher.Slots.
 func (s *share) Err() error { return s.err }
 
-// sharedSlot is a slot that is given back once, by whoever comes first: the request, or a
-// Close that leaves it behind.
+// sharedSlot is a slot that is returned once: by the request, or by a Close that leaves the request behind.
 type sharedSlot struct {
 	trial time.Duration
 
 	mu    sync.Mutex
-	given pool.Slot // guarded by mu; does nothing when it was given back
+	given pool.Slot // guarded by mu; its methods have no effect after it was returned
 }
 
 // Trial implements publisher.Slot.

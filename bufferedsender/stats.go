@@ -6,64 +6,65 @@ import "time"
 //
 //archtest:long figures for users, each on its own
 type Stats struct {
-	// Accepted counts the actions that adding calls have accepted; with a queue, what was reserved from it.
+	// Accepted counts the actions that adding calls have accepted; with a queue, those reserved from it.
 	Accepted int64
-	// Completed counts those that the service has applied.
+	// Completed counts the actions that the service has applied.
 	Completed int64
-	// Failed counts those that failed for good; of them, Purged were given up to make room and Withdrawn taken back.
+	// Failed counts the actions that failed for good. Of them, Purged made room and Withdrawn were taken back.
 	Failed    int64
 	Purged    int64
 	Withdrawn int64
-	// Unsent counts those that Close gave up, whether not applied or of unknown outcome.
+	// Unsent counts the actions that Close gave up, not applied or of unknown outcome.
 	Unsent int64
 
-	// PendingActions is how many are accepted and not settled, PendingBytes their encoded size.
+	// PendingActions counts accepted actions that are not settled; PendingBytes is their encoded size.
 	PendingActions int
 	PendingBytes   int64
-	// OldestAge is the age of the oldest action that could be sent and never was, 0 if there is none.
+	// OldestAge is the age of the oldest action that could be sent but never was, 0 if there is none.
 	OldestAge time.Duration
-	// BlockedProducers is how many adding calls wait for room, BlockedBytes what they have encoded.
+	// BlockedProducers counts adding calls that wait for room; BlockedBytes is the size of what they have encoded.
 	BlockedProducers int
 	BlockedBytes     int64
-	// HeldApart is how many of the pending actions wait because the index refuses what they have in common.
+	// HeldApart counts pending actions that are set apart because the index refuses a property they have in common.
 	HeldApart int
 
-	// Requests counts the requests started; InFlight of them are under way.
+	// Requests counts started requests; InFlight is how many of them are running.
 	Requests int64
 	InFlight int
-	// BytesSent is the size of all request bodies.
+	// BytesSent is the total size of all request bodies.
 	BytesSent int64
-	// Retries counts the actions that were sent again after a failed attempt, once each time.
+	// Retries counts repeated sends of actions after a failed attempt.
 	Retries int64
-	// Folded counts the actions that travelled in another of their key, Superseded those that a newer version replaced.
+	// Folded counts actions sent as part of another of their key, Superseded those that a newer version replaced.
 	Folded     int64
 	Superseded int64
-	// Throttled counts the documents that were refused with status 503 inside a reply, once each time.
+	// Throttled counts results with status 503 for single documents.
 	Throttled int64
-	// Flushes counts the calls of Flush and the ends of AutoFlushInterval.
+	// Flushes counts calls of Flush and ends of AutoFlushInterval.
 	Flushes int64
-	// Splits counts the requests that were refused as a whole and sent again in parts.
+	// Splits counts requests that were refused as a whole and sent again in parts.
 	Splits int64
 	// Pauses counts how often throttling or a broken connection stopped all sending for a while.
 	Pauses int64
-	// BatchBytesLimit is how large a request may be now: MaxBatchBytes, or what a 413 has taught.
+	// BatchBytesLimit is the current size limit of a request: MaxBatchBytes, or less after a 413.
 	BatchBytesLimit int
-	// BatchActionsLimit, InFlightLimit and RequestInterval (between starts) are the choice of Options.Tuning.
+	// BatchActionsLimit, InFlightLimit and RequestInterval (between starts) are chosen by Options.Tuning.
 	BatchActionsLimit int
 	InFlightLimit     int
 	RequestInterval   time.Duration
-	// DeadLetters counts what Options.DeadLetters has taken, DeadLetterErrors what it has not.
+	// DeadLetters counts the dead letters that Options.DeadLetters took, DeadLetterErrors those that it refused.
 	DeadLetters      int64
 	DeadLetterErrors int64
 	// CallbackPanics counts the panics recovered in handlers.
 	CallbackPanics int64
 
-	// Appended counts actions put into Options.Queue, Kept the keys in it at the last look (Flush, Close, reading
-	// metrics), Stale leases that ended before they were settled: other processes send these keys again.
+	// Appended counts actions put into Options.Queue. Kept is the number of keys in it at the last look (periodically,
+	// Flush, Close, reading metrics). Stale counts leases that expired before settlement: other processes send these keys
+	// again.
 	Appended, Kept, Stale int64
 }
 
-// Observable is any BufferedSender, for a page or a probe.
+// Observable is implemented by every BufferedSender, for pages and probes.
 type Observable interface {
 	Stats() Stats
 	Health() Health

@@ -22,53 +22,51 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/go-azsearch/azsearch/bufferedsender"
 
-// telemetry records the metrics of a sender and makes its spans. The names
-// follow OpenTelemetry's conventions for database clients; what those have no
-// name for is under azsearch.sender. Every attribute has few values: the index,
+// telemetry records the metrics of a sender and creates its spans. Names follow OpenTelemetry's conventions for
+// database clients, others are below azsearch.sender. Every attribute has few values: an index name, for example, but
 // never a key.
 //
-// What a snapshot of the publisher tells is not counted a second time while
-// documents pass: it is looked up when somebody collects.
+// Values in a snapshot of the publisher are not counted again for each document; they are read at collection.
 type telemetry struct {
 	*instruments
 	tracer trace.Tracer
 	meter  metric.Meter
 	index  string
-	// endpoint is the address of the service, "" if the Indexer does not say.
+	// endpoint is the address of the service, or "" if the Indexer has no method Endpoint.
 	endpoint string
 	common   []attribute.KeyValue
 	base     metric.MeasurementOption // common
 	alone    []metric.RecordOption    // base, for durations of single actions
 	spans    spanStarts
 
-	// Written by observe, before the sender is handed out.
+	// Written by observe, before any other goroutine uses the sender.
 	stats      func() publisher.Stats
 	condition  func() publisher.Condition
 	registered metric.Registration
 	unregister sync.Once
 
 	mu       sync.Mutex
-	reported publisher.Stats // guarded by mu; the totals that were reported last
+	reported publisher.Stats // guarded by mu; the totals reported last
 
-	// Of the publisher goroutine.
-	timed bool                   // somebody wants the durations of single actions
-	tally map[outcomeKey]*ending // of the actions settled
-	last  outcomeKey             // how the last one ended,
-	run   int64                  // and that many before it, which tally lacks
+	// Owned by the publisher goroutine.
+	timed bool                   // durations of single actions are recorded
+	tally map[outcomeKey]*ending // of settled actions
+	last  outcomeKey             // outcome of the last action
+	run   int64                  // number of actions with that outcome not yet in tally
 	ended [3]ending              // by publisher.Outcome, for durations
 }
 
-// outcomeKey is a way in which actions end.
+// outcomeKey identifies a kind of outcome.
 type outcomeKey struct {
 	typ     models.ActionType
 	outcome publisher.Outcome
 	status  int
 }
 
-// ending is what the actions have in common that end in one way. The options
-// are made once, when they are needed, so that nothing is made for each action.
+// ending is shared by all actions with the same outcome. Its options are created once, on first use, to avoid
+// allocations for each action.
 type ending struct {
-	uncounted int64 // such actions that the counter lacks
+	uncounted int64 // actions not yet added to the counter
 	counting  []metric.AddOption
 	timing    []metric.RecordOption
 }
@@ -105,7 +103,7 @@ func newTelemetry(indexer any, o *settings) (*telemetry, error) {
 	return t, err
 }
 
-// namesOf returns what an indexer says of the index that it writes to.
+// namesOf returns the endpoint and index of an indexer, "" if it does not name them.
 func namesOf(indexer any) (endpoint, index string) {
 	if reachable, ok := indexer.(models.EndpointNamer); ok {
 		endpoint = reachable.Endpoint()
@@ -116,8 +114,7 @@ func namesOf(indexer any) (endpoint, index string) {
 	return endpoint, index
 }
 
-// with returns the option of a measurement that has these attributes beside the
-// common ones.
+// with returns the measurement option for these attributes and the common ones.
 func (t *telemetry) with(attrs ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(append(attrs, t.common...)...))
 }
@@ -134,20 +131,19 @@ func (t *telemetry) observe(stats func() publisher.Stats, condition func() publi
 	return err
 }
 
-// stop ends the reporting, so that a closed sender can be collected. The only
-// error of Unregister is that the provider was shut down before.
+// stop ends the reporting, so that a closed sender can be garbage collected. Unregister fails only if the provider was
+// shut down before, so its error is ignored.
 func (t *telemetry) stop() {
 	t.unregister.Do(func() {
-		defer func() { _ = recover() }() // a meter that panics must not keep Close from returning
+		defer func() { _ = recover() }() // a panic of the meter must not stop Close
 		_ = t.registered.Unregister()
 		t.tellTotals()
 	})
 }
 
-// tellTotals adds to the counters what has happened since the last time, and
-// returns the snapshot. These are no observable counters because those forget
-// what a sender has done when it is closed. Zeros are added too: of a series
-// that begins with its first event nobody can tell the rate.
+// tellTotals adds the increase since its last call to the counters and returns the snapshot. Observable counters would
+// lose the totals of a closed sender. Zeros are added too, because no rate can be computed from a series that begins
+// with its first event.
 func (t *telemetry) tellTotals() publisher.Stats {
 	t.mu.Lock()
 	now, before := t.stats(), t.reported
@@ -166,7 +162,7 @@ func (t *telemetry) tellTotals() publisher.Stats {
 	return now
 }
 
-// observeLevels reports how things are.
+// observeLevels reports current values.
 func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *breaker.Breaker) {
 	o.ObserveInt64(t.queueItems, int64(s.Items), t.base)
 	o.ObserveInt64(t.queueBytes, s.Bytes, t.base)
@@ -192,15 +188,15 @@ func (t *telemetry) observeLevels(o metric.Observer, s *publisher.Stats, b *brea
 	}
 }
 
-// accepted runs when the publisher has taken over some actions. It finds out
-// what is wanted, because a provider may be set when the sender runs already.
+// accepted runs after the publisher has accepted actions. It checks which durations are recorded, because a provider
+// may be set while the sender runs.
 func (t *telemetry) accepted(int) {
 	ctx := context.Background()
 	t.timed = t.settleDuration.Enabled(ctx) || t.waitDuration.Enabled(ctx)
 }
 
-// settled counts by itself: one addition to a metric for each way in which the
-// actions of a batch end, not one for each action.
+// settled counts locally, so that the metric is incremented once for each kind of outcome in a batch, not for each
+// action.
 func (t *telemetry) settled(typ models.ActionType, outcome publisher.Outcome, status int, waited time.Duration) {
 	if key := (outcomeKey{typ, outcome, status}); key != t.last {
 		t.tallyRun()
@@ -226,7 +222,7 @@ func (t *telemetry) tallyRun() {
 	t.run = 0
 }
 
-// flushSettled adds to the counter, or keeps the numbers for a provider to come.
+// flushSettled adds the tally to the counter, or keeps it until a provider is set.
 func (t *telemetry) flushSettled() {
 	t.tallyRun()
 	ctx := context.Background()
@@ -246,7 +242,7 @@ func (t *telemetry) flushSettled() {
 	}
 }
 
-// timing returns the options for the duration of an action that has ended so.
+// timing returns the options for the duration of an action with this outcome.
 func (t *telemetry) timing(outcome publisher.Outcome) []metric.RecordOption {
 	e := &t.ended[outcome]
 	if e.timing == nil {
@@ -270,7 +266,7 @@ func outcomeName(o publisher.Outcome) string {
 	}
 }
 
-// sent records how long an item has waited that travels for the first time.
+// sent records how long an item waited before its first request.
 func (t *telemetry) sent(waited time.Duration) {
 	t.waitDuration.Record(context.Background(), waited.Seconds(), t.alone...)
 }
@@ -291,12 +287,12 @@ func healthAttribute(s events.HealthState) attribute.KeyValue {
 	return attribute.String("azsearch.health", spelled(s))
 }
 
-// spelled is a state as the value of an attribute.
+// spelled returns a state as an attribute value.
 func spelled(state fmt.Stringer) string {
 	return strings.NewReplacer(" ", "_", "-", "_").Replace(state.String())
 }
 
-// deadLetters counts letters that were written, or could not be.
+// deadLetters counts dead letters as written, or as lost.
 func (t *telemetry) deadLetters(n int, written bool) {
 	outcome := "written"
 	if !written {
@@ -316,7 +312,7 @@ func (t *telemetry) batchCompleted(e *events.Batch) {
 		t.batchBytes.Record(ctx, e.Bytes, t.base)
 	}
 	if !t.operationDuration.Enabled(ctx) {
-		return // the attributes are not free
+		return // creating the attributes costs time
 	}
 	attrs := []attribute.KeyValue{attribute.String("db.operation.name", "BATCH")}
 	if e.StatusCode != 0 {
@@ -328,8 +324,8 @@ func (t *telemetry) batchCompleted(e *events.Batch) {
 	t.operationDuration.Record(ctx, e.Duration.Seconds(), t.with(attrs...))
 }
 
-// statusAttribute is the status of an answer as the conventions want it: as
-// text. It is "0" where an attribute must not be missing.
+// statusAttribute returns the status of an answer as text, as the conventions require. It is "0" where an attribute is
+// mandatory.
 func statusAttribute(status int) attribute.KeyValue {
 	return attribute.String("db.response.status_code", strconv.Itoa(status))
 }

@@ -11,36 +11,36 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// What is in this file is recorded on the goroutines of callers, and of whoever changes
-// the breaker. A meter that panics there is contained like on the publisher goroutine.
+// The code in this file runs on the goroutines of callers and of code that changes the breaker. A panic of the meter is
+// contained as on the publisher goroutine.
 
 // drained records a call of Flush.
 func (o *observer) drained(ctx context.Context, began time.Time, err error) {
 	o.guardElsewhere(inMeterProvider, func() { o.telemetry.drained(ctx, began, err) })
 }
 
-// rejected counts an action that was refused for what is in it.
+// rejected counts an action that was refused for its content.
 func (o *observer) rejected(err error) {
 	o.guardElsewhere(inMeterProvider, func() { o.telemetry.rejected(err) })
 }
 
 // breakerChanged counts changes of the breaker.
 func (o *observer) breakerChanged(c breaker.Change) {
-	if c.From != c.To { // else only a probe has ended
+	if c.From != c.To { // otherwise only a probe has ended
 		o.guardElsewhere(inMeterProvider, func() { o.telemetry.breakerChanged(c.To) })
 	}
 }
 
 func (t *telemetry) drained(ctx context.Context, began time.Time, err error) {
 	if errors.Is(err, ErrInCallback) || !t.drainDuration.Enabled(ctx) {
-		return // it has waited for nothing
+		return // it did not wait
 	}
 	outcome := attribute.String("azsearch.drain.outcome", drainOutcome(ctx, err))
 	t.drainDuration.Record(ctx, time.Since(began).Seconds(), t.with(outcome))
 }
 
-// drainOutcome names how a Flush has ended. One whose context has ended may still have
-// been given what it waited for.
+// drainOutcome names the result of a Flush. It checks the error first, because a Flush whose context ended may still
+// have succeeded.
 func drainOutcome(ctx context.Context, err error) string {
 	flush, closed := (*FlushError)(nil), (*CloseError)(nil)
 	switch {
@@ -53,14 +53,14 @@ func drainOutcome(ctx context.Context, err error) string {
 	case ctx.Err() != nil:
 		return "cancelled"
 	}
-	return "failed" // the queue does not answer, or nobody sends what is in it
+	return "failed" // the queue does not answer, or no process sends from it
 }
 
 func (t *telemetry) rejected(err error) {
 	t.itemsRejected.Add(context.Background(), 1, t.with(attribute.String("error.type", rejection(err))))
 }
 
-// rejection names with few values why a document is refused.
+// rejection names why a document was refused, with few values.
 func rejection(err error) string {
 	key := (*keys.InvalidKeyError)(nil)
 	switch {
@@ -69,7 +69,7 @@ func rejection(err error) string {
 	case errors.As(err, &key):
 		return "invalid_key"
 	}
-	return "not_encodable" // nor is a patch that is nil, or a type of action that there is not
+	return "not_encodable" // also for a nil patch and an unknown action type
 }
 
 func (t *telemetry) breakerChanged(to breaker.State) {

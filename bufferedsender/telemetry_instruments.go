@@ -8,8 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// instruments are the metrics of a sender. TELEMETRY.md says for users what they
-// mean; a test compares the two.
+// instruments are the metrics of a sender. TELEMETRY.md explains them to users; a test compares the two.
 //
 //archtest:long one for each metric of TELEMETRY.md
 type instruments struct {
@@ -19,27 +18,27 @@ type instruments struct {
 	throttleDelay          metric.Float64Histogram
 	// Histograms of actions.
 	waitDuration, settleDuration metric.Float64Histogram
-	// Of calls of Flush.
+	// Histogram of calls of Flush.
 	drainDuration metric.Float64Histogram
 
-	// Totals that snapshots tell.
+	// Totals from snapshots.
 	itemsAdded, itemsFolded, itemsSuperseded, itemsPurged, itemsThrottled metric.Int64Counter
 	batchSplits, flushes, producersWaits                                  metric.Int64Counter
-	// Totals that are counted as things happen, because they have attributes.
+	// Totals counted at each event, because they have attributes.
 	itemsSettled, itemsRetried, itemsRejected              metric.Int64Counter
 	letters, callbackPanics, healthChanges, breakerChanges metric.Int64Counter
 
-	// Levels that can be added up over the senders of an index.
+	// Levels that can be summed over the senders of an index.
 	queueItems, queueBytes, queueCapacity, queueCapacityBytes metric.Int64ObservableUpDownCounter
 	producersBlocked, requestsInFlight, concurrencyLimit      metric.Int64ObservableUpDownCounter
 	healthState                                               metric.Int64ObservableUpDownCounter
-	// Levels that cannot.
+	// Levels that cannot be summed.
 	batchLimitItems, batchLimitBytes, breakerState metric.Int64ObservableGauge
 	queueOldestAge, requestInterval                metric.Float64ObservableGauge
 }
 
-// The bounds of histograms. Those of a request are what the conventions ask for.
-// An action can wait a minute for a full batch, and as long as an outage lasts.
+// The bounds of histograms. The bounds for requests are those of the conventions. An action can wait a minute for a
+// full batch, and for as long as an outage lasts.
 var (
 	requestSeconds = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10}
 	actionSeconds  = []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 900, 3600}
@@ -48,10 +47,9 @@ var (
 	bodySizes      = []float64{1e3, 1e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 8e6, 16e6}
 )
 
-// latest are the instruments that were made last. A program has one meter for
-// perhaps thousands of senders, and all instruments of a meter are the same. It is
-// the meter that counts: a provider may return another one tomorrow, as the global
-// one does when it is set.
+// latest holds the instruments created last. A program has one meter for possibly thousands of senders, and all of them
+// can share its instruments. The cache is keyed by meter, not by provider, because a provider such as the global one
+// may return another meter later.
 var latest atomic.Pointer[struct {
 	meter metric.Meter
 	*instruments
@@ -118,7 +116,7 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 	return i, errors.Join(m.errs...)
 }
 
-// levels are the instruments that are asked for their values.
+// levels are the observable instruments.
 func (i *instruments) levels() []metric.Observable {
 	return []metric.Observable{
 		i.queueItems, i.queueBytes, i.queueCapacity, i.queueCapacityBytes, i.queueOldestAge, i.producersBlocked, i.requestsInFlight,
@@ -126,7 +124,7 @@ func (i *instruments) levels() []metric.Observable {
 	}
 }
 
-// maker makes instruments and collects the errors.
+// maker creates instruments and collects the errors.
 type maker struct {
 	meter metric.Meter
 	errs  []error

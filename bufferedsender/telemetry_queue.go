@@ -10,16 +10,15 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/queue"
 )
 
-// queueInstruments are the metrics of a durable queue, as each of its senders sees it. TELEMETRY.md
-// says for users what they mean.
+// queueInstruments are the metrics of a durable queue, as each of its senders observes it. TELEMETRY.md explains them
+// to users.
 type queueInstruments struct {
 	waiting, leased, parked, bytes       metric.Int64ObservableGauge
 	oldestAge                            metric.Float64ObservableGauge
 	appended, folded, expired, staleEnds metric.Int64ObservableCounter
 }
 
-// observeQueue reports how a queue is until stop is called. Nothing is asked of the queue
-// when nobody reads.
+// observeQueue reports the state of a queue until stop is called. The queue is asked only when metrics are collected.
 func (t *telemetry) observeQueue(look func() (queue.Stats, error)) (stop func(), err error) {
 	m := maker{meter: t.meter}
 	i := queueInstruments{

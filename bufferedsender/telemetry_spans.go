@@ -15,31 +15,30 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// maxLinks is how many adding spans the span of a batch is linked to.
+// maxLinks is the most links of a batch's span.
 const maxLinks = 128
 
-// startBatch starts the span of a request. It is a root: a batch has no single
-// parent among the calls that added its actions, so it is linked to them.
+// startBatch starts the span of a request. It is a root span linked to the spans of the adding calls, because a batch
+// has no single parent.
 func startBatch(ctx context.Context, t *telemetry, b *batch) (context.Context, trace.Span) {
 	start := t.spans.of(t, operationOf(b))
-	options := slices.Clone(start.options) // a Tracer may do with them what it likes
+	options := slices.Clone(start.options) // a Tracer may modify them
 	if links := origins(b); len(links) > 0 {
 		options = append(options, trace.WithLinks(links...))
 	}
 	ctx, span := t.tracer.Start(ctx, start.name, options...)
-	// Not at the start, where it would cost every request an allocation whether
-	// anybody looks or not: no convention asks samplers to decide by it.
+	// Not at the start: that would cost every request an allocation, even without recording. No convention requires this
+	// attribute for sampling.
 	if len(b.Items) > 1 && span.IsRecording() {
 		span.SetAttributes(attribute.Int("db.operation.batch.size", len(b.Items)))
 	}
 	return ctx, span
 }
 
-// operation is what a request does: the type of its actions, "" for a mixed
-// batch.
+// operation is the kind of a request: the type of its actions, or "" for a mixed batch.
 type operation struct {
 	typ   models.ActionType
-	batch bool // two actions or more: the conventions call only that a batch
+	batch bool // two or more actions; the conventions call only that a batch
 }
 
 func operationOf(b *batch) operation {
@@ -53,8 +52,7 @@ func operationOf(b *batch) operation {
 	return op
 }
 
-// name is "BATCH upload" for a batch of uploads only, "BATCH" for a mixed one,
-// and "upload" for a single one.
+// name is "BATCH upload" for a batch of uploads only, "BATCH" for a mixed one, and "upload" for a single action.
 func (o operation) name() string {
 	switch {
 	case !o.batch:
@@ -65,14 +63,14 @@ func (o operation) name() string {
 	return "BATCH " + string(o.typ)
 }
 
-// spanStart is what the spans of one operation begin with.
+// spanStart holds the name and options for starting spans of one operation.
 type spanStart struct {
 	operation
 	name    string
 	options []trace.SpanStartOption
 }
 
-// spanStarts makes each spanStart once. Requests use it from their goroutines.
+// spanStarts caches one spanStart per operation. Request goroutines use it.
 type spanStarts struct {
 	mu   sync.Mutex
 	made []*spanStart // guarded by mu; most senders have one or two
@@ -98,8 +96,7 @@ func (s *spanStarts) of(t *telemetry, op operation) *spanStart {
 	return start
 }
 
-// origins returns a link to each span that added actions of a batch, up to
-// maxLinks.
+// origins returns links to the spans that added actions of a batch, at most maxLinks.
 func origins(b *batch) []trace.Link {
 	var links linkSet
 	for i := range b.Items {
@@ -128,8 +125,8 @@ type spanKey struct {
 	span  trace.SpanID
 }
 
-// add adds a link unless it is there, or there are enough. One call adds many
-// actions, and one span may make many calls.
+// add adds a link unless it exists or the set is full. Many actions share one span: a call adds many, and a span may
+// make many calls.
 func (s *linkSet) add(origin *trace.SpanContext) {
 	if origin == nil || origin == s.last || len(s.links) == maxLinks {
 		return
@@ -164,8 +161,7 @@ func endBatch(span trace.Span, status int, requestID string, err error) {
 	}
 }
 
-// errorType names an error with few values: the status, or what kind of trouble
-// there was instead of a reply.
+// errorType names an error with few values: the status, or the kind of failure if there was no reply.
 func errorType(status int, err error) string {
 	timeout := timeoutError(nil)
 	panicked := (*publisher.PanicError)(nil)
@@ -180,7 +176,7 @@ func errorType(status int, err error) string {
 		return "panic"
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
-	case errors.As(err, &timeout) && timeout.Timeout(): // context.DeadlineExceeded is one
+	case errors.As(err, &timeout) && timeout.Timeout(): // context.DeadlineExceeded implements it
 		return "timeout"
 	default:
 		return "connection"

@@ -15,19 +15,19 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// transport sends the batches of the publisher through an Indexer and turns the
-// answers into the next steps of actions, by the table of package retry.
+// transport sends the publisher's batches through an Indexer and converts the answers into next steps of the actions,
+// by the table of package retry.
 type transport struct {
 	indexer      Indexer
 	telemetry    *telemetry
 	mergeMissing MergeMissing
-	spare        sync.Pool            // of *[]result, to be filled again
-	contain      func(handler string) // to be deferred around the code of others
-	holds        bool                 // what does not work for now waits, and uses no attempt
+	spare        sync.Pool            // of *[]result, for reuse
+	contain      func(handler string) // deferred around foreign code
+	holds        bool                 // retryable failures wait and use no attempt
 
-	// mark tells a queue of the suspects in a request, and says whether it may leave; nil without a queue.
+	// mark marks suspects in the queue and reports whether the request may be sent; nil without a queue.
 	mark func(batch *batch) bool
-	// under notes requests for a queue; nil without one.
+	// under tracks requests for a queue; nil without one.
 	under *underWay
 }
 
@@ -41,7 +41,7 @@ func (t *transport) newResults(n int) []result {
 	return make([]result, n)
 }
 
-// recycle takes back the results of a reply.
+// recycle takes back the results of a reply for reuse.
 func (t *transport) recycle(results []result) {
 	clear(results)
 	t.spare.Put(&results)
@@ -73,7 +73,7 @@ func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	}
 	r.RetryAfter = min(r.RetryAfter, breaker.MaxRetryAfter)
 	if r.RetryAfter <= 0 {
-		r.RetryAfter = -1 // a date in the past, of a clock that is behind, is no permission
+		r.RetryAfter = -1 // a date in the past, due to clock skew, does not allow sending earlier
 	}
 	r.TimedOut = timedOut
 	r.Status, r.RequestID = statusOf(answer, err), answer.RequestID
@@ -86,15 +86,14 @@ func (t *transport) Send(ctx context.Context, batch *batch) reply {
 	return r
 }
 
-// errLeaseEnds is why a request is not sent, or cut: before it could be answered others may
-// send the same keys.
-var errLeaseEnds = errors.New("the leases of its keys are about to end, and could not be extended")
+// errLeaseEnds means that a request was not sent, or was cut off: its leases would end before the answer, and other
+// processes may then send the same keys.
+var errLeaseEnds = errors.New("the leases of its keys are about to expire and could not be extended")
 
-// startSpan starts the span of a request. A tracer that panics must not keep it
-// from being sent.
+// startSpan starts the span of a request. A panic of the tracer does not prevent the request.
 func (t *transport) startSpan(ctx context.Context, batch *batch) (spanned context.Context, span trace.Span) {
 	defer t.contain("TracerProvider")
-	spanned, span = ctx, trace.SpanFromContext(context.Background()) // which does nothing
+	spanned, span = ctx, trace.SpanFromContext(context.Background()) // a no-op span
 	return startBatch(ctx, t.telemetry, batch)
 }
 
@@ -103,7 +102,7 @@ func (t *transport) endSpan(span trace.Span, r *reply) {
 	endBatch(span, r.Status, r.RequestID, r.Err)
 }
 
-// index sends the request. When it returns nobody reads the actions any more.
+// index sends the request. The actions are not read after it returns.
 func (t *transport) index(ctx context.Context, batch *batch) (models.IndexDocumentsResult, error) {
 	b := newBody(batch)
 	defer b.retire() // also after a panic
@@ -131,7 +130,7 @@ func (t *transport) judge(batch *batch, answer models.IndexDocumentsResult, err 
 			works = true
 		}
 	}
-	if !works { // an index that is off line, or a reply without anything in it
+	if !works { // the index is offline, or the reply is empty
 		r.Service, r.Pause = publisher.ServiceFails, true
 	}
 	if answer.RetryAfter > 0 {
@@ -146,8 +145,7 @@ func (t *transport) judge(batch *batch, answer models.IndexDocumentsResult, err 
 	return r
 }
 
-// judgeDocument turns the result of one document into its next step. A document
-// that was throttled pauses everything.
+// judgeDocument converts the result of one document into its next step. A throttled document pauses all sending.
 func judgeDocument(answer *models.IndexingResult, r *reply) result {
 	if answer == nil {
 		return result{Err: ErrNoResult, Unknown: true}
@@ -155,7 +153,7 @@ func judgeDocument(answer *models.IndexingResult, r *reply) result {
 	if err := checkResult(answer); err != nil {
 		return result{Value: *answer, Err: err, Unknown: true}
 	}
-	if answer.Succeeded { // with a 2xx, whichever
+	if answer.Succeeded { // any 2xx
 		return result{Value: *answer, Next: publisher.Complete}
 	}
 	decision := retry.ForDocument(answer.StatusCode)
@@ -167,7 +165,7 @@ func judgeDocument(answer *models.IndexingResult, r *reply) result {
 		Value: *answer, Next: stepOf(decision), Throttled: decision.Pause, Unknown: decision.Unknown,
 		Own: answer.StatusCode == http.StatusConflict,
 	}
-	if judged.Next == publisher.Fail && answer.StatusCode != http.StatusNotFound { // which is about this document
+	if judged.Next == publisher.Fail && answer.StatusCode != http.StatusNotFound { // a 404 is about this document
 		judged.Reason = cause(answer.StatusCode, answer.ErrorMessage)
 	}
 	return judged
@@ -184,16 +182,16 @@ func stepOf(d retry.Decision) publisher.Step {
 	}
 }
 
-// timeoutError is an error of the standard library that may be the end of a time.
+// timeoutError is an error of the standard library that may be a timeout.
 type timeoutError interface{ Timeout() bool }
 
-// isTimeout reports whether a request had no reply in time.
+// isTimeout reports whether a request timed out.
 func isTimeout(err error) bool {
 	var timeout timeoutError
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// statusOf returns the HTTP status of a reply, 0 if there was none.
+// statusOf returns the HTTP status of a reply, or 0 if there was none.
 func statusOf(result models.IndexDocumentsResult, err error) int {
 	if err == nil {
 		return result.StatusCode

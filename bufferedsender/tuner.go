@@ -7,10 +7,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
-// tuner returns a controller as the publisher sees it, and what it begins with.
-// There is none for a policy that never changes anything: then the publisher
-// slows down by itself. guard contains the panics of a controller. New limits
-// are sent to widened; a controller that is no tuning.Resizer is replaced.
+// tuner adapts a tuning controller to the publisher and returns it with its initial pace. It returns nil for a policy
+// that never changes anything: then the publisher uses its own back-off. guard contains panics of a controller. New
+// limits arrive through widened; a controller that does not implement tuning.Resizer is replaced.
 func (o *settings) tuner(limits Limits, widened *atomic.Pointer[Limits], guard func(code, func())) (publisher.Tuner, publisher.Tuned) {
 	if o.Tuning == tuning.Fixed() {
 		return nil, publisher.Tuned{}

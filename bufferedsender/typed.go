@@ -11,42 +11,40 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// All that depends on the type of the documents is in this file and in the methods of
-// BufferedSender that take documents. The rest of a sender is the same for all types: it is
-// compiled once, and not again for each type in each package that uses one.
+// Everything that depends on the document type is in this file and in the methods of BufferedSender that take
+// documents. The rest of a sender does not depend on it, so it is compiled once, not for each type in each package.
 
-// documents is what a sender has to do with documents in their own type.
+// documents is a sender's access to documents of their own type.
 type documents interface {
-	// newDocument returns what holds one document at a time, for a chunk.
+	// newDocument returns storage for one document at a time, for a chunk.
 	newDocument() document
-	// learn is told the name of the key field, as the index definition has it.
+	// learn is called with the name of the key field from the index definition.
 	learn(name string) error
-	// load asks Options.Loader, which must not be nil, for n actions. put puts one of them into a chunk.
+	// load calls Options.Loader, which must not be nil, and returns n actions. put puts the i-th one into a chunk.
 	load(ctx context.Context, keys []string) (n int, put func(i int, c *chunk), err error)
-	// blank returns an action with the zero document, for handlers.
+	// blank returns an action with a zero document, for handlers.
 	blank(typ models.ActionType, tag any) any
 	// tag returns the tag of an action.
 	tag(action any) any
 
-	// The handlers of the program that get actions.
+	// The program's handlers whose events have actions.
 	handled() handled
 	sent(ctx context.Context, action any, key string, attempt int, batch string)
 	completed(ctx context.Context, s *settlement)
 	failed(ctx context.Context, s *settlement, err error)
 }
 
-// handled says which of the handlers there are that get actions.
+// handled reports which handlers with actions are set.
 type handled struct{ added, sent, completed, failed bool }
 
-// document is the document that is being added.
+// document is the document being added.
 type document interface {
-	// key returns its key. The name of the field must be known, unless Documents.Key is set.
+	// key returns its key. The name of the field must be known unless Documents.Key is set.
 	key(typ models.ActionType) (string, error)
 	version() int64
-	// encode appends the wire form of an action. name is that of the key field, "" if it is
-	// not known.
+	// encode appends the wire form of the action. name is the name of the key field, "" if unknown.
 	encode(buffer []byte, typ models.ActionType, name, key string) ([]byte, error)
-	// added asks the handler ActionAdded.
+	// added calls the handler ActionAdded.
 	added(ctx context.Context, h header, key string, size int) error
 	// keep returns a copy of the action for handlers, a *models.IndexDocumentsAction.
 	keep(h header) any
@@ -66,11 +64,11 @@ type typedDocuments[T any] struct {
 	Documents[T]
 	byVersion func(doc T) int64 // see Folding.Version; nil: none
 	loader    func(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[T], error)
-	field     atomic.Pointer[models.KeyField[T]] // nil until it is known
+	field     atomic.Pointer[models.KeyField[T]] // nil until known
 }
 
-// newDocuments returns the documents of a sender, and the name of their key field, if it is
-// known without asking the service.
+// newDocuments returns the documents of a sender, and the name of their key field if it is known without asking the
+// service.
 func newDocuments[T any](o *Options[T]) (*typedDocuments[T], string, error) {
 	d := &typedDocuments[T]{handlers: o.Handlers, Documents: o.Documents, loader: o.Loader}
 	if o.Folding != nil {
@@ -84,7 +82,7 @@ func newDocuments[T any](o *Options[T]) (*typedDocuments[T], string, error) {
 		return nil, "", err
 	}
 	if d.Key != nil {
-		field = models.KeyField[T]{} // it may well read another one
+		field = models.KeyField[T]{} // Documents.Key may read another field
 	}
 	if d.KeyField != "" && field.Name != d.KeyField {
 		if field.Name != "" {
@@ -104,7 +102,7 @@ func (d *typedDocuments[T]) learn(name string) error {
 		if d.Key == nil {
 			return err
 		}
-		field = models.KeyField[T]{Name: name} // read from the JSON, and enough for deletes by key
+		field = models.KeyField[T]{Name: name} // read from the JSON; enough for deletes by key
 	}
 	d.field.Store(&field)
 	return nil
@@ -149,7 +147,7 @@ func (d *typedDocuments[T]) failed(ctx context.Context, s *settlement, err error
 	d.handlers.ActionFailed(ctx, e)
 }
 
-// actionOf returns an action that keep or blank has made.
+// actionOf returns an action that keep or blank created.
 func actionOf[T any](action any) models.IndexDocumentsAction[T] {
 	return *action.(*models.IndexDocumentsAction[T]) //nolint:forcetypeassert // nothing else makes one
 }
@@ -159,10 +157,10 @@ func (d *typedDocuments[T]) newDocument() document { return &typedDocument[T]{of
 // typedDocument implements document.
 type typedDocument[T any] struct {
 	of    *typedDocuments[T]
-	value T // a copy, of which there are no more: its address can be handed on without an allocation
+	value T // a copy; its address can be passed on without an allocation
 }
 
-// putAction puts an action into a chunk, to be added.
+// putAction puts an action into a chunk, ready to be added.
 func putAction[T any](c *chunk, a *models.IndexDocumentsAction[T]) {
 	c.header = header{a.Type, a.Tag, a.OnOutcome}
 	putDocument(c, a.Document)
@@ -182,9 +180,8 @@ func (d *typedDocument[T]) key(typ models.ActionType) (string, error) {
 		return field.GetFrom(&d.value)
 	}
 	key, err := d.access()
-	// A key that is not the one in the document would have its result credited to another
-	// action, so the two are compared where that is possible.
-	if err == nil && field != nil && typ != models.ActionTypeDelete { // which is written with this key
+	// With a key other than the document's, its result would be assigned to another action. So compare them where possible.
+	if err == nil && field != nil && typ != models.ActionTypeDelete { // a delete is written with this key
 		written, err := field.GetFrom(&d.value)
 		if err != nil {
 			return key, err
@@ -196,7 +193,7 @@ func (d *typedDocument[T]) key(typ models.ActionType) (string, error) {
 	return key, err
 }
 
-// access calls Documents.Key.
+// access calls Documents.Key and turns its panic into an error.
 func (d *typedDocument[T]) access() (key string, err error) {
 	defer func() {
 		if v := recover(); v != nil {

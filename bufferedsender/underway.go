@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// underWay knows whether requests hang: some are under way, and none has ended for long. The network of this process
-// may lose what it sends, while others that share its queue work. Calls of the queue and the Loader are watched alike.
+// underWay detects requests that hang: some are in flight, and none has ended for long. This process may have lost its
+// network while other processes of the queue work. It also tracks calls of the queue and the Loader.
 type underWay struct {
 	mu    sync.Mutex
 	n     int
-	since time.Time // one has ended, or the first has begun
+	since time.Time // when the last one ended, or the first one began
 }
 
-// begin notes a request, and returns what notes its end.
+// begin records the start of a request and returns the function that records its end.
 func (u *underWay) begin() (end func()) {
 	if u == nil {
 		return func() {}
@@ -31,7 +31,7 @@ func (u *underWay) note(n int) {
 	u.n += n
 }
 
-// hang reports whether requests are under way and none has ended for so long, and since when.
+// hang reports whether requests are in flight and none has ended for longer than long, and since when.
 func (u *underWay) hang(long time.Duration) (since time.Time, hangs bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"github.com/go-azsearch/azsearch/internal/publisher"
 )
 
-// bound is how much longer a request may last because of its actions, if there is a bound: a key may be leased, by
-// the feed or by the caller that has added the action.
+// bound limits the remaining duration of a request by the leases of its keys, of the feed or of the caller that added
+// an action.
 type bound struct {
 	left    time.Duration
 	limited bool
-	now     time.Time // the same for all leases of the feed: a clock can be slow
+	now     time.Time // read once for all leases of the feed: reading a clock can be slow
 }
 
 func boundOf(b *batch) (all bound) {
@@ -23,7 +23,7 @@ func boundOf(b *batch) (all bound) {
 	return all
 }
 
-// see takes an action in, with what was folded into it.
+// see adds the bounds of an action and of the actions folded into it.
 func (b *bound) see(it *item) {
 	b.add(&it.Value)
 	for i := range it.Parts {
@@ -49,20 +49,20 @@ func (b *bound) add(v *payload) {
 	}
 }
 
-// watch cuts a request when the leases of its keys are about to end and have not been extended meanwhile. Leases are
-// shorter than a request may take, so that a holder that dies is missed for seconds, and are extended while it lasts.
-// It looks when the first of them would end, and then again.
+// watch cancels a request when the leases of its keys are about to end without having been extended. Leases are shorter
+// than the longest request, so that a holder's death is detected within seconds, and are extended while the request
+// runs. The watch checks when the first lease would end, and then again.
 type watch struct {
 	batch  *batch
 	cancel context.CancelFunc
 
 	mu    sync.Mutex
 	timer *time.Timer
-	ended bool // nobody reads the batch any more
+	ended bool // the batch is not read any more
 	cut   bool
 }
 
-// watchLeases begins to watch; ctx is that of the request. Of a batch whose actions have no bound it is nil.
+// watchLeases starts a watch of the request with this ctx. It returns nil if no action has a bound.
 func watchLeases(ctx context.Context, b *batch, left bound) (context.Context, *watch) {
 	if !left.limited {
 		return ctx, nil
@@ -89,7 +89,7 @@ func (w *watch) look() {
 	w.cancel()
 }
 
-// end ends the watch, and reports whether the request was cut.
+// end ends the watch and reports whether it cut the request off.
 func (w *watch) end() (cut bool) {
 	if w == nil {
 		return false
@@ -102,8 +102,7 @@ func (w *watch) end() (cut bool) {
 	return w.cut
 }
 
-// cutOff is the reply to a request whose leases have not lasted. It says nothing about the service, and uses no
-// attempt.
+// cutOff is the reply to a request that outlasted its leases. It says nothing about the service and uses no attempt.
 func cutOff(n int) reply {
 	r := notSent(n)
 	for i := range r.Results {
@@ -112,8 +111,7 @@ func cutOff(n int) reply {
 	return r
 }
 
-// notSent is the reply to a request that was held back: all of it waits again, and
-// Leave has it taken back.
+// notSent is the reply to a request that was not sent. Its actions wait again; Leave then returns them to the queue.
 func notSent(n int) reply {
 	r := reply{Results: make([]result, n), Err: errLeaseEnds, RetryAfter: -1, Unconfirmed: true}
 	for i := range r.Results {

@@ -17,33 +17,30 @@ import (
 type waiter struct {
 	call  *waitingCall
 	state atomic.Int32 // a waiterState
-	// Why its last attempt has failed, nil before one has. The publisher goroutine
-	// writes it.
+	// Why its last attempt failed; nil before a failure. Written by the publisher goroutine.
 	lastErr atomic.Pointer[error]
-	// Written by the publisher goroutine before state is waiterSettled, read by the
-	// caller after.
+	// Written by the publisher goroutine before state is waiterSettled, read by the caller after that.
 	result models.IndexingResult
-	err    *ActionError // nil if the action was completed
+	err    *ActionError // nil if the action completed
 }
 
-// waiterState is where an action is that somebody waits for. The publisher and
-// the caller who gives up both change it, by compare-and-swap, so that they agree
-// on who came first.
+// waiterState is the progress of an action with a waiting caller. The publisher and a caller that gives up both change
+// it by compare-and-swap, so that they agree on which came first.
 type waiterState = int32
 
 const (
 	waiterQueued     waiterState = iota // certainly not applied
 	waiterTravelling                    // in a request
-	waiterMaybe                         // queued again, and may have been applied
-	waiterFolded                        // part of another action: it cannot be taken out
-	waiterWithdrawn                     // the caller has taken it back, it must not travel
-	waiterLeft                          // the caller has gone while it was in a request: it must not travel again
+	waiterMaybe                         // waits again, may have been applied
+	waiterFolded                        // part of another action, cannot be taken out
+	waiterWithdrawn                     // taken back by the caller, must not be sent
+	waiterLeft                          // the caller left while it was in a request; must not be sent again
 	waiterSettled
 )
 
 // waitingCall is one call of IndexDocumentsAndWait.
 type waitingCall struct {
-	outstanding atomic.Int64  // actions that are not settled, or not accepted yet
+	outstanding atomic.Int64  // actions not settled, or not accepted yet
 	done        chan struct{} // closed when there are none
 	back        chan struct{} // an action has come back from a request
 }
@@ -54,7 +51,7 @@ func (c *waitingCall) countDown(n int64) {
 	}
 }
 
-// end gives the caller what became of the action, if it is still there.
+// end reports the outcome of the action to the caller, unless it has left.
 func (w *waiter) end(result models.IndexingResult, err *ActionError) {
 	w.result, w.err = result, err
 	switch w.state.Swap(waiterSettled) {
@@ -64,9 +61,8 @@ func (w *waiter) end(result models.IndexingResult, err *ActionError) {
 	}
 }
 
-// giveUp takes the action back for a caller whose context has ended. It returns
-// nil if the action has settled, and else what the caller is given in place of its
-// outcome.
+// giveUp takes the action back for a caller whose context has ended. It returns nil if the action is settled, otherwise
+// the error that replaces its outcome.
 func (w *waiter) giveUp() *ActionError {
 	for {
 		was, to := w.state.Load(), waiterLeft
@@ -82,8 +78,7 @@ func (w *waiter) giveUp() *ActionError {
 	}
 }
 
-// withdrawnAfter returns ErrWithdrawn with why the last attempt failed, if there was
-// one.
+// withdrawnAfter returns ErrWithdrawn, with the error of the last attempt if there was one.
 func withdrawnAfter(lastErr *error) error {
 	if lastErr == nil {
 		return ErrWithdrawn
@@ -94,8 +89,7 @@ func withdrawnAfter(lastErr *error) error {
 // withdrawn reports whether the action was taken back and is not in a request.
 func (w *waiter) withdrawn() bool { return w != nil && w.state.Load() == waiterWithdrawn }
 
-// foldWaiters notes that two actions become one, and reports whether they may: not if
-// one has been taken back.
+// foldWaiters records that two actions become one. It returns false if one of them was taken back.
 func foldWaiters(older, newer *waiter) bool {
 	if !older.fold() {
 		return false
@@ -107,7 +101,7 @@ func foldWaiters(older, newer *waiter) bool {
 	return true
 }
 
-// fold notes that the action becomes part of another, and reports whether it may.
+// fold records that the action becomes part of another, and reports whether it may.
 func (w *waiter) fold() bool {
 	return w == nil || w.state.CompareAndSwap(waiterQueued, waiterFolded)
 }
@@ -119,7 +113,7 @@ func (w *waiter) unfold() {
 	}
 }
 
-// leave notes that an action is about to travel, and reports whether it may.
+// leave records that an action is about to be sent, and reports whether it may be.
 func leave(it *item) bool {
 	w := it.Value.waiter
 	if w == nil {
@@ -129,8 +123,7 @@ func leave(it *item) bool {
 		w.state.Load() == waiterFolded
 }
 
-// back notes that an action has come back, and reports whether it is to travel
-// again.
+// back records that an action came back from a request, and reports whether to send it again.
 func back(it *item, unknown bool, err error) bool {
 	w, to := it.Value.waiter, waiterQueued
 	if w == nil {
@@ -150,14 +143,16 @@ func back(it *item, unknown bool, err error) bool {
 	return again
 }
 
-// WaitError says that not all actions of a call were completed.
+// WaitError means that not all actions of a call were completed.
 type WaitError struct {
-	// Failed is how many have failed. When the call ended early, Withdrawn were taken back and not applied, and Unknown
-	// may have been applied, or are in a queue that has not answered. Only that queue sends any of them again.
+	// Failed counts failed actions. If the call ended early, Withdrawn counts actions that were taken back and not applied;
+	// Unknown counts those that may have been applied, or that are in a queue without an answer. Of these only the queue's
+	// may still be sent.
 	Failed, Withdrawn, Unknown int
-	// Errors has one error for each, in the order of the call; those of Withdrawn and Unknown wrap ErrWithdrawn.
+	// Errors has one error for each, in the order of the call. Those of Withdrawn and Unknown wrap ErrWithdrawn.
 	Errors []*ActionError
-	// Err is why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all (*AddError).
+	// Err is the reason why the call ended early (ctx, ErrClosed, ErrCircuitOpen, ErrPaused) or did not accept all
+	// (*AddError).
 	Err error
 }
 
@@ -191,12 +186,12 @@ func (e *WaitError) Unwrap() []error {
 }
 
 // IndexDocumentsAndWait adds actions, waits until they are settled and their callbacks have run, and returns the
-// results of the accepted ones in order, with a *WaitError unless all were completed. When ctx ends, what is not
-// settled is withdrawn and has status 0. Close does not report these failures again, nor Flush unless it waits for
-// them. If the index refuses twenty documents in a row for one reason, the call ends with ErrCircuitOpen once three
-// of its own, or all that are left, were refused.
+// results of the accepted ones in order, with a *WaitError unless all completed. When ctx ends, unsettled actions are
+// withdrawn and have status 0. Close does not report these failures again, nor does a Flush unless it waits for them.
+// If the index refuses twenty documents in a row for one reason, the call ends with ErrCircuitOpen once three of its
+// own, or all that are left, were refused.
 //
-// A request handler answers, in this order: no error 200; an *AddError that is Rejected 422; WaitError.Unknown > 0
+// An HTTP handler should answer, in this order: no error 200; an *AddError that is Rejected 422; WaitError.Unknown > 0
 // 504; ErrCircuitOpen, ErrPaused or ErrClosed 503; an *ActionError that is Rejected 422; any other 503.
 func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions []models.IndexDocumentsAction[T], _ *IndexDocumentsAndWaitOptions) ([]models.IndexingResult, error) {
 	ctx = orBackground(ctx)
@@ -206,8 +201,7 @@ func (s *BufferedSender[T]) IndexDocumentsAndWait(ctx context.Context, actions [
 	}, func(i int) (string, models.ActionType) { return s.keyOf(&actions[i]), actions[i].Type })
 }
 
-// addAndWait is IndexDocumentsAndWait for n actions, the i-th of which add puts into a
-// chunk; name says which it is.
+// addAndWait is IndexDocumentsAndWait for n actions. add puts the i-th one into a chunk, name returns its key and type.
 func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i int) (string, models.ActionType)) ([]models.IndexingResult, error) {
 	if n == 0 {
 		return nil, nil
@@ -270,21 +264,20 @@ func (s *sender) addAndWait(ctx context.Context, n int, add addOne, name func(i 
 	return results, result
 }
 
-// holds says why nothing is sent at the moment, if the calls that wait for an
-// outcome are to fail because of it.
+// holds returns why sending is suspended, if waiting calls must fail for that reason.
 func (s *sender) holds() error {
 	if !s.options.Waiting.FailFast {
 		return nil
 	}
 	c := s.publisher.Condition()
 	if c.State == publisher.Ready || c.Apart {
-		return nil // what is added now finds out whether the service works, or is not held apart
+		return nil // an action added now becomes the probe, or is not set apart
 	}
 	return c.Held()
 }
 
-// travels reports whether an action of the call is in a request: while sending is
-// held that request is the probe, and must be waited for.
+// travels reports whether an action of the call is in a request. While sending is suspended that request is the probe,
+// so the call waits for it.
 func travels(waiters []waiter) bool {
 	for i := range waiters {
 		if waiters[i].state.Load() == waiterTravelling {
@@ -294,8 +287,7 @@ func travels(waiters []waiter) bool {
 	return false
 }
 
-// addUnlessHeld is addWaiting that does not wait for room either while sending is
-// held, if the calls are to fail because of that.
+// addUnlessHeld is addWaiting, but with FailFast it also stops waiting for room while sending is suspended.
 func (s *sender) addUnlessHeld(ctx context.Context, waiters []waiter, add addOne) error {
 	if !s.options.Waiting.FailFast {
 		return s.addWaiting(ctx, waiters, add)
@@ -308,7 +300,7 @@ func (s *sender) addUnlessHeld(ctx context.Context, waiters []waiter, add addOne
 		}
 	}
 	defer s.held.watch(look)()
-	look() // it may have been held since it was asked last
+	look() // sending may have been suspended since the last check
 	err := s.addWaiting(adding, waiters, add)
 	if refused := (*AddError)(nil); adding.Err() != nil && ctx.Err() == nil && errors.As(err, &refused) && errors.Is(refused.Err, context.Canceled) {
 		return &AddError{Accepted: refused.Accepted, Err: context.Cause(adding)}
@@ -316,10 +308,9 @@ func (s *sender) addUnlessHeld(ctx context.Context, waiters []waiter, add addOne
 	return err
 }
 
-// addWaiting adds the actions and has them sent soon.
+// addWaiting adds the actions and schedules a flush.
 func (s *sender) addWaiting(ctx context.Context, waiters []waiter, add addOne) error {
-	// Also while the call waits for room: what it has added already would wait
-	// for a full batch otherwise.
+	// Also if the call still waits for room: otherwise its accepted actions would wait for a full batch.
 	defer s.publisher.FlushAfter(max(s.options.Waiting.Interval, 0))
 	return s.addAll(ctx, len(waiters), true, func(ctx context.Context, c *chunk, i int) (string, error) {
 		c.waiters = waiters[i : i+1]
@@ -327,9 +318,8 @@ func (s *sender) addWaiting(ctx context.Context, waiters []waiter, add addOne) e
 	})
 }
 
-// await waits until the actions of a call are settled, ctx ends, sending is held
-// and the call is to fail because of that, the index is held to be the cause of what
-// became of them, or the sender is closed without having reported them.
+// await waits until the actions of a call are settled. It returns early if ctx ends, if sending is suspended with
+// FailFast, if the index is suspected to cause their refusals, or if the sender was closed without reporting them.
 func (s *sender) await(ctx context.Context, call *waitingCall, waiters []waiter, held <-chan struct{}) error {
 	for {
 		select {
@@ -359,14 +349,13 @@ func (s *sender) await(ctx context.Context, call *waitingCall, waiters []waiter,
 	}
 }
 
-// proof is how many actions of a call must have been probes that the service has refused, while
-// the index is held to be the cause, for the call to end.
+// proof is the number of refused probes after which a call ends while the index is the suspect.
 const proof = 3
 
-// suspicion returns why a call ends although not all of its actions are settled: the service
-// refuses one document after the other for the same reason, and since then has refused all that
-// is left of the call, or as much of it as is a proof, or holds it apart for that reason. A stream
-// waits until the index is repaired. A call that waits says what is wrong, and takes back the rest.
+// suspicion returns why a call ends although some of its actions are unsettled: the service refuses one document after
+// the other for the same reason. Since then it has refused, or set apart, all remaining actions of the call, or at
+// least proof of them. A stream waits until the index is repaired; a waiting call returns the reason and withdraws the
+// rest.
 func (s *sender) suspicion(waiters []waiter) error {
 	why := s.suspect.Load()
 	suspected, probes, untried := why != nil, 0, false
@@ -390,14 +379,14 @@ func (s *sender) suspicion(waiters []waiter) error {
 	return why
 }
 
-// signal wakes all who wait for it, again and again.
+// signal wakes all its waiters, repeatedly.
 type signal struct {
 	mu       sync.Mutex
-	ch       chan struct{} // closed at the next one; nil while nobody waits
+	ch       chan struct{} // closed by the next send; nil without waiters
 	watchers map[*func()]struct{}
 }
 
-// watch has f called at every send until stop is called. It must not block.
+// watch calls f at every send until stop is called. f must not block.
 func (s *signal) watch(f func()) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -434,7 +423,7 @@ func (s *signal) send() {
 	}
 }
 
-// keyOf returns the key of an action that was accepted.
+// keyOf returns the key of an accepted action.
 func (s *BufferedSender[T]) keyOf(a *models.IndexDocumentsAction[T]) string {
 	d := typedDocument[T]{of: s.documents.(*typedDocuments[T]), value: a.Document} //nolint:forcetypeassert // New has put them there
 	key, err := d.key(a.Type)

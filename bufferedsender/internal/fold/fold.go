@@ -2,17 +2,17 @@ package fold
 
 import "github.com/go-azsearch/azsearch/models"
 
-// way is how two actions become one.
+// way is a method to merge two actions.
 type way uint8
 
 const (
-	never  way = iota // not at all
-	second            // the second one alone
-	merged            // ⊕, as an action of the first one's type
-	create            // the second one, as an upload
+	never  way = iota // never
+	second            // use only the second one
+	merged            // use ⊕, as an action of the first one's type
+	create            // use the second one, as an upload
 )
 
-// ways is the table of the package documentation, by the ranks of the two types.
+// ways is the table of the package documentation, indexed by the ranks of the two types.
 var ways = [4][4]way{
 	/* upload        */ {second, merged, merged, second},
 	/* mergeOrUpload */ {second, merged, merged, second},
@@ -20,8 +20,7 @@ var ways = [4][4]way{
 	/* delete        */ {second, create, never, second},
 }
 
-// rank is the row and the column of a type, -1 for a type that the service does
-// not know.
+// rank returns the row and column of a type, or -1 for an unknown type.
 func rank(typ models.ActionType) int {
 	switch typ {
 	case models.ActionTypeUpload:
@@ -36,21 +35,16 @@ func rank(typ models.ActionType) int {
 	return -1
 }
 
-// Actions folds two actions of one key into one that leaves the index in the
-// same state as a and then b, whether or not the document exists. a was accepted
-// first; both are encoded as [models.AppendAction] and [models.AppendDelete] do
-// it, and neither may be on its way. typ is the type of the result.
+// Actions folds two actions of one key into one that leaves the index in the same state as a followed by b, whether or
+// not the document exists. a was accepted first. Both are encoded as by [models.AppendAction] and
+// [models.AppendDelete], and neither may be in flight. typ is the type of the result.
 //
-// ok is false if they must not be folded; then both have to be sent, a first.
-// That is so for the two pairs of types that have no fold, for values of which
-// the text does not tell what the service would make of them (the package
-// documentation lists them), and for text that does not begin as that of an
-// action of its type.
+// ok is false if they must not be folded; then both must be sent, a first. The reason is one of the two pairs of types
+// without a fold, a value whose effect cannot be decided from the text (see the package documentation), or text that
+// does not begin like an action of its type.
 //
-// The result is a new slice without spare room, or it is b. It may be longer
-// than either, so the caller checks it against the limit of a request. Neither a
-// nor b is written to, and nothing of them is kept after the call. Actions may
-// be called by many goroutines at once.
+// The result is a new slice without spare capacity, or b. It may be longer than either, so the caller must check it
+// against the limit of a request. Actions neither modifies nor retains a and b. It is safe for concurrent use.
 func Actions(aType models.ActionType, a []byte, bType models.ActionType, b []byte) (typ models.ActionType, body []byte, ok bool) {
 	row, column := rank(aType), rank(bType)
 	if row < 0 || column < 0 || !startsAs(a, aType) || !startsAs(b, bType) {
@@ -69,8 +63,7 @@ func Actions(aType models.ActionType, a []byte, bType models.ActionType, b []byt
 	return "", nil, false
 }
 
-// header is how the text of an action of that type begins, "" for a type that
-// the service does not know.
+// header returns the beginning of an encoded action of that type, or "" for an unknown type.
 func header(typ models.ActionType) string {
 	switch typ {
 	case models.ActionTypeUpload:
@@ -91,7 +84,7 @@ func startsAs(text []byte, typ models.ActionType) bool {
 	return len(text) > len(h) && string(text[:len(h)]) == h
 }
 
-// retype returns text, which starts as from, as an action of type to.
+// retype returns text, an action of type from, as an action of type to.
 func retype(text []byte, from, to models.ActionType) []byte {
 	members, h := text[len(header(from)):], header(to)
 	out := make([]byte, 0, len(h)+len(members))

@@ -17,7 +17,7 @@ type merger struct {
 	table []int32 // see pair
 }
 
-// What is larger is not worth keeping in a pooled merger.
+// Larger buffers are not kept in the pool.
 const (
 	largestPooledText    = 1 << 20
 	largestPooledMembers = 1 << 14
@@ -37,12 +37,12 @@ func mergeActions(aType models.ActionType, a []byte, bType models.ActionType, b 
 	if !m.members(0, int32(len(m.a.members)), 0, int32(len(m.b.members))) {
 		return nil, false
 	}
-	body = make([]byte, len(m.out)) // it may wait for long, so no spare room
+	body = make([]byte, len(m.out)) // it may wait for long, so without spare capacity
 	copy(body, m.out)
 	return body, true
 }
 
-// release returns the merger to the pool, without the text that it read.
+// release returns the merger to the pool, without the text that it has read.
 func (m *merger) release() {
 	for _, s := range []*scanner{&m.a, &m.b} {
 		clear(s.odd)
@@ -53,10 +53,8 @@ func (m *merger) release() {
 	}
 }
 
-// members appends a[aFrom:aTo] ⊕ b[bFrom:bTo], the members of two objects, each
-// with a comma before it where it is not the first of its object, and the
-// closing brace. Those of a come first and keep their order, then come those
-// that only b has, in theirs.
+// members appends a[aFrom:aTo] ⊕ b[bFrom:bTo], the members of two objects, separated by commas and followed by the
+// closing brace. The members of a come first in their order, then those that only b has in theirs.
 func (m *merger) members(aFrom, aTo, bFrom, bTo int32) bool {
 	if !m.pair(aFrom, aTo, bFrom, bTo) {
 		return false
@@ -106,7 +104,7 @@ func (m *merger) comma() {
 	}
 }
 
-// choice is what becomes of two values of one field.
+// choice is the decision about two values of one field.
 type choice uint8
 
 const (
@@ -116,20 +114,20 @@ const (
 	mergeBoth
 )
 
-// choose decides about a field that both have. xEmpty and yEmpty are for objects:
-// they have no members. The package documentation says why.
+// choose decides about a field that both have. xEmpty and yEmpty are true for an object without members. For the
+// reasons see the package documentation.
 func choose(typ models.ActionType, x, y *member, xEmpty, yEmpty bool) choice {
 	switch {
 	case y.kind != object:
 		if y.kind == null || x.kind == null || x.kind == y.kind {
 			return takeB
 		}
-		return refuse // no field can have values of both shapes
+		return refuse // no field accepts values of both shapes
 	case x.kind == null:
 		if typ == models.ActionTypeUpload && addable(typ, y, yEmpty) {
 			return takeB
 		}
-		return refuse // what the index holds has to go, and then come back in part
+		return refuse // the value in the index must be removed, then partly restored
 	case x.kind != object:
 		return refuse
 	case yEmpty:
@@ -143,18 +141,16 @@ func choose(typ models.ActionType, x, y *member, xEmpty, yEmpty bool) choice {
 	return mergeBoth
 }
 
-// addable reports whether y, which b merges where the action before leaves
-// nothing, may stand in the result as it is. Merging leaves out what is empty
-// there, creating does not.
+// addable reports whether y, which b merges where a has nothing, may be copied to the result. Merging drops empty
+// objects there, creating does not.
 func addable(typ models.ActionType, y *member, empty bool) bool {
 	return typ == models.ActionTypeMerge || y.kind != object || !empty && !y.hollow
 }
 
 var seed = maphash.MakeSeed()
 
-// pair finds, among the members of two objects, those of the same name. It
-// reports false if a name occurs twice in one object, which the service refuses,
-// or is an annotation.
+// pair links the members with the same name in two objects. It returns false if a name occurs twice in one object,
+// which the service refuses, or is an annotation.
 func (m *merger) pair(aFrom, aTo, bFrom, bTo int32) bool {
 	n := 0
 	for i := aFrom; i < aTo; i = m.a.members[i].next {
@@ -163,8 +159,7 @@ func (m *merger) pair(aFrom, aTo, bFrom, bTo int32) bool {
 	for j := bFrom; j < bTo; j = m.b.members[j].next {
 		n++
 	}
-	// An open-addressing table, at most half full: i+1 for a member of a, -(j+1)
-	// for one that only b has.
+	// An open-addressing table, at most half full: i+1 for a member of a, -(j+1) for one that only b has.
 	size := 1 << bits.Len(uint(2*n))
 	if cap(m.table) < size {
 		m.table = make([]int32, size)

@@ -9,11 +9,11 @@ import (
 	"github.com/go-azsearch/azsearch/internal/wire"
 )
 
-// maxDepth is how many objects and arrays may be inside each other. Indexes nest
-// at most ten complex types, so no document that the service takes comes near.
+// maxDepth is the most levels of nested objects and arrays. Indexes nest at most ten complex types, so no valid
+// document reaches it.
 const maxDepth = 64
 
-// kind is what a value is, as far as folding cares.
+// kind is the kind of a value, as needed for folding.
 type kind uint8
 
 const (
@@ -23,47 +23,40 @@ const (
 	object
 )
 
-// member is one member of an object. There are many of them, so they are small
-// and without pointers.
+// member is one member of an object. Members are numerous, so they are small and have no pointers.
 type member struct {
-	// Where in the text its quote stands, its value, and what comes after it.
+	// Offsets in the text of the name's opening quote, of the value, and of the byte after it.
 	start, value, end int32
 
-	// next is the place of the member after this one and after all that is
-	// inside this one; i+1 if nothing is.
+	// next is the index of the member after this one and everything inside it; i+1 if nothing is inside.
 	next int32
 
-	// pair is, in a, the place of the member of the same name in b plus one; in b
-	// it only has to be other than 0. 0 means that there is none.
+	// pair is, in a, 1 + the index of the member with the same name in b; in b it is only nonzero. 0 means none.
 	pair int32
 
-	// odd is the place of its name in scanner.odd plus one, or 0 for a name that
-	// stands in the text as it is.
+	// odd is 1 + the index of its name in scanner.odd, or 0 if the name is unescaped in the text.
 	odd int32
 
 	kind kind
-	// annotation means that there is an "@" in the name: it belongs to OData and
-	// is no field.
+	// annotation is true if the name contains an "@": it belongs to OData and is not a field.
 	annotation bool
-	// hollow means that somewhere in this object, itself not counted and arrays
-	// left out, there is an empty object or an annotation.
+	// hollow is true if this object contains, at any depth but not in arrays, an empty object or an annotation.
 	hollow bool
 }
 
-// scanner reads compact JSON from left to right, once, and lists the members of
-// objects with those inside them right behind. It checks all that it reads and
-// accepts what encoding/json accepts, but for white space between tokens (there
-// is none in an encoded action) and for nesting beyond maxDepth.
+// scanner reads compact JSON once, from left to right, and lists the members of objects, each followed by those inside
+// it. It validates everything and accepts what encoding/json accepts, except white space between tokens (encoded
+// actions have none) and nesting beyond maxDepth.
 //
-// The methods return false at the first byte that is not as it should be.
+// The methods return false at the first invalid byte.
 type scanner struct {
 	text    []byte
 	pos     int
 	members []member
-	odd     []string // names with escapes, unescaped
+	odd     []string // unescaped names that have escapes
 }
 
-// action reads an action that begins with the first skip bytes of text.
+// action reads an action after the first skip bytes of text.
 func (s *scanner) action(text []byte, skip int) bool {
 	if len(text) > math.MaxInt32 {
 		return false
@@ -83,8 +76,7 @@ func (s *scanner) action(text []byte, skip int) bool {
 	return s.pos == len(text)
 }
 
-// peek returns the next byte, 0 at the end of the text. A NUL in the text is no
-// JSON either.
+// peek returns the next byte, or 0 at the end of the text. A NUL in the text is not valid JSON either.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.text) {
 		return s.text[s.pos]
@@ -92,8 +84,8 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// object reads the members of an object that has at least one, and its closing
-// brace. The opening brace has been read; depth counts this object.
+// object reads the members of a non-empty object and its closing brace. The opening brace has been read; depth counts
+// this object.
 func (s *scanner) object(depth int) (hollow, ok bool) {
 	for {
 		start := s.pos
@@ -109,8 +101,7 @@ func (s *scanner) object(depth int) (hollow, ok bool) {
 			return false, false
 		}
 		next := len(s.members)
-		// Field by field: a whole member would be copied, and the copy wait for
-		// the stores before it.
+		// Assign each field: assigning a whole member would copy it, and the copy would wait for earlier stores.
 		m := &s.members[i]
 		m.start, m.value, m.end, m.next, m.odd = int32(start), int32(value), int32(s.pos), int32(next), odd
 		m.kind, m.annotation, m.hollow = kind, annotation, inside
@@ -150,7 +141,7 @@ func (s *scanner) member(depth int) (k kind, hollow, ok bool) {
 	}
 }
 
-// skip reads any value. depth is how many objects and arrays it is in.
+// skip reads any value. depth is the number of enclosing objects and arrays.
 func (s *scanner) skip(depth int) bool {
 	switch c := s.peek(); c {
 	case '"':
@@ -168,10 +159,10 @@ func (s *scanner) skip(depth int) bool {
 	}
 }
 
-// skipInside reads an object or an array, which opens with c.
+// skipInside reads an object or an array that opens with c.
 func (s *scanner) skipInside(c byte, depth int) bool {
 	s.pos++
-	closing := c + 2 // ']' and '}' come two places after their partners
+	closing := c + 2 // ']' and '}' come two code points after their partners
 	if s.peek() == closing {
 		s.pos++
 		return true
@@ -201,7 +192,7 @@ func (s *scanner) skipInside(c byte, depth int) bool {
 	}
 }
 
-// take goes on at end, if what ends there is as it should be.
+// take moves to end and returns ok, whether the token before end is valid.
 func (s *scanner) take(end int, ok bool) bool {
 	s.pos = end
 	return ok
@@ -219,8 +210,7 @@ func (s *scanner) name() (annotation bool, odd int32, ok bool) {
 	if annotation, plain := plainName(s.text[start+1 : s.pos-1]); plain {
 		return annotation, 0, true
 	}
-	// No field of an index has such a name, and no encoder escapes letters, so
-	// this may take its time.
+	// Field names of an index do not need this, and encoders do not escape ASCII, so speed does not matter here.
 	var name string
 	if err := json.Unmarshal(s.text[start:s.pos], &name); err != nil {
 		return false, 0, false
@@ -229,7 +219,7 @@ func (s *scanner) name() (annotation bool, odd int32, ok bool) {
 	return strings.Contains(name, "@"), int32(len(s.odd)), true
 }
 
-// nameOf returns what the name of m stands for.
+// nameOf returns the unescaped name of m.
 func (s *scanner) nameOf(m *member) []byte {
 	if m.odd > 0 {
 		return []byte(s.odd[m.odd-1])
@@ -237,8 +227,8 @@ func (s *scanner) nameOf(m *member) []byte {
 	return s.text[m.start+1 : m.value-2]
 }
 
-// plainName reports whether what stands between the quotes of a name is the name
-// itself: no escapes in it, and valid UTF-8; and whether there is an "@" in it.
+// plainName reports whether the text of a name is the name itself, valid UTF-8 without escapes, and whether it contains
+// an "@".
 func plainName(name []byte) (annotation, plain bool) {
 	high := false
 	for _, c := range name {

@@ -1,5 +1,5 @@
-// Package harmless is for logs and pages: it says why the service has refused something without a word of a document,
-// which the service's own explanation quotes.
+// Package harmless is for logs and pages: it describes refusals of the service without any content of a document, which
+// the service's own explanation quotes.
 package harmless
 
 import (
@@ -11,24 +11,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Lacks matches a refusal because the index does not have a property.
+// Lacks matches a refusal because the index lacks a property.
 var Lacks = regexp.MustCompile(`The property '([^']+)' does not exist on type|Cannot find nested property '([^']+)' on the resource type`)
 
-// ofType finds the type that a value should have, in a message of the service.
+// ofType matches the expected type of a value in a message of the service.
 var ofType = regexp.MustCompile(`expected type '((?:Collection\()?Edm\.\w+\)?)(?:\[Nullable=False\])?'`)
 
-// MissingProperty returns the property that the index lacks according to a message of the service, "" if it is about
-// something else.
+// MissingProperty returns the property that the index lacks according to a message of the service, or "" if the message
+// is not about one.
 func MissingProperty(message string) string {
 	match := Lacks.FindStringSubmatch(message)
 	if match == nil {
 		return ""
 	}
-	return match[1] + match[2] // one of them
+	return match[1] + match[2] // one of them is empty
 }
 
-// Reason says why the service has refused a document, as far as that can be
-// said without a word of the document; "" if it cannot.
+// Reason returns why the service refused a document, without any content of it, or "" if that is not possible.
 func Reason(status int, message string) string {
 	if status != http.StatusBadRequest {
 		return ""
@@ -42,8 +41,8 @@ func Reason(status int, message string) string {
 	return ""
 }
 
-// Words is Reason for the error of a request that got this status, or none (0): then it is the error's own text, which
-// is that of a network or of this module.
+// Words describes the error of a request with this status without any content of a document. Without a status (0) it is
+// the error's own text, which comes from the network or this module.
 func Words(status int, err error) string {
 	if err == nil {
 		return ""

@@ -302,7 +302,7 @@ func newOf[T any]() error {
 }
 
 func TestATypeThatIsNoJSONObjectIsRefusedByNew(t *testing.T) {
-	assert.ErrorContains(t, newOf[*bool](), "are no JSON objects")
+	assert.ErrorContains(t, newOf[*bool](), "are not JSON objects")
 	for name, err := range map[string]error{
 		"struct": newOf[sendertest.Hotel](), "pointer": newOf[*sendertest.Hotel](), "map": newOf[map[string]any](), "raw": newOf[json.RawMessage](),
 		"patch": newOf[*models.Patch](), "document": newOf[models.Document](),

@@ -228,10 +228,10 @@ func TestSetControlRefusesWhatWouldHaveNoEffect(t *testing.T) {
 		set     bufferedsender.Control
 		want    string
 	}{
-		"an interval without a timer": {sendertest.Options{DisableAutoFlush: true}, interval, "AutoFlushInterval is set, and the sender has DisableAutoFlush"},
-		"a policy with FailSoon":      {sendertest.Options{Outage: bufferedsender.FailSoon{}}, reject, "WhenFull is set, and the sender has FailSoon"},
+		"an interval without a timer": {sendertest.Options{DisableAutoFlush: true}, interval, "AutoFlushInterval has no effect on a sender with DisableAutoFlush"},
+		"a policy with FailSoon":      {sendertest.Options{Outage: bufferedsender.FailSoon{}}, reject, "WhenFull has no effect on a sender with FailSoon"},
 		"a policy where no call waits": {
-			sendertest.Options{DisableAutoFlush: true}, reject, "WhenFull is set, and the sender has DisableAutoFlush",
+			sendertest.Options{DisableAutoFlush: true}, reject, "WhenFull has no effect on a sender with DisableAutoFlush",
 		},
 		"a policy with a Queue": {sendertest.Options{Queue: queue}, reject, "WhenFull is Reject"},
 		"a purge with a Queue": {

@@ -154,7 +154,7 @@ func TestAHoldEndsWithItsFunction(t *testing.T) {
 			var refused *bufferedsender.AddError
 			require.ErrorAs(t, err, &refused)
 			assert.Equal(t, "b", refused.Key)
-			assert.ErrorContains(t, err, "not one of those that are held")
+			assert.ErrorContains(t, err, "not held by this HoldKeys")
 			return failed
 		})
 		require.ErrorIs(t, err, failed)

@@ -92,7 +92,7 @@ func TestASenderWithAQueueRefusesUntil(t *testing.T) {
 		a := rawUpload("leased", `{"id":"leased"}`)
 		a.Until = lease(time.Now().Add(time.Hour))
 		n, err := r.Sender.Raw().Offer(t.Context(), []models.RawAction{rawUpload("free", `{"id":"free"}`), a})
-		require.ErrorContains(t, err, "leases of its own")
+		require.ErrorContains(t, err, "its own leases")
 		assert.Equal(t, 1, n)
 		assert.True(t, r.Sender.Raw().Info().Queued)
 	})

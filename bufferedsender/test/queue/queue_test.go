@@ -811,7 +811,7 @@ func TestNewRefusesOptionsThatAQueueCannotKeep(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = bufferedsender.New(sendertest.NewClient(t, searchtest.NewServer(nil)), &sendertest.Options{DeleteMissing: true})
-	require.ErrorContains(t, err, "give one")
+	require.ErrorContains(t, err, "require a Queue")
 }
 
 // What is added behind a change that is parked is not in the index, and whoever asks is told so.

@@ -349,7 +349,7 @@ func TestACloseThatIsHeldSaysWhy(t *testing.T) {
 		assert.ErrorIs(t, closed.Held, bufferedsender.ErrCircuitOpen)
 		assert.ErrorIs(t, err, bufferedsender.ErrCircuitOpen)
 		line, _, _ := strings.Cut(closed.Error(), "; first:")
-		assert.Contains(t, line, "3 actions unsent (sending was held: ")
+		assert.Contains(t, line, "3 actions unsent (sending was suspended: ")
 		assert.Contains(t, line, "HTTP 401")
 		assert.Contains(t, r.Logs.String(), "level=WARN msg=\"azsearch: Close waiting: sending suspended")
 		assert.NotContains(t, r.Logs.String(), "sending resumed")
