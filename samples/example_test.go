@@ -26,7 +26,7 @@ type Hotel struct {
 	ID     string  `json:"id" search:"key,filterable,sortable"`
 	Name   string  `json:"name" search:"searchable"`
 	Rating float64 `json:"rating" search:"filterable,sortable"`
-} // fields, err := models.FieldsOf[Hotel]() are those of its index, for IndexClient.CreateIndex
+} // models.FieldsOf[Hotel]() returns the fields of its index, for IndexClient.CreateIndex
 
 func load(ctx context.Context, client *search.Client, hotels iter.Seq[Hotel]) error {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{Handlers: events.Handlers[Hotel]{

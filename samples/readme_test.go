@@ -35,8 +35,7 @@ var (
 	spaces   = regexp.MustCompile(`\s+`)
 )
 
-// Every Go block of README.md stands in example_test.go, whatever its
-// indentation there: so it compiles, and is run.
+// Every Go block of README.md is in example_test.go, apart from indentation, so it compiles and runs.
 func TestCodeInREADMECompiles(t *testing.T) {
 	flat := func(s string) string { return indented.ReplaceAllString(s, "") }
 	compiled := flat(read(t, "samples/example_test.go"))
@@ -50,7 +49,7 @@ func TestCodeInREADMECompiles(t *testing.T) {
 
 func TestWhatREADMEPointsToExists(t *testing.T) {
 	readme := read(t, "README.md")
-	links := link.FindAllStringSubmatch(goBlock.ReplaceAllString(readme, ""), -1) // code has brackets too
+	links := link.FindAllStringSubmatch(goBlock.ReplaceAllString(readme, ""), -1) // code contains brackets too
 	require.NotEmpty(t, links)
 	for _, l := range links {
 		_, err := os.Stat(filepath.Join("..", filepath.FromSlash(l[1])))
@@ -63,7 +62,7 @@ func TestWhatREADMEPointsToExists(t *testing.T) {
 	}
 }
 
-// A page that is longer is not read.
+// Readers skip a longer page.
 func TestREADMEIsShort(t *testing.T) {
 	readme := read(t, "README.md")
 	require.LessOrEqual(t, strings.Count(readme, "\n"), 90)

@@ -12,14 +12,13 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// row is a row of the table of what happens when in GUARANTEES.md: what it is about, the
-// statuses, and what the sender does.
+// row matches a row of the table "What happens when" in GUARANTEES.md: document or request, statuses, and the
+// sender's reaction.
 var row = regexp.MustCompile(`(?m)^\| (document|request) ([^|]+)\| ([^|]+)\|`)
 
 var status = regexp.MustCompile(`\b[1-5]\d\d\b`)
 
-// The table explains that of package retry, so it must not say
-// anything else.
+// The table describes package retry, so it must agree with it.
 func TestVerdictsInTheGuaranteesAreThoseOfTheTable(t *testing.T) {
 	words := map[string]func(retry.Decision) bool{
 		"fails at once":  func(d retry.Decision) bool { return d.Verdict == retry.Fail && !d.Permanent },

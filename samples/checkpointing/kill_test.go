@@ -24,8 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// asProgram makes the test binary behave like the program, so that there is a
-// process to kill.
+// asProgram makes the test binary act as the program, so that the test can kill a process.
 const asProgram = "CHECKPOINTING_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -47,18 +46,17 @@ func process(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-// stages are the moments at which the loader is killed.
+// stages are the moments of the kill.
 var stages = []string{"before a batch is applied", "after it, before the answer", "some time after the answer", "at any time"}
 
-// The promise of the sample: killed anywhere, any number of times, and run again,
-// it leaves no gap; and at no time is the checkpoint above what is in the index.
+// The promise of the sample: killed at any moment and started again, any number of times, the loader leaves no gap,
+// and the checkpoint is never above a missing line.
 func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 	testkit.Long(t)
-	const seed = 1 // whether a commit is red must not depend on a draw
+	const seed = 1 // a fixed seed: the result of CI must not depend on chance
 	random := rand.New(rand.NewPCG(seed, 0))
 
-	// A run that is to be killed gets no answer after its third batch of 200 lines:
-	// so there are always lines left for the next one.
+	// A run that will be killed gets no reply after its third batch of 200 lines, so lines remain for the next run.
 	const kills, batches = 50, 3
 	const lines = (kills + 1) * batches * 200
 	dir := t.TempDir()
@@ -76,8 +74,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 	srv := searchtest.NewServer(&searchtest.Options{KeepChanges: -1})
 	require.NoError(t, srv.Listen("127.0.0.1:0"))
 	defer srv.Close()
-	// Retries and refused documents in between, so that lines settle far out of
-	// order, and one never.
+	// Retries make lines settle far out of order, and one line is always rejected.
 	disturb := func(n int) {
 		srv.SetFaults(&searchtest.Faults{Seed: seed + uint64(n), Rules: []searchtest.Fault{
 			{Operation: searchtest.OpIndexDocuments, Documents: []searchtest.DocumentFault{
@@ -88,9 +85,8 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 	}
 	args := []string{"-in", input, "-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", demoIndex, "-save-every"}
 
-	// complete checks that what the checkpoint promises is in the index, and takes
-	// out the rest, which nobody promises: it would hide what a later run passes
-	// over.
+	// complete checks that the index has every line below the checkpoint. It deletes the others from the index,
+	// because they would hide a line that a later run skips.
 	complete := func(upTo int64) int {
 		t.Helper()
 		srv.Intercept(nil)
@@ -119,7 +115,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 	last := int64(0)
 	for n := range kills {
 		disturb(n)
-		// With 1ns the checkpoint is written after every single line.
+		// With 1ns the checkpoint is written after every line.
 		saveEvery := []string{"1ns", "1ms"}[random.IntN(2)]
 		cmd, out := process(t, append(args, saveEvery)...)
 		batch, stage := int64(1+random.IntN(batches)), random.IntN(len(stages))
@@ -135,7 +131,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 			this := seen.Add(1)
 			switch {
 			case this > batches:
-				<-r.Context().Done() // the client has died
+				<-r.Context().Done() // until the client is dead
 				return nil, r.Context().Err()
 			case this != batch || stage == 3:
 				return next(r)
@@ -148,12 +144,12 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 				kill()
 				return nil, errors.New("killed")
 			}
-			time.AfterFunc(delay, kill) // somewhere in the handlers, or while the checkpoint is written
+			time.AfterFunc(delay, kill) // in a handler, or while the checkpoint is written
 			return resp, err
 		})
 		require.NoError(t, cmd.Start())
 		close(started)
-		if stage == 3 { // while it starts, perhaps
+		if stage == 3 { // possibly while it starts
 			time.AfterFunc(4*delay, kill)
 		}
 		err := cmd.Wait()
@@ -186,7 +182,7 @@ func TestKilledAnywhereAndRunAgainLeavesNoGap(t *testing.T) {
 		require.EqualValues(t, 400, r.Status)
 	}
 
-	// Nothing is left to do, and nothing is done.
+	// Nothing is left, so the run must send nothing.
 	before := len(srv.Requests())
 	cmd, out = process(t, append(args, "1ms")...)
 	require.NoError(t, cmd.Run(), "%s", out)
@@ -199,5 +195,5 @@ func TestDemonstrationRuns(t *testing.T) {
 	cmd, out := process(t)
 	require.NoError(t, cmd.Run(), "%s", out)
 	require.Contains(t, out.String(), "The index has 20000 documents of 20000 lines, 0 are missing.")
-	require.Contains(t, out.String(), "before it 0 lines are missing")
+	require.Contains(t, out.String(), "0 lines before it are missing")
 }

@@ -25,27 +25,27 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// What a crash leaves behind, line by line. "Crash" is kill -9 or a power cut.
+// What a crash (kill -9 or a power cut) leaves behind, at each step of a line.
 //
-//	a line is sent                   nothing is written: it is sent again
-//	the service has it               the same; an upload may be repeated
-//	ActionCompleted                  the mark moves in memory: as above
-//	ActionFailed, refused for good   the line is in the file of refused lines, and
-//	                                 on disk, before the mark moves; after a crash
-//	                                 between the two it is there twice
-//	save: FILE.tmp is written        the old checkpoint counts; the rest of a
-//	                                 .tmp file is overwritten by the next one
-//	save: FILE.tmp is on disk        the same
+//	a line is sent                   nothing is written: the next run sends it again
+//	the service has it               the same; repeating an upload is harmless
+//	ActionCompleted                  the mark moves in memory only: the same
+//	ActionFailed, line rejected      the line is synced to the file of refused lines
+//	                                 before the mark moves; a crash between the two
+//	                                 writes it there twice
+//	save: FILE.tmp is written        the old checkpoint is valid; the next save
+//	                                 overwrites FILE.tmp
+//	save: FILE.tmp is synced         the same
 //	save: renamed to FILE            old or new, never a mixture: rename is atomic
-//	save: the folder is on disk      the new one counts
+//	save: the folder is synced       the new checkpoint is valid
 //
-// So the mark on disk is never above what is settled, and a rerun that starts
-// behind it leaves no gap. What lies between it and the crash is sent twice.
+// So the mark on disk is never above an unsettled line, and a run that starts there leaves no gap. It sends the lines
+// between the mark and the crash a second time.
 //
-// A position is one of a certain file and for a certain index. The checkpoint names
-// both, and a run with another file or index is refused: it would leave out lines.
+// A position belongs to one file and one index. The checkpoint names both; a run with another file or index fails,
+// because resuming there would skip lines.
 
-// Entry is one document: a line of the input.
+// Entry is the document of one line.
 type Entry struct {
 	Key   string `json:"key" search:"key"`
 	Start int64  `json:"start" search:"filterable,sortable"`
@@ -53,8 +53,7 @@ type Entry struct {
 }
 
 func entryOf(l line) Entry {
-	// The key must be the same in every run: that is why sending a line twice
-	// does no harm.
+	// The key of a line is the same in every run, so sending the line twice is harmless.
 	return Entry{Key: fmt.Sprintf("byte-%d", l.start), Start: l.start, Text: strings.ToValidUTF8(l.text, string(utf8.RuneError))}
 }
 
@@ -63,21 +62,20 @@ type loader struct {
 	input, checkpointFile, refusedFile string
 	saveEvery                          time.Duration
 	closeTimeout                       time.Duration
-	index                              string // where it goes, with the service
+	index                              string // endpoint and name of the index
 
-	// water knows up to which byte all lines are settled. A line's position is its
-	// end; the bytes between are gaps, which mean nothing.
+	// water is the byte up to which all lines are settled. The position of a line is its end; the gaps between
+	// positions have no meaning.
 	water   events.LowWatermark[int64]
-	saved   checkpoint // on disk; publisher goroutine, and load before and after it
-	savedAt time.Time  // likewise
-	refused int        // likewise
-	err     error      // likewise: why the run cannot succeed any more
+	saved   checkpoint // on disk; used by the publisher's goroutine, and by load before and after it
+	savedAt time.Time  // same goroutines
+	refused int        // same goroutines
+	err     error      // same goroutines; why the run failed
 	stop    context.CancelFunc
 }
 
-// load sends what lies behind the checkpoint. nil means that the whole file is
-// settled and that the checkpoint says so; after any error, or a crash, call it
-// again. The end of ctx stops it soon.
+// load sends the lines after the checkpoint. nil means that the whole file is settled and the checkpoint covers it;
+// after an error or a crash, call load again. It returns soon after ctx ends.
 func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progress io.Writer) error {
 	at, err := readCheckpoint(l.checkpointFile)
 	if err != nil {
@@ -93,11 +91,11 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 	ctx, l.stop = context.WithCancel(ctx)
 	defer l.stop()
 	sender, err := bufferedsender.New(indexer, &bufferedsender.Options[Entry]{
-		// Two in flight, so that lines do settle out of order.
+		// With two requests in flight, lines settle out of order.
 		Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 200},
 		Handlers: events.Multi(
 			events.Track(l.positionOf, &events.TrackOptions[Entry]{Skip: l.skip}),
-			events.Handlers[Entry]{ // behind it, when the mark has moved
+			events.Handlers[Entry]{ // runs after Track has moved the mark
 				ActionCompleted: func(context.Context, *events.ActionCompleted[Entry]) { l.settled() },
 				ActionFailed:    func(context.Context, *events.ActionFailed[Entry]) { l.settled() },
 			},
@@ -117,7 +115,7 @@ func (l *loader) load(ctx context.Context, indexer bufferedsender.Indexer, progr
 		return closeErr // a handler may still run: leave its fields alone
 	}
 	if lost != nil && lost.Unsent+lost.Unknown == 0 {
-		closeErr = nil // lines that failed: skip has decided about them
+		closeErr = nil // skip has already decided about every line that failed
 	}
 	err = errors.Join(l.err, addErr, closeErr, l.save())
 	fmt.Fprintf(progress, "stopped at byte %d, %d lines refused\n", l.saved.Offset, l.refused)
@@ -131,25 +129,23 @@ func (l *loader) addLines(ctx context.Context, sender *bufferedsender.BufferedSe
 		}
 		action := models.UploadAction(entryOf(ln)).WithTag(ln)
 		if err := sender.IndexDocuments(ctx, action); err != nil {
-			// Also a line that the sender itself refuses, as one that is larger
-			// than a request: passing it over in silence would be the gap. It stays
-			// unsettled and the mark below it, which is the truth.
+			// This includes a line that the sender refuses, for example one larger than a request. Skipping it
+			// silently would be a gap: it stays unsettled, and the mark stays below it.
 			return fmt.Errorf("the line at byte %d: %w", ln.start, err)
 		}
 	}
 	return nil
 }
 
-// positionOf tells Track where a line stands. Lines are added by one goroutine,
-// so in the order of their positions.
+// positionOf gives Track the mark and the position of an action. One goroutine adds the lines, in the order of their
+// positions, as Track requires.
 func (l *loader) positionOf(tag any) (*events.LowWatermark[int64], int64, bool) {
 	return &l.water, tag.(line).end, true
 }
 
-// skip lets the mark pass lines that will never be accepted, once they are on
-// record. Everything else, such as a service that does not answer or a wrong key,
-// says nothing about the line: it keeps its place above the mark and is sent again
-// by the next run. It is not asked about lines that this run has not sent.
+// skip lets the mark pass lines that the service will never accept, after recording them. Other failures, such as an
+// unreachable service or a wrong API key, end the run: the mark stays below the line, and the next run sends it
+// again.
 func (l *loader) skip(_ context.Context, e *events.ActionFailed[Entry]) bool {
 	var failed *bufferedsender.ActionError
 	if !errors.As(e.Err, &failed) || !atFault(failed) {
@@ -170,21 +166,20 @@ func (l *loader) skip(_ context.Context, e *events.ActionFailed[Entry]) bool {
 	return true
 }
 
-// atFault reports whether it is up to the line that it was rejected. The quota of an
-// index and an index that is missing are up to somebody else, although the service
-// rejects the line as well (Rejected).
+// atFault reports whether the line itself caused the rejection. A full or missing index also rejects the line
+// (Rejected), but is not its fault.
 func atFault(failed *bufferedsender.ActionError) bool {
 	switch failed.Reason {
 	case models.ReasonDocument, models.ReasonTooLarge:
 		return true
-	case models.ReasonIndex: // it has a field that the index lacks
+	case models.ReasonIndex: // the index lacks a field of the document
 		return failed.Status == http.StatusBadRequest
 	}
 	return false
 }
 
-// settled runs on the sender's goroutine. Writing the checkpoint there holds the
-// sender up, which is right: it must not run away from its checkpoint.
+// settled runs on the sender's goroutine. Writing the checkpoint there delays the sender on purpose: it cannot run
+// far ahead of the checkpoint.
 func (l *loader) settled() {
 	if time.Since(l.savedAt) < l.saveEvery {
 		return
@@ -211,7 +206,7 @@ func (l *loader) save() error {
 	return nil
 }
 
-// fail ends the run; the first reason is reported.
+// fail ends the run. load reports the first error.
 func (l *loader) fail(err error) {
 	if l.err == nil {
 		l.err = err
@@ -219,16 +214,16 @@ func (l *loader) fail(err error) {
 	l.stop()
 }
 
-// checkpoint says that every line of the input that ends at byte Offset or before
-// it is settled: in the index, or set aside in the file of refused lines.
+// checkpoint states that every line that ends at or before byte Offset is settled: in the index, or in the file of
+// refused lines.
 type checkpoint struct {
 	Offset int64 `json:"offset"`
-	// Index is where the lines went, with the service; Before tells the input from another file, see fingerprint.
+	// Index is the endpoint and name of the index. Before identifies the input, see fingerprint.
 	Index  string `json:"index"`
 	Before string `json:"before"`
 }
 
-// check refuses to go on with another index, or with a file that is not the one that was read.
+// check refuses a checkpoint of another index, or of a file that was changed before Offset.
 func (c checkpoint) check(input, index string) error {
 	if c.Offset == 0 {
 		return nil
@@ -246,7 +241,7 @@ func (c checkpoint) check(input, index string) error {
 	return nil
 }
 
-// indexOf names the index that an indexer writes to.
+// indexOf returns the endpoint and name of the index that an indexer writes to.
 func indexOf(indexer bufferedsender.Indexer) string {
 	name := ""
 	if service, ok := indexer.(models.EndpointNamer); ok {
@@ -258,8 +253,8 @@ func indexOf(indexer bufferedsender.Indexer) string {
 	return name
 }
 
-// fingerprint is a hash of the beginning of a file, and of what comes before byte at, 64 KiB each: a file that grows
-// keeps it, and one that was replaced has another.
+// fingerprint hashes the first 64 KiB of a file and the 64 KiB before byte at. Appending to the file keeps the hash;
+// replacing the file changes it.
 func fingerprint(path string, at int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -276,8 +271,7 @@ func fingerprint(path string, at int64) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// readCheckpoint returns the checkpoint in a file, the beginning if there is no
-// such file.
+// readCheckpoint returns the checkpoint in a file. Without a file it is the beginning of the input.
 func readCheckpoint(path string) (checkpoint, error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -293,14 +287,13 @@ func readCheckpoint(path string) (checkpoint, error) {
 	return at, nil
 }
 
-// writeCheckpoint replaces the checkpoint in a file. When it returns the new one
-// survives a power cut.
+// writeCheckpoint replaces the checkpoint. When it returns nil, the new one survives a power cut.
 func writeCheckpoint(path string, at checkpoint) error {
 	content, err := json.Marshal(at)
 	if err != nil {
 		return err
 	}
-	temp := path + ".tmp" // in the same folder: a rename between file systems is not atomic
+	temp := path + ".tmp" // in the same folder: a rename across file systems is not atomic
 	if err := writeSynced(temp, os.O_TRUNC, content); err != nil {
 		return err
 	}
@@ -310,8 +303,7 @@ func writeCheckpoint(path string, at checkpoint) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// setAside appends a line to the file of refused lines, and returns when it
-// survives a power cut.
+// setAside appends a line to the file of refused lines. When it returns nil, the line survives a power cut.
 func setAside(path string, record any) error {
 	content, err := json.Marshal(record)
 	if err != nil {
@@ -328,7 +320,7 @@ func setAside(path string, record any) error {
 }
 
 func writeSynced(path string, how int, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600) // it has what documents have
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600) // readable by the owner only: it contains documents
 	if err != nil {
 		return err
 	}
@@ -336,10 +328,10 @@ func writeSynced(path string, how int, content []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// syncFolder makes the names in a folder survive a power cut.
+// syncFolder makes created and renamed files of a folder survive a power cut.
 func syncFolder(dir string) error {
 	if runtime.GOOS == "windows" {
-		return nil // cannot sync folders; NTFS journals names itself
+		return nil // Windows cannot sync folders; NTFS journals names
 	}
 	f, err := os.Open(dir)
 	if err != nil {
@@ -350,12 +342,12 @@ func syncFolder(dir string) error {
 
 // line is one line of the input.
 type line struct {
-	start, end int64 // in bytes; the next one starts at end
+	start, end int64 // in bytes; the next line starts at end
 	text       string
 }
 
-// linesFrom yields the lines of a file that start at byte at or behind it. A last
-// line without a newline counts, too: the file must not grow while it is read.
+// linesFrom yields the lines that start at or after byte at. A last line without a newline counts as a line, so the
+// file must not grow while it is read.
 func linesFrom(path string, at int64) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		f, err := os.Open(path)
@@ -388,7 +380,7 @@ func linesFrom(path string, at int64) iter.Seq2[line, error] {
 	}
 }
 
-// seekTo refuses a position that does not belong to the file as it is now.
+// seekTo refuses a position that is not the end of a line of the file.
 func seekTo(f *os.File, at int64) error {
 	if at == 0 {
 		return nil

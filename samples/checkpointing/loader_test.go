@@ -35,7 +35,7 @@ func TestCheckpointComesBackAsItWasWritten(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, at)
 	}
-	// What a crash leaves of the next one does not count.
+	// A crash can leave a partial temporary file, which must be ignored.
 	require.NoError(t, os.WriteFile(path+".tmp", []byte(`{"of`), 0o644))
 	at, err = readCheckpoint(path)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestLinesBehindACheckpoint(t *testing.T) {
 	}
 }
 
-// open returns a client for the index, which it creates.
+// open creates the index and returns a client.
 func open(t *testing.T, srv *searchtest.Server) *search.Client {
 	t.Helper()
 	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), stage.Inside(srv))
@@ -95,7 +95,7 @@ func open(t *testing.T, srv *searchtest.Server) *search.Client {
 	return client
 }
 
-// load runs a loader on lines of text against srv.
+// load runs a loader on the given number of lines.
 func load(t *testing.T, srv *searchtest.Server, lines int) (*loader, error) {
 	t.Helper()
 	return loadUntil(t.Context(), t, srv, lines, 10*time.Second)
@@ -110,10 +110,10 @@ func loadUntil(ctx context.Context, t *testing.T, srv *searchtest.Server, lines 
 	return l, l.load(ctx, client, io.Discard)
 }
 
-// lineEnd is where line n of the input ends, if n is below 10.
+// lineEnd returns the end of line n of the input, for n below 10.
 func lineEnd(n int64) int64 { return n * int64(len("This is line 1.\n")) }
 
-// failing refuses the third line, which starts at byte 32.
+// failing returns an emulator that rejects the third line, which starts at byte 32.
 func failing(status int) *searchtest.Server {
 	srv := searchtest.NewServer(nil)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
@@ -148,7 +148,7 @@ func TestMarkStaysBelowWhatAnInterruptedRunDidNotSend(t *testing.T) {
 	require.NoFileExists(t, l.refusedFile)
 }
 
-// rejecting rejects every request that holds the third line, as a whole.
+// rejecting returns an emulator that refuses every request with the third line as a whole.
 func rejecting(status int, message string) *searchtest.Server {
 	srv := searchtest.NewServer(nil)
 	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -196,7 +196,7 @@ func TestRejectedLineIsSetAsideAndPassed(t *testing.T) {
 }
 
 func TestMarkStaysBelowALineWhoseAttemptsAreUsedUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // or it would wait for the back-off
+	synctest.Test(t, func(t *testing.T) { // to skip the back-off
 		l, err := load(t, failing(409), 10)
 		require.ErrorContains(t, err, "409")
 		at, readErr := readCheckpoint(l.checkpointFile)
@@ -207,7 +207,7 @@ func TestMarkStaysBelowALineWhoseAttemptsAreUsedUp(t *testing.T) {
 }
 
 func TestMarkStaysBelowALineThatMayStillBeAccepted(t *testing.T) {
-	srv := failing(429) // the quota of the index, which somebody may raise
+	srv := failing(429) // a quota, which an operator can raise
 	l, err := load(t, srv, 10)
 	require.ErrorContains(t, err, "429")
 	at, readErr := readCheckpoint(l.checkpointFile)
@@ -219,7 +219,7 @@ func TestMarkStaysBelowALineThatMayStillBeAccepted(t *testing.T) {
 func TestDeletedIndexStopsTheLoadAndPassesNothing(t *testing.T) {
 	srv := searchtest.NewServer(nil)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Status: 404}}})
-	l, err := loadUntil(t.Context(), t, srv, 1000, 50*time.Millisecond) // or Close would wait for the index
+	l, err := loadUntil(t.Context(), t, srv, 1000, 50*time.Millisecond) // Close would wait for the index
 	require.ErrorContains(t, err, "404")
 	at, readErr := readCheckpoint(l.checkpointFile)
 	require.NoError(t, readErr)
@@ -248,7 +248,7 @@ func TestIndexThatIsThereStaysAsItIs(t *testing.T) {
 	})
 }
 
-// A position of another file, or for another index, would leave out lines, and say that all is well.
+// Another file or index would skip lines without an error.
 func TestACheckpointIsOfOneFileAndOneIndex(t *testing.T) {
 	replace := func(t *testing.T, input, text string) {
 		t.Helper()

@@ -1,13 +1,10 @@
-// Command checkpointing loads a file, line by line, and can be killed at any
-// moment: run again, it goes on where it has to, and no line is missing from the
-// index in the end. The sender's events move a low-water mark, which is kept in
-// a file.
+// Command checkpointing loads a file line by line and survives kill -9: the next run resumes at a checkpoint, and in
+// the end no line is missing from the index. The checkpoint is a low-water mark that the sender's events advance.
 //
-//	go run ./samples/checkpointing       # shows itself being killed, on an emulated service
+//	go run ./samples/checkpointing       # kills its own loader, on an emulated service
 //	go run ./samples/checkpointing -in FILE -endpoint https://NAME.search.windows.net -api-key KEY
 //
-// loader.go is the part that your program would have, and argues why a crash does
-// no harm.
+// loader.go is the part to copy; it explains why no crash loses a line.
 package main
 
 import (
@@ -63,8 +60,7 @@ const (
 	demoIndex = "demo"
 )
 
-// demonstrate loads a file of its own making by a second process of this
-// program, kills that one half-way, and runs it again.
+// demonstrate writes a file, loads it in a second process, kills that process half-way, and runs it again.
 func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	dir, err := os.MkdirTemp("", "checkpointing")
 	if err != nil {
@@ -100,7 +96,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if err := first.Wait(); err == nil {
-		return errors.New("the loader was through before it could be killed")
+		return errors.New("the loader finished before it was killed")
 	}
 	at, err := readCheckpoint(input + ".checkpoint")
 	if err != nil {
@@ -110,7 +106,7 @@ func demonstrate(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "Killed. The index has %d documents, the checkpoint stands behind line %d; before it %d lines are missing.\n",
+	fmt.Fprintf(stdout, "Killed. The index has %d documents, the checkpoint is after line %d; %d lines before it are missing.\n",
 		srv.DocumentCount(demoIndex), below, len(missing))
 
 	fmt.Fprintln(stdout, "The same command again:")
@@ -139,8 +135,8 @@ func writeInput(path string, lines int) error {
 	return errors.Join(w.Flush(), f.Close())
 }
 
-// missingLines returns those of the input's lines that end at byte upTo or before
-// it and are not in the index, and how many lines that are in all.
+// missingLines returns the lines that end at or before byte upTo and are not in the index, and the number of lines
+// that it checked.
 func missingLines(srv *searchtest.Server, input string, upTo int64) (missing []line, of int, err error) {
 	docs := srv.Documents(demoIndex)
 	for l, err := range linesFrom(input, 0) {

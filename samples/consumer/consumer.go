@@ -17,38 +17,38 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// Product is what becomes of a record in the index.
+// Product is the document of a record.
 type Product struct {
 	ID       string `json:"id" search:"key,filterable,sortable"`
 	Title    string `json:"title" search:"searchable"`
 	Category string `json:"category" search:"filterable"`
-	Offset   int64  `json:"offset"` // of the record; to find out where a document comes from
+	Offset   int64  `json:"offset"` // offset of the record, for tracing a document to its source
 }
 
 const (
 	pollLimit   = 200
 	commitEvery = 100 * time.Millisecond
-	pause       = 20 * time.Millisecond // while there is no room
-	// addFor is how long a rebalance may have to wait for room in the buffer: less
-	// than Kafka's rebalance.timeout.ms, or the member loses its partitions.
+	pause       = 20 * time.Millisecond // while the buffer is full
+	// addFor limits how long adding polled records may block, and with it a rebalance. Keep it below Kafka's
+	// rebalance.timeout.ms, or the member loses its partitions.
 	addFor = 10 * time.Second
-	// requestFor is how long a request may take. A partition is handed over when the requests
-	// under way have ended, and UnknownWait later: that, too, has to be less than
-	// rebalance.timeout.ms, 60 s usually, and half of that leaves room for the rest.
+	// requestFor limits a request. Handing a partition over waits for the requests in flight and then up to
+	// UnknownWait. The sum must be below rebalance.timeout.ms (60 s by default in franz-go); about half of it leaves
+	// a margin.
 	requestFor = 20 * time.Second
-	// stopFor is how long a member that ends continues to send what it has read.
+	// stopFor limits how long a member that stops sends what it has read.
 	stopFor = 5 * time.Second
 )
 
-// partition is what a consumer knows of one that is assigned to it. A new one is
-// made for each assignment, so ends of actions of an earlier one move nothing.
+// partition is the state of one assignment of a partition. Each assignment gets a new one, so that outcomes of an
+// earlier assignment cannot move its mark.
 type partition struct {
 	id        int32
 	water     events.LowWatermark[int64]
 	committed int64 // by this assignment, 0 for nothing; guarded by consumer.committing
 }
 
-// tag says of an action which record it comes from.
+// tag is the tag of an action: the record that it comes from.
 type tag struct {
 	partition *partition
 	record    Record
@@ -67,8 +67,8 @@ type consumer struct {
 
 	mu        sync.Mutex // guards the fields below
 	assigned  map[int32]*partition
-	noReplyAt time.Time // end of the latest request without a reply
-	err       error     // why the consumer cannot go on
+	noReplyAt time.Time // when the latest request without a reply ended
+	err       error     // why the consumer has to stop
 }
 
 func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *deadLetters, logger *slog.Logger) (*consumer, error) {
@@ -78,10 +78,9 @@ func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *d
 	}
 	var err error
 	c.sender, err = bufferedsender.New(indexer, &bufferedsender.Options[Product]{
-		// Four in flight, so partitions do not wait for each other, and records settle out
-		// of order.
+		// With four requests in flight, partitions do not wait for each other, and records settle out of order.
 		Limits:            bufferedsender.Limits{MaxInFlight: 4, MaxBatchActions: 200, MaxBufferedActions: 10 * pollLimit},
-		AutoFlushInterval: 200 * time.Millisecond, // how old a commit may be when records are few
+		AutoFlushInterval: 200 * time.Millisecond, // with few records, commits lag by about this much
 		Retry:             retry.Options{Delay: 100 * time.Millisecond},
 		RequestTimeout:    requestFor,
 		Handlers: events.Multi(
@@ -97,7 +96,7 @@ func newConsumer(name string, g *Group, indexer bufferedsender.Indexer, aside *d
 	return c, nil
 }
 
-// positionOf tells Track which mark an action moves.
+// positionOf gives Track the mark and the position of an action.
 func positionOf(of any) (*events.LowWatermark[int64], int64, bool) {
 	t, ok := of.(tag)
 	if !ok {
@@ -106,9 +105,8 @@ func positionOf(of any) (*events.LowWatermark[int64], int64, bool) {
 	return &t.partition.water, t.record.Offset, true
 }
 
-// run polls, adds and commits until ctx ends or the consumer cannot go on: then it
-// has to be started again, and reads again what is not committed. Afterwards call
-// stop, or crash.
+// run polls, adds and commits until ctx ends or the consumer fails. Then call stop. After a failure a new consumer
+// must start from the committed offsets.
 func (c *consumer) run(ctx context.Context) error {
 	for ctx.Err() == nil && c.failure() == nil {
 		if room := c.room(); room > 0 {
@@ -117,14 +115,13 @@ func (c *consumer) run(ctx context.Context) error {
 			stage.Wait(ctx, pause)
 		}
 		c.commit(ctx)
-		c.client.AllowRebalance() // also when nothing was polled: a partition can always be taken away
+		c.client.AllowRebalance() // also without polled records: a rebalance must always be possible
 	}
 	return c.failure()
 }
 
-// room returns how many records to poll: none while nothing can be sent, and never
-// more than the buffer has room for, so that adding them does not have to wait.
-// What was not polled stays where it is safe, in the log.
+// room returns how many records to poll: 0 while nothing can be sent, and never more than fit into the buffer, so
+// that adding does not block. Records that are not polled stay safe in the log.
 func (c *consumer) room() int {
 	if !c.sender.Health().State.WantsWork() {
 		return 0
@@ -137,14 +134,14 @@ func (c *consumer) poll(ctx context.Context, limit int) {
 	defer cancel()
 	records, err := c.client.PollRecords(polling, limit)
 	if err != nil {
-		return // the time is up
+		return // commitEvery has passed
 	}
 	adding, cancel := context.WithTimeout(ctx, addFor)
 	defer cancel()
 	for _, r := range records {
 		switch err := c.add(adding, r); {
 		case ctx.Err() != nil:
-			return // the end; the mark stays below what was not accepted
+			return // stopping; the mark stays below records that were not accepted
 		case err != nil:
 			c.fail(err)
 			return
@@ -152,12 +149,12 @@ func (c *consumer) poll(ctx context.Context, limit int) {
 	}
 }
 
-// add gives a record to the sender. Its position is begun before, so that the mark
-// cannot pass it, whatever becomes of the call.
+// add passes a record to the sender. Begin comes first: the mark cannot pass the record, whether or not the call
+// succeeds.
 func (c *consumer) add(ctx context.Context, r Record) error {
 	p := c.partition(r.Partition)
 	if p == nil {
-		return nil // lost since it was polled: its new owner reads it
+		return nil // revoked or lost since the poll: its new owner reads the record
 	}
 	if err := p.water.Begin(r.Offset); err != nil {
 		return fmt.Errorf("partition %d: %w", p.id, err)
@@ -173,9 +170,9 @@ func (c *consumer) add(ctx context.Context, r Record) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil, errors.Is(err, bufferedsender.ErrClosed):
-		return err // it says nothing about the record
+		return err // no verdict about the record
 	}
-	// The sender refuses it: an illegal key, too large. No event follows.
+	// The sender refused the record (illegal key, too large). No event follows.
 	if err := c.aside.write(r, err); err != nil {
 		return err
 	}
@@ -183,10 +180,9 @@ func (c *consumer) add(ctx context.Context, r Record) error {
 	return nil
 }
 
-// skip is asked about each action that failed. A record that the service rejects
-// for what it is goes to the dead letters, and the mark passes it. What was taken
-// back (see handOver) holds the mark: the next owner reads it. After any other
-// failure the mark cannot move on, so the consumer ends and is started again.
+// skip decides about each failed action. A rejected record goes to the dead letters, and the mark passes it. A
+// withdrawn record (see handOver) holds the mark: the next owner reads it. Any other failure ends the consumer, which
+// is started again, because the mark cannot move.
 func (c *consumer) skip(_ context.Context, e *events.ActionFailed[Product]) bool {
 	switch {
 	case errors.Is(e.Err, bufferedsender.ErrWithdrawn):
@@ -202,8 +198,7 @@ func (c *consumer) skip(_ context.Context, e *events.ActionFailed[Product]) bool
 	return true
 }
 
-// batchCompleted notes when a request ended that the service may still be at work
-// on.
+// batchCompleted records when a request ended that the service may still be executing.
 func (c *consumer) batchCompleted(_ context.Context, b *events.Batch) {
 	if b.Err != nil && !errors.Is(b.Err, bufferedsender.ErrNotSent) && (b.StatusCode == 0 || retry.ForRequest(b.StatusCode).NoAnswer) {
 		c.mu.Lock()
@@ -240,24 +235,21 @@ func (c *consumer) onAssigned(_ context.Context, _ *Client, ids []int32) {
 	}
 }
 
-// onRevoked hands partitions over: wait, then commit, then return, which lets the
-// next owner have them.
+// onRevoked hands partitions over: it waits, commits and returns. Then the next owner gets them.
 func (c *consumer) onRevoked(ctx context.Context, _ *Client, ids []int32) {
 	c.commitOf(ctx, c.handOver(ids))
 }
 
-// onLost is called too late to commit: the next owner reads already. What has not
-// been sent must not overwrite what it writes.
+// onLost runs when another member already reads the partitions, so it cannot commit. Unsent actions must not
+// overwrite the new owner's writes.
 func (c *consumer) onLost(_ context.Context, _ *Client, ids []int32) { c.handOver(ids) }
 
-// handOver returns when this consumer writes nothing of the given partitions any
-// more.
+// handOver returns when this consumer no longer writes to the given partitions.
 //
-//  1. What waits is taken back. Withdraw waits for the requests under way, whose
-//     actions then settle, so the marks are final.
-//  2. A request that had no reply may still be carried out, and would overwrite
-//     what the next owner writes. Inside a sender the next action of a key waits
-//     for that, Options.UnknownWait; between two senders we have to.
+//  1. Withdraw removes unsent actions and waits for the requests in flight. Their actions settle, so the marks are
+//     final.
+//  2. A request without a reply may still be executed, and could overwrite the next owner's writes. Within a sender
+//     the next action of the key waits Options.UnknownWait; between two senders handOver has to wait.
 func (c *consumer) handOver(ids []int32) (gone []*partition) {
 	c.mu.Lock()
 	for _, id := range ids {
@@ -274,11 +266,11 @@ func (c *consumer) handOver(ids []int32) (gone []*partition) {
 	c.mu.Lock()
 	end := c.noReplyAt.Add(c.unknown)
 	c.mu.Unlock()
-	time.Sleep(time.Until(end)) // not at all, usually
+	time.Sleep(time.Until(end)) // usually zero
 	return gone
 }
 
-// commit stores how far the assigned partitions are settled.
+// commit commits the settled offsets of all assigned partitions.
 func (c *consumer) commit(ctx context.Context) {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.assigned))
@@ -286,13 +278,12 @@ func (c *consumer) commit(ctx context.Context) {
 	c.commitOf(ctx, all)
 }
 
-// commitOf is called by run and by onRevoked: one after the other, so that no commit
-// goes back.
+// commitOf runs on the goroutines of run and of onRevoked. The lock keeps an older commit from replacing a newer one.
 func (c *consumer) commitOf(ctx context.Context, partitions []*partition) {
 	c.committing.Lock()
 	defer c.committing.Unlock()
 	for _, p := range partitions {
-		// The mark is the last offset that is settled, the commit the next to be read.
+		// The mark is the last settled offset; a commit names the next offset to read.
 		mark, ok := p.water.Mark()
 		if !ok || mark+1 <= p.committed {
 			continue
@@ -301,22 +292,21 @@ func (c *consumer) commitOf(ctx context.Context, partitions []*partition) {
 		switch {
 		case err == nil:
 			p.committed = mark + 1
-		case !errors.Is(err, ErrNotOwner): // else it was lost, and onLost is about to be called or has been
+		case !errors.Is(err, ErrNotOwner): // lost: onLost has been called or will be
 			c.fail(err)
 		}
 	}
 }
 
-// stop ends the consumer after run: what waits is sent, as long as ctx allows, so
-// that the next owner has less to repeat; then the partitions are handed over.
+// stop ends the consumer after run. It sends what is buffered until ctx ends, so that the next owner repeats less,
+// and then hands its partitions over.
 func (c *consumer) stop(ctx context.Context) error {
-	_ = c.sender.Flush(ctx, nil) // the failures it reports have been given to skip
+	_ = c.sender.Flush(ctx, nil) // skip has already received the failures that it returns
 	c.client.LeaveGroup()
 	return c.sender.Close(ctx)
 }
 
-// member is a process of the group: a consumer that is started again when it cannot
-// go on.
+// member is a process of the group: a consumer that is replaced by a new one when it fails.
 type member struct {
 	name    string
 	group   *Group
@@ -326,13 +316,13 @@ type member struct {
 
 	cancel  context.CancelFunc
 	crashed bool       // set before cancel
-	done    chan error // gets why it has ended
+	done    chan error // receives the error that ended the member
 }
 
 // start runs the member until stop or crash.
 func (m *member) start(ctx context.Context) {
 	ctx, m.cancel = context.WithCancel(ctx)
-	m.done = make(chan error, 1) // one place: the member never waits for us
+	m.done = make(chan error, 1) // buffered: the member does not wait for stop
 	go func() { m.done <- m.live(ctx) }()
 }
 
@@ -346,7 +336,7 @@ func (m *member) live(ctx context.Context) error {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopFor)
 		defer cancel()
 		switch {
-		case m.crashed: // nothing is committed, and what waits is lost here
+		case m.crashed: // a crash commits nothing, and its buffered records are lost
 			cancel()
 			_ = c.sender.Close(closing)
 			c.client.Kill()
@@ -354,24 +344,24 @@ func (m *member) live(ctx context.Context) error {
 		case err == nil:
 			return c.stop(closing)
 		}
-		// Something failed that says nothing about the record, so it must be sent
-		// again. The marks stand below it, and the next consumer reads from there.
+		// The failure says nothing about its record, so the record must be sent again. Its mark stands below it, and
+		// the next consumer reads from there.
 		m.logger.Warn("starting again from the committed offsets", "member", m.name, "error", err)
 		cancel()
-		_ = c.stop(closing) // what fails here is read again
+		_ = c.stop(closing) // the next consumer reads failed records again
 		if !stage.Wait(ctx, time.Second) {
 			return err
 		}
 	}
 }
 
-// stop has the member hand its partitions over, and returns when it has.
+// stop ends the member and returns when its partitions are handed over.
 func (m *member) stop() error {
 	m.cancel()
 	return <-m.done
 }
 
-// crash ends the member as the end of its process would.
+// crash ends the member like a killed process.
 func (m *member) crash() error {
 	m.crashed = true
 	return m.stop()

@@ -20,14 +20,14 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// rig is a log and an index, and the members that a test starts.
+// rig is a log, an index, and the members that a test starts.
 type rig struct {
 	t *testing.T
 	*truth
 }
 
-// inBubble runs a test. When it ends all that was produced must have been consumed,
-// by members that it has stopped, and no commit may have come too early.
+// inBubble runs a test in a synctest bubble. At its end, stopped members must have consumed every record, without an
+// early commit.
 func inBubble(t *testing.T, partitions int, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func (r *rig) consumed() {
 	require.NoError(r.t, await(r.t.Context(), r.group))
 }
 
-// times returns how often the keys were applied: the least and the most often.
+// times returns the smallest and largest number of times that a key was applied.
 func (r *rig) times(prefix string, n int) (least, most int) {
 	least = 1 << 30
 	for i := range n {
@@ -184,7 +184,7 @@ func TestNothingIsPolledWhileNothingCanBeSent(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		assert.Equal(t, 10, c.sender.Stats().PendingActions, "the others are safe in the log")
 
-		b := r.member("b") // partitions can change hands meanwhile
+		b := r.member("b") // while adding waits, partitions can change hands
 		time.Sleep(10 * time.Second)
 		assert.Less(t, c.sender.Stats().PendingActions, 10)
 		r.service.Emulator.SetFaults(nil)
@@ -200,7 +200,7 @@ func TestBufferIsNeverFullForARecordThatWasPolled(t *testing.T) {
 		r.add("p", 5000)
 		c, end := r.consumer()
 		time.Sleep(2 * addFor)
-		assert.NoError(t, c.failure(), "whoever waits for room that long fails")
+		assert.NoError(t, c.failure(), "waiting for room that long is an error")
 		r.consumed()
 		end()
 		_, most := r.times("p", 5000)
@@ -229,7 +229,7 @@ func TestCommitThatIsTooEarlyIsFound(t *testing.T) {
 	})
 }
 
-// The demonstration itself checks the index and every commit.
+// The demonstration checks the index and every commit.
 func TestIndexAgreesWithTheLogThroughRebalanceOutageAndCrash(t *testing.T) {
 	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {

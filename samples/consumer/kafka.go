@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// Record is one entry of the log. A record without a value is a tombstone: its
-// key is deleted.
+// Record is one entry of the log. A record without a value is a tombstone, which deletes its key.
 type Record struct {
 	Partition int32
 	Offset    int64
@@ -25,24 +24,22 @@ type Value struct {
 	Category string
 }
 
-// ErrNotOwner says that a partition belongs to another member, or to none: the
-// commit is refused, as Kafka refuses that of an old generation.
+// ErrNotOwner means that the partition is not assigned to the member. Kafka refuses a commit of an old generation the
+// same way.
 var ErrNotOwner = errors.New("the partition is not assigned to this member")
 
-// Group is the log and the group of consumers that share it: what the brokers of
-// Kafka are. It is safe for concurrent use.
+// Group is the log and the consumer group, in place of Kafka's brokers. It is safe for concurrent use.
 type Group struct {
-	// OnCommit gets the records that a commit is about, before it counts. It is for
-	// checks, and set before there are members.
+	// OnCommit receives the records of each commit before it takes effect. Set it before the first member joins.
 	OnCommit func([]Record)
 
 	mu         sync.Mutex // guards the fields below, and those of the clients
 	partitions [][]Record
 	committed  []int64
-	owner      []*Client // the reader of each partition, or nil
+	owner      []*Client // the current reader of each partition, or nil
 	target     []*Client // its next reader
 	members    []*Client
-	changed    chan struct{} // closed when any of this has changed
+	changed    chan struct{} // closed at each change of the fields above
 }
 
 // NewGroup returns an empty log.
@@ -53,9 +50,8 @@ func NewGroup(partitions int) *Group {
 	}
 }
 
-// Produce appends a record to the partition that its key belongs to: all records
-// of a key are in one partition, so in one order. Offsets have gaps, as they have
-// in Kafka, where transactions and compaction leave some out.
+// Produce appends a record to the partition of its key, so all records of a key are in one order. Offsets have gaps,
+// as in Kafka, where transactions and compaction leave some out.
 func (g *Group) Produce(key string, value *Value) Record {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,14 +70,14 @@ func (g *Group) Produce(key string, value *Value) Record {
 	return r
 }
 
-// from returns the records of a partition from an offset on. The lock is held.
+// from returns the records of a partition at and after an offset. The caller holds the lock.
 func (g *Group) from(partition int32, offset int64) []Record {
 	all := g.partitions[partition]
 	low, _ := slices.BinarySearchFunc(all, offset, func(r Record, offset int64) int { return cmp.Compare(r.Offset, offset) })
 	return all[low:]
 }
 
-// Lag returns how many records are not committed.
+// Lag returns the number of records that are not committed.
 func (g *Group) Lag() (lag int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,7 +87,7 @@ func (g *Group) Lag() (lag int) {
 	return lag
 }
 
-// share gives each member its share of the partitions. The lock is held.
+// share distributes the partitions among the members. The caller holds the lock.
 func (g *Group) share() {
 	for p := range g.target {
 		g.target[p] = nil
@@ -102,22 +98,21 @@ func (g *Group) share() {
 	g.notify()
 }
 
-// notify wakes all clients that wait for a change. The lock is held.
+// notify wakes all clients that wait for a change. The caller holds the lock.
 func (g *Group) notify() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// ClientOptions are the options of a Client. Callbacks run one at a time, on a
-// goroutine of the client's. See the options of the same names of franz-go's kgo.
+// ClientOptions are the options of a Client. The callbacks run one at a time on the client's goroutine. franz-go's
+// kgo has options of the same names.
 type ClientOptions struct {
 	// OnPartitionsAssigned is called before records of these partitions are polled.
 	OnPartitionsAssigned func(context.Context, *Client, []int32)
-	// OnPartitionsRevoked is called before these partitions go to another member,
-	// which gets them when it returns. Until then they can be committed.
+	// OnPartitionsRevoked is called before these partitions go to another member, which gets them when the callback
+	// returns. Until then they can be committed.
 	OnPartitionsRevoked func(context.Context, *Client, []int32)
-	// OnPartitionsLost is called when these partitions have gone to another member
-	// already: nothing of them can be committed any more.
+	// OnPartitionsLost is called when another member already has these partitions: they can no longer be committed.
 	OnPartitionsLost func(context.Context, *Client, []int32)
 }
 
@@ -125,14 +120,14 @@ type ClientOptions struct {
 type Client struct {
 	group *Group
 	opts  ClientOptions
-	ended sync.WaitGroup // the goroutine that manages the partitions
+	ended sync.WaitGroup // waits for the goroutine of manage
 
 	// Guarded by the lock of the group.
-	reading map[int32]int64 // the assigned partitions, and the next offset to poll
+	reading map[int32]int64 // assigned partitions, and the next offset to poll
 	polled  bool            // between PollRecords and AllowRebalance
 	leaving bool
 	killed  bool
-	last    int32 // partition that was polled last
+	last    int32 // partition of the last poll
 }
 
 // NewClient returns a new member of a group.
@@ -146,8 +141,8 @@ func NewClient(g *Group, opts ClientOptions) *Client {
 	return c
 }
 
-// PollRecords returns up to limit records, and waits until there is one. From then
-// on no partition is taken away until AllowRebalance.
+// PollRecords waits for records and returns up to limit. After it has returned records, no partition is revoked until
+// AllowRebalance.
 func (c *Client) PollRecords(ctx context.Context, limit int) ([]Record, error) {
 	g := c.group
 	g.mu.Lock()
@@ -169,7 +164,7 @@ func (c *Client) PollRecords(ctx context.Context, limit int) ([]Record, error) {
 	}
 }
 
-// AllowRebalance ends what PollRecords began.
+// AllowRebalance allows revoking partitions again after PollRecords.
 func (c *Client) AllowRebalance() {
 	c.group.mu.Lock()
 	defer c.group.mu.Unlock()
@@ -177,8 +172,8 @@ func (c *Client) AllowRebalance() {
 	c.group.notify()
 }
 
-// CommitOffsetsSync stores the next offset to be read of partitions. It fails with
-// ErrNotOwner, and stores nothing, if one of them is not assigned to this member.
+// CommitOffsetsSync stores, for each partition, the next offset to read. If one partition is not assigned to this
+// member, it stores nothing and returns ErrNotOwner.
 func (c *Client) CommitOffsetsSync(_ context.Context, offsets map[int32]int64) error {
 	g := c.group
 	g.mu.Lock()
@@ -198,11 +193,10 @@ func (c *Client) CommitOffsetsSync(_ context.Context, offsets map[int32]int64) e
 	return nil
 }
 
-// LeaveGroup has all partitions revoked, and returns when they are.
+// LeaveGroup revokes all partitions of the client and returns when they are handed over.
 func (c *Client) LeaveGroup() { c.leave(false) }
 
-// Kill is a crash of the process: no callback runs, nothing is committed, and the
-// partitions go to others when the group has noticed, which is at once.
+// Kill simulates a crash: no callback runs, nothing is committed, and the partitions go to other members at once.
 func (c *Client) Kill() { c.leave(true) }
 
 func (c *Client) leave(killed bool) {
@@ -217,7 +211,7 @@ func (c *Client) leave(killed bool) {
 	c.ended.Wait()
 }
 
-// manage hands over the partitions of others, and takes those of this member.
+// manage revokes, drops and takes partitions when the assignment changes.
 func (c *Client) manage() {
 	g := c.group
 	g.mu.Lock()
@@ -237,7 +231,7 @@ func (c *Client) manage() {
 			}
 		}
 		switch {
-		case c.polled: // until AllowRebalance
+		case c.polled: // wait for AllowRebalance
 			_ = c.wait(context.Background())
 		case len(lost) > 0:
 			c.drop(lost, c.opts.OnPartitionsLost)
@@ -261,7 +255,7 @@ func (c *Client) manage() {
 	}
 }
 
-// wait waits for a change of the group. The lock is held, but not meanwhile.
+// wait waits for a change of the group. The caller holds the lock, which wait releases meanwhile.
 func (c *Client) wait(ctx context.Context) error {
 	changed := c.group.changed
 	c.group.mu.Unlock()
@@ -282,7 +276,7 @@ func (c *Client) call(callback func(context.Context, *Client, []int32), partitio
 	}
 }
 
-// drop ends the polling of partitions.
+// drop stops polling partitions and calls the callback.
 func (c *Client) drop(partitions []int32, callback func(context.Context, *Client, []int32)) {
 	for _, p := range partitions {
 		delete(c.reading, p)
@@ -290,7 +284,7 @@ func (c *Client) drop(partitions []int32, callback func(context.Context, *Client
 	c.call(callback, partitions)
 }
 
-// free lets others have partitions, by default all. The lock is held.
+// free ends the ownership of partitions; nil means all. The caller holds the lock.
 func (c *Client) free(partitions ...int32) {
 	for p, owner := range c.group.owner {
 		if owner == c && (partitions == nil || slices.Contains(partitions, int32(p))) {

@@ -1,12 +1,10 @@
-// Command consumer puts the records of a partitioned log into an index, as a
-// consumer of Kafka does: many partitions, two members of a group that share
-// them, offsets that are committed when what lies below them is settled.
+// Command consumer indexes the records of a partitioned log, as a Kafka consumer does: two members of a group share
+// the partitions, and commit an offset when every record below it is settled.
 //
 //	go run ./samples/consumer        # two members, an outage, a crash; the service is emulated
 //
-// consumer.go is what a program with a real log would have. kafka.go is the log, in
-// memory, with the methods and callbacks of franz-go's client. At the end truth.go
-// compares the index with the log, and the exit code is 1 unless they agree.
+// consumer.go is the part to copy. kafka.go is the log, in memory, with the methods and callbacks of franz-go's
+// client. truth.go compares the index with the log at the end; the exit code is 1 if they differ.
 package main
 
 import (
@@ -32,8 +30,7 @@ func program(p *stage.Program) func(context.Context) error {
 
 const partitions = 6
 
-// outage is a service that answers 503, and cuts connections, some of them after it
-// has written what it was sent.
+// outage returns faults: status 503, and cut connections, some of them after the documents were indexed.
 func outage() []searchtest.Fault {
 	return []searchtest.Fault{
 		{Every: 4, Cut: searchtest.CutAfterCommit},
@@ -42,8 +39,7 @@ func outage() []searchtest.Fault {
 	}
 }
 
-// demonstrate has two members share a log that grows meanwhile: one joins, the
-// service breaks down, one crashes and comes back.
+// demonstrate runs two members while the log grows: b joins, the service fails and recovers, b crashes and restarts.
 func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) error {
 	t, err := newTruth(ctx, partitions)
 	if err != nil {
@@ -91,7 +87,7 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 		return err
 	}
 	err = t.check()
-	fmt.Fprintf(stdout, "%d records were produced, %d of them bad; %d dead letters. %d commits were too early, %d records looked at.\n",
+	fmt.Fprintf(stdout, "%d records were produced, %d of them bad; %d dead letters. %d commits were too early, %d records checked.\n",
 		t.produced, len(t.poison), t.aside.count(), len(t.early), t.audited)
 	if err == nil {
 		fmt.Fprintf(stdout, "%s has the last value of each key.\n", t.service.Name)
@@ -99,7 +95,7 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 	return err
 }
 
-// await returns when all of the log is committed.
+// await returns when every record is committed.
 func await(ctx context.Context, group *Group) error {
 	err := stage.Until(ctx, 30*time.Second, 20*time.Millisecond, func() (bool, error) { return group.Lag() == 0, nil })
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func TestRevokedPartitionIsHandedOverWhenItsRequestsHaveEnded(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, r *rig) {
 		r.faults(searchtest.Fault{ReplyDelay: searchtest.Duration(3 * time.Second)})
-		r.add("p", 3000) // more than are in requests at once
+		r.add("p", 3000) // more than fit into the requests in flight
 		a := r.member("a")
 		time.Sleep(time.Second)
 		require.Positive(t, r.service.Emulator.DocumentCount(indexName))
@@ -66,7 +66,7 @@ func TestNextOwnerWritesWhenNoOldRequestCanComeLast(t *testing.T) {
 	})
 }
 
-// A request that hangs must not keep a partition for longer than a rebalance may take.
+// A hanging request must not delay a rebalance beyond its timeout.
 func TestRequestThatHangsDoesNotHoldUpARebalance(t *testing.T) {
 	inBubble(t, 2, func(t *testing.T, r *rig) {
 		r.faults(searchtest.Fault{Delay: searchtest.Duration(time.Hour), Count: 4})
@@ -93,7 +93,7 @@ func TestLostPartitionIsNotWrittenAnyMore(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, 10, c.sender.Stats().PendingActions)
 		old := c.partition(0)
-		c.client.Expire() // assigned to it again at once, because there is no other
+		c.client.Expire() // assigned to it again at once: there is no other member
 		synctest.Wait()
 		assert.NotSame(t, old, c.partition(0), "the old marks are of no use")
 		_, ok := old.water.Mark()
@@ -122,7 +122,7 @@ func TestTwoMembersShareThePartitions(t *testing.T) {
 		assert.Len(t, owners, 3)
 		assert.NotContains(t, owners, nil)
 		for _, m := range members {
-			r.add(m.name, 100) // whoever is left has to read it
+			r.add(m.name, 100) // the remaining member must read it
 			require.NoError(t, m.stop())
 		}
 		last := r.member("d")
@@ -184,15 +184,15 @@ func TestOffsetsHaveGapsAndRecordsAreFoundAllTheSame(t *testing.T) {
 	assert.Equal(t, 120, g.Lag())
 }
 
-// Committed returns the next offset to be read of each partition.
+// Committed returns the next offset to read of each partition.
 func (g *Group) Committed() []int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.committed)
 }
 
-// Expire is what the group does to a member from which it has not heard for too
-// long: the partitions are gone, and may be assigned to it again later.
+// Expire simulates a missed session timeout: the group takes the client's partitions, and may assign them again
+// later.
 func (c *Client) Expire() {
 	c.group.mu.Lock()
 	defer c.group.mu.Unlock()

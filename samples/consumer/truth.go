@@ -21,8 +21,8 @@ const (
 	indexName = "products"
 )
 
-// truth produces the records, knows what the index has to hold in the end, and
-// finds commits that come too early.
+// truth produces the records, computes what the index must contain at the end, and detects commits of unsettled
+// records.
 type truth struct {
 	group   *Group
 	service *stage.Service
@@ -30,11 +30,11 @@ type truth struct {
 	aside   *deadLetters
 
 	mu       sync.Mutex         // guards the fields below
-	latest   map[string]Product // what the index has to hold
+	latest   map[string]Product // what the index must contain
 	poison   []Record
 	produced int
 	audited  int
-	early    []error // commits of what was not settled
+	early    []error // commits of unsettled records
 }
 
 // newTruth returns an empty log and an index.
@@ -47,17 +47,16 @@ func newTruth(ctx context.Context, partitions int) (*truth, error) {
 	return t, err
 }
 
-// produce appends records until ctx ends: updates, tombstones, and now and then one
-// that no index would take.
+// produce appends records until ctx ends: updates, tombstones, and a few that no index accepts.
 func (t *truth) produce(ctx context.Context, random *rand.Rand) {
 	for stage.Wait(ctx, 5*time.Millisecond) {
 		for range 10 {
 			key := fmt.Sprintf("product-%d", random.IntN(keys))
 			switch random.IntN(500) {
-			case 0: // the service rejects it: no term of a filterable field may be so long
+			case 0: // the service rejects it: a term of a filterable field may not be so long
 				t.append(key, &Value{Title: "poison", Category: strings.Repeat("x", 40_000)}, true)
 			case 1: // the sender refuses it
-				t.append(key+" is no legal key", &Value{Title: "poison"}, true)
+				t.append(key+" is not a legal key", &Value{Title: "poison"}, true)
 			case 2, 3, 4, 5, 6, 7, 8, 9, 10, 11:
 				t.append(key, nil, false)
 			default:
@@ -69,7 +68,7 @@ func (t *truth) produce(ctx context.Context, random *rand.Rand) {
 
 func (t *truth) append(key string, value *Value, poison bool) {
 	r := t.group.Produce(key, value)
-	t.mu.Lock() // not before: the group calls audit under its own lock
+	t.mu.Lock() // not earlier: the group calls audit under its own lock
 	defer t.mu.Unlock()
 	t.produced++
 	if poison {
@@ -82,8 +81,8 @@ func (t *truth) append(key string, value *Value, poison bool) {
 	}
 }
 
-// audit is called for each commit, before it counts: its records must be in the index, or older than what was there, or
-// among the dead letters.
+// audit runs before each commit. Every record of the commit must be in the index, superseded there by a newer one, or
+// a dead letter.
 func (t *truth) audit(records []Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +104,7 @@ func (t *truth) applied(r Record) bool {
 	return r.Value == nil && !there
 }
 
-// check compares the index with the log, when all of it is consumed.
+// check compares the index with the log after the whole log is consumed.
 func (t *truth) check() error {
 	lag := t.group.Lag()
 	t.mu.Lock()
@@ -126,9 +125,9 @@ func (t *truth) check() error {
 	return errors.Join(append(errs, err, stage.Problems(stage.Differences(t.latest, has)))...)
 }
 
-// deadLetters is where records go that the index will never take, with the reason. A real one is
-// another topic. When write has returned nil the record is safe, and its offset
-// may be committed. A record can come twice, if the process dies in between.
+// deadLetters keeps records that the index will never accept, with the reason; a real program uses another topic.
+// After write returns nil the record is safe and its offset may be committed. After a crash in between, the record is
+// written again.
 type deadLetters struct {
 	mu      sync.Mutex // guards reasons
 	reasons map[Record]error

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The program starts itself, and in a test that is the test binary.
+	// The program starts itself as a worker, so the test binary must act as the program.
 	for _, arg := range os.Args[1:] {
 		if arg == "-worker" {
 			main()
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// run runs the program, which must find everything in the index.
+// run runs the program, which must find every acknowledged document in the index.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	o := stagetest.Succeeds(t, program, args)
@@ -35,7 +35,7 @@ func run(t *testing.T, args ...string) string {
 
 func TestNothingIsLostWhenTheProcessIsStartedAgain(t *testing.T) {
 	out := run(t, "-for", "1s")
-	assert.Contains(t, out, "keys wait in the queue. The next one goes on.")
+	assert.Contains(t, out, "keys wait in the queue. The next one continues.")
 	assert.Contains(t, out, "restarted 1 times")
 }
 

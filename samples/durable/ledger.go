@@ -9,8 +9,9 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// keyOf is the key of write n of an adder. A few keys change all the time. The others change for
-// as long as a stretch of writes lasts, and then never again: what is lost of them stays lost, and is noticed.
+// keyOf returns the key of write n of an adder. A quarter of the writes go to eight keys that change all the time.
+// The other keys change only within one stretch of writes, so a lost write of them is never overwritten, and verify
+// finds it.
 func keyOf(adder int, n int64) string {
 	x := uint64(n) * 0x9e3779b97f4a7c15 //nolint:gosec // a hash
 	if x>>20%4 == 0 {
@@ -19,18 +20,18 @@ func keyOf(adder int, n int64) string {
 	return fmt.Sprintf("adder%d-stretch%d-key%03d", adder, n/stretch, x>>32%keysEach)
 }
 
-// ledger is what an adder has reported. A write that was tried and not acknowledged may
-// be in the index or not: the process has died in between.
+// ledger has the writes that an adder has reported. A write that was tried and not acknowledged may be in the index,
+// because the process died in between.
 type ledger struct {
 	adder        int
-	tried, acked int64            // the numbers of the last ones
-	unsure       int64            // how many were tried and not acknowledged
-	last         map[string]int64 // by key: the last one that was acknowledged
+	tried, acked int64            // numbers of the last writes
+	unsure       int64            // writes that were tried and not acknowledged
+	last         map[string]int64 // by key: the last acknowledged write
 }
 
 func newLedger(adder int) *ledger { return &ledger{adder: adder, last: make(map[string]int64)} }
 
-// try notes that writes are about to be added.
+// try records that writes are about to be added.
 func (l *ledger) try(first, last int64) error {
 	if first != l.tried+1 || last < first {
 		return fmt.Errorf("adder %d tries writes %d to %d after %d", l.adder, first, last, l.tried)
@@ -39,7 +40,7 @@ func (l *ledger) try(first, last int64) error {
 	return nil
 }
 
-// ack notes that they were added: the queue has them.
+// ack records that the queue has accepted them.
 func (l *ledger) ack(first, last int64) error {
 	if last != l.tried || first <= l.acked {
 		return fmt.Errorf("adder %d acknowledges writes %d to %d, and has tried %d", l.adder, first, last, l.tried)
@@ -51,14 +52,13 @@ func (l *ledger) ack(first, last int64) error {
 	return nil
 }
 
-// died notes that the adder has ended.
+// died records the end of the adder's process.
 func (l *ledger) died() {
 	l.unsure += l.tried - l.acked
 	l.acked = l.tried
 }
 
-// compare returns what is wrong with an index. Of each key it has to have the last write that was acknowledged, or a
-// later one.
+// compare returns the problems of an index. Each key must have the last acknowledged write or a later one.
 func compare(ledgers []*ledger, documents map[string]Doc) (problems []string) {
 	for _, l := range ledgers {
 		for _, key := range slices.Sorted(maps.Keys(l.last)) {
@@ -73,13 +73,13 @@ func compare(ledgers []*ledger, documents map[string]Doc) (problems []string) {
 	for key, doc := range documents {
 		added := func(l *ledger) bool { return doc.Version <= l.tried && keyOf(l.adder, doc.Version) == key }
 		if !slices.ContainsFunc(ledgers, added) {
-			problems = append(problems, key+": nobody has added it")
+			problems = append(problems, key+": no adder has added it")
 		}
 	}
 	return problems
 }
 
-// verify prints what has happened, and compares the index with what was acknowledged.
+// verify prints the figures and compares the index with the acknowledged writes.
 func (t *theatre) verify() error {
 	var added, unsure, keys int64
 	var ledgers []*ledger
@@ -95,13 +95,13 @@ func (t *theatre) verify() error {
 	}
 	requests, sent := t.service.Sent()
 	took := time.Since(t.beginning).Seconds()
-	fmt.Fprintf(t.out, "added     %d writes of %d keys in %.1f s; of %d it is not known, the process was killed meanwhile\n", added, keys, took, unsure)
+	fmt.Fprintf(t.out, "added     %d writes of %d keys in %.1f s; %d unknown, because their process was killed\n", added, keys, took, unsure)
 	if t.Kill {
 		fmt.Fprintf(t.out, "disturbed %d kills, %d freezes\n", t.kills, t.freezes)
 	} else {
 		fmt.Fprintf(t.out, "restarted %d times\n", t.restarts)
 	}
-	fmt.Fprintf(t.out, "sent      %d documents in %d requests: what changes often is folded\n", sent, requests)
+	fmt.Fprintf(t.out, "sent      %d documents in %d requests: frequent changes are folded\n", sent, requests)
 	documents, err := stage.Documents[Doc](t.service, indexName)
 	if err != nil {
 		return err

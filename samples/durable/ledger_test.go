@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// index has the documents of some writes.
+// index returns the documents of some writes.
 func index(t *testing.T, adder int, writes ...int64) map[string]Doc {
 	t.Helper()
 	documents := map[string]Doc{}
@@ -57,7 +57,7 @@ func TestLastAcknowledgedWriteOfEachKeyMustBeInTheIndex(t *testing.T) {
 
 	documents = index(t, 1, all...)
 	documents["another"] = Doc{}
-	assert.Equal(t, []string{"another: nobody has added it"}, compare([]*ledger{l}, documents))
+	assert.Equal(t, []string{"another: no adder has added it"}, compare([]*ledger{l}, documents))
 }
 
 func TestWriteWhoseProcessDiedMayBeInTheIndexOrNot(t *testing.T) {
@@ -72,7 +72,7 @@ func TestWriteWhoseProcessDiedMayBeInTheIndexOrNot(t *testing.T) {
 	assert.Empty(t, compare([]*ledger{l}, index(t, 1, all...)))
 	assert.Empty(t, compare([]*ledger{l}, index(t, 1, append(all, newer)...)))
 
-	// The next process writes the key again, and is acknowledged.
+	// The next process writes the key again, with an acknowledgement.
 	last := newer + 1
 	for keyOf(1, last) != keyOf(1, newer) {
 		last++

@@ -1,20 +1,19 @@
-// Command durable shows that nothing which was added is lost, whatever dies: programs
-// that add documents and send them, with a durable queue between, are killed and frozen at random, and at the end
-// the index is compared with what adding calls had acknowledged.
+// Command durable shows that a durable queue loses no added document when processes die. It kills and freezes the
+// processes that add and send documents at random, and then compares the index with the acknowledged additions.
 //
-//	go run ./samples/durable                     # a queue in a directory; its one process is started again half-way
-//	go run ./samples/durable -kill               # the same, with kill -9 and a process that stops for a while
+//	go run ./samples/durable                     # queue in a directory; one process, restarted half-way
+//	go run ./samples/durable -kill               # the same process, with kill -9 and freezes
 //	go run ./samples/durable -kill -redis redis://localhost:6379/0
 //
-// With -redis two processes only add and two only send, and the server keeps the queue. It
-// needs Redis 7 with appendonly yes.
+// With -redis two processes only add, two only send, and the Redis server keeps the queue. It needs Redis 7 with
+// appendonly yes.
 //
-// worker.go is what your program would have: a queue that is opened and handed to the sender, and nothing about
-// crashes. ledger.go says what must be in the index; this file starts processes and ends them.
+// worker.go is the part to copy: it opens a queue and passes it to a sender, and does nothing else about crashes.
+// ledger.go computes what the index must contain; this file starts and ends the processes.
 //
-// One promise ends at the service, which knows no leases: with -redis, a process that is frozen at the very
-// moment at which it writes a request may send it when it wakes, after a newer one of another process. A later change
-// of the key heals it.
+// One limit remains, because the service checks no leases: with -redis, a process that is frozen just before it
+// writes a request may write it after waking up, and overwrite a newer document of another process. The next change
+// of the key repairs it.
 package main
 
 import (
@@ -38,7 +37,7 @@ func main() { stage.Main("durable", program) }
 func program(p *stage.Program) func(context.Context) error {
 	var j job
 	logger := p.Logger()
-	p.StringVar(&j.Redis, "redis", "", "keep the queue on the Redis server at `URL`, and have several processes (default: a temporary directory, and one)")
+	p.StringVar(&j.Redis, "redis", "", "keep the queue on the Redis server at `URL`, for several processes (default: a temporary directory, one process)")
 	p.BoolVar(&j.Kill, "kill", false, "kill and freeze the processes at random")
 	lasts := p.Duration("for", 15*time.Second, "add documents for this `DURATION`")
 	newWorker := p.Worker(&j, func(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -55,7 +54,7 @@ func program(p *stage.Program) func(context.Context) error {
 	}
 }
 
-// theatre is the place of the story.
+// theatre is the state of a run.
 type theatre struct {
 	job
 	lasts     time.Duration
@@ -70,17 +69,17 @@ type theatre struct {
 	beginning time.Time
 }
 
-// post is a place for one process after the other.
+// post runs one process after another in the same role.
 type post struct {
 	*stage.Worker
 
-	ledger *ledger // nil if it does not add
-	kept   int64   // so many keys were left in the queue at its end
+	ledger *ledger // nil if the role does not add
+	kept   int64   // keys that the last process left in the queue
 }
 
-// play starts the processes, lets them work, ends them, and compares.
+// play starts the processes, lets them work, ends them, and checks the index.
 func play(ctx context.Context, t *theatre) (err error) {
-	// What it is asked is counted at the end.
+	// KeepRequests: verify counts the requests.
 	t.service, err = stage.Serve[Doc](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: -1})
 	if err != nil {
 		return err
@@ -99,11 +98,11 @@ func play(ctx context.Context, t *theatre) (err error) {
 	} else {
 		id := queue.NewID()
 		t.Name = fmt.Sprintf("durable-%x", id[:4])
-		q, err := t.open() // of this process, to remove it at the end
+		q, err := t.open() // for Destroy at the end
 		if err != nil {
 			return err
 		}
-		defer q.Destroy(context.Background()) //nolint:errcheck // what is left on a server that is gone is gone with it
+		defer q.Destroy(context.Background()) //nolint:errcheck // if the server is gone, so is the queue
 		roles = []string{"add", "add", "send", "send"}
 		fmt.Fprintf(t.out, "Two processes add and two send; the queue is %q on Redis.\n", t.Name)
 		if says, ok := q.(queue.Survivor); ok {
@@ -112,7 +111,7 @@ func play(ctx context.Context, t *theatre) (err error) {
 	}
 	for _, role := range roles {
 		w := t.newPost(role)
-		defer w.Close() // before the queue goes
+		defer w.Close() // before the queue is removed
 		if err := w.Start(); err != nil {
 			return err
 		}
@@ -152,7 +151,7 @@ func (t *theatre) newPost(role string) *post {
 	return p
 }
 
-// note takes a line that a process reports.
+// note handles a line that a process reports.
 func (p *post) note(line string) (err error) {
 	word, rest, _ := strings.Cut(line, " ")
 	var first, last int64
@@ -171,7 +170,7 @@ func (p *post) note(line string) (err error) {
 	return errors.New("unknown report")
 }
 
-// disturb kills and freezes processes, in turn, at random moments until ctx ends.
+// disturb kills and freezes random processes alternately until ctx ends.
 func (t *theatre) disturb(ctx context.Context) error {
 	pick := func() *stage.Worker { return t.posts[rand.IntN(len(t.posts))].Worker }
 	return stage.Disturb(ctx, 450*time.Millisecond, pick, func(w *stage.Worker) error {
@@ -183,13 +182,12 @@ func (t *theatre) disturb(ctx context.Context) error {
 		if err := w.Freeze(); err != nil {
 			return err
 		}
-		time.Sleep(time.Duration(350+rand.IntN(500)) * time.Millisecond) // longer than its leases last
+		time.Sleep(time.Duration(350+rand.IntN(500)) * time.Millisecond) // longer than its leases
 		return w.Thaw()
 	})
 }
 
-// restart ends the processes that send half-way, as a new release of a program would, and starts
-// them again.
+// restart ends the sending processes half-way, as a deployment would, and starts them again.
 func (t *theatre) restart(ctx context.Context) error {
 	if !stage.Wait(ctx, t.lasts/2) {
 		return nil
@@ -202,7 +200,7 @@ func (t *theatre) restart(ctx context.Context) error {
 			return err
 		}
 		t.restarts++
-		fmt.Fprintf(t.out, "A process that sends was ended; %d keys wait in the queue. The next one goes on.\n", p.kept)
+		fmt.Fprintf(t.out, "A process that sends was ended; %d keys wait in the queue. The next one continues.\n", p.kept)
 		if err := p.Start(); err != nil {
 			return err
 		}
@@ -211,9 +209,9 @@ func (t *theatre) restart(ctx context.Context) error {
 	return nil
 }
 
-// drain has the adders end, and the senders after them, when the queue is empty.
+// drain ends the adders first, and then each sender when the queue is empty.
 func (t *theatre) drain() error {
-	fmt.Fprintln(t.out, "Nothing more is added; the queue is sent.")
+	fmt.Fprintln(t.out, "Adding has ended; the rest of the queue is sent.")
 	for _, role := range []string{"add", "both", "send"} {
 		var told []*post
 		for _, p := range t.posts {

@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Doc is one document. Its version is the number of the write that it comes from.
+// Doc is one document. Version is the number of its write.
 type Doc struct {
 	ID      string `json:"id" search:"key"`
 	Version int64  `json:"version" search:"filterable"`
@@ -29,21 +29,21 @@ type Doc struct {
 
 const (
 	indexName = "durable"
-	// perCall is how many documents an adding call has: they share an fsync, or a round trip.
+	// perCall is the number of documents in one adding call. They share an fsync or a round trip.
 	perCall = 50
-	// stretch is how many writes have their keys in common, and keysEach how many keys that are: few,
-	// so that they change often.
+	// stretch is the number of writes that share a set of keys, keysEach the size of the set: small, so that keys
+	// change often.
 	stretch, keysEach = 2000, 400
 )
 
-// job is what a worker does.
+// job is the configuration of a worker process.
 type job struct {
 	Role       string // add, send, both
-	Redis, Dir string // where the queue is: a server, or a directory
+	Redis, Dir string // where the queue is: a server or a directory
 	Name       string // of the queue
 	Endpoint   string
 	Kill       bool
-	Adder      int   // its number among those that add
+	Adder      int   // number of the adder
 	Next       int64 // the number of its first write
 }
 
@@ -54,26 +54,26 @@ type openQueue interface {
 
 func (j *job) open() (openQueue, error) {
 	if j.Redis != "" {
-		redisqueue.Silence() // what is wrong is in the errors
+		redisqueue.Silence() // its errors are returned as well
 		return redisqueue.Open(j.Redis, j.Name, &redisqueue.Options{Index: indexName})
 	}
 	return filequeue.Open(j.Dir, &filequeue.Options{Index: indexName, SegmentBytes: 4 << 20})
 }
 
-// newSender returns a sender of a queue; one that only adds has no client.
+// newSender returns a sender for a queue. A process that only adds has no client.
 func (j *job) newSender(q queue.Queue, logger *slog.Logger) (*bufferedsender.BufferedSender[Doc], error) {
 	opts := &bufferedsender.Options[Doc]{
 		Queue:  q,
 		Limits: bufferedsender.Limits{MaxBatchActions: 200, MaxInFlight: 2},
-		// Small batches soon. A program that has time sends less often, and folds more.
+		// Short, so that documents arrive soon. A longer interval sends less often and folds more.
 		AutoFlushInterval: 50 * time.Millisecond,
 		Logger:            logger,
 	}
 	if j.Kill {
-		// What takes a minute in a program: its keys are with others soon after it has died.
+		// Shorter than in a real program, where the leases of a dead process delay its keys for longer.
 		opts.RequestTimeout = 150 * time.Millisecond
 		opts.UnknownWait = 200 * time.Millisecond
-		// A machine that is busy with all of this answers some requests too late.
+		// On a machine that is busy with these processes, some requests time out.
 		opts.Retry = retry.Options{MaxRetries: 1000, Delay: 20 * time.Millisecond, MaxDelay: 100 * time.Millisecond}
 		trips, err := breaker.New(&breaker.Options{OpenFor: 50 * time.Millisecond, MaxOpenFor: 200 * time.Millisecond})
 		if err != nil {
@@ -91,8 +91,8 @@ func (j *job) newSender(q queue.Queue, logger *slog.Logger) (*bufferedsender.Buf
 	return bufferedsender.New(client, opts)
 }
 
-// work is the whole of a worker. It reports each write on out before and after adding it, and ends
-// when in says so: "stop" leaves in the queue what is not sent, "drain" sends all of it first.
+// work is the whole life of a worker. It reports each write on out before and after adding it. It ends after an order
+// from in: "stop" leaves unsent keys in the queue, "drain" sends them first.
 func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out io.Writer) error {
 	q, err := j.open()
 	if err != nil {
@@ -128,7 +128,7 @@ func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out i
 	return err
 }
 
-// add writes until it is told to stop.
+// add writes until an order arrives.
 func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc], ended <-chan string, out io.Writer) (order string, err error) {
 	for next := j.Next; ; next += perCall {
 		select {
@@ -144,7 +144,7 @@ func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc
 		if _, err := fmt.Fprintln(out, "try", next, next+perCall-1); err != nil {
 			return "", err
 		}
-		// nil: whatever happens to this process now, they will be in the index.
+		// nil: the documents will be indexed, even if this process dies now.
 		if err := sender.UploadDocuments(ctx, docs...); err != nil {
 			return "", err
 		}
@@ -154,9 +154,9 @@ func (j *job) add(ctx context.Context, sender *bufferedsender.BufferedSender[Doc
 	}
 }
 
-// untilEmpty waits until nothing is in the queue any more. A key that was alone with three holders
-// when they died is set aside by the queue, because it may be what has killed them. Here something else
-// has, so it is released, as azsearch queue release does.
+// untilEmpty waits until the queue is empty. The queue parks a key that was reserved alone by three holders when they
+// died, because the document may have killed them. Here the deaths have another cause, so the key is unparked, as
+// azsearch queue release does.
 func untilEmpty(ctx context.Context, q openQueue) error {
 	for {
 		s, err := q.Stats(ctx)

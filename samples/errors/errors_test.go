@@ -16,8 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// The output is what a program sees of each failure, word for word: a change of
-// it is a change that users notice.
+// The output shows exactly what a program sees of each failure. A change of it is a change for users.
 func TestFailuresLookAsTheyDid(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, show(t.Context(), &out))

@@ -19,8 +19,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// failedActions are about documents that were accepted and then refused by the
-// service. ActionFailed tells of each, once; so does the next Flush or Close.
+// failedActions are stories of documents that were accepted and then failed. ActionFailed reports each once; so does
+// the next Flush or Close.
 var failedActions = []story{
 	{
 		title:   "A document that the service refuses (400)",
@@ -35,31 +35,31 @@ var failedActions = []story{
 	},
 	{
 		title:   "A version conflict that does not end (409)",
-		explain: "It is retried, the other keys meanwhile go on, and fails when the attempts are used up: Options.Retry.MaxRetries + 1. 422 and 503 look the same.",
+		explain: "It is retried while other keys continue, and fails after Options.Retry.MaxRetries + 1 attempts. 422 and 503 look the same.",
 		faults:  []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Status: 409}}}},
 		tell:    failing(models.UploadAction(Hotel{ID: "1"})),
 	},
 	{
 		title:   "An index that is full (429 for a document)",
-		explain: "The quota of documents, not throttling: retrying would not help, so it fails at once. A 429 for a whole request is throttling, and is retried.",
+		explain: "The document quota is reached: retrying cannot help, so it fails at once. A 429 for a whole request is throttling and is retried.",
 		service: searchtest.Options{DocumentQuota: 1},
 		tell:    failing(models.UploadAction(Hotel{ID: "1"}), models.UploadAction(Hotel{ID: "2"})),
 	},
 	{
-		title:   "An answer that says nothing about a document",
-		explain: "It is retried and then fails, and may have been applied: reading the document tells.",
+		title:   "A reply without a result for a document",
+		explain: "It is retried and then fails. It may have been applied: read the document to find out.",
 		faults:  []searchtest.Fault{{Results: searchtest.ResultsMissing}},
 		tell:    failing(models.UploadAction(Hotel{ID: "1"})),
 	},
 	{
 		title:   "Connections that break",
-		explain: "Retried, then failed. Unknown says that a request got away before its connection broke, so the document may be in the index.",
+		explain: "It is retried and then fails. Unknown means that a request was sent before its connection broke, so the document may be in the index.",
 		faults:  []searchtest.Fault{{Cut: searchtest.CutAfterCommit}},
 		tell:    failing(models.UploadAction(Hotel{ID: "1"})),
 	},
 }
 
-// failing sends actions to the service and shows what ActionFailed is reported.
+// failing sends actions and prints the reported ActionFailed.
 func failing(actions ...models.IndexDocumentsAction[Hotel]) func(context.Context, *page) error {
 	return func(ctx context.Context, p *page) error {
 		failures := 0
@@ -86,7 +86,7 @@ func failing(actions ...models.IndexDocumentsAction[Hotel]) func(context.Context
 	}
 }
 
-// describe writes everything that is known about a failed action.
+// describe prints the fields of a failed action.
 func describe(p *page, err error) {
 	var failed *bufferedsender.ActionError
 	if !errors.As(err, &failed) {
@@ -105,30 +105,30 @@ func describe(p *page, err error) {
 	}
 }
 
-// failedCalls are about the calls that wait for everything.
+// failedCalls are stories of Flush, Close and requests.
 var failedCalls = []story{
 	{
 		title:   "Flush after something has failed",
-		explain: "A count, and the first hundred in full. Each failure is reported by one Flush or Close only: nil from the next one means that nothing else has failed.",
+		explain: "The error has a count and the first hundred failures. Each failure is reported by one Flush or Close only: nil from the next one means that nothing else has failed.",
 		faults:  []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Keys: []string{"bad-*"}, Status: 400, Message: "We do not like it."}}}},
 		tell:    flushing,
 	},
 	{
-		title:   "Flush while the service does not work",
-		explain: "The breaker is open: nothing is sent, nothing fails and nothing is lost. Flush waits, and says why when its time is up. When the service is back the sender goes on by itself.",
+		title:   "Flush while the service is down",
+		explain: "The breaker is open: nothing is sent, nothing fails and nothing is lost. Flush waits, and its error says why. When the service is back, sending resumes automatically.",
 		faults:  []searchtest.Fault{{Status: http.StatusBadGateway}},
 		tell:    waiting,
 	},
 	{
 		title:   "Close whose time is up",
-		explain: "It cancels what is under way and says what is not in the index: Unsent certainly is not, Unknown may be. Send both again.",
+		explain: "It cancels the requests in flight. Unsent documents are not in the index, Unknown ones may be. Send both again.",
 		tell:    closing,
 	},
-	// Requests that the service refuses as a whole. It makes no difference to them whether a sender or a call of your
-	// own made them: the error is a *search.Error.
+	// Requests that the service refuses as a whole. The error is a *search.Error, whether a sender or a direct call
+	// sent the request.
 	{
 		title:   "A key that is wrong",
-		explain: "Without a breaker, as here, every document of the request fails at once. With one, which is the default, nothing fails: everything waits until somebody changes the key, and Health says why.",
+		explain: "Without a breaker, as here, every document of the request fails at once. With one, which is the default, nothing fails: everything waits until the key is changed, and Health says why.",
 		tell:    refused("hotels", "not-the-key"),
 	},
 	{
@@ -143,7 +143,7 @@ var failedCalls = []story{
 	},
 	{
 		title:   "A document that does not exist",
-		explain: "GetDocument tells it from an index that does not exist.",
+		explain: "GetDocument has another error for an index that does not exist.",
 		tell: func(ctx context.Context, p *page) error {
 			_, err := search.GetDocument[Hotel](ctx, p.client, "1", nil)
 			p.fact("errors.Is ErrDocumentNotFound", "%t", errors.Is(err, search.ErrDocumentNotFound))
@@ -151,8 +151,8 @@ var failedCalls = []story{
 		},
 	},
 	{
-		title:   "A one-shot call of which a part has failed",
-		explain: "Without a sender there are no retries of single documents, but no silence either: a reply with status 207 is an error that names each of them.",
+		title:   "A one-shot call that fails for some documents",
+		explain: "Without a sender single documents are not retried. A reply with status 207 is an error that names each failed document.",
 		tell:    oneShot,
 	},
 }
@@ -181,7 +181,7 @@ func flushing(ctx context.Context, p *page) error {
 }
 
 func waiting(ctx context.Context, p *page) error {
-	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 50 * time.Millisecond, MaxOpenFor: 50 * time.Millisecond}) // the longer the trouble lasts, the longer, if nobody sets it
+	b, err := breaker.New(&breaker.Options{Failures: 2, OpenFor: 50 * time.Millisecond, MaxOpenFor: 50 * time.Millisecond}) // MaxOpenFor keeps the open time constant
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func waiting(ctx context.Context, p *page) error {
 func closing(ctx context.Context, p *page) error {
 	deadline, expire := context.WithCancel(ctx)
 	defer expire()
-	// The first batch is answered. The second one hangs until the deadline.
+	// The first batch succeeds. The second hangs until the deadline.
 	batches := 0
 	p.srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		if batches++; !strings.HasSuffix(r.URL.Path, "search.index") || batches == 1 {
@@ -241,7 +241,7 @@ func closing(ctx context.Context, p *page) error {
 	return nil
 }
 
-// refused sends a document with a key to an index, by a sender.
+// refused sends a document to an index with an API key, through a sender.
 func refused(index, key string) func(context.Context, *page) error {
 	return func(ctx context.Context, p *page) error {
 		client, err := search.NewClientWithKey(p.srv.URL(), index, azcore.NewKeyCredential(key), impatient(p.srv))
@@ -265,8 +265,7 @@ func refused(index, key string) func(context.Context, *page) error {
 	}
 }
 
-// serviceError writes what a *search.Error says. Its Error method says it in one
-// line, with the id of the request.
+// serviceError prints a *search.Error. Its Error method returns the same on one line, with the request ID.
 func serviceError(p *page, err error) error {
 	var refused *search.Error
 	if !errors.As(err, &refused) {

@@ -1,10 +1,9 @@
-// Command errors shows what each kind of failure looks like to a program: which
-// call or event reports it, with which type, and what to do about it. It needs
-// nothing: the service, and everything that is wrong with it, is emulated.
+// Command errors shows what each kind of failure looks like to a program: which call or event reports it, with which
+// type, and how to react. The service and its failures are emulated.
 //
 //	go run ./samples/errors
 //
-// refused.go has documents that are not accepted, failed.go those that fail afterwards.
+// refused.go has documents that the sender refuses, failed.go documents that fail after they were accepted.
 package main
 
 import (
@@ -42,14 +41,13 @@ type sender = bufferedsender.BufferedSender[Hotel]
 // story is one kind of failure.
 type story struct {
 	title   string
-	explain string // when it happens and what to do
+	explain string // when it happens and how to react
 	service searchtest.Options
 	faults  []searchtest.Fault
 	tell    func(ctx context.Context, p *page) error
 }
 
-// show tells all stories. An error means that one of them did not go as its text
-// says.
+// show plays all stories. It returns an error if one of them does not end as its text says.
 func show(ctx context.Context, w io.Writer) error {
 	for _, s := range slices.Concat(refusedByTheSender, failedActions, failedCalls) {
 		fmt.Fprintf(w, "== %s\n%s\n", s.title, s.explain)
@@ -72,33 +70,32 @@ func (s *story) play(ctx context.Context, w io.Writer) error {
 	return s.tell(ctx, &page{w, service.Emulator, client})
 }
 
-// page is where a story is written, and its service.
+// page is the output of a story, and its service.
 type page struct {
 	w      io.Writer
 	srv    *searchtest.Server
 	client *search.Client
 }
 
-// fact writes one line of what a program can find out.
+// fact prints one property of a failure.
 func (p *page) fact(name, format string, args ...any) {
 	fmt.Fprintf(p.w, "    %-32s %s\n", name, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " | "))
 }
 
-// impatient returns the options of a client that does not repeat what fails.
+// impatient returns the options of a client that does not retry.
 func impatient(srv *searchtest.Server) *search.ClientOptions {
 	opts := stage.Inside(srv)
 	opts.Retry = policy.RetryOptions{MaxRetries: -1}
 	return opts
 }
 
-// newSender returns a sender that does not wait between its attempts, and has no
-// breaker unless the story brings one: a service that fails is the end of it, not
-// a reason to wait.
+// newSender returns a sender that does not wait between attempts and has no breaker unless the story sets one, so
+// that a failing service ends the story.
 func newSender(indexer bufferedsender.Indexer, opts bufferedsender.Options[Hotel]) (*sender, error) {
 	opts.Retry = retry.Options{Delay: -1}
 	if opts.Outage == nil {
 		opts.Outage = bufferedsender.FailSoon{}
 	}
-	opts.Logger = slog.New(slog.DiscardHandler) // it would warn about what the stories provoke
+	opts.Logger = slog.New(slog.DiscardHandler) // the stories provoke its warnings
 	return bufferedsender.New(indexer, &opts)
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// refusedByTheSender are about documents that were not accepted: the adding call says
-// so, nothing of them was or will be sent, and no event follows.
+// refusedByTheSender are stories of documents that the adding call refuses. They are never sent, and no event
+// follows.
 var refusedByTheSender = []story{
 	{
 		title:   "A key that the service does not allow",
-		explain: "The adding call refuses it. Those before it are accepted; go on behind it, or make a legal key with keys.Encode.",
+		explain: "The adding call refuses it. The documents before it are accepted. Continue after it, or make a legal key with keys.Encode.",
 		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, sender *sender) error {
 			return sender.UploadDocuments(ctx, Hotel{ID: "1"}, Hotel{ID: "hotels/2"}, Hotel{ID: "3"})
 		}, func(p *page, err error) bool {
@@ -45,7 +45,7 @@ var refusedByTheSender = []story{
 	},
 	{
 		title:   "A document larger than a request may be",
-		explain: "Refused by the adding call: no number of retries would get it through. Shorten it, or raise MaxBatchBytes if the service allows it.",
+		explain: "Refused by the adding call: retries cannot help. Shorten it, or raise MaxBatchBytes if the service allows it.",
 		tell: adding(bufferedsender.Options[Hotel]{Limits: bufferedsender.Limits{MaxBatchBytes: 1000}}, func(ctx context.Context, sender *sender) error {
 			return sender.UploadDocuments(ctx, Hotel{ID: "1", Name: strings.Repeat("very ", 200) + "long"})
 		}, func(p *page, err error) bool {
@@ -68,7 +68,7 @@ var refusedByTheSender = []story{
 	},
 	{
 		title:   "A sender that was closed",
-		explain: "Whatever comes after Close is not accepted.",
+		explain: "After Close every adding call is refused.",
 		tell: adding(bufferedsender.Options[Hotel]{}, func(ctx context.Context, sender *sender) error {
 			return errors.Join(stage.Close(ctx, sender), sender.UploadDocuments(ctx, Hotel{ID: "1"}))
 		}, func(p *page, err error) bool {
@@ -78,8 +78,8 @@ var refusedByTheSender = []story{
 	},
 }
 
-// adding tells a story about a healthy service: add has to be refused, and show shows why, if it finds what it looks
-// for.
+// adding plays a story on a healthy service: add must be refused, and show prints why, if it finds the expected
+// error.
 func adding(opts bufferedsender.Options[Hotel], add func(context.Context, *sender) error, show func(*page, error) (found bool)) func(context.Context, *page) error {
 	return func(ctx context.Context, p *page) error {
 		s, err := newSender(p.client, opts)
@@ -95,7 +95,7 @@ func adding(opts bufferedsender.Options[Hotel], add func(context.Context, *sende
 		}
 		closing := stage.Close(ctx, s)
 		if !ok {
-			return errors.Join(fmt.Errorf("the adding call was to be refused otherwise: %w", err), closing)
+			return errors.Join(fmt.Errorf("the adding call was not refused as expected: %w", err), closing)
 		}
 		return closing
 	}

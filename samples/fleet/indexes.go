@@ -27,27 +27,27 @@ type Item struct {
 	Text    string `json:"text" search:"searchable"`
 }
 
-// The classes of service that this program uses. The choice is yours; what counts is that whoever waits for
-// a document is in another class than whoever does not.
+// The classes of this program. Choose your own, but put documents that a user waits for into another class than
+// documents that no user waits for.
 const (
-	live     = models.ClassExpedited  // somebody looks at the page: never waits for another class
-	steady   = models.ClassAssured1   // what other systems change
-	backfill = models.ClassBestEffort // what can wait
+	live     = models.ClassExpedited  // a user waits for it: never queued behind another class
+	steady   = models.ClassAssured1   // changes from other systems
+	backfill = models.ClassBestEffort // may be late
 )
 
-// indexes are all indexes of a service, as the program uses them.
+// indexes are all indexes of a service.
 type indexes struct {
 	client *search.IndexClient
 	fleet  *fleet.Fleet
 	ledger *ledger
 }
 
-// newIndexes makes the fleet. It makes no request.
+// newIndexes creates the fleet. It sends no request.
 func newIndexes(client *search.IndexClient, logger *slog.Logger) (*indexes, error) {
 	names := func(ctx context.Context) iter.Seq2[string, error] { return client.ListIndexNames(ctx, nil) }
 	f, err := fleet.New(fleet.From(client.Client, names), &fleet.Options{
-		// What the service gets from this process at once, and what the process keeps in memory, whatever the number
-		// of indexes. Forty floors of 500 fit into the budget, so that each index has room of its own.
+		// The bounds of this process, for any number of indexes: its requests in flight and its buffered documents.
+		// Forty floors of 500 fit into the budget, so that each index has room of its own.
 		Pool: &pool.Options{
 			Expedited: 4, Shared: 8,
 			BufferedActions: 40_000, FloorActions: 500,
@@ -60,16 +60,16 @@ func newIndexes(client *search.IndexClient, logger *slog.Logger) (*indexes, erro
 	return &indexes{client: client, fleet: f, ledger: &ledger{indexes: map[string][]*write{}}}, nil
 }
 
-// sender returns the sender of an index. Ask once and keep it: asked after Drop, the fleet would make
-// a new one, for an index that is gone.
+// sender returns the sender of an index. Call it once and keep the result: after Drop the fleet would make a new
+// sender for the deleted index.
 func (x *indexes) sender(index string, autoFlush time.Duration) (*bufferedsender.BufferedSender[Item], error) {
 	return fleet.Sender(x.fleet, index, &bufferedsender.Options[Item]{
-		AutoFlushInterval: autoFlush, // how late a document is at least, when there is not much to do
+		AutoFlushInterval: autoFlush, // latency of a document while there is little to send
 		Limits:            bufferedsender.Limits{MaxBatchActions: 500, MaxBufferedActions: 8000},
 	})
 }
 
-// write adds items to an index, in a class. It waits while there is no room.
+// write adds items to an index in a class. It blocks while the buffer is full.
 func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.BufferedSender[Item], class models.Class, items ...Item) error {
 	writes := x.ledger.begin(index, class, items)
 	actions := make([]models.IndexDocumentsAction[Item], len(items))
@@ -79,7 +79,7 @@ func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.Buf
 	err := s.IndexDocuments(models.WithClass(ctx, class), actions...)
 	accepted := len(items)
 	if add, ok := errors.AsType[*bufferedsender.AddError](err); ok {
-		accepted = add.Accepted // exactly the first so many; the others have no outcome
+		accepted = add.Accepted // the first ones; the others have no outcome
 	} else if err != nil {
 		accepted = 0
 	}
@@ -87,8 +87,8 @@ func (x *indexes) write(ctx context.Context, index string, s *bufferedsender.Buf
 	return err
 }
 
-// watch drops the senders of indexes that were deleted, until ctx ends, and returns what that gave up by index.
-// A sender does not end by itself: an index that is missing may be about to be created again, so its documents wait.
+// watch drops the senders of deleted indexes until ctx ends, and returns for each the error of Drop. A sender does
+// not end when its index is missing, because the index may be about to be created again; its documents wait.
 func (x *indexes) watch(ctx context.Context) (dropped map[string]*bufferedsender.CloseError, err error) {
 	dropped = map[string]*bufferedsender.CloseError{}
 	for stage.Wait(ctx, 100*time.Millisecond) {
@@ -98,7 +98,7 @@ func (x *indexes) watch(ctx context.Context) (dropped map[string]*bufferedsender
 			}
 			gone, err := x.missing(ctx, h.Index)
 			if err != nil || !gone {
-				continue // the next round asks again
+				continue // the next round checks again
 			}
 			lost, err := x.drop(ctx, h.Index)
 			if err != nil {
@@ -110,7 +110,7 @@ func (x *indexes) watch(ctx context.Context) (dropped map[string]*bufferedsender
 	return dropped, nil
 }
 
-// missing reports whether an index is not on the list of the service. A 404 alone may be a wrong address.
+// missing reports whether the service no longer lists an index. A 404 alone could come from a wrong address.
 func (x *indexes) missing(ctx context.Context, index string) (bool, error) {
 	var names []string
 	for name, err := range x.client.ListIndexNames(ctx, nil) {
@@ -122,8 +122,8 @@ func (x *indexes) missing(ctx context.Context, index string) (bool, error) {
 	return !slices.Contains(names, index), nil
 }
 
-// drop closes the sender of an index for good. What it has not sent is given up when the time is over: each of these
-// documents gets its outcome before Drop returns. It returns nil if there was nothing.
+// drop closes the sender of an index for good. It gives up documents that are not sent within 200 ms; each has its
+// outcome when Drop returns. It returns nil if nothing was left.
 func (x *indexes) drop(ctx context.Context, index string) (*bufferedsender.CloseError, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 200*time.Millisecond)
 	defer cancel()
@@ -134,13 +134,13 @@ func (x *indexes) drop(ctx context.Context, index string) (*bufferedsender.Close
 	return nil, err
 }
 
-// close sends what is left of all indexes at once, under one deadline.
+// close closes all senders at once, under one deadline.
 func (x *indexes) close(ctx context.Context) error {
-	// A deadline of its own: what was accepted is sent also after Ctrl-C has ended ctx.
+	// A deadline of its own, so that accepted documents are sent after Ctrl-C has ended ctx.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	if err := x.fleet.Close(ctx); err != nil {
-		return fmt.Errorf("not everything was sent: %w", err) // a *fleet.Error: what each index has left
+		return fmt.Errorf("not everything was sent: %w", err) // a *fleet.Error, with what each index has left
 	}
 	return nil
 }

@@ -1,15 +1,14 @@
-// Command fleet keeps forty indexes of one service up to date with one fleet, and shows
-// what they do to each other while things go wrong: next to nothing.
+// Command fleet keeps forty indexes of one service up to date with one fleet, and shows that faults of one index
+// hardly affect the others.
 //
 //	go run ./samples/fleet
 //
-// The index "products" gets live updates in the class Expedited and, in the second half, a
-// backfill in BestEffort; the other indexes get a steady trickle. Meanwhile one index answers 503 for a
-// while, and one is deleted. The service is emulated, and takes 25 ms for a request; a live update waits
-// 50 ms at the most for others to share its request.
+// The index "products" gets live updates in the class Expedited and, in the second half, a backfill in BestEffort.
+// The other indexes get a steady trickle. Meanwhile one index answers 503 for a while, and one is deleted. The
+// service is emulated and takes 25 ms per request; a live update waits up to 50 ms for others that share its request.
 //
-// indexes.go is the part that your program would have. story.go plays the world around it, and verify.go checks that
-// every accepted document has exactly one outcome, and that what was completed is in its index.
+// indexes.go is the part to copy. story.go writes and causes the faults. verify.go checks that every accepted
+// document has exactly one outcome and that completed documents are in their index.
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// story is what happens.
+// story is the state of the run.
 type story struct {
 	*indexes
 
@@ -33,7 +33,7 @@ type story struct {
 	out      io.Writer
 }
 
-// play is the whole program.
+// play runs the whole program.
 func play(ctx context.Context, lasts time.Duration, logger *slog.Logger, out io.Writer) error {
 	service := stage.Emulate(&searchtest.Options{Latency: 25 * time.Millisecond, KeepRequests: -1, KeepChanges: -1})
 	defer service.Close()
@@ -50,7 +50,7 @@ func play(ctx context.Context, lasts time.Duration, logger *slog.Logger, out io.
 	return errors.Join(err, s.verify())
 }
 
-// happen lets everything happen that is to happen, and returns when nobody writes any more.
+// happen runs the writers and the faults, and returns when all writers have ended.
 func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
@@ -95,8 +95,8 @@ func (s *story) happen(ctx context.Context, lasts time.Duration) error {
 	return errors.Join(s.errs...)
 }
 
-// start starts a writer, which ends when ctx does or its sender is closed. After each interval it writes the next piece
-// of its documents. Each item has a version that no other has.
+// start starts a writer. It writes a piece of its documents after each interval, and ends when ctx ends or its sender
+// is closed. Each item has its own version.
 func (s *story) start(ctx context.Context, index string, class models.Class, autoFlush, every time.Duration, piece, documents int) {
 	sender, err := s.sender(index, autoFlush)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *story) start(ctx context.Context, index string, class models.Class, aut
 	})
 }
 
-// failed notes an error that ought not to be.
+// failed records an unexpected error.
 func (s *story) failed(err error) {
 	if err == nil {
 		return
@@ -129,7 +129,7 @@ func (s *story) failed(err error) {
 	s.errs = append(s.errs, err)
 }
 
-// The indexes that have a part of their own.
+// The indexes with a special role.
 const (
 	products = "products" // gets live updates and a backfill
 	sick     = "reviews"  // answers 503 for a while

@@ -10,15 +10,15 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// ledger notes what was accepted and its outcomes, which come on other goroutines, and may come before the adding call
-// has returned.
+// ledger records accepted writes and their outcomes. Outcomes arrive on other goroutines, possibly before the adding
+// call returns.
 type ledger struct {
 	mu          sync.Mutex // guards the fields below and the writes
 	indexes     map[string][]*write
 	backfilling bool
 }
 
-// write is one item that was added. Those of one key are in the order in which they were added.
+// write is one added item. Writes of one key are in the order of adding.
 type write struct {
 	item        Item
 	class       models.Class
@@ -29,7 +29,7 @@ type write struct {
 	backfilling bool          // the backfill was running when the outcome came
 }
 
-// begin notes that items are about to be added.
+// begin records items that are about to be added.
 func (l *ledger) begin(index string, class models.Class, items []Item) (writes []*write) {
 	for _, item := range items {
 		writes = append(writes, &write{item: item, class: class, began: time.Now()})
@@ -40,7 +40,7 @@ func (l *ledger) begin(index string, class models.Class, items []Item) (writes [
 	return writes
 }
 
-// accepted notes what an adding call has accepted.
+// accepted records the writes that an adding call accepted.
 func (l *ledger) accepted(writes []*write) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *ledger) accepted(writes []*write) {
 	}
 }
 
-// settled notes an outcome.
+// settled records an outcome.
 func (l *ledger) settled(w *write, o models.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *ledger) settled(w *write, o models.Outcome) {
 
 func (w *write) completed() bool { return len(w.outcomes) > 0 && w.outcomes[0].Completed() }
 
-// report prints how long live updates took, and of each index how many documents were lost, and why.
+// report prints the latency of live updates, and for each index the number of lost documents with the first reason.
 func (s *story) report() {
 	for i, word := range []string{"without", "with   "} {
 		took := []time.Duration{0}
@@ -89,7 +89,7 @@ func (s *story) report() {
 	fmt.Fprintf(s.out, "%d of %d indexes have lost nothing\n", whole, len(s.names))
 }
 
-// verify compares what was accepted with the outcomes, and these with the indexes.
+// verify compares accepted writes with their outcomes, and completed writes with the indexes.
 func (s *story) verify() error {
 	var problems []string
 	accepted, lost := 0, 0
@@ -120,7 +120,7 @@ func (s *story) verify() error {
 	return nil
 }
 
-// compare returns what is wrong with an index. Only one that was deleted may lose something.
+// compare returns the problems of an index. Only a deleted index may lose documents.
 func compare(index string, writes []*write, documents map[string]Item, deleted bool) (problems []string) {
 	problem := func(format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("%q: ", index)+fmt.Sprintf(format, args...))
@@ -128,7 +128,7 @@ func compare(index string, writes []*write, documents map[string]Item, deleted b
 	if len(writes) == 0 {
 		problem("nothing was written to it")
 	}
-	want := map[string]Item{} // what the index has to hold
+	want := map[string]Item{} // what the index must contain
 	for _, w := range writes {
 		switch {
 		case !w.accepted && len(w.outcomes) > 0:

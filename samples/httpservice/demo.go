@@ -24,8 +24,8 @@ const (
 	indexName = "notes"
 )
 
-// outage is a service that answers 503, hangs, and cuts connections, some of them
-// after it has written what it was sent.
+// outage returns faults: status 503, hanging requests, and cut connections, some of them after the documents were
+// indexed.
 func outage() []searchtest.Fault {
 	return []searchtest.Fault{
 		{Every: 4, Cut: searchtest.CutAfterCommit},
@@ -35,14 +35,13 @@ func outage() []searchtest.Fault {
 	}
 }
 
-// slow is a service that takes its time, so that the buffer fills.
+// slow returns a fault that delays every request, so that the buffer fills.
 func slow() []searchtest.Fault {
 	return []searchtest.Fault{{Delay: searchtest.Duration(250 * time.Millisecond)}}
 }
 
-// demonstrate has 200 callers write through a search service that works, is slow,
-// breaks down and comes back, stops in the middle of it, and compares what the
-// callers were given with what the index has.
+// demonstrate lets 200 callers write while the search service is healthy, slow, down and back. It stops the service
+// in mid-traffic and compares the replies with the index.
 func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) error {
 	backend := stage.Emulate(&searchtest.Options{Latency: 5 * time.Millisecond})
 	defer backend.Close()
@@ -50,7 +49,7 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 	if err != nil {
 		return err
 	}
-	// Shorter times than a service would have, so that the story is short.
+	// Short durations, for a short demonstration.
 	s, err := newService(client, settings{deadline: time.Second, requestTimeout: 400 * time.Millisecond, buffer: 200}, logger)
 	if err != nil {
 		return err
@@ -70,7 +69,7 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 	}
 	err = happen(ctx, s, backend, stdout)
 
-	// The callers are still at work: some will be answered, some will find nobody.
+	// Callers are still sending: some get a reply, some find the server closed.
 	err = errors.Join(err, s.stop())
 	stopCalling()
 	all.Wait()
@@ -81,12 +80,12 @@ func demonstrate(ctx context.Context, logger *slog.Logger, stdout io.Writer) err
 	return reported.compare(backend, stdout)
 }
 
-// happen is what happens to the search service.
+// happen injects the faults.
 func happen(ctx context.Context, s *service, backend *stage.Service, w io.Writer) error {
 	for _, step := range []struct {
 		title  string
 		faults []searchtest.Fault
-		ready  int // what /healthz answers in the end
+		ready  int // expected status of /healthz
 		least  time.Duration
 	}{
 		{"all is well", nil, http.StatusOK, time.Second},
@@ -120,8 +119,7 @@ func happen(ctx context.Context, s *service, backend *stage.Service, w io.Writer
 	return nil
 }
 
-// caller is one of the clients of the demonstration. Each note has an id of its
-// own, also one that is sent again: so what was reported about each can be checked.
+// caller is one client. Every note has its own ID, also a repeated one, so that each reply can be checked.
 type caller struct {
 	client    *http.Client
 	url, name string
@@ -133,28 +131,27 @@ type caller struct {
 func (c *caller) write(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := c.call(ctx, c.notes())
-		stage.Wait(ctx, wait+rand.N(40*time.Millisecond+wait/2)) // not all at the same moment
+		stage.Wait(ctx, wait+rand.N(40*time.Millisecond+wait/2)) // spread the callers
 	}
 }
 
-// notes makes one to three notes; one in a hundred is bad.
+// notes returns one to three notes; one in a hundred is bad.
 func (c *caller) notes() []Note {
 	notes := make([]Note, 1+rand.IntN(3))
 	for i := range notes {
 		c.sent++
 		notes[i] = Note{ID: fmt.Sprintf("%s-%d", c.name, c.sent), Author: c.name, Text: fmt.Sprintf("note %d of %s", c.sent, c.name)}
 		switch rand.IntN(200) {
-		case 0: // the service rejects it: no term of a filterable field may be so long
+		case 0: // the service rejects it: a term of a filterable field may not be so long
 			notes[i].Author = strings.Repeat("x", 40_000)
 		case 1: // the sender refuses it
-			notes[i].ID += " is no legal key"
+			notes[i].ID += " is not a legal key"
 		}
 	}
 	return notes
 }
 
-// call sends notes, writes down what is answered, and returns how long it was
-// asked to wait.
+// call sends notes, records the reply, and returns its Retry-After.
 func (c *caller) call(ctx context.Context, notes []Note) (wait time.Duration) {
 	body, err := json.Marshal(notes)
 	if err != nil {
@@ -171,7 +168,7 @@ func (c *caller) call(ctx context.Context, notes []Note) (wait time.Duration) {
 	defer resp.Body.Close()
 	var a answer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
-		return 0 // the connection broke: nothing was said
+		return 0 // the connection broke: no outcome was reported
 	}
 	c.reported.add(resp.StatusCode, notes, a)
 	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none is 0

@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Note is what callers write.
+// Note is the document that callers write.
 type Note struct {
 	ID     string `json:"id" search:"key,filterable,sortable"`
 	Author string `json:"author" search:"filterable"`
@@ -29,8 +29,7 @@ const (
 	maxNotes = 100
 )
 
-// writeNotes takes a JSON array of notes, waits until the index has them or
-// certainly has not, and says so.
+// writeNotes reads a JSON array of notes, waits until each note has an outcome, and replies with the outcomes.
 func (s *service) writeNotes(w http.ResponseWriter, r *http.Request) {
 	notes, err := readNotes(w, r)
 	if err != nil {
@@ -41,8 +40,7 @@ func (s *service) writeNotes(w http.ResponseWriter, r *http.Request) {
 		reply(w, answerTo(notes, nil, &bufferedsender.WaitError{Err: &bufferedsender.AddError{Err: bufferedsender.ErrBufferFull}}, time.Now()))
 		return
 	}
-	// The context ends with the deadline, or when the caller hangs up: then
-	// nobody wants the notes written any more, and what was not sent is withdrawn.
+	// The context ends at the deadline or when the caller disconnects. Then unsent notes are withdrawn.
 	ctx, cancel := context.WithTimeout(r.Context(), s.settings.deadline)
 	defer cancel()
 	actions := make([]models.IndexDocumentsAction[Note], len(notes))
@@ -53,9 +51,8 @@ func (s *service) writeNotes(w http.ResponseWriter, r *http.Request) {
 	reply(w, answerTo(notes, results, err, time.Now()))
 }
 
-// full reports whether n more notes would have to wait for room. Without this
-// question they would, as long as their deadline allows, and be refused then. It
-// is not exact: whoever asks at the same moment may get the room.
+// full reports whether n more notes would block. Without this check they would block until their deadline and then be
+// refused. It is only approximate: a concurrent caller may take the room.
 func (s *service) full(n int) bool {
 	stats := s.sender.Stats()
 	return stats.BlockedProducers > 0 || stats.PendingActions+n > s.settings.buffer
@@ -93,15 +90,15 @@ func reply(w http.ResponseWriter, a answer) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// What became of a note. These are promises.
+// The outcomes of a note. The reply guarantees them.
 const (
 	indexed    = "indexed"     // the index has it
-	rejected   = "rejected"    // the index has not, and will not take it as it is
-	notApplied = "not applied" // the index has not, and will not get it: send it again
-	unknown    = "unknown"     // the index may have it: send it again, which does no harm
+	rejected   = "rejected"    // the index does not have it, and will not accept it unchanged
+	notApplied = "not applied" // the index does not and will not have it: send it again
+	unknown    = "unknown"     // the index may have it: send it again, which is harmless
 )
 
-// answer is the body of a reply, and its status.
+// answer is the status and body of a reply.
 type answer struct {
 	Status int       `json:"-"`
 	Notes  []outcome `json:"notes,omitempty"`
@@ -116,14 +113,14 @@ type outcome struct {
 	Message string `json:"message,omitempty"`
 }
 
-// answerTo makes an answer of what IndexDocumentsAndWait has returned. Each note
-// has an outcome of its own; the status is that of the note that is worst off.
+// answerTo converts the result of IndexDocumentsAndWait. Each note has its own outcome; the status is the worst of
+// all notes.
 //
 //	200  all are indexed
-//	400  the sender refuses a note: its id is not a legal key, it is too large
-//	422  the service rejects a note
-//	429  there was no room until the deadline
-//	503  nothing is sent at the moment, or the service has failed this note
+//	400  the sender refused a note: its ID is not a legal key, or it is too large
+//	422  the service rejected a note
+//	429  the buffer stayed full until the deadline
+//	503  sending is suspended, or the service failed a note
 //	504  the deadline ended first
 func answerTo(notes []Note, results []models.IndexingResult, err error, now time.Time) answer {
 	a := answer{Status: http.StatusOK, Notes: make([]outcome, len(notes))}
@@ -131,7 +128,7 @@ func answerTo(notes []Note, results []models.IndexingResult, err error, now time
 	var wait *bufferedsender.WaitError
 	if errors.As(err, &wait) {
 		for _, e := range wait.Errors {
-			failed[e.Key] = e // keys differ: readNotes has seen to that
+			failed[e.Key] = e // keys differ: readNotes has checked that
 		}
 	}
 	for i, n := range notes {
@@ -139,7 +136,7 @@ func answerTo(notes []Note, results []models.IndexingResult, err error, now time
 		e := failed[n.ID]
 		o.Outcome = notApplied
 		switch {
-		case e == nil && i < len(results): // results are those of the accepted notes
+		case e == nil && i < len(results): // results has those of the accepted notes
 			o.Outcome = indexed
 		case e != nil && e.Unknown:
 			o.Outcome = unknown
@@ -147,13 +144,13 @@ func answerTo(notes []Note, results []models.IndexingResult, err error, now time
 			o.Outcome = rejected
 		}
 		switch {
-		case e == nil || errors.Is(e, bufferedsender.ErrWithdrawn): // early says why
+		case e == nil || errors.Is(e, bufferedsender.ErrWithdrawn): // early sets status and error
 		case e.Rejected():
 			o.Message = e.Message
 			a.worsen(http.StatusUnprocessableEntity, 0)
 		default:
-			// Conflicts that never ended, a service that fails with this note only,
-			// an API key that has become invalid: not the caller's fault.
+			// A conflict that does not end, a service that fails only for this note, an API key that has become
+			// invalid: not the caller's fault.
 			o.Message = "the search service failed: " + e.Reason.String()
 			a.worsen(http.StatusServiceUnavailable, time.Second)
 		}
@@ -165,11 +162,11 @@ func answerTo(notes []Note, results []models.IndexingResult, err error, now time
 	return a
 }
 
-// early takes account of why the call returned before all notes had an outcome.
+// early sets status and error if the call returned before all notes had an outcome.
 func (a *answer) early(err error, now time.Time) {
 	var open *breaker.OpenError
 	var refused *bufferedsender.AddError
-	noRoom := errors.As(err, &refused) // it was not accepted
+	noRoom := errors.As(err, &refused) // the notes were not accepted
 	switch {
 	case errors.As(err, &open):
 		a.worsen(http.StatusServiceUnavailable, max(time.Second, open.Status.Until.Sub(now)))
@@ -180,7 +177,7 @@ func (a *answer) early(err error, now time.Time) {
 	case errors.Is(err, bufferedsender.ErrClosed):
 		a.worsen(http.StatusServiceUnavailable, time.Second)
 		a.Error = "this server is shutting down"
-	case errors.Is(err, bufferedsender.ErrCircuitOpen): // the index refuses everything
+	case errors.Is(err, bufferedsender.ErrCircuitOpen): // the index refuses every document
 		a.worsen(http.StatusServiceUnavailable, 10*time.Second)
 		a.Error = "the search service does not take notes at the moment"
 	case noRoom && (isContext(err) || errors.Is(err, bufferedsender.ErrBufferFull)):
@@ -189,7 +186,7 @@ func (a *answer) early(err error, now time.Time) {
 	case isContext(err):
 		a.worsen(http.StatusGatewayTimeout, time.Second)
 		a.Error = "the search service did not answer in time"
-	default: // what the sender says about a note: a bad key, too large
+	default: // the sender refused a note: illegal key, too large
 		a.worsen(http.StatusBadRequest, 0)
 		a.Error = err.Error()
 	}
@@ -199,7 +196,7 @@ func isContext(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// worsen raises the status, and the time to come back, rounded up to seconds.
+// worsen raises the status and Retry-After, which it rounds up to seconds.
 func (a *answer) worsen(status int, retryAfter time.Duration) {
 	a.Status = max(a.Status, status)
 	a.retryAfter = max(a.retryAfter, (retryAfter + time.Second - 1).Truncate(time.Second))
@@ -207,20 +204,20 @@ func (a *answer) worsen(status int, retryAfter time.Duration) {
 
 type sender = bufferedsender.BufferedSender[Note]
 
-// settings are the times and sizes of the service. Zero fields have defaults.
+// settings are the durations and sizes of the service. Zero fields have defaults.
 type settings struct {
 	// deadline is how long a handler waits for the index. Defaults to 10 s.
 	deadline time.Duration
 	// requestTimeout ends a request to the index. Defaults to 3 s.
 	requestTimeout time.Duration
-	// buffer is how many notes may wait. Defaults to 5000.
+	// buffer is the maximum number of buffered notes. Defaults to 5000.
 	buffer int
-	// drain is how long the readiness is false before connections are refused.
-	// Defaults to 100 ms; a real load balancer wants a few seconds.
+	// drain is how long readiness is false before connections are refused. Defaults to 100 ms; a real load balancer
+	// needs a few seconds.
 	drain time.Duration
 }
 
-// shutdown is how long handlers may take to end, and the sender after them.
+// shutdown limits the end of the handlers, and then the end of the sender.
 const shutdown = 10 * time.Second
 
 func (s settings) withDefaults() settings {
@@ -231,38 +228,33 @@ func (s settings) withDefaults() settings {
 	return s
 }
 
-// newSender returns a sender for request handlers, whose callers wait. Its options
-// differ from those for a load in bulk, which nobody waits for.
+// newSender returns a sender for request handlers. Its options favor latency, unlike those of a bulk load, for which
+// no caller waits.
 func newSender(indexer bufferedsender.Indexer, cfg settings, meters metric.MeterProvider, logger *slog.Logger) (*sender, error) {
 	return bufferedsender.New(indexer, &bufferedsender.Options[Note]{
 		Waiting: bufferedsender.Waiting{
-			// A note waits this long for others that can share its request. It is added
-			// to every reply, and a request costs the service more than a document: a few
-			// milliseconds are a good price when handlers are many. The default, said
-			// here because it is the first thing to tune.
+			// A note waits this long for others that share its request. The wait is part of every reply's latency,
+			// but a request costs the service more than a document, so a few milliseconds pay off with many handlers.
+			// This is the default; tune it first.
 			Interval: 5 * time.Millisecond,
 
-			// An outage is answered at once, with 503 and the time to come back, and
-			// not by holding every handler until its deadline. What the sender has
-			// accepted and not sent is withdrawn, so that the answer is the truth.
-			// The first call after the breaker's open time is let through: it finds out
-			// whether the service works again.
+			// During an outage the reply is 503 with Retry-After at once; handlers do not wait until their deadline.
+			// Accepted and unsent notes are withdrawn, so the reply is true. After the breaker's open time one call
+			// is let through as the probe.
 			FailFast: true,
 		},
 
 		Limits: bufferedsender.Limits{
-			// While one request is under way others can start. With one at a time each
-			// caller would wait for the request before its own as well.
+			// Requests overlap. With one at a time, each caller would also wait for the request before its own.
 			MaxInFlight: 4,
 
-			// What waits in the buffer waits at the expense of its deadline. More than
-			// the service can take within a deadline is better refused with 429.
+			// Buffered notes lose time of their deadline. Refuse with 429 more than the service can index within a
+			// deadline.
 			MaxBufferedActions: cfg.buffer,
 		},
 
-		// Far below the deadline of a handler: a request that hangs is then ended
-		// and sent again while there is still somebody to tell. The default of 60 s
-		// is longer than callers wait.
+		// Far below the handler's deadline: a hanging request is cut and sent again while the caller still waits. The
+		// default of 60 s is longer than callers wait.
 		RequestTimeout: cfg.requestTimeout,
 
 		MeterProvider: meters,

@@ -82,9 +82,9 @@ func TestComparisonFindsWhatWasReportedWrongly(t *testing.T) {
 	assert.Len(t, l.problems, 2, "nothing was said about the note")
 }
 
-// The demonstration itself compares, and shows each kind of answer.
+// The demonstration compares replies and index, and requires each kind of reply.
 func TestCallersGetTrueAnswersThroughAnOutage(t *testing.T) {
-	stagetest.Succeeds(t, program, nil, `Told "indexed" and missing: 0. Told "rejected" or "not applied" and there: 0.`)
+	stagetest.Succeeds(t, program, nil, `Reported "indexed" and missing: 0. Reported "rejected" or "not applied" and present: 0.`)
 	assert.Equal(t, stage.ExitProblem, stagetest.Run(t.Context(), t, program, "-endpoint", "", "-addr", "256.0.0.1:x").Code)
 }
 

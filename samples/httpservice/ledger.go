@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// ledger is what was reported to callers.
+// ledger records the replies to callers.
 type ledger struct {
 	mu       sync.Mutex // guards the fields below
 	outcomes map[string]string
@@ -41,8 +41,8 @@ func (l *ledger) add(status int, notes []Note, a answer) {
 	}
 }
 
-// compare prints what was reported, and returns where the index differs from it. Each kind of answer must
-// have been given.
+// compare prints the replies and returns the differences between them and the index. Each kind of reply must have
+// occurred.
 func (l *ledger) compare(s *stage.Service, w io.Writer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *ledger) compare(s *stage.Service, w io.Writer) error {
 	fmt.Fprintf(w, "  notes: %d indexed, %d rejected, %d not applied, %d unknown\n", count[indexed], count[rejected], count[notApplied], count[unknown])
 	has, err := stage.Documents[Note](s, indexName)
 	missing, wrong := l.differences(has)
-	fmt.Fprintf(w, "Told \"indexed\" and missing: %d. Told \"rejected\" or \"not applied\" and there: %d.\n", missing, wrong)
+	fmt.Fprintf(w, "Reported \"indexed\" and missing: %d. Reported \"rejected\" or \"not applied\" and present: %d.\n", missing, wrong)
 	if missing+wrong > 0 {
 		err = errors.Join(err, errors.New("what was reported to callers is not true"))
 	}
@@ -69,8 +69,8 @@ func (l *ledger) compare(s *stage.Service, w io.Writer) error {
 	return errors.Join(append(l.problems, err)...)
 }
 
-// differences counts the notes that an index with these should have
-// and has not, and those that it should not have.
+// differences counts the indexed notes that are missing from the index, and the rejected or unapplied ones that it
+// has.
 func (l *ledger) differences(has map[string]Note) (missing, wrong int) {
 	for id, reported := range l.outcomes {
 		note, there := has[id]

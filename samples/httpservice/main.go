@@ -1,21 +1,19 @@
-// Command httpservice is an HTTP service whose request handlers write documents
-// into an index and answer their callers truthfully. Many handlers share one
-// sender, and so their requests to the search service.
+// Command httpservice is an HTTP service whose request handlers write documents into an index and answer each caller
+// with the true outcome. All handlers share one sender, and thereby requests to the search service.
 //
-//	POST /notes   a JSON array of notes; the reply says of each what became of it
-//	GET /healthz  readiness: whether more work is welcome
+//	POST /notes   a JSON array of notes; the reply has the outcome of each
+//	GET /healthz  readiness
 //	GET /metrics  the metrics of the sender, for Prometheus
 //
-// handler.go is what your program would have: the answers, and the sender that
-// request handlers share. demo.go has the callers, and ledger.go compares. It is a
-// module of its own, because the exporter for Prometheus is not a dependency of the
-// SDK:
+// handler.go is the part to copy: the replies, and the sender that the handlers share. demo.go has the callers, and
+// ledger.go checks the replies. The sample is a module of its own because the SDK does not depend on the exporter for
+// Prometheus:
 //
 //	go run -C samples/httpservice .       # 200 callers and an outage, on an emulated service
 //	go run -C samples/httpservice . -addr 127.0.0.1:8080 -endpoint https://NAME.search.windows.net
 //
-// The first compares at the end what was reported to the callers with what the index
-// has, and exits 1 unless they agree. The second serves until it is interrupted.
+// At the end the first command compares the replies with the index, and exits 1 if they differ. The second serves
+// until it is interrupted.
 package main
 
 import (
@@ -58,7 +56,7 @@ func program(p *stage.Program) func(context.Context) error {
 	}
 }
 
-// serve is the program without its demonstration.
+// serve runs the service without the demonstration.
 func serve(ctx context.Context, at *stage.Address, addr string, logger *slog.Logger, stdout io.Writer) error {
 	backend, err := at.Connect(&searchtest.Options{Latency: 5 * time.Millisecond})
 	if err != nil {
@@ -80,12 +78,12 @@ func serve(ctx context.Context, at *stage.Address, addr string, logger *slog.Log
 	select {
 	case <-ctx.Done():
 		err = nil
-	case err = <-s.ended: // by itself: nothing will be served any more
+	case err = <-s.ended: // the server failed
 	}
 	return errors.Join(err, s.stop())
 }
 
-// service is the HTTP server and what its handlers share.
+// service is the HTTP server with the sender and settings of its handlers.
 type service struct {
 	settings settings
 	sender   *sender
@@ -93,13 +91,13 @@ type service struct {
 	server   *http.Server
 	url      string
 	draining atomic.Bool
-	ended    chan error // gets what the server ended with, unless stop has ended it
+	ended    chan error // receives the error of the server, unless stop ended it
 }
 
 func newService(indexer bufferedsender.Indexer, cfg settings, logger *slog.Logger) (*service, error) {
-	s := &service{settings: cfg.withDefaults(), ended: make(chan error, 1)} // one place: the server never waits for anybody
-	// A registry of its own has what the sender reports and nothing else; a program
-	// that has more to show uses prometheus.DefaultRegisterer.
+	s := &service{settings: cfg.withDefaults(), ended: make(chan error, 1)} // buffered: the server's goroutine never blocks
+	// This registry has only the metrics of the sender. A program with other metrics uses
+	// prometheus.DefaultRegisterer.
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry))
 	if err != nil {
@@ -115,12 +113,12 @@ func newService(indexer bufferedsender.Indexer, cfg settings, logger *slog.Logge
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	s.server = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: s.settings.deadline + 15*time.Second, // the answer comes after the deadline at the latest
+		WriteTimeout: s.settings.deadline + 15*time.Second, // the reply comes no later than the deadline
 	}
 	return s, nil
 }
 
-// listen begins to serve.
+// listen starts the server.
 func (s *service) listen(addr string) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -135,12 +133,11 @@ func (s *service) listen(addr string) error {
 	return nil
 }
 
-// healthz is a readiness: whether a load balancer should send requests here. Never
-// make it a liveness probe: a process that is restarted because the search service
-// is away comes back to the same outage.
+// healthz reports readiness: whether a load balancer should send requests here. Never use it as a liveness probe: a
+// process that is restarted because the search service is down meets the same outage again.
 //
-// Ready is nil while the breaker is half-open, too: a program without work would
-// never find out that the service is back.
+// Ready returns nil also while the breaker is half-open: without requests the program would not find out that the
+// service is back.
 func (s *service) healthz(w http.ResponseWriter, _ *http.Request) {
 	health := s.sender.Health()
 	w.Header().Set("Cache-Control", "no-store")
@@ -154,25 +151,23 @@ func (s *service) healthz(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// stop ends the service: first the readiness, then the handlers, then the sender,
-// each with a deadline of its own, none with the context that has just ended. nil
-// means that every caller was answered and that nothing was left behind.
+// stop ends the service in order: readiness, handlers, sender. Each step has its own deadline, because the program's
+// context has just ended. nil means that every caller was answered and no document is left.
 func (s *service) stop() error {
 	s.draining.Store(true)
 	if s.url != "" {
-		time.Sleep(s.settings.drain) // until whoever asks for the readiness has noticed
+		time.Sleep(s.settings.drain) // until the load balancer has seen the status
 	}
 	handlers, cancel := context.WithTimeout(context.Background(), shutdown)
 	defer cancel()
 	err := s.server.Shutdown(handlers)
 	if err != nil {
-		// Handlers that are still at work: this ends their contexts, so that the
-		// sender gives their notes back.
+		// Some handlers still run. Closing the server ends their contexts, so that the sender withdraws their notes.
 		err = errors.Join(err, s.server.Close())
 	}
 	closing, cancel := context.WithTimeout(context.Background(), shutdown)
 	defer cancel()
-	// Callers have heard what failed, so Close does not say it again. What it does
-	// report is what nobody waited for.
+	// Callers already have their failures, so Close does not repeat them. It reports the documents that no caller
+	// waited for.
 	return errors.Join(err, s.sender.Close(closing), s.meters.Shutdown(closing))
 }

@@ -23,14 +23,14 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// rig is a service in front of an emulator.
+// rig is a service with an emulator behind it.
 type rig struct {
 	t *testing.T
 	*service
 	emulator *searchtest.Server
 }
 
-// inBubble runs a test with a service that is stopped at its end.
+// inBubble runs a test in a synctest bubble and stops the service at its end.
 func inBubble(t *testing.T, cfg settings, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestFullBufferIsAnsweredAtOnce(t *testing.T) {
 func TestOutageIsAnsweredAtOnceAndEndsByItself(t *testing.T) {
 	inBubble(t, settings{}, func(t *testing.T, r *rig) {
 		r.faults(searchtest.Fault{Status: 500})
-		for i := 0; r.ready(); i++ { // until the breaker has seen enough
+		for i := 0; r.ready(); i++ { // until the breaker opens
 			require.Less(t, i, 10)
 			assert.Equal(t, 503, r.post(Note{ID: fmt.Sprint("early-", i)}).status)
 		}
@@ -162,7 +162,7 @@ func TestOutageIsAnsweredAtOnceAndEndsByItself(t *testing.T) {
 		r.emulator.SetFaults(nil)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.True(t, r.ready(), "nobody has written anything meanwhile")
+		assert.True(t, r.ready(), "nothing was written in between")
 		assert.Equal(t, 200, r.post(Note{ID: "again"}).status)
 		assert.False(t, r.has("late"), "it was answered that it will not be applied")
 	})
@@ -177,7 +177,7 @@ func TestDeadlineTellsWhatWasNotAppliedFromWhatMayBe(t *testing.T) {
 		assert.Equal(t, unknown, a.Notes[0].Outcome)
 		assert.Equal(t, time.Second, time.Since(start))
 
-		a = r.post(Note{ID: "travels"}) // waits behind the one under way
+		a = r.post(Note{ID: "travels"}) // waits for the request in flight
 		assert.Equal(t, 504, a.status)
 		assert.Equal(t, notApplied, a.Notes[0].Outcome)
 		time.Sleep(time.Minute)
@@ -193,7 +193,7 @@ func TestCallerWhoHangsUpTakesTheNotesBack(t *testing.T) {
 		r.sender.Resume()
 
 		r.faults(searchtest.Fault{Status: 503, RetryAfter: searchtest.Duration(5 * time.Second), Count: 1})
-		go r.post(Note{ID: "first"}) // makes the sender wait for 5 s
+		go r.post(Note{ID: "first"}) // its outcome is unknown, so the sender waits 5 s
 		time.Sleep(time.Second)
 		ctx, hangUp := context.WithTimeout(t.Context(), time.Second)
 		defer hangUp()
@@ -208,12 +208,12 @@ func TestCallerWhoHangsUpTakesTheNotesBack(t *testing.T) {
 func TestReadinessIsFalseFirstWhenTheServiceStops(t *testing.T) {
 	inBubble(t, settings{drain: time.Second}, func(t *testing.T, r *rig) {
 		assert.True(t, r.ready())
-		r.url = "in a test" // as if it listened
+		r.url = "in a test" // as if it had a listener
 		stopped := make(chan error, 1)
 		go func() { stopped <- r.stop() }()
 		synctest.Wait()
 		assert.False(t, r.ready())
-		assert.Equal(t, 200, r.post(Note{ID: "in-time"}).status, "requests that come all the same are served")
+		assert.Equal(t, 200, r.post(Note{ID: "in-time"}).status, "requests that still arrive are served")
 		require.NoError(t, <-stopped)
 		assert.Equal(t, 503, r.post(Note{ID: "too-late"}).status)
 		assert.False(t, r.has("too-late"))

@@ -21,10 +21,10 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// notOnTheDashboard are the instruments that no panel shows, each with a reason.
+// notOnTheDashboard lists the instruments without a panel, each with a reason.
 var notOnTheDashboard = map[string]string{}
 
-// dashboard is what a test has to know of dashboard.json.
+// dashboard has the parts of dashboard.json that the tests read.
 type dashboard struct {
 	UID, Title    string
 	SchemaVersion int
@@ -52,16 +52,15 @@ func readDashboard(t *testing.T) dashboard {
 	return d
 }
 
-// series is a name that Prometheus knows, and the labels it can have.
+// series is a Prometheus series name with its possible labels.
 type series struct {
 	instrument string
-	counts     bool // it only grows, so that its rate is what one wants to see
+	counts     bool // it is a counter, so panels must show its rate
 	labels     map[string]bool
 }
 
-// prometheusSeries are all that a sender and a client make: the instruments that they
-// register, with the attributes that their TELEMETRY.md promise, which the tests of
-// the two packages compare with what is recorded.
+// prometheusSeries returns all series of a sender and a client: their registered instruments with the attributes in
+// their TELEMETRY.md. Tests of the two packages compare these with recorded metrics.
 func prometheusSeries(t *testing.T) map[string]series {
 	t.Helper()
 	attributes := attributesOfTheManual(t)
@@ -194,8 +193,7 @@ func TestDashboardCanBeImported(t *testing.T) {
 	}
 }
 
-// The translation is checked with names that OpenTelemetry's and Prometheus's
-// documents give as examples, and what is printed with the instruments.
+// The names are examples from the documentation of OpenTelemetry and Prometheus.
 func TestNamesAreThoseOfPrometheus(t *testing.T) {
 	assert.Equal(t, "http_server_request_duration_seconds", prometheusName("http.server.request.duration", "s", false))
 	assert.Equal(t, "system_network_io_bytes_total", prometheusName("system.network.io", "By", true))
@@ -218,7 +216,7 @@ func TestNamesAreThoseOfPrometheus(t *testing.T) {
 	}
 }
 
-// attributesOfTheManual reads the tables of both TELEMETRY.md.
+// attributesOfTheManual parses the tables of both TELEMETRY.md files.
 func attributesOfTheManual(t *testing.T) map[string][]string {
 	t.Helper()
 	var manuals []byte
@@ -237,10 +235,10 @@ func attributesOfTheManual(t *testing.T) map[string][]string {
 	return all
 }
 
-// instrument is one that is registered.
+// instrument is a registered instrument.
 type instrument struct{ name, kind, unit string }
 
-// registered returns the instruments of a sender and of its client.
+// registered returns the instruments of a sender and its client.
 func registered(t *testing.T) []instrument {
 	t.Helper()
 	meters := &registry{}
@@ -253,7 +251,7 @@ func registered(t *testing.T) []instrument {
 	return meters.instruments
 }
 
-// registry is a meter provider that notes what is registered.
+// registry is a meter provider that records instruments.
 type registry struct {
 	noop.MeterProvider
 	instruments []instrument

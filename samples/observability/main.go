@@ -1,14 +1,14 @@
-// Command observability shows how to see what a sender does. It makes an
-// emulated service busy, break down and come back, and asks meanwhile for
+// Command observability shows how to monitor a sender. While an emulated service is busy, fails and recovers, it
+// reads
 //
-//   - the answer of /health, for a readiness probe and for people,
+//   - /health, for readiness probes and for people,
 //   - the metrics of the sender and its client. dashboard.json shows them in Grafana.
 //
-// It needs nothing and ends by itself:
+// It needs no service and ends after a few seconds:
 //
 //	go run ./samples/observability
 //
-// samples/httpservice serves those of its sender until it is interrupted, with the exporter for Prometheus.
+// samples/httpservice serves its metrics until it is interrupted, with the exporter for Prometheus.
 package main
 
 import (
@@ -37,10 +37,10 @@ func program(p *stage.Program) func(context.Context) error {
 	return func(ctx context.Context) error { return watch(ctx, p.Out) }
 }
 
-// watch makes a sender and all that can be seen of it, and runs the story.
+// watch creates a sender with its metrics and health handler, and plays the story.
 func watch(ctx context.Context, w io.Writer) error {
-	// A program that has a Prometheus uses its exporter for OpenTelemetry in place
-	// of this reader, or a PeriodicReader that pushes to a collector. The names are the same.
+	// Instead of this reader a program uses the OpenTelemetry exporter for Prometheus, or a PeriodicReader that
+	// pushes to a collector. The metric names are the same.
 	reader := sdkmetric.NewManualReader()
 	service, sender, err := newSender(ctx, sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	if err != nil {
@@ -56,7 +56,7 @@ func watch(ctx context.Context, w io.Writer) error {
 	return s.end(ctx, metrics)
 }
 
-// Reading is what the sender sends.
+// Reading is the document of the sender.
 type Reading struct {
 	ID      string  `json:"id" search:"key"`
 	Station string  `json:"station" search:"filterable"`
@@ -65,8 +65,7 @@ type Reading struct {
 
 type sender = bufferedsender.BufferedSender[Reading]
 
-// newSender returns an emulated service and a sender to it. The delays are
-// short, so that the story is.
+// newSender returns an emulated service and a sender for it. The delays are short, for a short story.
 func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*stage.Service, *sender, error) {
 	service := stage.Emulate(&searchtest.Options{Latency: 5 * time.Millisecond})
 	if _, err := stage.Open[Reading](ctx, service, "readings"); err != nil {
@@ -88,21 +87,20 @@ func newSender(ctx context.Context, meters *sdkmetric.MeterProvider) (*stage.Ser
 		Retry:             retry.Options{Delay: 10 * time.Millisecond},
 		Limits:            bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 4},
 		AutoFlushInterval: 50 * time.Millisecond,
-		Logger:            slog.New(slog.DiscardHandler), // it would warn of what the story is about
+		Logger:            slog.New(slog.DiscardHandler), // the story provokes its warnings
 	})
 	return service, s, err
 }
 
-// healthHandler serves what health returns, sender.Health for example, as JSON:
+// healthHandler serves the result of health, for example sender.Health, as JSON:
 //
 //	{"state":"circuit open","since":"2026-02-10T12:00:00Z","reason":"…"}
 //
-// with status 200 while it wants work, and 503 while it does not. It wants some when the
-// service may be back after an outage, too: a program without work could not find out.
+// The status is 200 while the sender accepts work, otherwise 503. It is 200 also while the breaker is half-open:
+// without work the program would not find out that the service is back.
 //
-// That is a readiness: whoever feeds the program should feed it less. Never make
-// it a liveness probe. A program that is restarted because the service is away
-// loses what it has accepted, and the service is no nearer.
+// Use it for readiness: reduce the load while the status is 503. Never use it as a liveness probe. A program that is
+// restarted during an outage loses its buffered documents, and the outage continues.
 func healthHandler(health func() bufferedsender.Health) http.Handler {
 	type report struct {
 		State  string    `json:"state"`

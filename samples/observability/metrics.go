@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// collect returns a line for each series that a reader has, with the names that the exporter for Prometheus gives them.
-// Of a histogram it leaves out the buckets, and of the labels those that all series have.
+// collect returns one line per series of a reader, with the names that the Prometheus exporter uses. It omits the
+// buckets of histograms and the labels that all series share.
 func collect(ctx context.Context, reader sdkmetric.Reader) (string, error) {
 	var all metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &all); err != nil {
@@ -50,7 +50,7 @@ func collect(ctx context.Context, reader sdkmetric.Reader) (string, error) {
 					line(name+"_count", p.Attributes, p.Count)
 				}
 			default:
-				return "", fmt.Errorf("%s is of a kind that this program does not know: %T", m.Name, data)
+				return "", fmt.Errorf("metric %s has an unknown type %T", m.Name, data)
 			}
 		}
 	}
@@ -73,8 +73,8 @@ func labels(set attribute.Set) string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
-// prometheusName is the name that Prometheus knows a metric by: without dots,
-// with the unit unless it is there, and with "total" at the end of a counter.
+// prometheusName returns the Prometheus name of a metric: no dots, the unit as a suffix unless the name contains it,
+// and "total" at the end of a counter.
 func prometheusName(name, unit string, counter bool) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '_' })
 	units := map[string]string{"s": "seconds", "By": "bytes"}

@@ -30,7 +30,7 @@ func TestStoryIsComplete(t *testing.T) {
 		"the service was busy for a while              200 ",
 		"the service is gone                           503 circuit open   4000 accepted  3000 completed 1000 waiting",
 		"the service is back, and has all that waited  200 ",
-		"somebody has paused the sender                503 paused         4500 accepted  4000 completed  500 waiting",
+		"the sender was paused                         503 paused         4500 accepted  4000 completed  500 waiting",
 		"and resumed it                                200 ",
 		"the sender is closed                          503 closed         4500 accepted  4500 completed    0 waiting",
 		`azsearch_sender_health_changes_total{azsearch_health="circuit_open"} 1`,
@@ -72,7 +72,8 @@ func TestHealthIsAReadiness(t *testing.T) {
 	}
 }
 
-// A program that is taken out of its load balancer during an outage gets no work that would find out that it is over.
+// During an outage a load balancer sends no work. Health must recover without any, or the program would never get
+// work again.
 func TestHealthComesBackWhenNothingWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, s, err := newSender(t.Context(), sdkmetric.NewMeterProvider())

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// story is what happens to the sender.
+// story is the state of the run.
 type story struct {
 	w       io.Writer
 	service *stage.Service
@@ -44,7 +44,7 @@ func (s *story) busy(ctx context.Context) error {
 	err := s.send(ctx, 1000)
 	s.service.Faults()
 	if s.sender.Stats().Throttled == 0 {
-		err = errors.Join(err, errors.New("the service was busy, and the sender has not noticed"))
+		err = errors.Join(err, errors.New("the service was busy, but Stats().Throttled is 0"))
 	}
 	return errors.Join(err, s.look(ctx, "the service was busy for a while", http.StatusOK))
 }
@@ -53,18 +53,18 @@ func (s *story) gone(ctx context.Context) error {
 	s.service.Faults(searchtest.Fault{Status: http.StatusBadGateway})
 	err := errors.Join(s.add(ctx, 1000), s.until(ctx, events.HealthStateCircuitOpen), s.look(ctx, "the service is gone", http.StatusServiceUnavailable))
 	s.service.Faults()
-	// Flush waits for the probe that closes the circuit.
+	// Flush waits for the probe that closes the breaker.
 	return errors.Join(err, s.sender.Flush(ctx, nil), s.look(ctx, "the service is back, and has all that waited", http.StatusOK))
 }
 
 func (s *story) paused(ctx context.Context) error {
 	s.sender.Pause()
-	err := errors.Join(s.add(ctx, 500), s.until(ctx, events.HealthStatePaused), s.look(ctx, "somebody has paused the sender", http.StatusServiceUnavailable))
+	err := errors.Join(s.add(ctx, 500), s.until(ctx, events.HealthStatePaused), s.look(ctx, "the sender was paused", http.StatusServiceUnavailable))
 	s.sender.Resume()
 	return errors.Join(err, s.sender.Flush(ctx, nil), s.look(ctx, "and resumed it", http.StatusOK))
 }
 
-// end looks at the closed sender for the last time, and checks that the metrics tell what has happened.
+// end prints the state after Close and the metrics, and checks that the metrics have the counts of the run.
 func (s *story) end(ctx context.Context, metrics string) error {
 	if err := s.look(ctx, "the sender is closed", http.StatusServiceUnavailable); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *story) end(ctx context.Context, metrics string) error {
 	return nil
 }
 
-// add adds n readings, of so many different ones that keys seldom meet.
+// add adds n readings. They have 10 000 different keys, so that few share one.
 func (s *story) add(ctx context.Context, n int) error {
 	readings := make([]Reading, n)
 	for i := range readings {
@@ -91,7 +91,7 @@ func (s *story) add(ctx context.Context, n int) error {
 	return s.sender.UploadDocuments(ctx, readings...)
 }
 
-// send adds readings, and waits until they are in the index.
+// send adds readings and waits until they are in the index.
 func (s *story) send(ctx context.Context, n int) error {
 	if err := s.add(ctx, n); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *story) send(ctx context.Context, n int) error {
 	return s.sender.Flush(ctx, nil)
 }
 
-// until waits until the sender is in a state.
+// until waits until the sender reports a state.
 func (s *story) until(ctx context.Context, state events.HealthState) error {
 	err := stage.Until(ctx, 30*time.Second, time.Millisecond, func() (bool, error) { return s.sender.Health().State == state, nil })
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *story) until(ctx context.Context, state events.HealthState) error {
 	return nil
 }
 
-// look asks /health, as a load balancer would, and says what it answers.
+// look requests /health, as a load balancer does, and prints the reply.
 func (s *story) look(ctx context.Context, when string, want int) error {
 	reply := httptest.NewRecorder()
 	s.health.ServeHTTP(reply, httptest.NewRequestWithContext(ctx, http.MethodGet, "/health", nil))

@@ -1,7 +1,8 @@
 package main
 
-// Each change ends with outbox.Write, on the tx that has changed the table. sendUntil is the whole life of a relay: any
-// number of them, in any processes, share the keys. A row stays in the outbox until it is confirmed.
+// Each change ends with outbox.Write on the transaction that changes the table. sendUntil is the whole life of a
+// relay; any number of relays, in any processes, share the keys. A row stays in the outbox until the service has
+// confirmed it.
 
 import (
 	"context"
@@ -23,7 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Booking is that of a room for a night: a row of the table, and a document of the index.
+// Booking is a room booked for a night: a row of the table and a document of the index.
 type Booking struct {
 	ID    string `json:"id" search:"key"`
 	Hotel string `json:"hotel" search:"filterable,facetable"`
@@ -32,29 +33,29 @@ type Booking struct {
 	Guest string `json:"guest" search:"searchable"`
 }
 
-// errRefused says that there is nothing to change: the room is booked already, or nobody has booked it.
+// errRefused means that the statement changed no row: the room is already booked, or the booking does not exist.
 var errRefused = errors.New("the statement has changed nothing")
 
-// transaction commits what change has written: what it has put into the outbox will be in the
-// index. If it returns an error neither the table nor the index will know of it.
+// transaction runs change in a transaction. After a commit its outbox rows will be in the index. After an error
+// neither table nor index changes.
 func (s *store) transaction(ctx context.Context, change change) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing, after Commit
+	defer func() { _ = tx.Rollback() }() // no effect after Commit
 	if err := change(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// book books rooms: all of them, or none.
+// book books all rooms or none.
 func (s *store) book(ctx context.Context, tx outbox.Queryer, bookings ...Booking) error {
 	var actions []models.IndexDocumentsAction[Booking]
 	for _, b := range bookings {
-		// This waits for a transaction that is booking the same room. So whoever has written the row
-		// of the table is the only one to write to the outbox about it, until the commit.
+		// The insert waits for another transaction that books the same room. So until the commit, only the
+		// transaction that wrote the table row writes outbox rows for it.
 		err := changesOne(tx.ExecContext(ctx, `INSERT INTO bookings (id, hotel, room, night, guest) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (id) DO NOTHING`, b.ID, b.Hotel, b.Room, b.Night, b.Guest))
 		if err != nil {
@@ -62,12 +63,12 @@ func (s *store) book(ctx context.Context, tx outbox.Queryer, bookings ...Booking
 		}
 		actions = append(actions, models.UploadAction(b))
 	}
-	// One statement, and after those of the application: in this order two transactions about a
-	// room reach the index as they have reached the table.
+	// One statement, after the table is changed: in this order two transactions on a room reach the index in the
+	// order in which they changed the table.
 	return outbox.Write(ctx, tx, s.outbox, actions...)
 }
 
-// rename has a booking under another name. Other fields of the document stay as they are.
+// rename changes the guest of a booking. Other fields of the document are unchanged.
 func (s *store) rename(ctx context.Context, tx outbox.Queryer, id, guest string) error {
 	if err := changesOne(tx.ExecContext(ctx, `UPDATE bookings SET guest = $2 WHERE id = $1`, id, guest)); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (s *store) rename(ctx context.Context, tx outbox.Queryer, id, guest string)
 	return outbox.Write(ctx, tx, s.outbox, models.MergeAction(name{id, guest}))
 }
 
-// cancel takes a booking back.
+// cancel deletes a booking.
 func (s *store) cancel(ctx context.Context, tx outbox.Queryer, id string) error {
 	if err := changesOne(tx.ExecContext(ctx, `DELETE FROM bookings WHERE id = $1`, id)); err != nil {
 		return err
@@ -87,8 +88,8 @@ func (s *store) cancel(ctx context.Context, tx outbox.Queryer, id string) error 
 	return outbox.Write(ctx, tx, s.outbox, models.DeleteAction(Booking{ID: id}))
 }
 
-// changesOne returns an error unless a statement has changed a row: who has changed nothing has locked
-// nothing, and has nothing to tell the index.
+// changesOne returns errRefused if a statement changed no row. Such a transaction holds no lock and must not write to
+// the outbox.
 func changesOne(result sql.Result, err error) error {
 	if err != nil {
 		return err
@@ -101,20 +102,20 @@ func changesOne(result sql.Result, err error) error {
 
 const indexName = "bookings"
 
-// store is the database, and the outbox in it.
+// store is the database with its outbox.
 type store struct {
 	db     *sql.DB
 	outbox *outbox.Table
 }
 
-// place is where the database is: a file, or a schema on a server.
+// place locates the database: a file, or a server with a schema.
 type place struct{ File, DSN, Schema string }
 
-// open connects to it. Any number of processes may.
+// open opens the database. Any number of processes can open it.
 func (p place) open() (*store, error) {
 	if p.DSN == "" {
-		// _txlock: a transaction that begins with reading could not write later, if another one has written
-		// meanwhile. synchronous: what was committed survives a power cut.
+		// _txlock: a transaction that reads first could not write later if another one wrote in between. synchronous:
+		// commits survive a power cut.
 		db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(p.File)+
 			"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 		if err != nil {
@@ -126,14 +127,14 @@ func (p place) open() (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.RuntimeParams["search_path"] = p.Schema // so all names can be short
+	cfg.RuntimeParams["search_path"] = p.Schema // so that statements need no schema
 	db := stdlib.OpenDB(*cfg)
 	db.SetMaxOpenConns(8) // a relay needs four
 	return &store{db, &outbox.Table{Dialect: outbox.PostgreSQL, Queue: indexName}}, nil
 }
 
-// prepare makes the tables, and does nothing where they are there. A program that has migrations puts its tables, and
-// what outbox.Schema returns, into them.
+// prepare creates missing tables. A program with migrations puts its tables, and the statements that outbox.Schema
+// returns, there.
 func (s *store) prepare(ctx context.Context) error {
 	_, err := s.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bookings (
 		id    text PRIMARY KEY,
@@ -148,7 +149,7 @@ func (s *store) prepare(ctx context.Context) error {
 	return outbox.Migrate(ctx, s.db, s.outbox.Dialect, nil)
 }
 
-// all returns the truth: what the index has to hold.
+// all returns the rows of the table, which the index must match.
 func (s *store) all(ctx context.Context) (map[string]Booking, error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT id, hotel, room, night, guest FROM bookings`)
 	if err != nil {
@@ -166,23 +167,21 @@ func (s *store) all(ctx context.Context) (map[string]Booking, error) {
 	return found, rows.Err()
 }
 
-// How late the keys of a relay are that was killed: they wait for its lease, which has to outlast a margin of
-// five seconds and its renewals. These are short; a program takes the defaults, with which it is 15 seconds, and which
-// forgive a database that is slow.
+// lease delays the keys of a killed relay. It must be at least a margin of five seconds plus time to renew. These
+// values are short for the demonstration; use the defaults (15 s), which tolerate a slow database.
 const (
 	requestTimeout = 2 * time.Second
 	lease          = 9 * time.Second
 )
 
-// sendUntil runs a relay until ctx ends. It gives its keys away then, so that another one goes on
-// at once.
+// sendUntil runs a relay until ctx ends. The relay then releases its keys, so that another relay continues at once.
 func (s *store) sendUntil(ctx context.Context, endpoint string, logger *slog.Logger) (err error) {
 	client, err := search.NewClientWithKey(endpoint, indexName, azcore.NewKeyCredential(searchtest.AdminKey), nil)
 	if err != nil {
 		return err
 	}
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Booking]{
-		AutoFlushInterval: 20 * time.Millisecond, // how late the index is; larger ones fold more
+		AutoFlushInterval: 20 * time.Millisecond, // latency of the index; a longer interval folds more changes
 		RequestTimeout:    requestTimeout,
 		UnknownWait:       requestTimeout,
 		Logger:            logger,
@@ -190,7 +189,7 @@ func (s *store) sendUntil(ctx context.Context, endpoint string, logger *slog.Log
 	if err != nil {
 		return err
 	}
-	defer func() { // after the relay, which waits for what it has handed over
+	defer func() { // after the relay, which waits for its actions
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
 		err = errors.Join(err, sender.Close(closing))

@@ -1,16 +1,16 @@
-// Command outbox shows a transactional outbox at work: programs book and cancel rooms of hotels in a
-// database, and a search index follows. Some of their transactions commit, some roll back, and some end with
-// their connection, in the middle. In the end the index is compared with the table, key by key.
+// Command outbox shows a transactional outbox: programs book and cancel hotel rooms in a database, and a search index
+// follows. Some transactions commit, some roll back, and some lose their connection half-way. At the end every
+// document is compared with the table.
 //
 //	go run ./samples/outbox                      # SQLite in a temporary file: nothing to install
-//	go run ./samples/outbox -kill                # the same, and kill -9 ends the processes at random
+//	go run ./samples/outbox -kill                # the same, with kill -9 of random processes
 //	go run ./samples/outbox -kill -dsn postgres://localhost/postgres
 //
-// booking.go is what your program would have: tables, transaction and relay. worker.go has writers that try
-// everything, and this file starts writers and relays, each a process of its own, ends them, and compares.
+// booking.go is the part to copy: tables, transactions and relay. worker.go has the writers. This file starts and
+// ends writers and relays, each in its own process, and compares.
 //
-// Nothing that was rolled back was ever in the index, not even for a moment. With -kill the keys of a relay that was
-// killed wait until its leases have run out, here for nine seconds.
+// A rolled-back change never reaches the index, not even for a moment. With -kill the keys of a killed relay wait
+// until its leases expire, here for nine seconds.
 package main
 
 import (
@@ -41,18 +41,18 @@ func program(p *stage.Program) func(context.Context) error {
 	return s.tell
 }
 
-// How many there are.
+// The number of processes.
 const (
 	writers = 4
 	relays  = 2
 )
 
-// patience is how long relays may take to send the rest: until the leases of one that was killed have run out, and
-// some more. It is shorter than two minutes, after which a relay reads all rows again, sends what should have been sent
-// before, and would hide that it was not.
+// patience is how long relays may take to send the remaining rows: until the leases of a killed relay expire, and
+// some seconds. It is below two minutes, because a relay then reads all rows again and would hide a row that it had
+// skipped.
 const patience = lease + 16*time.Second
 
-// story is where all of it happens.
+// story is the state of the run.
 type story struct {
 	job
 	kill      bool
@@ -62,17 +62,16 @@ type story struct {
 
 	service *stage.Service
 	store   *store
-	workers []*stage.Worker // writers, and relays behind them
+	workers []*stage.Worker // writers first, then relays
 	kills   map[string]int  // by role
 
 	mu                     sync.Mutex     // guards the fields below
-	transactions, bookings map[string]int // by their end
+	transactions, bookings map[string]int // by the end of the transaction
 }
 
-// tell starts workers, lets them work, ends them, and compares. Ctrl-C ends the writing early: what was written is
-// sent, and compared.
+// Ctrl-C only ends the writing early: committed changes are still sent and compared.
 func (s *story) tell(ctx context.Context) (err error) {
-	// What it was asked is looked through at the end.
+	// KeepRequests and KeepContents: verify checks every request.
 	s.service, err = stage.Serve[Booking](ctx, indexName, &searchtest.Options{KeepRequests: 1_000_000, KeepChanges: 1_000_000, KeepContents: true})
 	if err != nil {
 		return err
@@ -126,7 +125,7 @@ func (s *story) tell(ctx context.Context) (err error) {
 	if err := happens(ctx); err != nil {
 		return err
 	}
-	// From here on without ctx: after Ctrl-C what was written is sent, and compared.
+	// No ctx from here on: committed changes are sent and compared also after Ctrl-C.
 	interrupted := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	if err := end(s.workers[:writers]); err != nil {
@@ -140,7 +139,7 @@ func (s *story) tell(ctx context.Context) (err error) {
 	return s.verify(ctx, interrupted)
 }
 
-// note takes a line that a worker reports.
+// note handles a line that a worker reports.
 func (s *story) note(line string) error {
 	var end string
 	var n int
@@ -152,8 +151,8 @@ func (s *story) note(line string) error {
 	return err
 }
 
-// disturb kills processes at random moments while they write, one relay for seven writers: its keys wait until its
-// leases have run out. However slow the machine is, it does not end before one of each was killed.
+// disturb kills random processes while they write, one relay for seven writers, because each killed relay delays its
+// keys by a lease. It continues until at least one of each is killed, also on a slow machine.
 func (s *story) disturb(ctx context.Context) error {
 	end := time.Now().Add(s.lasts)
 	return stage.Disturb(ctx, 300*time.Millisecond, func() *stage.Worker {
@@ -171,8 +170,8 @@ func (s *story) disturb(ctx context.Context) error {
 	})
 }
 
-// release ends a relay half-way, as a new release of a program does, and starts another one. Its keys go
-// to the other relay meanwhile, at once.
+// release ends a relay half-way, as a deployment does, and starts another. Meanwhile its keys go to the other relay
+// at once.
 func (s *story) release(ctx context.Context) error {
 	stage.Wait(ctx, s.lasts/2)
 	w := s.workers[writers]
@@ -184,7 +183,7 @@ func (s *story) release(ctx context.Context) error {
 	return err
 }
 
-// catchUp waits until the outbox is empty, and ends the relays.
+// catchUp waits until the outbox is empty and then ends the relays.
 func (s *story) catchUp(ctx context.Context) error {
 	err := stage.Until(ctx, patience, 10*time.Millisecond, func() (bool, error) {
 		lag, err := s.store.outbox.Lag(ctx, s.store.db)
@@ -200,7 +199,7 @@ func (s *story) catchUp(ctx context.Context) error {
 	return end(s.workers[writers:])
 }
 
-// end has workers end, and waits for them.
+// end orders workers to end and waits for them.
 func end(workers []*stage.Worker) (err error) {
 	for _, w := range workers {
 		err = errors.Join(err, w.End())
@@ -208,15 +207,15 @@ func end(workers []*stage.Worker) (err error) {
 	return err
 }
 
-// verify prints what has happened, and compares the index with the table.
+// verify prints the figures and compares the index with the table.
 func (s *story) verify(ctx context.Context, interrupted bool) error {
-	fmt.Fprintf(s.out, "          %d transactions committed, %d rolled back, %d broken off; %d came too late and had nothing to do\n",
+	fmt.Fprintf(s.out, "          %d transactions committed, %d rolled back, %d broken off, %d refused by the table\n",
 		s.transactions[committed], s.transactions[rolledBack], s.transactions[brokenOff], s.transactions[refused])
 	if s.kill {
 		fmt.Fprintf(s.out, "killed    %d writers, %d relays\n", s.kills[roleWrite], s.kills[roleRelay])
 	}
 	requests, sent := s.service.Sent()
-	fmt.Fprintf(s.out, "relayed   %d rows as %d actions in %d requests: what changes often is folded\n", s.bookings[committed], sent, requests)
+	fmt.Fprintf(s.out, "relayed   %d rows as %d actions in %d requests: frequent changes are folded\n", s.bookings[committed], sent, requests)
 	lag, err := s.store.outbox.Lag(ctx, s.store.db)
 	if err != nil {
 		return err
@@ -246,7 +245,8 @@ func (s *story) verify(ctx context.Context, interrupted bool) error {
 	return nil
 }
 
-// haunted returns what the index was told of transactions that did not commit, also if it has been corrected since.
+// haunted returns the changes from uncommitted transactions that ever reached the index, including those overwritten
+// since.
 func haunted(changes []searchtest.Change) (problems []string) {
 	for _, c := range changes {
 		if strings.Contains(string(c.Document), ghost) {

@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The program starts itself, and in a test that is the test binary.
+	// The program starts itself as a worker, so the test binary must act as the program.
 	for _, arg := range os.Args[1:] {
 		if arg == "-worker" {
 			main()
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	servers.Main(m)
 }
 
-// play runs the program, which must find the index equal to the table.
+// play runs the program, which must find index and table equal.
 func play(ctx context.Context, t *testing.T, args ...string) string {
 	t.Helper()
 	o := stagetest.Run(ctx, t, program, args...)
@@ -69,7 +69,7 @@ func TestIndexFollowsATableOfPostgreSQL(t *testing.T) {
 	assert.Zero(t, left, "it leaves no schema behind")
 }
 
-// Ctrl-C ends the writing; what was written is sent and compared.
+// After Ctrl-C the committed changes are still sent and compared.
 func TestInterruptedRunIsComparedAsWell(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

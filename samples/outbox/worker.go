@@ -16,21 +16,21 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// What a worker does.
+// The roles of workers.
 const (
 	roleWrite = "write"
 	roleRelay = "relay"
 )
 
-// job is what a worker does.
+// job is the configuration of a worker process.
 type job struct {
 	place
 	Role     string
 	Endpoint string
 }
 
-// work is the whole of a worker. It reports on out, line by line, and ends when in does, which is also when
-// the process that has started it dies.
+// work is the whole life of a worker. It reports on out line by line, and ends with in, which also ends when the
+// parent process dies.
 func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out io.Writer) (err error) {
 	s, err := j.open()
 	if err != nil {
@@ -51,7 +51,7 @@ func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out i
 		return s.sendUntil(ctx, j.Endpoint, logger)
 	}
 	for i := 0; stage.Wait(ctx, 2*time.Millisecond); i++ {
-		// Each transaction is finished: it is for -kill to break them.
+		// Each transaction is completed; only -kill interrupts one.
 		end, n, err := s.write(context.WithoutCancel(ctx), i)
 		if err != nil {
 			return err
@@ -67,19 +67,19 @@ func (j *job) work(ctx context.Context, logger *slog.Logger, in io.Reader, out i
 const (
 	committed  = "committed"
 	rolledBack = "rolled-back"
-	brokenOff  = "broken-off" // with its connection, in the middle
-	refused    = "refused"    // by the table: another one was faster
+	brokenOff  = "broken-off" // its connection was closed half-way
+	refused    = "refused"    // by the table: another transaction was first
 )
 
-// ghost is the guest in all transactions that do not commit: the index must never have heard of him.
+// ghost is the guest of all transactions that do not commit: the index must never contain this name.
 const ghost = "Banquo"
 
-// change is what a transaction does.
+// change is the content of a transaction.
 type change func(ctx context.Context, tx outbox.Queryer) error
 
-var errSecondThoughts = errors.New("the guest has had second thoughts")
+var errSecondThoughts = errors.New("rolled back on purpose")
 
-// write makes the transaction i of a writer, and returns how it has ended and how many bookings it was about.
+// write runs transaction i of a writer, and returns its end and its number of bookings.
 func (s *store) write(ctx context.Context, i int) (end string, n int, err error) {
 	end, guest := committed, fmt.Sprint("Macbeth ", rand.IntN(1000))
 	switch i % 20 {
@@ -101,12 +101,12 @@ func (s *store) write(ctx context.Context, i int) (end string, n int, err error)
 	case errors.Is(err, errRefused):
 		return refused, n, nil
 	case err != nil && !errors.Is(err, errSecondThoughts):
-		return end, n, fmt.Errorf("a transaction that was to be %s: %w", end, err)
+		return end, n, fmt.Errorf("transaction (expected: %s): %w", end, err)
 	}
 	return end, n, nil
 }
 
-// change returns what a random transaction does, and to how many bookings.
+// change returns a random change and its number of bookings.
 func (s *store) change(guest string) (int, change) {
 	id := room(guest).ID
 	switch rand.IntN(10) {
@@ -116,25 +116,25 @@ func (s *store) change(guest string) (int, change) {
 		return 1, func(ctx context.Context, tx outbox.Queryer) error { return s.cancel(ctx, tx, id) }
 	}
 	party := []Booking{room(guest), room(guest)}
-	// All in the same order: two who wait for a room of the other would wait for ever.
+	// In one order for all transactions, because two that wait for each other's room would deadlock.
 	slices.SortFunc(party, func(a, b Booking) int { return cmp.Compare(a.ID, b.ID) })
 	party = slices.Compact(party)
 	return len(party), func(ctx context.Context, tx outbox.Queryer) error { return s.book(ctx, tx, party...) }
 }
 
-// room returns a random one, for one of the next three nights. A night of these hotels lasts a second. What was lost of
-// a night that is over stays lost, and is noticed.
+// room returns a random room for one of the next three nights. A night lasts a second, and a past night is never
+// booked again, so a lost change is never overwritten and verify finds it.
 func room(guest string) Booking {
 	b := Booking{
 		Hotel: []string{"Inverness", "Forres", "Dunsinane", "Fife", "Birnam"}[rand.IntN(5)],
-		Room:  1 + rand.Int32N(1+rand.Int32N(1+rand.Int32N(20))), // the first ones are wanted most
+		Room:  1 + rand.Int32N(1+rand.Int32N(1+rand.Int32N(20))), // low numbers are booked most
 		Night: time.Now().Unix() + rand.Int64N(3), Guest: guest,
 	}
 	b.ID = fmt.Sprintf("%s-%d-%d", b.Hotel, b.Room, b.Night)
 	return b
 }
 
-// breakOff begins a transaction and closes its connection without an end, as a process does that dies.
+// breakOff begins a transaction and closes its connection, like a process that dies.
 func (s *store) breakOff(ctx context.Context, change change) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
@@ -145,6 +145,6 @@ func (s *store) breakOff(ctx context.Context, change change) error {
 		return err
 	}
 	err = change(ctx, c)
-	_ = c.Raw(func(any) error { return driver.ErrBadConn }) // a pool closes a connection that is said to be bad
+	_ = c.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes a connection that returns ErrBadConn
 	return err
 }

@@ -1,7 +1,7 @@
 package main
 
-// follow has triggers write down the key of the document, which all three tables have. load reads all hotels that the
-// relay asks for, up to a thousand, with one query for each table; those that it does not find are deleted.
+// Triggers on all three tables record the key of the document. load reads up to a thousand hotels with one query per
+// table; the relay deletes the documents of keys that it does not return.
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// open opens the database. _txlock: a transaction that begins with reading could not write later, if another
-// one has written meanwhile. foreign_keys is off in SQLite unless it is asked for.
+// open opens the database. _txlock: a transaction that reads first could not write later if another one wrote in
+// between. foreign_keys is off by default in SQLite.
 func open(file string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+filepath.ToSlash(file)+
 		"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)")
@@ -52,13 +52,13 @@ var schema = []string{
 	`CREATE INDEX reviews_of_hotels ON reviews (hotel_id)`,
 }
 
-// newOutbox returns the outbox of the documents.
+// newOutbox returns the outbox of the hotels.
 func newOutbox() *outbox.Table {
 	return &outbox.Table{Dialect: outbox.SQLite, Queue: indexName}
 }
 
-// follow has the outbox follow the tables from now on. What is in them already is for backfill. A program calls it at
-// each start: it does nothing where all is there.
+// follow creates the outbox and its triggers. Earlier rows need backfill. Call it at each start: it skips what
+// exists.
 func follow(ctx context.Context, db *sql.DB, to *outbox.Table) error {
 	if err := outbox.Migrate(ctx, db, to.Dialect, nil); err != nil {
 		return err
@@ -75,13 +75,13 @@ func follow(ctx context.Context, db *sql.DB, to *outbox.Table) error {
 	return nil
 }
 
-// backfill has all hotels sent that were there before the triggers, behind what changes meanwhile.
+// backfill queues all existing hotels, with lower priority than live changes.
 func backfill(ctx context.Context, db *sql.DB, to *outbox.Table) error {
 	_, err := to.Backfill(ctx, db, keysOf(ctx, db))
 	return err
 }
 
-// keysOf reads the keys of all hotels, and then yields them: Backfill writes meanwhile.
+// keysOf reads the keys of all hotels before it yields them, because Backfill writes while it iterates.
 func keysOf(ctx context.Context, db *sql.DB) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		var keys []string
@@ -111,41 +111,41 @@ type Hotel struct {
 	Name     string  `json:"name" search:"searchable"`
 	City     string  `json:"city" search:"filterable,facetable"`
 	Rooms    []Room  `json:"rooms"`
-	Cheapest int64   `json:"cheapest" search:"filterable,sortable"` // of the rooms, 0 without any
-	Stars    float64 `json:"stars" search:"filterable,sortable"`    // of all reviews, on average; 0 without any
-	Reviews  int64   `json:"reviews" search:"sortable"`             // how many there are
+	Cheapest int64   `json:"cheapest" search:"filterable,sortable"` // of the rooms, 0 without rooms
+	Stars    float64 `json:"stars" search:"filterable,sortable"`    // average of the reviews, 0 without reviews
+	Reviews  int64   `json:"reviews" search:"sortable"`             // number of reviews
 }
 
-// Room is a part of the document.
+// Room is a nested object of Hotel.
 type Room struct {
 	ID    int64  `json:"id"`
 	Kind  string `json:"kind" search:"filterable"`
 	Price int64  `json:"price" search:"filterable"`
 }
 
-// keyOf is the key of a document. A trigger writes the number of a hotel in the same way.
+// keyOf returns the key of a document, in the format that triggers write.
 func keyOf(id int64) string { return strconv.FormatInt(id, 10) }
 
-// loader reads hotels.
+// loader reads hotels from the tables.
 type loader struct {
 	db      *sql.DB
-	queries atomic.Int64 // how many there were, for the story
+	queries atomic.Int64 // number of queries, for the story
 }
 
-// load is for outbox.Load.
+// load is the function for outbox.Load.
 func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumentsAction[Hotel], error) {
-	// One transaction, so the parts of a document are of the same moment: on PostgreSQL add Isolation:
+	// One transaction, so that all parts of a document are of one moment. On PostgreSQL add Isolation:
 	// sql.LevelRepeatableRead.
 	tx, err := l.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Rollback() }() // it has written nothing
+	defer func() { _ = tx.Rollback() }() // it is read-only
 	list, err := json.Marshal(keys)
 	if err != nil {
 		return nil, err
 	}
-	// SQLite takes a list as JSON; PostgreSQL takes an array: WHERE id = ANY($1).
+	// SQLite receives the list as JSON; PostgreSQL takes an array: WHERE id = ANY($1).
 	const among = ` IN (SELECT CAST(value AS INTEGER) FROM json_each($1))`
 	hotels := make(map[int64]*Hotel, len(keys))
 	err = l.each(ctx, tx, `SELECT id, name, city FROM hotels WHERE id`+among, list, func(rows *sql.Rows) error {
@@ -164,7 +164,7 @@ func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumen
 		if err := rows.Scan(&id, &r.ID, &r.Kind, &r.Price); err != nil {
 			return err
 		}
-		h := hotels[id] // a foreign key says that it is there, and the snapshot is the same
+		h := hotels[id] // exists: rooms have a foreign key, and both queries see the same snapshot
 		if h.Rooms = append(h.Rooms, r); len(h.Rooms) == 1 || r.Price < h.Cheapest {
 			h.Cheapest = r.Price
 		}
@@ -187,7 +187,7 @@ func (l *loader) load(ctx context.Context, keys []string) ([]models.IndexDocumen
 	}
 	actions := make([]models.IndexDocumentsAction[Hotel], 0, len(hotels))
 	for _, h := range hotels {
-		// The whole document: what it does not have any more goes.
+		// An upload, not a merge: it also removes deleted rooms.
 		actions = append(actions, models.UploadAction(*h))
 	}
 	return actions, nil
@@ -198,7 +198,7 @@ func (l *loader) each(ctx context.Context, tx *sql.Tx, query string, list []byte
 	return each(ctx, tx, query, scan, string(list))
 }
 
-// each calls scan with each row of a query.
+// each calls scan for each row of a query.
 func each(ctx context.Context, db outbox.Queryer, query string, scan func(*sql.Rows) error, args ...any) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -213,7 +213,7 @@ func each(ctx context.Context, db outbox.Queryer, query string, scan func(*sql.R
 	return rows.Err()
 }
 
-// projection is a relay at work.
+// projection is a running relay with its sender.
 type projection struct {
 	relay  *outbox.Relay
 	sender *bufferedsender.BufferedSender[Hotel]
@@ -221,7 +221,7 @@ type projection struct {
 	ended  chan error
 }
 
-// project starts a relay that sends what the loader reads.
+// project starts a relay that sends the documents of a loader.
 func project(l *loader, from *outbox.Table, client *search.Client, logger *slog.Logger) (*projection, error) {
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Hotel]{AutoFlushInterval: 20 * time.Millisecond, Logger: logger})
 	if err != nil {
@@ -241,7 +241,7 @@ func project(l *loader, from *outbox.Table, client *search.Client, logger *slog.
 	return p, nil
 }
 
-// close ends the relay, and then the sender, which may still have what the relay has handed over.
+// close ends the relay, and then the sender, which may still hold actions of the relay.
 func (p *projection) close() error {
 	p.cancel()
 	err := <-p.ended

@@ -1,11 +1,11 @@
-// Command projection shows how a search index follows a join: hotels, their rooms and their reviews are three
-// tables of a database, and one document. Whatever changes in one of the tables, the document is made again.
+// Command projection keeps an index equal to a join: a document has a hotel, its rooms and its reviews, from three
+// tables. A change of any of the tables rebuilds the document.
 //
-//	go run ./samples/projection              # needs nothing: SQLite in a temporary file, and the service is emulated
+//	go run ./samples/projection              # SQLite in a temporary file, emulated service
 //
-// loader.go is what your program would have: triggers, which write down the key of the hotel that a change is about,
-// in the transaction that changes it, and a loader, which reads the hotels of many such keys at once. story.go makes
-// changes, prints the documents and checks each time that the index says what the tables say.
+// loader.go is the part to copy: triggers record the key of the changed hotel within the same transaction, and a
+// loader reads many hotels at once. story.go makes changes, prints documents, and checks after each change that index
+// and tables agree.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 func main() { stage.Main("projection", program) }
 
-// howMany hotels are in the tables at first.
+// howMany is the number of hotels at the start.
 const howMany = 500
 
 func program(p *stage.Program) func(context.Context) error {
@@ -28,20 +28,20 @@ func program(p *stage.Program) func(context.Context) error {
 	return func(ctx context.Context) error { return tell(ctx, logger, p.Out) }
 }
 
-// change is something that happens to the tables. It knows nothing of documents.
+// change is one transaction on the tables. It does not touch documents.
 type change struct {
 	what      string
 	do        func(ctx context.Context, tx *sql.Tx) error
-	documents int     // how many have to be made for it
-	show      []int64 // some of them
+	documents int     // documents to rebuild
+	show      []int64 // keys of documents to print
 }
 
-var errSecondThoughts = errors.New("somebody has had second thoughts")
+var errSecondThoughts = errors.New("rolled back on purpose")
 
-// fresh is the number of a hotel that opens.
+// fresh is the number of a new hotel.
 const fresh = howMany + 1
 
-// changes are those of the story.
+// changes are the steps of the story.
 var changes = []change{
 	{"hotels: number 1 has another name", statements(`UPDATE hotels SET name = 'The Ritz' WHERE id = 1`), 1, []int64{1}},
 	{"rooms: a suite for 900 in hotel 1", statements(`INSERT INTO rooms (id, hotel_id, kind, price) VALUES (900001, 1, 'suite', 900)`), 1, []int64{1}},
@@ -69,7 +69,7 @@ var changes = []change{
 	{"hotels: number 3 is deleted, its rooms and reviews with it", statements(`DELETE FROM hotels WHERE id = 3`), 1, []int64{3}},
 }
 
-// statements runs SQL.
+// statements returns a change that runs SQL statements.
 func statements(all ...string) func(ctx context.Context, tx *sql.Tx) error {
 	return func(ctx context.Context, tx *sql.Tx) error {
 		for _, s := range all {

@@ -32,7 +32,7 @@ func TestStoryIsComplete(t *testing.T) {
 		"documents made: 0, with 0 queries\n",
 		"       4  none\n",
 		"       3  none\n",
-		"WriteKeys brings it back\n",
+		"WriteKeys restores it\n",
 	)
 	assert.Empty(t, o.Err)
 	assert.Equal(t, 2+len(changes), strings.Count(o.Out, "index == join: yes"))
@@ -57,7 +57,7 @@ func TestLoaderSaysWhatTheJoinSays(t *testing.T) {
 	require.Len(t, want, howMany-1)
 
 	l := &loader{db: db}
-	keys := []string{"6", "501"} // of which there are none any more, and none yet
+	keys := []string{"6", "501"} // one deleted, one not yet created
 	for key := range want {
 		keys = append(keys, key)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// story is what happens to the tables, and what comes of it.
+// story is the state of the run.
 type story struct {
 	out     io.Writer
 	db      *sql.DB
@@ -29,10 +29,9 @@ type story struct {
 	loader  *loader
 	relay   *projection
 
-	loaded, queries int64 // until the last change
+	loaded, queries int64 // after the previous step
 }
 
-// tell is the whole program.
 func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "projection")
 	if err != nil {
@@ -59,7 +58,7 @@ func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
 	return errors.Join(s.tell(ctx), s.relay.close())
 }
 
-// fill fills the tables as they are before anybody thinks of an index, and then has the outbox follow them.
+// fill creates the tables as they are before the index exists, and then the outbox with its triggers.
 func (s *story) fill(ctx context.Context) error {
 	numbers := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + strconv.Itoa(howMany) + `) `
 	tables := append(slices.Clone(schema),
@@ -69,14 +68,13 @@ func (s *story) fill(ctx context.Context) error {
 	if err := s.transaction(ctx, statements(tables...)); err != nil {
 		return err
 	}
-	// In this order: what changes after the triggers are there is written down by them, and all else is older.
+	// Triggers first: they record every later change, and the backfill has every earlier one.
 	if err := follow(ctx, s.db, s.outbox); err != nil {
 		return err
 	}
 	return backfill(ctx, s.db, s.outbox)
 }
 
-// tell makes one change after the other.
 func (s *story) tell(ctx context.Context) error {
 	if err := s.follows(ctx, fmt.Sprintf("the tables have %d hotels from before, which are backfilled", howMany), howMany, 1); err != nil {
 		return err
@@ -92,20 +90,20 @@ func (s *story) tell(ctx context.Context) error {
 	return s.repair(ctx)
 }
 
-// transaction makes a change.
+// transaction runs a change in a transaction.
 func (s *story) transaction(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing, after Commit
+	defer func() { _ = tx.Rollback() }() // no effect after Commit
 	if err := do(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// repair has a document made again that somebody has changed in the index, where nobody should.
+// repair restores a document that was deleted directly from the index.
 func (s *story) repair(ctx context.Context) error {
 	if _, err := search.DeleteDocumentsByKey(ctx, s.client, "id", []string{"7"}, nil); err != nil {
 		return err
@@ -119,11 +117,11 @@ func (s *story) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.follows(ctx, "somebody deletes a document from the index; WriteKeys brings it back", 1, 7)
+	return s.follows(ctx, "a document is deleted from the index; WriteKeys restores it", 1, 7)
 }
 
-// follows waits until the outbox is empty, shows some documents, and compares all of them with the truth. So many must
-// have been made.
+// follows waits until the outbox is empty, prints the documents in show, and compares all documents with the tables.
+// At least the given number must have been rebuilt.
 func (s *story) follows(ctx context.Context, what string, documents int, show ...int64) error {
 	if err := s.empty(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -150,14 +148,14 @@ func (s *story) follows(ctx context.Context, what string, documents int, show ..
 	}
 	made := loaded - s.loaded
 	if made < int64(documents) || documents == 0 && made > 0 {
-		return fmt.Errorf("%s: that is about %d documents, and %d were made", what, documents, made)
+		return fmt.Errorf("%s: %d documents should be rebuilt, got %d", what, documents, made)
 	}
 	fmt.Fprintf(s.out, "  index == join: yes, for all %d hotels; documents made: %d, with %d queries\n", len(want), made, queries-s.queries)
 	s.loaded, s.queries = loaded, queries
 	return nil
 }
 
-// empty waits until nothing is in the outbox: rows are deleted when the service has confirmed them.
+// empty waits until the outbox is empty: a row is deleted after the service has confirmed it.
 func (s *story) empty(ctx context.Context) error {
 	return stage.Until(ctx, 30*time.Second, 5*time.Millisecond, func() (bool, error) {
 		lag, err := s.outbox.Lag(ctx, s.db)
@@ -168,8 +166,8 @@ func (s *story) empty(ctx context.Context) error {
 	})
 }
 
-// truth returns what the index has to say. The database makes the join, one hotel at a time: slow, and in another way
-// than the loader, so that a mistake there is not its own judge.
+// truth returns the expected documents. The database computes the join per hotel: slower than the loader and
+// independent of it, so that both cannot have the same mistake.
 func truth(ctx context.Context, db *sql.DB) (map[string]Hotel, error) {
 	all := make(map[string]Hotel)
 	err := each(ctx, db, `SELECT json_object('id', CAST(h.id AS TEXT), 'name', h.name, 'city', h.city,

@@ -18,25 +18,25 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 )
 
-// Document is what this program sends: see its package for the tags that describe the index.
+// Document is the type that this program sends. The tags of declarations.Declaration define the index.
 type Document = declarations.Declaration
 
-// loader parses a tree on all processors and hands what it finds to one sender.
+// loader parses a tree on all processors and adds the declarations to one sender.
 type loader struct {
 	tree   declarations.Tree
 	sender *bufferedsender.BufferedSender[Document]
 	outcomes
 
 	mu       sync.Mutex // guards the fields below
-	packages int        // parsed and handed over, whole
+	packages int        // folders whose declarations were all added or refused
 	files    int
 	accepted int64
-	broken   []error // files that are not Go
-	refused  []error // documents that the sender did not accept
-	err      error   // why it ended before its time, if that was not the end of ctx
+	broken   []error // files that do not parse
+	refused  []error // documents that the sender refused
+	err      error   // why the load ended early, unless ctx ended
 }
 
-// newSender returns the sender that everything goes through.
+// newSender returns the sender for all documents of this run.
 func newSender(client bufferedsender.Indexer, c config, reported *outcomes) (*bufferedsender.BufferedSender[Document], error) {
 	opts := &bufferedsender.Options[Document]{
 		Limits: bufferedsender.Limits{MaxInFlight: 2},
@@ -48,32 +48,31 @@ func newSender(client bufferedsender.Indexer, c config, reported *outcomes) (*bu
 		Logger: c.logger,
 	}
 	if c.faults {
-		// Patience for a service that is never well for long. The delays are short because the emulator, unlike a
-		// service under load, does not recover any sooner for being left alone.
+		// The faults recur throughout the run, so each document gets more attempts. The delays are short because the
+		// emulator, unlike a real service, does not recover faster when it gets fewer requests.
 		opts.Retry = retry.Options{MaxRetries: 10, Delay: 40 * time.Millisecond, MaxDelay: time.Second}
 	}
 	return bufferedsender.New(client, opts)
 }
 
-// closeTimeout is how long what was accepted is sent after Ctrl-C.
+// closeTimeout limits how long Close sends accepted documents after Ctrl-C.
 var closeTimeout = 10 * time.Second
 
-// load returns when everything is sent. When ctx ends it sends what was accepted for as long as closeTimeout says.
+// load returns when everything is sent. After the end of ctx it sends accepted documents for at most closeTimeout.
 func (l *loader) load(ctx context.Context) {
 	l.parse(ctx)
 	if ctx.Err() == nil {
-		// Close would send the rest as well, but with a deadline. What has failed
-		// is in the report: its events were reported.
+		// Close would send the rest too, but within closeTimeout. Handlers have reported every failure, so the error
+		// has nothing new for the report.
 		_ = l.sender.Flush(ctx, nil)
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	_ = l.sender.Close(closing) // what it gave up is in the report too
+	_ = l.sender.Close(closing) // handlers have reported unsent documents too
 }
 
-// parse returns when everything is handed over, or soon after ctx has ended. The
-// sender's own waiting for room is all the flow control there is: parsing is
-// faster than any service.
+// parse returns when every folder is added, or soon after ctx ends. Adding blocks while the buffer is full; that is
+// the only flow control needed, although parsing is faster than the service.
 func (l *loader) parse(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -87,7 +86,7 @@ func (l *loader) parse(ctx context.Context) {
 					return
 				}
 				if err := l.loadFolder(ctx, l.tree.Packages[at]); err != nil && ctx.Err() == nil {
-					cancel() // the other parsers
+					cancel() // stop the other parsers
 					l.mu.Lock()
 					l.err = errors.Join(l.err, err)
 					l.mu.Unlock()
@@ -98,8 +97,8 @@ func (l *loader) parse(ctx context.Context) {
 	parsers.Wait()
 }
 
-// loadFolder parses a folder and hands its declarations over. A call can be as large as one likes: some folders declare
-// a hundred thousand names.
+// loadFolder parses a folder and adds its declarations. One adding call takes any number of documents; some folders
+// declare a hundred thousand names.
 func (l *loader) loadFolder(ctx context.Context, f declarations.Folder) error {
 	found := f.Parse()
 	accepted, refused, err := addAll(ctx, l.sender, found.Declarations)
@@ -115,8 +114,8 @@ func (l *loader) loadFolder(ctx context.Context, f declarations.Folder) error {
 	return err
 }
 
-// addAll uploads docs, and goes on behind a document that the sender refuses for
-// what is in it. The error is one that concerns all the rest as well.
+// addAll uploads docs and skips documents that the sender refuses for their content. It returns any other error: the
+// remaining documents would meet it too.
 func addAll(ctx context.Context, sender *bufferedsender.BufferedSender[Document], docs []Document) (accepted int, refused []error, err error) {
 	for len(docs) > 0 {
 		err := sender.UploadDocuments(ctx, docs...)
@@ -138,8 +137,7 @@ func addAll(ctx context.Context, sender *bufferedsender.BufferedSender[Document]
 	return accepted, refused, nil
 }
 
-// aboutDocument reports whether err is about one document, and the next may
-// well be accepted.
+// aboutDocument reports whether err concerns one document only, so that adding can continue with the next.
 func aboutDocument(err error) bool {
 	var badKey *keys.InvalidKeyError
 	var badValue *models.EncodeError
@@ -147,20 +145,20 @@ func aboutDocument(err error) bool {
 }
 
 const (
-	lookups       = 3 // documents to get by key at the end
-	shownFailures = 5 // failures to describe
+	lookups       = 3 // documents to read by key at the end
+	shownFailures = 5 // failures to print
 )
 
-// outcomes is what the sender has reported about each document. Handlers run one at
-// a time, and none runs after Close, so there is no lock: read it then.
+// outcomes counts what the sender reports. Handlers run one at a time and not after Close, so it needs no lock; read
+// it after Close.
 type outcomes struct {
 	completed int64
 	failed    int64
 	unsent    int64 // given up by Close
-	unknown   int64 // of the failed and the unsent: may be in the index all the same
+	unknown   int64 // of failed and unsent: may be in the index anyway
 	failures  []error
-	samples   []Document     // of completed documents, drawn at random
-	survived  map[string]int // what went wrong on the way, by kind
+	samples   []Document     // of completed documents, chosen at random
+	survived  map[string]int // faults that were retried, counted by kind
 }
 
 func (o *outcomes) actionCompleted(_ context.Context, e *events.ActionCompleted[Document]) {

@@ -1,13 +1,12 @@
-// Command quickstart is the main job of this module in one program: it parses a tree of Go source, by default that of
-// Go itself, and puts every declaration into an index through one BufferedSender; then it asks the service whether
-// everything is there.
+// Command quickstart parses a tree of Go source (default: the source of Go itself), uploads every declaration to an
+// index through one BufferedSender, and then checks that the index contains them all.
 //
-//	go run ./samples/quickstart              # needs nothing: the service is emulated
-//	go run ./samples/quickstart -faults      # the same while the service misbehaves
+//	go run ./samples/quickstart              # starts its own emulated service
+//	go run ./samples/quickstart -faults      # the same, with a failing service
 //	go run ./samples/quickstart -endpoint https://NAME.search.windows.net
 //
-// load.go is the part that your program would have as well. report.go has the figures, and
-// samples/internal/declarations turns source into documents, which samples/search finds again.
+// load.go is the part to copy. report.go prints and checks the figures, samples/internal/declarations turns source
+// into documents, and samples/search queries the same index.
 package main
 
 import (
@@ -24,7 +23,7 @@ import (
 
 func main() { stage.Main("quickstart", program) }
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
 	*stage.Address
 	root         string
@@ -33,9 +32,9 @@ type config struct {
 }
 
 func program(p *stage.Program) func(context.Context) error {
-	p.About = `Quickstart puts every declaration of a tree of Go source, by default the standard
-library and the Go tools, into an Azure AI Search index, and checks that it got
-there. Without -endpoint it brings an emulated search service of its own.
+	p.About = `Quickstart indexes every declaration of a tree of Go source (default: the standard
+library and the Go tools) in Azure AI Search, and checks that the index has them
+all. Without -endpoint it starts an emulated search service.
 
 `
 	c := config{Address: p.Address("azsearch-quickstart"), logger: p.Logger()}
@@ -58,7 +57,7 @@ func quickstart(ctx context.Context, c config, p *stage.Program) error {
 		return err
 	}
 	if c.faults {
-		c.Endpoint = "" // the environment gives way to what was asked for
+		c.Endpoint = "" // -faults needs the emulator, also if AZURE_SEARCH_ENDPOINT is set
 	}
 	service, err := c.Connect(&searchtest.Options{KeepChanges: -1})
 	if err != nil {
@@ -101,21 +100,20 @@ func quickstart(ctx context.Context, c config, p *stage.Program) error {
 	return errors.Join(r.print(p.Out, c.json), errors.New("not everything is in the index: see the report"))
 }
 
-// faultScript is everything that -faults does to a run. The rules are tried in order and the first that fits is
-// carried out.
+// faultScript returns the faults of -faults. The emulator tries the rules in order and applies the first that
+// matches.
 func faultScript() []searchtest.Fault {
 	return []searchtest.Fault{
-		// A limit on the size of a request that is not documented: 413.
+		// The service limits the size of a request and does not document the limit: 413.
 		{OverBytes: 250_000},
-		// Out of order for a moment, and throttled with a header to obey.
+		// Short unavailability, and throttling with a Retry-After header.
 		{After: 3, Every: 23, Status: 503},
 		{After: 5, Every: 61, Status: 429, RetryAfter: searchtest.Duration(time.Second)},
-		// Connections that break. After the second kind the documents are in the index, and only the answer that
-		// says so is lost.
+		// Broken connections. CutAfterCommit indexes the documents and loses only the reply.
 		{After: 7, Every: 29, Cut: searchtest.CutBeforeCommit},
 		{After: 11, Every: 31, Cut: searchtest.CutAfterCommit},
 		{After: 13, Every: 37, ReplyDelay: searchtest.Duration(400 * time.Millisecond)},
-		// Answers with status 207 in which single documents were refused.
+		// Replies with status 207 in which single documents failed.
 		{After: 1, Every: 5, Documents: []searchtest.DocumentFault{
 			{Ratio: 0.01, Status: 503},
 			{Ratio: 0.01, Status: 409},

@@ -28,10 +28,10 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// outcome is what a run left behind.
+// outcome is the result of a run.
 type outcome struct {
 	stagetest.Outcome
-	report report // of the last line, if it was asked for
+	report report // from the last line, with -json
 }
 
 func start(ctx context.Context, t *testing.T, args ...string) outcome {
@@ -44,7 +44,7 @@ func start(ctx context.Context, t *testing.T, args ...string) outcome {
 	return o
 }
 
-// listen returns an emulator and the flags with which a run reaches it.
+// listen returns an emulator and the flags for it.
 func listen(t *testing.T) (*searchtest.Server, []string) {
 	t.Helper()
 	srv := searchtest.NewServer(nil)
@@ -53,7 +53,7 @@ func listen(t *testing.T) (*searchtest.Server, []string) {
 	return srv, []string{"-endpoint", srv.URL(), "-api-key", searchtest.AdminKey, "-index", "decls", "-json"}
 }
 
-// small is a tree with one of everything that can surprise.
+// small returns a tree with one of each special case.
 func small(t *testing.T) string {
 	return stagetest.Files(t, map[string]string{
 		"go.mod":       "module example.com/small\n\ngo 1.26\n",
@@ -146,8 +146,7 @@ func TestEmulatorNeedsNoConfiguration(t *testing.T) {
 	require.Contains(t, o.Err, "of the emulator inside this process")
 }
 
-// big declares n constants, each about as large as a document of the standard
-// library.
+// big returns a tree with n constants, each about as large as a document of the standard library.
 func big(t *testing.T, n int) string {
 	var src strings.Builder
 	src.WriteString("package big\n\n")
@@ -173,7 +172,7 @@ func TestFaultsAreSurvivedAndNamed(t *testing.T) {
 	require.Greater(t, r.Retries, int64(r.Survived["documents refused in a reply to others"]))
 }
 
-// answering replaces the replies to requests of one kind.
+// answering changes the replies to some requests.
 func answering(srv *searchtest.Server, about func(*http.Request) bool, change func(body string) string) {
 	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		resp, err := next(r)
@@ -249,7 +248,7 @@ func TestRefusedDocumentsDoNotStopTheOthers(t *testing.T) {
 	require.NoError(t, sender.Close(t.Context()))
 	require.EqualValues(t, 3, service.Emulator.DocumentCount("decls"))
 
-	// What concerns all the rest as well is not tried document by document.
+	// An error that concerns all documents is not retried with the next one.
 	accepted, refused, err = addAll(t.Context(), sender, []Document{{Key: "e"}, {Key: "f"}})
 	require.ErrorIs(t, err, bufferedsender.ErrClosed)
 	require.Zero(t, accepted)
@@ -270,7 +269,7 @@ func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
 	srv, flags := listen(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	// The first batch is answered; while the second one hangs, Ctrl-C.
+	// The first batch succeeds. Ctrl-C comes while the second hangs.
 	batches := 0
 	srv.Intercept(func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		if !strings.HasSuffix(r.URL.Path, "search.index") {
@@ -279,7 +278,7 @@ func TestCtrlCSaysWhatWasNotSent(t *testing.T) {
 		if batches++; batches == 1 {
 			return next(r)
 		}
-		// net/http notices that the client went away only behind the body.
+		// net/http detects a closed connection only after the body is read.
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return nil, err
 		}

@@ -23,15 +23,15 @@ type report struct {
 	Service string `json:"service"`
 	Index   string `json:"index"`
 
-	Packages    int `json:"packages"`    // parsed and handed over
-	Files       int `json:"files"`       // parsed, or tried to
-	BrokenFiles int `json:"brokenFiles"` // that are not Go
+	Packages    int `json:"packages"`    // folders whose declarations were added
+	Files       int `json:"files"`       // including files that do not parse
+	BrokenFiles int `json:"brokenFiles"` // do not parse
 
 	Documents int64 `json:"documents"` // accepted by the sender
 	Completed int64 `json:"completed"`
 	Failed    int64 `json:"failed"`
 	Unsent    int64 `json:"unsent"`  // only after Ctrl-C
-	Unknown   int64 `json:"unknown"` // of the failed and unsent: may be in the index
+	Unknown   int64 `json:"unknown"` // of failed and unsent: may be in the index anyway
 	Refused   int   `json:"refused"` // by the sender, before acceptance
 
 	Requests           int64          `json:"requests"`
@@ -43,19 +43,19 @@ type report struct {
 	PeakMemory         uint64         `json:"peakMemoryBytes"`
 	Survived           map[string]int `json:"survived"`
 
-	Count    int64    `json:"count"` // according to the service; -1 if it was not asked
+	Count    int64    `json:"count"` // according to the service; -1: not asked
 	LookedUp int      `json:"lookedUp"`
 	Problems []string `json:"problems"`
 	OK       bool     `json:"ok"`
 
-	examples []error // of files and documents that are not in the index
+	examples []error // errors of files and documents that are not in the index
 }
 
 func (r *report) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// account takes over what the sender says, and compares it with what its handlers and its callers were given.
+// account copies the sender's counts and compares them with the counts of handlers and adding calls.
 func (r *report) account(l *loader, stats bufferedsender.Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,19 +82,19 @@ func (r *report) account(l *loader, stats bufferedsender.Stats) {
 		r.problem("%d panics in handlers", stats.CallbackPanics)
 	}
 	r.DocumentsPerSecond = float64(r.Completed) / r.Seconds
-	// The runtime gives back the contents of memory but not the addresses, so this is a peak.
+	// Sys counts reserved address space, which the runtime never returns, so it is the peak.
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	r.PeakMemory = memory.Sys
 }
 
-// print writes the report, as JSON on the last line as well if it is asked for.
+// print writes the report, and with -json also one JSON object on the last line.
 func (r *report) print(w io.Writer, asJSON bool) error {
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", label, fmt.Sprintf(format, args...))
 	}
 	n := humanize.Comma
-	line("source", "%s packages, %s files, %d of which do not parse", n(int64(r.Packages)), n(int64(r.Files)), r.BrokenFiles)
+	line("source", "%s packages, %s files (%d do not parse)", n(int64(r.Packages)), n(int64(r.Files)), r.BrokenFiles)
 	line("documents", "%s accepted = %s completed + %s failed + %s unsent; %d refused", n(r.Documents), n(r.Completed), n(r.Failed), n(r.Unsent), r.Refused)
 	line("requests", "%s of %s in all; %s documents sent again, %s requests split", n(r.Requests), humanize.Bytes(uint64(r.Bytes)), n(r.Retries), n(r.Splits))
 	line("documents/s", "%s, in %.1f s", n(int64(r.DocumentsPerSecond)), r.Seconds)
@@ -117,10 +117,10 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	return json.NewEncoder(w).Encode(r)
 }
 
-// verify asks the service whether it has what the sender says it has. It counts with a delay, so it is asked until it
-// shows enough, or patience ends.
+// verify compares the document count and a few documents with what the sender reported. A real service counts with a
+// delay, so verify repeats the count until it matches or patience ends.
 func (r *report) verify(ctx context.Context, client *search.Client, before int64, patience time.Duration, samples []Document) {
-	// A document that failed although a request with it was cut off may be there.
+	// A failed document may be in the index if its request was cut off.
 	least, most := r.Completed, r.Completed+r.Unknown
 	err := stage.Until(ctx, patience, time.Second, func() (bool, error) {
 		var err error

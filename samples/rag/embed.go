@@ -10,25 +10,23 @@ import (
 	"unicode"
 )
 
-// Embedder turns texts into vectors that are the nearer the more the texts have to
-// do with one another. This is where a model comes in: an implementation that calls
-// one sends all texts in one request, and Passage.Vector has its dimensions. The
-// same Embedder makes the vectors of passages and of questions.
+// Embedder turns texts into vectors that are close if the texts are related. Implement it with a model: it should
+// embed all texts in one request, and Passage.Vector must have its dimensions. Use one Embedder for passages and
+// questions.
 type Embedder interface {
 	// Embed returns a vector for each text.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// dimensions is the length of the vectors, the same as in the tag of
-// Passage.Vector.
+// dimensions is the length of the vectors. The tag of Passage.Vector has the same number.
 const dimensions = 256
 
-// hashing is an Embedder that needs nothing, and not a language model: "file" and "files" are near, "big" and "large"
-// are not. Each word and each piece of three to five characters adds 1 or -1, as its hash says, to the dimension that
-// its hash says (feature hashing, Weinberger and others 2009).
+// hashing is an Embedder without a model, so it knows spelling only: "file" and "files" are close, "big" and "large"
+// are not. Each word, and each substring of three to five characters, is hashed to a dimension and a sign, and adds
+// its weight there (feature hashing, Weinberger et al. 2009).
 type hashing struct{}
 
-// Embed never fails.
+// Embed never returns an error.
 func (hashing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -37,16 +35,15 @@ func (hashing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return vectors, nil
 }
 
-// hashText returns a vector of length 1, and for a text without words one that is
-// as far from all others as from its opposite.
+// hashText returns a vector of length 1. All texts without words have the same vector.
 func hashText(text string) []float32 {
 	counts := map[string]int{}
 	for _, word := range words(text) {
 		counts[word]++
-		marked := "<" + word + ">" // so that beginnings and ends are pieces of their own
+		marked := "<" + word + ">" // so that prefixes and suffixes differ from inner substrings
 		for n := 3; n <= 5; n++ {
 			for at := 0; at+n <= len(marked); at++ {
-				counts[" "+marked[at:at+n]]++ // no word has a space
+				counts[" "+marked[at:at+n]]++ // a space separates substrings from words
 			}
 		}
 	}
@@ -54,7 +51,7 @@ func hashText(text string) []float32 {
 	for feature, count := range counts {
 		weight := 1.0
 		if feature[0] == ' ' {
-			weight = 0.3 // a word of eight letters has some fifteen pieces
+			weight = 0.3 // a word of eight characters has about fifteen substrings
 		}
 		hash := fnv.New64a()
 		hash.Write([]byte(feature))
@@ -62,7 +59,7 @@ func hashText(text string) []float32 {
 		if sum>>63 == 1 {
 			weight = -weight
 		}
-		// A word that comes ten times is not ten times as important.
+		// Ten occurrences do not make a word ten times as important.
 		sums[sum%dimensions] += weight * (1 + math.Log(float64(count)))
 	}
 	var square float64
@@ -70,7 +67,7 @@ func hashText(text string) []float32 {
 		square += x * x
 	}
 	if square == 0 {
-		sums[0], square = 1, 1 // cosine needs a direction
+		sums[0], square = 1, 1 // cosine similarity is undefined for a zero vector
 	}
 	vector := make([]float32, dimensions)
 	for i, x := range sums {
@@ -79,13 +76,12 @@ func hashText(text string) []float32 {
 	return vector
 }
 
-// frequent are words that say nothing about a text.
+// frequent are stop words.
 var frequent = strings.Fields("a an and are as at be but by can do does for from has have how i if in into is it its may my not of on or that the then there this to was what when which while will with you your")
 
 var camel = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 
-// words returns the words of a text in lower case, names taken apart: ReadFile is
-// read and file.
+// words returns the words of a text in lower case. Names are split: ReadFile gives read and file.
 func words(text string) []string {
 	all := strings.FieldsFunc(strings.ToLower(camel.ReplaceAllString(text, "$1 $2")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.DeleteFunc(all, func(word string) bool { return slices.Contains(frequent, word) })

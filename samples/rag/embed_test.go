@@ -44,7 +44,7 @@ func TestVectorsHaveLengthOneAndAreTheSameEveryTime(t *testing.T) {
 
 const vectorOfReadFile = -25.563989
 
-// Vectors that are in an index already must mean the same to the next version.
+// Vectors must not change between versions: an index may contain old ones.
 func TestVectorsDoNotChange(t *testing.T) {
 	v := embed(t, "ReadFile")
 	sum := 0.0

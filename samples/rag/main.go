@@ -1,16 +1,13 @@
-// Command rag is the retrieval half of retrieval-augmented generation: it keeps
-// the documentation of Go packages in an index, in passages, and finds those that
-// a language model would need to answer a question.
+// Command rag is the retrieval half of retrieval-augmented generation: it keeps the documentation of Go packages in
+// an index, as passages, and finds the passages that a language model needs to answer a question.
 //
-//	go run ./samples/rag                 # needs nothing: the service is emulated, and the whole story runs
+//	go run ./samples/rag                 # emulated service, all steps
 //	go run ./samples/rag -q 'How do I read a file line by line?'
 //	go run ./samples/rag -endpoint https://NAME.search.windows.net
 //
-// store.go is the part that your program would have: how passages get into the index, are replaced when
-// their source changes, and are found by text and vector together. No model takes
-// part: the vectors are made by embed.go, which knows how words are spelled and
-// not what they mean. A program puts the embeddings of a model in its place, and
-// gives the passages that it prints to another one.
+// store.go is the part to copy: it uploads passages, replaces them when their source changes, and finds them by text
+// and vector. embed.go makes the vectors from spelling, without a model. A real program uses the embeddings of a
+// model instead, and passes the printed passages to a language model.
 package main
 
 import (
@@ -32,15 +29,15 @@ const defaultPackages = "bufio,bytes,context,encoding/csv,encoding/json,errors,f
 	"os,os/exec,os/signal,path,path/filepath,regexp,slices,sort,strconv,strings,sync,sync/atomic,text/template,time,unicode/utf8"
 
 func program(p *stage.Program) func(context.Context) error {
-	p.About = `Rag puts the documentation of Go packages into an Azure AI Search index, passage by
-passage and with vectors, and finds the passages that answer a question. Without
--q it tells its whole story, and measures how often it finds what it should.
-Without -endpoint it brings an emulated search service of its own.
+	p.About = `Rag indexes the documentation of Go packages in Azure AI Search, as passages with
+vectors, and finds the passages that answer a question. Without -q it runs a
+demonstration and measures its hit rate. Without -endpoint it starts an emulated
+search service.
 
 `
 	at := p.Address("azsearch-rag")
 	root := p.String("root", declarations.StandardLibrary(), "read packages below `DIR`")
-	packages := p.String("packages", defaultPackages, "the import `PATHS` of the packages, with commas between them")
+	packages := p.String("packages", defaultPackages, "import `PATHS` of the packages, separated by commas")
 	question := p.String("q", "", "find passages for this `QUESTION`")
 	return func(ctx context.Context) error {
 		tree, err := declarations.Find(*root)
@@ -51,7 +48,6 @@ Without -endpoint it brings an emulated search service of its own.
 	}
 }
 
-// tell ingests packages, and answers the question that was asked or tells the story.
 func tell(ctx context.Context, at *stage.Address, tree declarations.Tree, packages []string, question string, w io.Writer) (err error) {
 	service, err := at.Connect(&searchtest.Options{KeepChanges: -1})
 	if err != nil {

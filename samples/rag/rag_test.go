@@ -20,7 +20,7 @@ func start(ctx context.Context, t *testing.T, args ...string) stagetest.Outcome 
 	return stagetest.Run(ctx, t, program, args...)
 }
 
-// The story as CI runs it, over the library that Go was installed with.
+// CI runs this story on the installed standard library.
 func TestStoryIsComplete(t *testing.T) {
 	o := start(t.Context(), t)
 	require.Equal(t, 0, o.Code, o.Err)
@@ -46,8 +46,7 @@ func TestStoryIsTheSameEveryTime(t *testing.T) {
 	require.Equal(t, after(first), after(start(t.Context(), t, "-root", root, "-packages", "lib,lib/sub")))
 }
 
-// A search that finds too little is a failure: here another package has all that
-// the questions ask for.
+// Too few hits are an error: here another package contains the words of every question.
 func TestFindingTooLittleIsExitCode1(t *testing.T) {
 	var others strings.Builder
 	others.WriteString("package other\n")
@@ -99,7 +98,7 @@ func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
 	require.NotContains(t, o.Err, "wrong")
 }
 
-// Whoever writes documentation does not command the terminal of those who read it.
+// Documentation from elsewhere must not control the terminal.
 func TestNoTextCommandsTheTerminal(t *testing.T) {
 	root := stagetest.Files(t, map[string]string{"lib/lib.go": "// Package lib is \x1b]0;owned\a\u202eevil.\npackage lib\n"})
 	o := start(t.Context(), t, "-root", root, "-packages", "lib", "-q", "evil")

@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/declarations"
 )
 
-// readPackage returns the documentation of a package and of what it exports, in passages without vectors.
+// readPackage returns the documentation of a package and its exported names, as passages without vectors.
 func readPackage(tree declarations.Tree, importPath string) (passages []Passage, err error) {
 	at := slices.IndexFunc(tree.Packages, func(f declarations.Folder) bool { return f.ImportPath == importPath })
 	if at < 0 {
@@ -19,7 +19,7 @@ func readPackage(tree declarations.Tree, importPath string) (passages []Passage,
 	if len(found.Broken) > 0 {
 		return nil, found.Broken[0]
 	}
-	seen := map[string]bool{} // where several files declare a name, one for each operating system, the first one counts
+	seen := map[string]bool{} // if several files declare a name, for example one per operating system, the first counts
 	for _, d := range append(found.Packages, found.Declarations...) {
 		if d.Doc == "" || d.Test || !d.Exported || seen[d.Name] {
 			continue
@@ -39,21 +39,20 @@ func readPackage(tree declarations.Tree, importPath string) (passages []Passage,
 }
 
 const (
-	// maxPassage is the length of a passage in bytes. Models take more, but the
-	// vector of a passage about many things is near to none of them.
+	// maxPassage is the maximum length of a passage in bytes. Models accept more, but the vector of a long passage is
+	// close to none of its subjects.
 	maxPassage = 1000
-	// maxOverlap is how long the end of a passage may be to begin the next one with
-	// as well.
+	// maxOverlap is the maximum length, in bytes, of a paragraph that is repeated at the beginning of the next
+	// passage.
 	maxOverlap = 250
 )
 
-// split puts paragraphs together into passages of at most maxPassage bytes. A heading
-// begins a new one, and all passages below it begin with it. Where a text is cut
-// for its length, the next passage begins with the last paragraph of the one
-// before, if that is short: what "it" is often stands there.
+// split joins paragraphs into passages of at most maxPassage bytes. A heading starts a new passage and is repeated in
+// every passage below it. Where a text is cut for its length, the next passage repeats the last paragraph if that is
+// short, because it often explains what a pronoun refers to.
 func split(paragraphs []string) (parts []string) {
 	var heading string
-	var part []string // of the passage that is being made
+	var part []string // of the current passage
 	size, fresh := 0, false
 	put := func(text string) {
 		part = append(part, text)
@@ -94,8 +93,8 @@ func split(paragraphs []string) (parts []string) {
 	return parts
 }
 
-// pieces cuts a text that is longer than most bytes, best at the end of a line,
-// else of a sentence, else of a word.
+// pieces splits a text into pieces no longer than most bytes, preferably at the end of a line, else of a sentence, else
+// of a word.
 func pieces(text string, most int) (cut []string) {
 	for len(text) > most {
 		at := most

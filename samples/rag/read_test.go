@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage/stagetest"
 )
 
-// read reads a package of files.
+// read parses a package from files.
 func read(t testing.TB, files map[string]string, importPath string) ([]Passage, error) {
 	t.Helper()
 	tree, err := declarations.Find(stagetest.Files(t, files))
@@ -20,7 +20,7 @@ func read(t testing.TB, files map[string]string, importPath string) ([]Passage, 
 	return readPackage(tree, importPath)
 }
 
-// library has one of everything that documentation is about.
+// library has one of each kind of documentation.
 var library = map[string]string{
 	"lib/doc.go":          "// Package lib lends things.\n//\n// # Lending\n//\n// Lending is free.\n//\n// # Returning\n//\n// Returning is a duty.\npackage lib\n",
 	"lib/book.go":         "package lib\n\n// Lost and Found are states.\nconst (\n\tLost = iota\n\tFound\n)\n\n// ErrGone says that there is none.\nvar ErrGone error\n\n// Book is what is lent.\ntype Book struct {\n\tTitle string // on the cover\n\tpages int\n}\n\n// NewBook prints one.\nfunc NewBook() *Book { return nil }\n\n// Lend gives it away.\nfunc (b *Book) Lend(to string) error { return nil }\n\nfunc hidden() {}\n",
@@ -67,7 +67,7 @@ func TestIDsAreThoseOfThePlace(t *testing.T) {
 	before := ids(library)
 	require.Equal(t, before, ids(library))
 
-	// A declaration more, and a word more, leave all other places where they are.
+	// An added declaration or word must not change other IDs.
 	changed := map[string]string{}
 	for name, content := range library {
 		changed[name] = content
@@ -92,7 +92,7 @@ func TestWhatIsNoPackageIsAnError(t *testing.T) {
 	}
 }
 
-// Every package of the story can be read, and its passages sent.
+// Every package of the story must be readable and sendable.
 func TestStandardLibraryIsRead(t *testing.T) {
 	tree, err := declarations.Find(declarations.StandardLibrary())
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func checkPassages(t require.TestingT, passages []Passage) {
 	}
 }
 
-// FuzzRead: whatever a file holds, it is read or refused.
+// FuzzRead checks that every file is read or refused.
 func FuzzRead(f *testing.F) {
 	for _, content := range library {
 		f.Add(content)
@@ -152,7 +152,7 @@ func TestTextIsCutWhereItMakesSense(t *testing.T) {
 	require.Equal(t, []string{"éé", "éé"}, pieces("éééé", 5))
 }
 
-// Nothing is left out, nothing changes places, and no passage is too long.
+// No word is lost or reordered, and no passage is too long.
 func TestPassagesHoldTheWholeText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var paragraphs []string
@@ -162,7 +162,7 @@ func TestPassagesHoldTheWholeText(t *testing.T) {
 		})
 		for i := range rapid.IntRange(0, 12).Draw(t, "paragraphs") {
 			words := rapid.SliceOfN(word, 1, 8).Draw(t, "words")
-			text := strings.Join(words, rapid.SampledFrom([]string{" ", "\n", ". "}).Draw(t, "between")) + " " + strings.Repeat("i", i+1) // tells them apart
+			text := strings.Join(words, rapid.SampledFrom([]string{" ", "\n", ". "}).Draw(t, "between")) + " " + strings.Repeat("i", i+1) // makes each word unique
 			if rapid.IntRange(0, 4).Draw(t, "heading") == 0 {
 				text = "# H"
 			} else {
@@ -176,7 +176,7 @@ func TestPassagesHoldTheWholeText(t *testing.T) {
 		}
 		for _, part := range split(paragraphs) {
 			require.LessOrEqual(t, len(part), maxPassage)
-			// The words of the part, its heading and overlap apart, are the next ones.
+			// After the heading and the overlap, the part continues with the next words.
 			words := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(part, "# H"), ".", ""))
 			for len(words) > 0 && (len(rest) < len(words) || !equal(rest[:len(words)], words)) {
 				words = words[1:]

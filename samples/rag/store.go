@@ -15,22 +15,21 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Passage is one document: a piece of documentation that can be read by itself.
+// Passage is one document: a piece of documentation that is understandable alone.
 type Passage struct {
-	ID      string `json:"id" search:"key,filterable,sortable"` // as search.Scan needs it
-	Source  string `json:"source" search:"filterable"`          // the file, from the root
+	ID      string `json:"id" search:"key,filterable,sortable"` // sortable for search.Scan
+	Source  string `json:"source" search:"filterable"`          // file, relative to the root
 	Package string `json:"package" search:"filterable,facetable"`
 	Kind    string `json:"kind" search:"filterable,facetable"` // package, func, method, type, const or var
-	Symbol  string `json:"symbol" search:"analyzer=go-names"`  // Client.Do; "" for the package itself
-	Text    string `json:"text" search:"analyzer=en.lucene"`   // at most maxPassage bytes, and a heading
+	Symbol  string `json:"symbol" search:"analyzer=go-names"`  // Client.Do; "" for the package comment
+	Text    string `json:"text" search:"analyzer=en.lucene"`   // about maxPassage bytes, with a title line
 	Vector  vector `json:"vector,omitempty" search:"dimensions=256,vectorProfile=nearest"`
 }
 
-// vector is not shown in results, as vectors are not unless they are declared
-// retrievable.
+// vector is not in results, because vector fields are not retrievable by default.
 type vector []float32
 
-// indexDefinition describes an index for Passages.
+// indexDefinition returns the definition of an index for Passages.
 func indexDefinition(name string) (models.SearchIndex, error) {
 	fields, err := models.FieldsOf[Passage]()
 	if err != nil {
@@ -39,7 +38,7 @@ func indexDefinition(name string) (models.SearchIndex, error) {
 	return models.SearchIndex{
 		Name:   name,
 		Fields: fields,
-		// Whoever asks how to "read a file" is to find ReadFile.
+		// So that the words "read file" find ReadFile.
 		Analyzers: []models.Analyzer{&models.CustomAnalyzer{
 			Name: "go-names", Tokenizer: models.TokenizerWhitespace,
 			TokenFilters: []models.TokenFilterName{"go-words", models.TokenFilterLowercase},
@@ -52,10 +51,8 @@ func indexDefinition(name string) (models.SearchIndex, error) {
 	}, nil
 }
 
-// setIDs gives each passage the hash of its source and its place there: the
-// symbol, and how many passages it has before. The same place has the same id in
-// every run, so that a passage which is ingested again replaces itself, and what
-// else the file declares does not matter to it.
+// setIDs sets each ID to a hash of the file, the symbol, and the number of the passage within the symbol. The ID is
+// the same in every run, so an upload replaces the earlier passage, and changes to other symbols do not affect it.
 func setIDs(passages []Passage) {
 	type place struct{ source, symbol string }
 	before := map[place]int{}
@@ -67,7 +64,7 @@ func setIDs(passages []Passage) {
 	}
 }
 
-// title is what people call the passage.
+// title is the name of the passage for people.
 func (p Passage) title() string {
 	if p.Symbol == "" {
 		return p.Package
@@ -75,7 +72,7 @@ func (p Passage) title() string {
 	return p.Package + "." + p.Symbol
 }
 
-// openStore creates the index, or updates the one that is there.
+// openStore creates the index if it is missing. An existing index must have the fields.
 func openStore(ctx context.Context, service *stage.Service, index string, embedder Embedder) (*store, error) {
 	definition, err := indexDefinition(index)
 	if err != nil {
@@ -100,16 +97,14 @@ type store struct {
 	patience time.Duration // how long the service may take to show a change
 }
 
-// embedAtOnce is how many texts are embedded together: models take some dozens.
+// embedAtOnce is the number of texts in one call of Embed. Models accept some dozens.
 const embedAtOnce = 64
 
-// replace makes passages all there is within scope: the passages of a file, of
-// packages, of whatever a filter can say. Those with the same id are replaced, and
-// what is left over is deleted; without passages that is all there is.
+// replace makes the index contain exactly the given passages within a scope, for example a file or a package. It
+// replaces passages with the same ID and deletes all others in the scope; without passages it deletes all of them.
 //
-// The new ones are in the index before old ones go, so that whoever asks meanwhile
-// does not find nothing. If it fails in between there is too much in the index,
-// never too little, and the next call puts that right.
+// It uploads before it deletes, so that concurrent queries always find passages. If it fails in between, the index
+// has surplus passages, never too few, and the next call deletes them.
 func (s *store) replace(ctx context.Context, scope search.Filter, passages []Passage) (deleted int, err error) {
 	stale := map[string]bool{}
 	for id, err := range search.ScanKeys(ctx, s.client, &search.ScanOptions{Filter: scope, KeyField: "id"}) {
@@ -124,7 +119,7 @@ func (s *store) replace(ctx context.Context, scope search.Filter, passages []Pas
 		}
 	}
 	if err := s.sender.Flush(ctx, nil); err != nil {
-		return 0, err // says which documents failed, and why
+		return 0, err // names the failed documents and the reasons
 	}
 	for i := range passages {
 		delete(stale, passages[i].ID)
@@ -138,7 +133,7 @@ func (s *store) replace(ctx context.Context, scope search.Filter, passages []Pas
 	return len(stale), s.await(ctx, scope, int64(len(passages)))
 }
 
-// upload adds the vectors, and hands the passages over.
+// upload embeds passages and adds them to the sender.
 func (s *store) upload(ctx context.Context, passages []Passage) error {
 	texts := make([]string, len(passages))
 	for i := range passages {
@@ -154,7 +149,7 @@ func (s *store) upload(ctx context.Context, passages []Passage) error {
 	return s.sender.UploadDocuments(ctx, passages...)
 }
 
-// count asks how many passages there are within scope.
+// count returns the number of passages within a scope.
 func (s *store) count(ctx context.Context, scope search.Filter) (int64, error) {
 	page, err := search.NewSearchPager[Passage](s.client, "", &search.SearchOptions{Filter: scope, IncludeTotalCount: true, Top: new(0)}).NextPage(ctx)
 	if err != nil {
@@ -166,8 +161,8 @@ func (s *store) count(ctx context.Context, scope search.Filter) (int64, error) {
 	return *page.Count, nil
 }
 
-// await returns when the service shows n passages within scope: it confirms a
-// change a little before queries see it.
+// await returns when queries show n passages within a scope. A change becomes visible shortly after the service has
+// confirmed it.
 func (s *store) await(ctx context.Context, scope search.Filter, n int64) error {
 	var count int64
 	err := stage.Until(ctx, s.patience, time.Second, func() (_ bool, err error) {
@@ -180,30 +175,30 @@ func (s *store) await(ctx context.Context, scope search.Filter, n int64) error {
 	return err
 }
 
-// mode says what passages are found by.
+// mode is the way of searching.
 type mode int
 
 const (
 	byText   mode = iota // words
-	byVector             // nearness of vectors
+	byVector             // similarity of vectors
 	byBoth               // hybrid: the service fuses both rankings by reciprocal rank
 )
 
 func (m mode) String() string { return [...]string{"text", "vector", "hybrid"}[m] }
 
-// retrieve returns the best passages for a question, of those that meet a filter.
+// retrieve returns the best passages for a question among those that match a filter.
 func (s *store) retrieve(ctx context.Context, question string, by mode, filter search.Filter, top int) ([]models.SearchResult[Passage], error) {
 	opts := &search.SearchOptions{Filter: filter, Top: new(top), Select: []string{"id", "source", "package", "kind", "symbol", "text"}}
 	text := ""
 	if by != byVector {
-		text = search.EscapeText(question) // a question mark is no wildcard
+		text = search.EscapeText(question) // a question mark must not be a wildcard
 	}
 	if by != byText {
 		vectors, err := s.embedder.Embed(ctx, []string{question})
 		if err != nil {
 			return nil, err
 		}
-		// K is how many passages the vector contributes to a hybrid ranking.
+		// K is the number of passages that the vector adds to a hybrid ranking.
 		opts.VectorQueries = []search.VectorQuery{{Vector: models.VectorOf(vectors[0]), Fields: []string{"vector"}, K: 50}}
 	}
 	page, err := search.NewSearchPager[Passage](s.client, text, opts).NextPage(ctx)

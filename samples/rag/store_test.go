@@ -21,10 +21,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// emulated returns a store in an emulator.
+// emulated returns a store with an emulator.
 func emulated(t require.TestingT, opts *searchtest.Options) (*searchtest.Server, *store) {
 	service := stage.Emulate(opts)
-	s, err := openStore(context.Background(), &stage.Service{Indexes: service.Indexes}, "passages", hashing{}) // as a real one, which shows changes late
+	s, err := openStore(context.Background(), &stage.Service{Indexes: service.Indexes}, "passages", hashing{}) // like a real service, which shows changes late
 	require.NoError(t, err)
 	return service.Emulator, s
 }
@@ -33,7 +33,7 @@ func passage(source, symbol, text string) Passage {
 	return Passage{Source: source, Package: "p", Kind: "func", Symbol: symbol, Text: text}
 }
 
-// texts returns what the index holds of a source, sorted.
+// texts returns the texts within a scope, sorted.
 func texts(t require.TestingT, s *store, scope search.Filter) []string {
 	var all []string
 	for p, err := range search.Scan[Passage](context.Background(), s.client, &search.ScanOptions{Filter: scope}) {
@@ -44,8 +44,7 @@ func texts(t require.TestingT, s *store, scope search.Filter) []string {
 	return all
 }
 
-// However often sources change, come and go, the index holds what they were last,
-// and nothing else.
+// After any sequence of changes the index contains the latest passages of each source, and no others.
 func TestIndexHoldsWhatWasIngestedLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, s := emulated(t, nil)
@@ -81,7 +80,7 @@ func TestStalePassagesAreDeletedLast(t *testing.T) {
 	_, err := s.replace(t.Context(), search.Eq("package", "p"), old)
 	require.NoError(t, err)
 
-	// The service refuses whatever deletes.
+	// The service refuses deletes.
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{
 		Operation: searchtest.OpIndexDocuments,
 		Documents: []searchtest.DocumentFault{{Keys: []string{old[0].ID}, Status: http.StatusBadRequest, Message: "no"}},
@@ -135,7 +134,7 @@ func TestChangesAreAwaited(t *testing.T) {
 	require.ErrorContains(t, err, "0 passages should be there, and the service shows 1")
 }
 
-// countless answers every query with nothing at all.
+// countless replies to every query without a count.
 type countless struct{}
 
 func (countless) Do(r *http.Request) (*http.Response, error) {
@@ -151,7 +150,7 @@ func TestReplyWithoutACountIsAnError(t *testing.T) {
 	require.EqualError(t, err, "the service does not say how many passages there are")
 }
 
-// broken is an Embedder that has no model today.
+// broken is an Embedder that always fails.
 type broken struct{ err error }
 
 func (b broken) Embed(context.Context, []string) ([][]float32, error) { return nil, b.err }
@@ -207,7 +206,7 @@ func TestTextVectorAndBothFindWhatTheyAreMadeFor(t *testing.T) {
 	require.Equal(t, []string{"ReadFiles"}, found("files", byVector, search.Eq("kind", "method")))
 }
 
-// A question is no query.
+// The text of a question must not be parsed as query syntax.
 func TestQuestionsMayHoldAnything(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()
@@ -227,7 +226,7 @@ func TestQuestionsMayHoldAnything(t *testing.T) {
 	})
 }
 
-// Manner of embedding: few requests, all texts.
+// Embed gets all texts in few calls.
 func TestTextsAreEmbeddedTogether(t *testing.T) {
 	srv, s := emulated(t, nil)
 	defer srv.Close()

@@ -15,12 +15,11 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// exam is a question, and the package that has the answer.
+// exam is a question and the package that answers it.
 type exam struct{ question, pkg string }
 
-// exams were written down before the first measurement, and are not meant to be
-// easy or hard. So few questions say that something is broken, not which way of
-// searching is better in general.
+// exams were written before the first measurement. So few questions can show that something is broken, but not which
+// way of searching is better in general.
 var exams = []exam{
 	{"How do I read a whole file into memory at once?", "os"},
 	{"How can I limit how long an HTTP client waits for a response?", "net/http"},
@@ -44,17 +43,17 @@ var exams = []exam{
 	{"How do I delete a directory with everything in it?", "os"},
 }
 
-// among is how many passages count: what a prompt would hold.
+// among is the number of passages that count, as many as fit into a prompt.
 const among = 5
 
-// story tells what a store can do, and checks that it does.
+// story plays the steps on a store and checks the results.
 type story struct {
 	w        io.Writer
 	store    *store
 	packages []string
 }
 
-// ingest puts all packages into the index, and returns their passages.
+// ingest indexes all packages and returns their passages.
 func (st *story) ingest(ctx context.Context, tree declarations.Tree) (passages []Passage, err error) {
 	began := time.Now()
 	for _, name := range st.packages {
@@ -73,7 +72,7 @@ func (st *story) ingest(ctx context.Context, tree declarations.Tree) (passages [
 	return passages, nil
 }
 
-// ask prints the passages for a question, as a prompt would hold them.
+// ask prints the passages for a question, as a prompt would contain them.
 func (st *story) ask(ctx context.Context, question string, filter search.Filter, top int) error {
 	results, err := st.store.retrieve(ctx, question, byBoth, filter, top)
 	if err != nil {
@@ -93,7 +92,6 @@ func (st *story) ask(ctx context.Context, question string, filter search.Filter,
 	return nil
 }
 
-// tell is the whole story.
 func (st *story) tell(ctx context.Context, passages []Passage) error {
 	if err := st.ask(ctx, exams[0].question, search.Filter{}, 2); err != nil {
 		return err
@@ -108,7 +106,7 @@ func (st *story) tell(ctx context.Context, passages []Passage) error {
 	return st.change(ctx, passages)
 }
 
-// measure compares the three ways of searching.
+// measure compares the three modes.
 func (st *story) measure(ctx context.Context) error {
 	asked := slices.DeleteFunc(slices.Clone(exams), func(e exam) bool { return !slices.Contains(st.packages, e.pkg) })
 	fmt.Fprintf(st.w, "\nquestions with known answers, and how many find the right package among the first %d passages\n", among)
@@ -126,15 +124,15 @@ func (st *story) measure(ctx context.Context) error {
 		}
 		fmt.Fprintf(st.w, "  %-8s %d of %d\n", by, hits, len(asked))
 	}
-	// Far more often than luck would find it, and less often than it was found when this was written.
+	// Far above chance, and below the result when this was written.
 	if enough := len(asked) * 7 / 10; hits < enough {
 		return fmt.Errorf("hybrid search found the right package for %d of %d questions; %d should be possible", hits, len(asked), enough)
 	}
-	fmt.Fprintln(st.w, "  hashed vectors know spelling and no meaning: there is little that they could add to the text")
+	fmt.Fprintln(st.w, "  hashed vectors know spelling only, so they add little to text search")
 	return nil
 }
 
-// change shows a source that changes, changes back, and goes.
+// change replaces the passages of a source that changes, changes back, and is deleted.
 func (st *story) change(ctx context.Context, passages []Passage) error {
 	source := passages[0].Source
 	scope := search.Eq("source", source)
@@ -144,7 +142,7 @@ func (st *story) change(ctx context.Context, passages []Passage) error {
 	fmt.Fprintf(st.w, "\nthe passages of %s\n", source)
 	for _, step := range []struct {
 		what     string
-		passages []Passage // nil for a file that is deleted
+		passages []Passage // nil for a deleted file
 	}{
 		{"it gets a declaration", more},
 		{"it loses it again", before},

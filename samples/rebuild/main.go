@@ -1,12 +1,12 @@
-// Command rebuild shows how an index gets another analyzer, which the service does not change in place, while
-// programs write five thousand documents a second and readers search.
+// Command rebuild changes the analyzer of a field, which the service cannot change in place, while programs write
+// five thousand documents a second and readers search. It builds a new index and moves the alias.
 //
-//	go run ./samples/rebuild           # needs nothing: SQLite in a temporary file, and the service is emulated
-//	go run ./samples/rebuild -v        # with what rebuild logs
+//	go run ./samples/rebuild           # SQLite in a temporary file, emulated service
+//	go run ./samples/rebuild -v        # with the log of rebuild
 //
-// table.go is what your program would have: the truth that the new index is filled with, a writer with a tap, and the
-// rebuild. story.go has the writers, and a reader that looks every 10 ms whether anything has vanished. At the end it
-// compares the new index with the table, and exits with 1 if they differ.
+// table.go is the part to copy: the source of the new index, a writer with a tap, and the rebuild. story.go has the
+// writers, and a reader that checks every 10 ms that no document is missing. At the end it compares the new index
+// with the table, and exits with 1 if they differ.
 package main
 
 import (

@@ -20,10 +20,10 @@ func TestNothingVanishesAndTheNewIndexIsAsTheTable(t *testing.T) {
 	testkit.Long(t)
 	o := stagetest.Succeeds(t, program, nil,
 		"before: \"run guest\" finds 0 hotels",
-		"the writers were held for ",
-		"the writers were held for ",
-		" brought over; ",
-		" reads, nothing had vanished\n",
+		"the writers were stopped for ",
+		"the writers were stopped for ",
+		" concurrent writes replayed; ",
+		" reads, no document missing\n",
 		"after: \"run guest\" finds 3000 hotels",
 		"new index == table: yes\n",
 	)

@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	fromBefore = 3000 // hotels that nobody writes
+	fromBefore = 3000 // hotels that are never changed
 	writers    = 2
-	perSecond  = 5000 // writes of all of them
+	perSecond  = 5000 // writes, all writers together
 	atOnce     = 50
 )
 
-// story is what happens.
+// story is the state of the run.
 type story struct {
 	db      *sql.DB
 	service *stage.Service
 	indexes *search.IndexClient
-	readers *search.Client // by the alias
+	readers *search.Client // through the alias
 	store   *rebuild.SQL
 	senders []*bufferedsender.BufferedSender[Hotel]
 	logger  *slog.Logger
@@ -41,7 +41,6 @@ type story struct {
 	written, reads atomic.Int64
 }
 
-// tell is the whole program.
 func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "rebuild")
 	if err != nil {
@@ -83,14 +82,14 @@ func tell(ctx context.Context, logger *slog.Logger, out io.Writer) (err error) {
 		return err
 	}
 	for _, closed := range report.Closed {
-		fmt.Fprintf(out, "the writers were held for %v\n", closed.Round(time.Millisecond))
+		fmt.Fprintf(out, "the writers were stopped for %v\n", closed.Round(time.Millisecond))
 	}
-	fmt.Fprintf(out, "%d documents filled, %d written meanwhile and brought over; %d writes in all\n", report.Filled, report.Replayed, s.written.Load())
-	fmt.Fprintf(out, "%d reads, nothing had vanished\n", s.reads.Load())
+	fmt.Fprintf(out, "%d documents filled, %d concurrent writes replayed; %d writes in total\n", report.Filled, report.Replayed, s.written.Load())
+	fmt.Fprintf(out, "%d reads, no document missing\n", s.reads.Load())
 	return errors.Join(s.find(ctx, out, "after"), s.compare(ctx, out))
 }
 
-// begin makes table, index, alias, and senders.
+// begin creates table, index, alias and senders.
 func (s *story) begin(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, hotels.Schema); err != nil {
 		return err
@@ -128,7 +127,7 @@ func (s *story) begin(ctx context.Context) error {
 	return errors.Join(write(ctx, s.db, s.senders[0], all, nil), s.senders[0].Flush(ctx, nil))
 }
 
-// apply is a program that writes, some hotels at a time.
+// apply is a writing program: it changes a few hotels at a time.
 func (s *story) apply(ctx context.Context, id int, sender *bufferedsender.BufferedSender[Hotel]) error {
 	changes := hotels.Writer{Prefix: fmt.Sprintf("new%d-", id)}
 	tick := time.NewTicker(atOnce * writers * time.Second / perSecond)
@@ -147,7 +146,7 @@ func (s *story) apply(ctx context.Context, id int, sender *bufferedsender.Buffer
 	}
 }
 
-// read looks whether anything has vanished.
+// read checks every 10 ms that no document is missing.
 func (s *story) read(ctx context.Context) error {
 	for ctx.Err() == nil {
 		asked := context.WithoutCancel(ctx)
@@ -168,7 +167,7 @@ func (s *story) read(ctx context.Context) error {
 	return nil
 }
 
-// find searches for a word of which the texts have another form.
+// find searches for words whose inflected forms are in the texts. Only the new analyzer matches them.
 func (s *story) find(ctx context.Context, out io.Writer, when string) error {
 	n := 0
 	for _, err := range search.Search[Hotel](ctx, s.readers, "run guest", &search.SearchOptions{SearchMode: models.SearchModeAll}) {
@@ -184,7 +183,7 @@ func (s *story) find(ctx context.Context, out io.Writer, when string) error {
 	return nil
 }
 
-// compare says whether the new index is like the table.
+// compare returns an error if the new index differs from the table.
 func (s *story) compare(ctx context.Context, out io.Writer) error {
 	table, err := hotels.Table(ctx, s.db, "")
 	if err != nil {

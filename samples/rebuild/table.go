@@ -1,6 +1,6 @@
 package main
 
-// What your program would have: the table, the truth as a rebuild reads it, a writer with a tap, and the rebuild.
+// The part to copy: the table as the source of a rebuild, a writer with a tap, and the rebuild.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const alias, oldIndex, newIndex = "hotels", "hotels-1", "hotels-2"
 // Hotel is a row and a document.
 type Hotel = hotels.Hotel
 
-// definition is that of an index whose texts go by an analyzer.
+// definition returns the definition of an index whose text field has the given analyzer.
 func definition(name string, analyzer models.AnalyzerName) (models.SearchIndex, error) {
 	fields, err := models.FieldsOf[Hotel]()
 	if err != nil {
@@ -40,7 +40,7 @@ func definition(name string, analyzer models.AnalyzerName) (models.SearchIndex, 
 	return models.SearchIndex{Name: name, Fields: fields}, nil
 }
 
-// truth is what the new index is filled with: all hotels, and those of some keys as they are now.
+// truth is the source of the new index: all hotels, and the current state of some keys.
 func truth(db *sql.DB) rebuild.Fill {
 	return rebuild.Fill{
 		All: func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {
@@ -80,8 +80,8 @@ func upload(h Hotel) (models.RawAction, error) {
 	return models.RawAction{Key: h.ID, Type: models.ActionTypeUpload, Document: text}, err
 }
 
-// writer makes a sender whose tap takes part in rebuilds. IdleValid is short here, so that nobody waits for a minute;
-// leave it out in a program, since each tap asks the database so often.
+// writer returns a sender with a tap, which takes part in rebuilds. IdleValid is short here because a rebuild waits
+// for it before it begins. A real program keeps the default of a minute: each tap reads the store once per IdleValid.
 func writer(ctx context.Context, store rebuild.Store, indexes *search.IndexClient, name string, logger *slog.Logger) (*bufferedsender.BufferedSender[Hotel], error) {
 	tap, err := rebuild.NewTap(ctx, store, rebuild.TapOptions{
 		Writer: name, Index: oldIndex, IdleValid: time.Second,
@@ -93,7 +93,7 @@ func writer(ctx context.Context, store rebuild.Store, indexes *search.IndexClien
 	return bufferedsender.New(tap.Indexer(), &bufferedsender.Options[Hotel]{Tap: tap, AutoFlushInterval: 50 * time.Millisecond, Logger: logger})
 }
 
-// write is what an application does: the table first, then the index.
+// write changes the table first and then the index, as the application must.
 func write(ctx context.Context, db *sql.DB, sender *bufferedsender.BufferedSender[Hotel], upload, remove []Hotel) error {
 	if err := hotels.Commit(ctx, db, upload, remove); err != nil {
 		return err
@@ -104,7 +104,7 @@ func write(ctx context.Context, db *sql.DB, sender *bufferedsender.BufferedSende
 	return sender.DeleteDocuments(ctx, remove...)
 }
 
-// run is what an administrator does.
+// run performs the rebuild, as an administrator does.
 func run(ctx context.Context, db *sql.DB, store rebuild.Store, indexes *search.IndexClient, logger *slog.Logger) (rebuild.Report, error) {
 	next, err := definition(newIndex, "en.lucene")
 	if err != nil {
@@ -113,7 +113,7 @@ func run(ctx context.Context, db *sql.DB, store rebuild.Store, indexes *search.I
 	var filling *bufferedsender.BufferedSender[Hotel]
 	report, err := rebuild.Run(ctx, store, indexes, next, truth(db), rebuild.Options{
 		Alias: alias, Writers: []string{"writer-0", "writer-1"}, Logger: logger,
-		Settle: time.Second, // the emulator shows it at once; the service says "some seconds"
+		Settle: time.Second, // the emulator moves its readers at once; keep the default for a real service
 		Sender: func(index string) (rebuild.Sender, error) {
 			client, err := indexes.Client(index)
 			if err != nil {

@@ -1,7 +1,7 @@
 package main
 
-// Finding the writes that got lost on their way, without reading the index: a tree keeps on the disk which version of
-// each key the service has confirmed to the sender, and compares that with the table by digests.
+// This file finds lost writes without reading the index. A digest tree on disk keeps the version of each key that the
+// service has confirmed, and is compared with the table.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// follow opens the tree of a new index, and makes a sender that it follows. Close the tree after the sender.
+// follow opens the tree of a new index, and creates a sender that updates it. Close the tree after the sender.
 func follow(client *search.Client, folder string, opts bufferedsender.Options[Hotel]) (*digesttree.Tree, *bufferedsender.BufferedSender[Hotel], error) {
 	tree, err := digesttree.Open(folder, &digesttree.Options{Empty: true}) // without Empty the first repair scans the index once
 	if err != nil {
@@ -24,9 +24,9 @@ func follow(client *search.Client, folder string, opts bufferedsender.Options[Ho
 	return tree, sender, err
 }
 
-// repairLost repairs what is in the table and not in the index, as far as the sender should have written it. It reads
-// the table, and of the index only the documents whose keys differ: with ten million hotels and seven lost writes some
-// seconds, where Run reads ten million documents. What others do to the index it does not see: see source.
+// repairLost repairs rows that this sender should have written and the index lacks. It reads the table, and only
+// those documents whose keys differ: some seconds for ten million hotels with seven lost writes, where Run reads ten
+// million documents. It does not see changes that other programs make to the index; use Run for these.
 func repairLost(ctx context.Context, tree *digesttree.Tree, db *sql.DB, index repair.Index, sender *bufferedsender.BufferedSender[Hotel]) (repair.Report, error) {
 	r := repair.Repairer{Source: source(db), Index: index, Sender: sender.Raw(), Options: repair.Options{Pause: 2 * visible}}
 	return r.RunTree(ctx, tree)

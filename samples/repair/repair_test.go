@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestIndexAndTableAreEqualAtTheEnd(t *testing.T) {
 	testkit.Long(t)
-	o := stagetest.Succeeds(t, program, []string{"-for", "1500ms"}, "of what the application has written 0 documents are lost or old\n", "index == table: yes\n")
+	o := stagetest.Succeeds(t, program, []string{"-for", "1500ms"}, "0 documents of the application are lost or outdated\n", "index == table: yes\n")
 	assert.Regexp(t, `(?m)^7 writes of 2000 hotels lost between table and index: 7 found and 7 repaired in \d\.\d s, 0 scans of the index$`, o.Out)
 	assert.Empty(t, o.Err)
 	assert.Regexp(t, `(?m)^\d+ passes, the last ones after that: [1-9]\d* documents repaired, [1-9]\d* deleted$`, o.Out)

@@ -27,12 +27,12 @@ import (
 )
 
 const (
-	oldHotels  = 2000 // that nobody writes, and somebody spoils
-	lostHotels = 7    // of these, whose writes get lost
+	oldHotels  = 2000 // never written by the application; the culprit changes them
+	lostHotels = 7    // of these, the number whose writes are lost
 	visible    = 200 * time.Millisecond
 )
 
-// story is what happens, and what is counted.
+// story is the state of the run.
 type story struct {
 	db     *sql.DB
 	client *search.Client
@@ -44,7 +44,6 @@ type story struct {
 	repaired, deleted int64
 }
 
-// tell is the whole program.
 func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "repair")
 	if err != nil {
@@ -68,7 +67,7 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 	defer func() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = s.sender.Close(ended) // everything was flushed, or there is another error
+		_ = s.sender.Close(ended) // everything was flushed, or there is an earlier error
 		err = errors.Join(err, s.tree.Close(context.Background()))
 	}()
 	if err := s.begin(ctx); err != nil {
@@ -77,15 +76,15 @@ func tell(ctx context.Context, length time.Duration, out io.Writer) (err error) 
 	if err := s.lose(ctx, out); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d hotels that nobody writes, and an application that writes others at full speed, for %v\n", oldHotels, length)
+	fmt.Fprintf(out, "%d hotels without writes, and an application that writes others at full speed, for %v\n", oldHotels, length)
 	if err := s.live(ctx, length); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d writes of the application; %d documents deleted, spoiled or invented behind its back\n", s.writes.Load(), s.spoiled.Load())
+	fmt.Fprintf(out, "%d writes of the application; %d documents deleted, changed or added by the culprit\n", s.writes.Load(), s.spoiled.Load())
 	return s.judge(ctx, out)
 }
 
-// begin makes table and index agree.
+// begin fills table and index with the same hotels.
 func (s *story) begin(ctx context.Context) (err error) {
 	if _, err := s.db.ExecContext(ctx, hotels.Schema); err != nil {
 		return err
@@ -100,7 +99,7 @@ func (s *story) begin(ctx context.Context) (err error) {
 	return s.sender.Flush(ctx, nil)
 }
 
-// unread is an index that counts how often it is read from one end to the other.
+// unread counts the full scans of an index.
 type unread struct {
 	*search.Rows
 	scans int
@@ -111,7 +110,7 @@ func (u *unread) Scan(ctx context.Context, after, through string) iter.Seq2[mode
 	return u.Rows.Scan(ctx, after, through)
 }
 
-// lose has the application end between the commit of some hotels and their sending, and finds these.
+// lose simulates an application that dies between the commit and the sending of some hotels, and repairs these.
 func (s *story) lose(ctx context.Context, out io.Writer) error {
 	var some []Hotel
 	for i := range lostHotels {
@@ -135,7 +134,7 @@ func (s *story) lose(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// write is what the application does: the table first, then the index.
+// write changes the table first and then the index, as the application must.
 func (s *story) write(ctx context.Context, upload, remove []Hotel) error {
 	if err := hotels.Commit(ctx, s.db, upload, remove); err != nil {
 		return err
@@ -144,7 +143,7 @@ func (s *story) write(ctx context.Context, upload, remove []Hotel) error {
 	return errors.Join(s.sender.UploadDocuments(ctx, upload...), s.sender.DeleteDocuments(ctx, remove...))
 }
 
-// live has all write at once, and repairs.
+// live runs application, culprit and repair at the same time.
 func (s *story) live(ctx context.Context, length time.Duration) error {
 	var group sync.WaitGroup
 	end := time.Now().Add(length)
@@ -160,7 +159,7 @@ func (s *story) live(ctx context.Context, length time.Duration) error {
 	return errors.Join(append(errs, s.sender.Flush(ctx, nil))...)
 }
 
-// apply is the application: it writes a few hotels at a time.
+// apply is the application: it changes a few hotels at a time.
 func (s *story) apply(ctx context.Context, end time.Time) error {
 	changes := hotels.Writer{Prefix: "new"}
 	for time.Now().Before(end) {
@@ -172,7 +171,7 @@ func (s *story) apply(ctx context.Context, end time.Time) error {
 	return nil
 }
 
-// spoil changes the index behind everybody's back.
+// This is the culprit: it changes the index without the sender and the table.
 func (s *story) spoil(ctx context.Context, end time.Time) error {
 	for i := 0; time.Now().Before(end); i++ {
 		h := Hotel{ID: fmt.Sprintf("old%05d", rand.IntN(oldHotels)), Text: "spoiled"}
@@ -195,7 +194,7 @@ func (s *story) spoil(ctx context.Context, end time.Time) error {
 	return nil
 }
 
-// pass makes the index like the table.
+// pass runs one repair.
 func (s *story) pass(ctx context.Context) (repair.Report, error) {
 	rows, err := index(s.client)
 	if err != nil {
@@ -203,8 +202,8 @@ func (s *story) pass(ctx context.Context) (repair.Report, error) {
 	}
 	r := repair.Repairer{Source: source(s.db), Index: rows, Sender: s.sender.Raw(), Options: repair.Options{
 		Pause:    2 * visible,
-		MaxShare: 1,               // the culprit has changed more in a few seconds than the default lets be overwritten in a day
-		Throttle: []repair.Tier{}, // the default would have it wait for an application that writes as fast as it can
+		MaxShare: 1,               // the culprit changes more in a few seconds than the default allows in a day
+		Throttle: []repair.Tier{}, // the default slows down while the sender is busy, and this application writes without pause
 	}}
 	report, err := r.Run(ctx)
 	s.passes++
@@ -213,18 +212,18 @@ func (s *story) pass(ctx context.Context) (repair.Report, error) {
 	return report, err
 }
 
-// judge says what has become of it all.
+// judge checks that no write was lost, and that repeated passes make index and table equal.
 func (s *story) judge(ctx context.Context, out io.Writer) error {
-	time.Sleep(2 * visible) // all is to be seen
+	time.Sleep(2 * visible) // all writes are visible
 	problems, err := s.compare(ctx, "new")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "of what the application has written %d documents are lost or old\n", len(problems))
+	fmt.Fprintf(out, "%d documents of the application are lost or outdated\n", len(problems))
 	if len(problems) > 0 {
-		return fmt.Errorf("the repair has done harm: %w", stage.Problems(problems))
+		return fmt.Errorf("the repair lost writes: %w", stage.Problems(problems))
 	}
-	for range 3 { // what was spoiled last
+	for range 3 { // for the last changes of the culprit
 		report, err := s.pass(ctx)
 		if err != nil {
 			return err
@@ -242,7 +241,7 @@ func (s *story) judge(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// compare returns where index and table differ in hotels whose keys begin with a prefix.
+// compare returns the differences between index and table for keys with a prefix.
 func (s *story) compare(ctx context.Context, prefix string) ([]string, error) {
 	table, err := hotels.Table(ctx, s.db, "")
 	if err != nil {

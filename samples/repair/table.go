@@ -1,6 +1,6 @@
 package main
 
-// What your program would have: the table, and the two sides that are compared.
+// The part to copy: the table and the index as the two sides of a comparison.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // Hotel is a row and a document. Each change of a row raises its version.
 type Hotel = hotels.Hotel
 
-// source is the table as repair reads it: keys and versions in the order of keys, and the hotels of some keys.
+// source returns the table for repair: keys and versions sorted by key, and the hotels of given keys.
 func source(db *sql.DB) *repair.SQLSource {
 	return &repair.SQLSource{
 		DB: db, Table: "hotels", Key: "id", Version: "version",
@@ -24,7 +24,7 @@ func source(db *sql.DB) *repair.SQLSource {
 	}
 }
 
-// index is the index as repair reads it: keys and versions.
+// index returns the index for repair: keys and versions.
 func index(client *search.Client) (*search.Rows, error) {
 	return search.NewRows(client, &search.RowsOptions{Version: "version"})
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// question is what somebody wants to know.
+// question is a query as the user enters it.
 type question struct {
 	words     string
-	pkg       string   // only this package, "net/..." with all below; "" for all
-	kinds     []string // only these; none for all
-	all       bool     // also tests and what is not exported
-	top, page int      // results a page; the first page is 1
+	pkg       string   // only this package; "net/..." includes packages below it; "" for all
+	kinds     []string // only these; empty for all
+	all       bool     // includes tests and unexported names
+	top, page int      // results per page; pages start at 1
 }
 
-// The service gives at most maxTop results at once, and skips at most maxSkip.
+// The service returns at most maxTop results per page, and skips at most maxSkip.
 const maxTop, maxSkip = 1000, 100_000
 
-// check returns an error for a page that the service does not have. It would cut a larger one short, and the next one
-// would begin behind what is missing.
+// check returns an error for a page beyond the limits of the service. The service would shorten a larger page, and
+// the next page would skip results.
 func (q question) check() error {
 	if q.top < 1 || q.top > maxTop || q.page < 1 || q.page-1 > maxSkip/q.top {
 		return fmt.Errorf("-top %d -page %d: the service gives 1 to %d results a page, and skips %d at most", q.top, q.page, maxTop, maxSkip)
@@ -35,21 +35,21 @@ func (q question) check() error {
 	return nil
 }
 
-// answer is what the service knows about a question.
+// answer is the result of a question.
 type answer struct {
-	// fuzzy says that nothing matches the words, and the results are spelled alike. suggestions are then names that may
-	// have been meant.
+	// fuzzy is true if nothing matches the words exactly; the results are then similarly spelled, and suggestions has
+	// names that the user may have meant.
 	fuzzy       bool
 	suggestions []string
 
-	first    int   // position of the first result, from 1
+	first    int   // position of the first result, starting at 1
 	count    int64 // on all pages
 	results  []models.SearchResult[declarations.Declaration]
 	kinds    []models.ValueFacet[string]
 	packages []models.ValueFacet[string]
 }
 
-// find asks the service, and asks again for what is spelled alike if nothing matches.
+// find runs the query, and a fuzzy query if nothing matches.
 func find(ctx context.Context, client *search.Client, q question) (answer, error) {
 	a, err := q.ask(ctx, client, models.QueryTypeSimple, q.text())
 	alike := q.alike()
@@ -64,7 +64,7 @@ func find(ctx context.Context, client *search.Client, q question) (answer, error
 	return a, err
 }
 
-// ask gets one page.
+// ask requests one page.
 func (q question) ask(ctx context.Context, client *search.Client, syntax models.QueryType, text string) (a answer, err error) {
 	if err := q.check(); err != nil {
 		return a, err
@@ -90,8 +90,7 @@ func (q question) ask(ctx context.Context, client *search.Client, syntax models.
 	return a, err
 }
 
-// filter is the condition that results meet. Whatever was typed, it cannot become
-// another one.
+// filter returns the filter of a question. It escapes the user's values, so they cannot change the condition.
 func (q question) filter() search.Filter {
 	var filter search.Filter
 	if !q.all {
@@ -102,8 +101,7 @@ func (q question) filter() search.Filter {
 	}
 	switch prefix, below := strings.CutSuffix(q.pkg, "/..."); {
 	case below:
-		// What begins with "net/" lies between that and "net0": 0 comes after the
-		// slash.
+		// Packages below "net/" sort between "net/" and "net0", because 0 follows the slash.
 		filter = search.And(filter, search.Or(
 			search.Eq("package", prefix),
 			search.And(search.Gt("package", prefix+"/"), search.Lt("package", prefix+"0")),
@@ -114,9 +112,8 @@ func (q question) filter() search.Filter {
 	return filter
 }
 
-// text is the query in the simple syntax. A name is one word to the index, and
-// nobody types it so: "read file" looks for readfile as well, unless it makes use
-// of the syntax.
+// text returns the query in the simple syntax. Users type a name as several words, but the index has it as one: "read
+// file" also searches for readfile. A query that uses the syntax stays as it is.
 func (q question) text() string {
 	words := strings.Fields(q.words)
 	if len(words) < 2 || strings.ContainsFunc(q.words, func(r rune) bool { return !isNamePart(r) && r != ' ' }) {
@@ -125,8 +122,8 @@ func (q question) text() string {
 	return "(" + strings.Join(words, " ") + ") | " + strings.Join(words, "")
 }
 
-// alike is a query in the full syntax for words that are spelled like those of
-// the question. Two wrong letters in a short word would make another word.
+// alike returns a fuzzy query in the full syntax. Words up to five characters may differ in one character only, since
+// two would match unrelated words; up to two characters must match exactly.
 func (q question) alike() string {
 	words := strings.FieldsFunc(q.words, func(r rune) bool { return !isNamePart(r) })
 	for i, word := range words {
@@ -137,7 +134,7 @@ func (q question) alike() string {
 			words[i] = word + "~1"
 		}
 		if strings.ToUpper(word) == word {
-			words[i] = strings.ToLower(words[i]) // AND, OR and NOT would be operators
+			words[i] = strings.ToLower(words[i]) // as AND, OR and NOT they would be operators
 		}
 	}
 	return strings.Join(words, " ")
@@ -145,10 +142,10 @@ func (q question) alike() string {
 
 func isNamePart(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// maxPrefix is how long a text can be that the service completes, in characters.
+// maxPrefix is the maximum length of a text that the service completes, in characters.
 const maxPrefix = 100
 
-// suggest returns names that may have been meant.
+// suggest returns names that the user may have meant.
 func (q question) suggest(ctx context.Context, client *search.Client) (names []string, err error) {
 	if utf8.RuneCountInString(q.words) > maxPrefix {
 		return nil, nil
@@ -162,7 +159,7 @@ func (q question) suggest(ctx context.Context, client *search.Client) (names []s
 	return names, err
 }
 
-// complete returns what the words may become.
+// complete returns completions of the words.
 func (q question) complete(ctx context.Context, client *search.Client) (texts []string, err error) {
 	reply, err := client.Autocomplete(ctx, q.words, declarations.Suggester, &search.AutocompleteOptions{Filter: q.filter()})
 	for _, c := range reply.Results {

@@ -1,12 +1,12 @@
-// Command search finds declarations in the index that the quickstart fills: every name that the source of Go declares.
+// Command search queries the index that the quickstart fills: every name that the source of Go declares.
 //
-//	go run ./samples/search read file              # needs nothing: the service is emulated, and filled first
+//	go run ./samples/search read file              # fills an emulated service first
 //	go run ./samples/search -package net/... -kind func,method timeout
-//	go run ./samples/search                        # a few questions of its own
+//	go run ./samples/search                        # some example queries
 //	go run ./samples/search -endpoint https://NAME.search.windows.net -api-key QUERYKEY read file
 //
-// The last one reads the index that "go run ./samples/quickstart -endpoint …" has filled. find.go is the part that your
-// program would have as well: filters, facets, highlights, pages, misspelled words, suggestions and completion.
+// The last command reads an index that "go run ./samples/quickstart -endpoint …" has filled. find.go is the part to
+// copy: filters, facets, highlights, paging, misspelled words, suggestions and completion.
 package main
 
 import (
@@ -35,18 +35,18 @@ func program(p *stage.Program) func(context.Context) error {
 
     search [flags] words…
 
-All words must match. "exact words", prefix*, -without and this|that work as the
-simple query syntax of Azure AI Search says. A misspelled word finds what is
-spelled alike. Without words it shows what it can. Without -endpoint it fills an
-emulated search service first, which takes some seconds.
+All words must match. "exact words", prefix*, -without and this|that have their
+meaning in the simple query syntax of Azure AI Search. If nothing matches, similar
+spellings are found. Without words it runs some example queries. Without -endpoint
+it first fills an emulated search service, which takes some seconds.
 
 `, true
 	at := p.Address("azsearch-quickstart")
 	root := p.String("root", declarations.StandardLibrary(), "fill the emulator with the Go source below `DIR`")
 	var q question
-	p.StringVar(&q.pkg, "package", "", "only what `PATH` declares, with /... at the end also what is below")
-	kinds := p.String("kind", "", "only some `KINDS`: func, method, type, const, var, with commas between them")
-	p.BoolVar(&q.all, "all", false, "also what is not exported, and tests")
+	p.StringVar(&q.pkg, "package", "", "only declarations of package `PATH`; with /... also of packages below it")
+	kinds := p.String("kind", "", "only these `KINDS`, separated by commas: func, method, type, const, var")
+	p.BoolVar(&q.all, "all", false, "include tests and unexported names")
 	p.IntVar(&q.top, "top", 10, "show `N` results a page")
 	p.IntVar(&q.page, "page", 1, "show page `N`")
 	p.Check = func() error {
@@ -84,7 +84,7 @@ emulated search service first, which takes some seconds.
 	}
 }
 
-// fill does what the quickstart does, which also checks that all is there.
+// fill loads the index like the quickstart, without its checks.
 func fill(ctx context.Context, service *stage.Service, root, index string) error {
 	tree, err := declarations.Find(root)
 	if err != nil {
@@ -110,7 +110,7 @@ func fill(ctx context.Context, service *stage.Service, root, index string) error
 	return errors.Join(err, stage.Close(ctx, sender))
 }
 
-// demonstrate asks a few questions.
+// demonstrate runs some example queries.
 func demonstrate(ctx context.Context, client *search.Client, w io.Writer) error {
 	for _, d := range []struct {
 		command string

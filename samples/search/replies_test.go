@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// transport is a service that is written for one test.
+// transport is a service written for one test.
 type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) Do(r *http.Request) (*http.Response, error) { return t(r) }
@@ -33,7 +33,7 @@ func served(t *testing.T, service transport) *search.Client {
 	return client
 }
 
-// replying is a service that always says the same.
+// replying returns a service with a constant reply.
 func replying(status int, body string) transport {
 	return func(r *http.Request) (*http.Response, error) {
 		return &http.Response{
@@ -44,12 +44,11 @@ func replying(status int, body string) transport {
 	}
 }
 
-// evil commands the terminal in all the ways there are: it sets a title, moves the
-// cursor, does so with one character, and turns around what follows.
+// evil controls a terminal in several ways: it sets a title, moves the cursor, uses a one-byte control character, and
+// reverses the following text.
 const evil = "\x1b]0;owned\a\x1b[2J\u009b2J\r\u202eevil\x7f"
 
-// hostile answers with evil wherever text can be. Nothing matches but what is
-// spelled alike.
+// hostile replies with evil in every text, and only to fuzzy queries.
 func hostile(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -75,7 +74,7 @@ func inJSON(text string) string {
 	return strings.Trim(string(quoted), `"`)
 }
 
-// listenAs returns the flags with which a run asks a service.
+// listenAs returns flags that search a service.
 func listenAs(t *testing.T, service transport) []string {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// small is a tree to find something in.
+// small returns a small source tree.
 func small(t *testing.T) string {
 	t.Helper()
 	return stagetest.Files(t, map[string]string{
@@ -35,7 +35,7 @@ func start(ctx context.Context, t *testing.T, args ...string) stagetest.Outcome 
 	return stagetest.Run(ctx, t, program, args...)
 }
 
-// filled returns a client for an index of the small tree.
+// filled returns a client of an index with the small tree.
 func filled(t *testing.T) *search.Client {
 	t.Helper()
 	service := stage.Emulate(nil)
@@ -103,12 +103,12 @@ func TestMisspelledWordsFindWhatIsSpelledAlike(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"ReadFile"}, a.suggestions)
 
-	// Words that would be operators, characters that would, and short words.
+	// Operators as words, operator characters, and short words.
 	require.Equal(t, "and~1 contnts~2 of adr~1 or not~1", question{words: `AND (contnts) OF adr" OR NOT`}.alike())
 	require.Empty(t, question{words: "+-*"}.alike())
 }
 
-// Whatever somebody types, there is an answer to it.
+// Every text must get an answer.
 func TestAnyWordsAreAnswered(t *testing.T) {
 	client := filled(t)
 	word := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"AND", "OR", "NOT", "&&", "~2", "\"", "(", "/a", "read", "file:", "a\\", "*", "?", "[a TO b]", strings.Repeat("x", 120)}))
@@ -155,8 +155,7 @@ func TestWithoutWordsItDemonstrates(t *testing.T) {
 	require.Contains(t, o.Out, "newre may become: ")
 }
 
-// listen returns an emulator with an index, and the flags with which a run
-// searches it: with a query key.
+// listen returns an emulator with an index, and flags that search it with a query key.
 func listen(t *testing.T) (*searchtest.Server, []string) {
 	t.Helper()
 	service := stage.Emulate(nil)
@@ -193,7 +192,7 @@ func TestWrongKeyIsOneLineAndExitCode1(t *testing.T) {
 	require.NotContains(t, o.Err, "wrong")
 }
 
-// Anything else that goes wrong there is not passed over.
+// An error of Suggest must be reported.
 func TestFailedSuggestionIsAnError(t *testing.T) {
 	srv, flags := listen(t)
 	srv.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpSuggest, Status: http.StatusForbidden}}})

@@ -1,6 +1,5 @@
-// Package declarations turns Go source into documents: one for each name that a
-// package declares at its top level. The quickstart sends them to an index, and
-// the search sample finds them there.
+// Package declarations turns Go source into documents, one for each top-level name of a package. The quickstart
+// uploads them, and the search sample queries them.
 package declarations
 
 import (
@@ -10,8 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// Declaration is one document: a name that Go source declares at the top level
-// of a package. The tags say what the index is to do with each field.
+// Declaration is one document: a top-level name of a package. The tags define the fields of the index.
 type Declaration struct {
 	Key       string `json:"key" search:"key"`
 	Package   string `json:"package" search:"searchable,filterable,sortable,facetable"` // import path
@@ -38,23 +36,20 @@ func Index(name string) (models.SearchIndex, error) {
 	return models.SearchIndex{
 		Name:   name,
 		Fields: fields,
-		// The quickstart does not need it, but it cannot be added later: fields
-		// that an index has already cannot become part of a suggester.
+		// The quickstart does not need it, but it cannot be added later: a suggester cannot include existing fields.
 		Suggesters: []models.Suggester{{Name: Suggester, SourceFields: []string{"name"}}},
 	}, nil
 }
 
-// setKeys gives each declaration of a package a key of its own that is the same
-// in every run. It stands for
+// setKeys gives each declaration of a package a key that is the same in every run. It encodes one of these texts,
+// because a key may contain neither slash nor #:
 //
 //	net/http#Client.Do
-//	syscall/zerrors_linux_arm.go#EPERM    where several files declare the name,
+//	syscall/zerrors_linux_arm.go#EPERM    if several files declare the name,
 //	                                      usually one per operating system
-//	crypto/crypto.go#init~2               where one file does so, the second time
+//	crypto/crypto.go#init~2               the second one in the same file
 //
-// and is encoded, because keys may hold neither slash nor #. No two of these
-// texts can be equal: a name holds no #, and a folder no file that is called
-// like one of its folders.
+// No two texts are equal: a name contains no #, and no file has the name of a folder next to it.
 func setKeys(importPath string, decls []Declaration, fileNames []string) {
 	type place struct{ name, file string }
 	inPackage := make(map[string]int, len(decls))
@@ -74,7 +69,7 @@ func setKeys(importPath string, decls []Declaration, fileNames []string) {
 			}
 		}
 		d.Key = keys.Encode(text)
-		if keys.Validate(d.Key) != nil { // too long to be turned back
+		if keys.Validate(d.Key) != nil { // too long to be decoded
 			d.Key = keys.Hash(text)
 		}
 	}

@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Found is what a folder declares.
+// Found is the result of parsing a folder.
 type Found struct {
 	// Declarations are the documents.
 	Declarations []Declaration
-	// Packages have the comments on the package itself, without keys and names.
+	// Packages are the package comments, without keys and names.
 	Packages []Declaration
-	// Broken has an error for each file that is not Go.
+	// Broken has an error for each file that does not parse.
 	Broken []error
 }
 
-// Parse reads the files of the folder. Files that do not parse are left out and
-// reported. The result depends on nothing but the files, order included.
+// Parse reads the files of the folder. It skips files that do not parse, and lists them in Broken. The result, with
+// its order, depends only on the files.
 func (f Folder) Parse() Found {
 	var (
 		out       Found
@@ -75,7 +75,7 @@ func parseFile(f Folder, name string) (about Declaration, decls []Declaration, e
 type fileReader struct {
 	fset  *token.FileSet
 	src   []byte
-	like  Declaration // what all of them have in common
+	like  Declaration // common fields
 	decls []Declaration
 }
 
@@ -99,9 +99,8 @@ func (r *fileReader) read(decl ast.Decl) {
 	}
 }
 
-// readSpec reads one line of a group, or the only one of a declaration without
-// parentheses. The comment above a group is about the group, not about each of
-// its names.
+// readSpec reads one line of a group, or the only line of a declaration without parentheses. The comment above a
+// group documents the group, not each name in it.
 func (r *fileReader) readSpec(decl *ast.GenDecl, spec ast.Spec) {
 	var node ast.Node = spec
 	var doc *ast.CommentGroup
@@ -137,26 +136,25 @@ func (r *fileReader) start(kind string, name *ast.Ident, node ast.Node) Declarat
 	d.Kind = kind
 	d.Name = name.Name
 	d.Exported = name.IsExported()
-	// Not Position: cgo and generators say //line, which is about other files.
+	// Not Position: it follows the //line directives of cgo and generators, which name other files.
 	d.Line = int32(r.fset.PositionFor(node.Pos(), false).Line)
 	d.Lines = int32(r.fset.PositionFor(node.End(), false).Line) - d.Line + 1
 	return d
 }
 
-// maxText is where the text of a declaration is cut off, in bytes: some are
-// tables of thousands of lines.
+// maxText limits the text of a declaration, in bytes: some are tables of thousands of lines.
 const maxText = 300
 
 // text returns a piece of the source on one line.
 func (r *fileReader) text(from, to token.Pos) string {
 	file := r.fset.File(from)
 	piece := r.src[file.Offset(from):file.Offset(to)]
-	piece = piece[:min(len(piece), 4*maxText)] // indentation goes away
+	piece = piece[:min(len(piece), 4*maxText)] // more than maxText, because white space is removed
 	text := strings.Join(strings.Fields(string(piece)), " ")
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	return strings.ToValidUTF8(text, "") // the cuts may have gone through a character
+	return strings.ToValidUTF8(text, "") // a cut may split a character
 }
 
 // typeName returns the name of a receiver's type: Map for *Map[K, V].

@@ -15,8 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/models/keys"
 )
 
-// Whatever a folder declares, and in however many files, each declaration has a
-// legal key of its own.
+// Each declaration has a legal and unique key, for any content and number of files.
 func TestKeysAreLegalAndUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "init", "_", "T.a", "a.b", "Ünïcode", strings.Repeat("long", 300)})
@@ -39,7 +38,7 @@ func TestKeysAreLegalAndUnique(t *testing.T) {
 	})
 }
 
-// A package that everybody has, as it is read from the real source.
+// Reads a package of the real source.
 func TestStandardLibraryIsRead(t *testing.T) {
 	source, err := Find(StandardLibrary() + "/errors")
 	require.NoError(t, err, "the source is in %s", StandardLibrary())
@@ -107,8 +106,7 @@ func must(s string, err error) string {
 	return s
 }
 
-// FuzzParse: whatever a file holds, it is read or reported, and every document
-// made of it could be sent.
+// FuzzParse checks that every file is read or reported, and that every document can be sent.
 func FuzzParse(f *testing.F) {
 	for _, src := range []string{"package a\nvar A, B = 1, 2", "package a\nfunc (x (*T[int])) M()", "package a\nfunc (x []int) M()", "package a\n//line x:1\nconst A = 1", "package a\ntype (\n)", "package"} {
 		f.Add(src)

@@ -12,30 +12,29 @@ import (
 	"strings"
 )
 
-// Tree is what a root holds: its packages, not yet parsed.
+// Tree is the list of packages below a root, not yet parsed.
 type Tree struct {
 	// Packages are the folders with Go files, the largest first.
 	Packages []Folder
-	// Bytes is the size of all of it.
+	// Bytes is the total size.
 	Bytes int64
 }
 
 // Folder is a folder with Go files: usually one package and its tests.
 type Folder struct {
-	// ImportPath is the folder below the root, which in the standard library is the path of the package.
+	// ImportPath is the folder relative to the root: in the standard library the path of the package.
 	ImportPath string
 	// Files are the names of the files, sorted.
 	Files []string
-	// Bytes is their size.
+	// Bytes is the total size.
 	Bytes int64
 
-	dir string // where it is
-	rel string // from the root, with slashes, "" for the root itself
+	dir string // its path
+	rel string // relative to the root, with slashes; "" for the root itself
 }
 
-// StandardLibrary returns the folder with the source of Go that this program was
-// built with, or "" if the program does not know it: one that was built with
-// -trimpath does not.
+// StandardLibrary returns the source folder of the Go release that built this program, or "" if it is unknown, as
+// after a build with -trimpath.
 func StandardLibrary() string {
 	root := runtime.GOROOT() //nolint:staticcheck // deprecated because a binary may be moved to another machine; go run makes none that is
 	if root == "" {
@@ -44,15 +43,13 @@ func StandardLibrary() string {
 	return root + "/src"
 }
 
-// Find lists the Go files below root, tests included, package by package. Like
-// the go command it passes over folders that are called testdata or begin with a
-// dot or an underscore.
+// Find lists the Go files below root, tests included, by folder. Like the go command it skips folders named testdata
+// or starting with a dot or an underscore.
 func Find(root string) (Tree, error) {
 	if root == "" {
 		return Tree{}, errors.New("this program does not know its GOROOT: name a folder with -root")
 	}
-	// A root that is a symbolic link, as GOROOT is on some systems, would look
-	// like a file to WalkDir.
+	// WalkDir does not follow a root that is a symbolic link, as GOROOT is on some systems.
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return Tree{}, err
@@ -104,8 +101,7 @@ func Find(root string) (Tree, error) {
 	for _, f := range folders {
 		tree.Packages = append(tree.Packages, *f)
 	}
-	// The largest first: one that came last would keep a single goroutine busy
-	// while the others have nothing left to do.
+	// The largest first: as the last one it would keep one goroutine busy while the others are idle.
 	slices.SortFunc(tree.Packages, func(a, b Folder) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.rel, b.rel))
 	})

@@ -1,5 +1,5 @@
-// Package hotels is the application of samples that keep an index like a table: the table, and a program that writes to
-// it without a pause.
+// Package hotels is the application of samples that keep an index equal to a table: the table, and a program that
+// writes to it without pause.
 package hotels
 
 import (
@@ -21,8 +21,8 @@ type Hotel struct {
 // Schema makes the table.
 const Schema = `CREATE TABLE hotels (id TEXT PRIMARY KEY, text TEXT NOT NULL, version INTEGER NOT NULL)`
 
-// Open opens the database in a folder. SQLite lets one write at a time, and is not fair to those that wait: under
-// writers that never pause a statement can wait for longer than busy_timeout. One connection for all has them queue.
+// Open opens the database in a folder. It uses one connection, so that statements queue: SQLite runs one write at a
+// time and is not fair, so with several connections a statement could wait longer than busy_timeout.
 func Open(folder string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(folder, "hotels.db"))+
 		"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(normal)")
@@ -32,7 +32,7 @@ func Open(folder string) (*sql.DB, error) {
 	return db, err
 }
 
-// Commit writes to the table.
+// Commit upserts and deletes hotels in one transaction.
 func Commit(ctx context.Context, db *sql.DB, upload, remove []Hotel) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -52,7 +52,7 @@ func Commit(ctx context.Context, db *sql.DB, upload, remove []Hotel) error {
 	return tx.Commit()
 }
 
-// Keys returns those of some hotels that there are.
+// Keys returns the hotels with the given keys that exist.
 func Keys(ctx context.Context, db *sql.DB, keys []string) ([]Hotel, error) {
 	args := make([]any, len(keys))
 	for i, k := range keys {
@@ -78,7 +78,7 @@ func Select(ctx context.Context, db *sql.DB, condition string, args ...any) (all
 	return all, rows.Err()
 }
 
-// Table returns the hotels that meet a condition, by their keys.
+// Table returns the hotels that meet a condition, by key.
 func Table(ctx context.Context, db *sql.DB, condition string) (map[string]Hotel, error) {
 	all, err := Select(ctx, db, condition)
 	table := make(map[string]Hotel, len(all))
@@ -88,9 +88,9 @@ func Table(ctx context.Context, db *sql.DB, condition string) (map[string]Hotel,
 	return table, err
 }
 
-// Writer changes hotels at random, and deletes some of them for a while.
+// Writer generates random changes of 500 hotels: uploads, and deletes of existing ones.
 type Writer struct {
-	Prefix  string // of its keys
+	Prefix  string // prefix of its keys
 	there   [500]bool
 	version int64
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// CanFreeze is false on systems without the signals of Worker.Freeze.
+// CanFreeze reports whether the system supports Worker.Freeze.
 const CanFreeze = false
 
 func freeze(*os.Process) error { return errors.ErrUnsupported }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// CanFreeze is false on systems without the signals of Worker.Freeze.
+// CanFreeze reports whether the system supports Worker.Freeze.
 const CanFreeze = true
 
 func freeze(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }

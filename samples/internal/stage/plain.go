@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Text returns text from elsewhere without characters that a terminal obeys (control characters) or that hide and
-// reorder what it shows (format characters). Lines and tabs stay.
+// Text removes control characters, which a terminal would execute, and format characters, which hide or reorder text.
+// Line breaks and tabs stay.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf) && r != '\n' && r != '\t' {
@@ -21,7 +21,7 @@ func Text(text string) string {
 // Line returns the Text on one line.
 func Line(text string) string { return Text(strings.Join(strings.Fields(text), " ")) }
 
-// writer passes the Text of each Write to w, and remembers the first error.
+// writer passes the Text of each Write to w and keeps the first error.
 type writer struct {
 	w io.Writer
 

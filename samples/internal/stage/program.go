@@ -1,6 +1,5 @@
-// Package stage has the parts of samples that are not about search: a command line, a search service that is emulated
-// or named by flags, processes to start and to kill, waiting, comparing, printing. A program that copies from a sample
-// needs none of it.
+// Package stage has the parts of samples that do not concern search: command line, emulated or real service, worker
+// processes, waiting, comparing, printing. Code that you copy from a sample does not need it.
 package stage
 
 import (
@@ -16,22 +15,22 @@ import (
 	"syscall"
 )
 
-// The exit codes of all samples, next to 0.
+// The exit codes of samples, besides 0.
 const (
 	ExitProblem     = 1
 	ExitUsage       = 2
 	ExitInterrupted = 130
 )
 
-// Program is a sample as it is started: its flags and its streams.
+// Program is a running sample: its flags and streams.
 type Program struct {
 	*flag.FlagSet
 
 	In       io.Reader
 	Out, Err io.Writer
-	// About is printed by -h, before the flags.
+	// About is printed by -h before the flags.
 	About string
-	// Check reports every flag that makes no sense, after all of them were read. nil accepts all.
+	// Check reports invalid combinations of flags, after all are parsed. nil accepts all.
 	Check func() error
 	// Args allows arguments after the flags.
 	Args bool
@@ -39,11 +38,11 @@ type Program struct {
 	name    string
 	checks  []func() error
 	verbose bool
-	work    func(context.Context, io.Reader, io.Writer) error // of a process that is a worker
+	work    func(context.Context, io.Reader, io.Writer) error // set in a worker process
 }
 
-// Setup declares the flags of a sample and returns what it does. The end of ctx is Ctrl-C. An error of the function is
-// exit code 1, with one line on Err; after Ctrl-C it is exit code 130.
+// Setup declares the flags of a sample and returns the function to run. Ctrl-C ends its ctx. An error is printed on
+// one line of Err and gives exit code 1, after Ctrl-C exit code 130.
 type Setup func(p *Program) func(ctx context.Context) error
 
 // Main runs a sample and ends the process.
@@ -53,8 +52,8 @@ func Main(name string, setup Setup) {
 	os.Exit(Run(ctx, name, setup, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Run runs a sample and returns its exit code. Nothing that it prints commands a terminal, and output that cannot be
-// written, to a full disk for example, is an error.
+// Run runs a sample and returns its exit code. It removes control characters from the output. Output that cannot be
+// written, for example to a full disk, is an error.
 func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &writer{w: stdout}
 	p := &Program{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), In: stdin, Out: out, Err: stderr, name: name}
@@ -95,7 +94,7 @@ func Run(ctx context.Context, name string, setup Setup, args []string, stdin io.
 }
 
 func (p *Program) complain(err error, code int) int {
-	text := strings.TrimPrefix(strings.TrimSpace(err.Error()), p.name+": ") // a package may have the name of the sample
+	text := strings.TrimPrefix(strings.TrimSpace(err.Error()), p.name+": ") // the package of the error may have the name of the sample
 	fmt.Fprintf(p.Err, "%s: %s\n", p.name, Line(strings.ReplaceAll(text, "\n", "; ")))
 	return code
 }

@@ -18,18 +18,18 @@ import (
 
 // Service is a search service, emulated or real.
 type Service struct {
-	Name    string // for people
+	Name    string // for messages
 	Indexes *search.IndexClient
-	// Emulator is nil for a real service, which shows later what it has accepted.
+	// Emulator is nil for a real service.
 	Emulator *searchtest.Server
 }
 
-// Emulate returns an emulated service that is reached inside the process.
+// Emulate returns an emulated service, reached inside the process.
 func Emulate(opts *searchtest.Options) *Service {
 	srv := searchtest.NewServer(opts)
 	indexes, err := search.NewIndexClientWithKey(srv.URL(), azcore.NewKeyCredential(searchtest.AdminKey), Inside(srv))
 	if err != nil {
-		panic(err) // of an address that the emulator has made
+		panic(err) // the address comes from the emulator
 	}
 	return &Service{Name: "the emulator inside this process", Indexes: indexes, Emulator: srv}
 }
@@ -41,7 +41,7 @@ func Inside(srv *searchtest.Server) *search.ClientOptions {
 	return opts
 }
 
-// Faults has an emulator misbehave when documents are indexed; without rules it works again.
+// Faults sets the faults of an emulator for indexing requests. Without rules it removes them.
 func (s *Service) Faults(rules ...searchtest.Fault) {
 	for i := range rules {
 		rules[i].Operation = searchtest.OpIndexDocuments
@@ -49,7 +49,8 @@ func (s *Service) Faults(rules ...searchtest.Fault) {
 	s.Emulator.SetFaults(&searchtest.Faults{Seed: 1, Rules: rules})
 }
 
-// Patience is how long the service may take to show what it has accepted. An emulator shows it at once.
+// Patience is how long the service may take to show accepted documents: 0 for an emulator, a minute for a real
+// service.
 func (s *Service) Patience() time.Duration {
 	if s.Emulator != nil {
 		return 0
@@ -57,7 +58,7 @@ func (s *Service) Patience() time.Duration {
 	return time.Minute
 }
 
-// Close ends an emulator.
+// Close closes an emulator.
 func (s *Service) Close() error {
 	if s.Emulator == nil {
 		return nil
@@ -65,8 +66,8 @@ func (s *Service) Close() error {
 	return s.Emulator.Close()
 }
 
-// Open creates an index if there is none of its name, and returns a client for it. An index that is there stays as it
-// is, and must have the fields.
+// Open creates the index if it is missing, and returns a client for it. An existing index stays unchanged, and must
+// have the fields.
 func (s *Service) Open(ctx context.Context, index models.SearchIndex) (*search.Client, error) {
 	existing, _, err := s.Indexes.CreateIndexIfMissing(ctx, index, nil)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) Open(ctx context.Context, index models.SearchIndex) (*search.C
 	return s.Indexes.Client(index.Name)
 }
 
-// Open is Service.Open for an index of documents T, whose tags describe the fields.
+// Open is Service.Open with the fields of T's tags.
 func Open[T any](ctx context.Context, s *Service, name string) (*search.Client, error) {
 	fields, err := models.FieldsOf[T]()
 	if err != nil {
@@ -89,7 +90,7 @@ func Open[T any](ctx context.Context, s *Service, name string) (*search.Client, 
 	return s.Open(ctx, models.SearchIndex{Name: name, Fields: fields})
 }
 
-// Serve returns an emulated service with an index of documents T that other processes reach, at its URL.
+// Serve returns an emulated service with an index of documents T. Other processes reach it by its URL.
 func Serve[T any](ctx context.Context, index string, opts *searchtest.Options) (*Service, error) {
 	s := Emulate(opts)
 	_, err := Open[T](ctx, s, index)
@@ -99,7 +100,7 @@ func Serve[T any](ctx context.Context, index string, opts *searchtest.Options) (
 	return s, nil
 }
 
-// Sent counts the requests to index documents that an emulator has kept, and their actions.
+// Sent returns the number of indexing requests that an emulator has recorded, and of their actions.
 func (s *Service) Sent() (requests, actions int) {
 	for _, r := range s.Emulator.Requests() {
 		if r.Operation == searchtest.OpIndexDocuments {
@@ -110,7 +111,7 @@ func (s *Service) Sent() (requests, actions int) {
 	return requests, actions
 }
 
-// Address is the place of an index as flags and environment say it.
+// Address is the place of an index, from flags and environment.
 type Address struct {
 	Endpoint string // "" for an emulator
 	Key      string // "" for Entra ID
@@ -140,7 +141,7 @@ func (p *Program) Address(index string) *Address {
 	return a
 }
 
-// Connect returns the service at the address, or a new emulator. It sends nothing yet.
+// Connect returns the service at the address, or a new emulator. It sends no request.
 func (a *Address) Connect(opts *searchtest.Options) (*Service, error) {
 	if a.Endpoint == "" {
 		return Emulate(opts), nil

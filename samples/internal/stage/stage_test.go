@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// sample has every kind of flag, and ends with an error.
+// sample returns a sample with every kind of flag that ends with an error.
 func sample(ends error) stage.Setup {
 	return func(p *stage.Program) func(context.Context) error {
 		p.About = "It shows nothing.\n"
@@ -69,7 +69,7 @@ func TestErrorsAreOneLineAndNoneAfterCtrlC(t *testing.T) {
 	assert.Contains(t, stagetest.Run(t.Context(), t, sample(nil), "-v").Err, "playing")
 }
 
-// full is a disk without room.
+// full is a writer that always fails, like a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
@@ -126,7 +126,7 @@ func TestUntilEndsWithPatienceContextAndError(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	if slices.Contains(os.Args, "-worker") { // the program starts itself, and in a test that is the test binary
+	if slices.Contains(os.Args, "-worker") { // the program starts itself as a worker, so the test binary must act as the program
 		stage.Main("sample", func(p *stage.Program) func(context.Context) error {
 			workers(p)
 			return nil
@@ -135,7 +135,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// workers report what they are told.
+// workers returns a constructor of workers that report their order.
 func workers(p *stage.Program) func(stage.Worker) *stage.Worker {
 	p.Logger()
 	var job string

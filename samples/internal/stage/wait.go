@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Wait waits, and reports whether ctx has not ended.
+// Wait waits for d or the end of ctx, and reports whether ctx is still valid.
 func Wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -22,10 +22,10 @@ func Wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ErrPatience is the error of Until when the time is over.
+// ErrPatience is the error of Until after its patience.
 var ErrPatience = errors.New("it has taken too long")
 
-// Until asks again and again until done says so, fails, or the time is over.
+// Until calls done repeatedly until it returns true or an error, or until patience or ctx ends.
 func Until(ctx context.Context, patience, every time.Duration, done func() (bool, error)) error {
 	for deadline := time.Now().Add(patience); ; {
 		ok, err := done()
@@ -40,14 +40,15 @@ func Until(ctx context.Context, patience, every time.Duration, done func() (bool
 	}
 }
 
-// Close closes a sender within 15 seconds. It does not end with ctx, as by Ctrl-C, so that what was accepted is sent.
+// Close closes a sender within 15 seconds. It continues after the end of ctx (Ctrl-C), so that accepted documents are
+// sent.
 func Close(ctx context.Context, sender interface{ Close(context.Context) error }) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	return sender.Close(ctx)
 }
 
-// Documents returns what an index of an emulator holds.
+// Documents returns the documents of an emulator's index by key.
 func Documents[T any](s *Service, index string) (map[string]T, error) {
 	all := map[string]T{}
 	for key, content := range s.Emulator.Documents(index) {
@@ -60,7 +61,7 @@ func Documents[T any](s *Service, index string) (map[string]T, error) {
 	return all, nil
 }
 
-// Differences compares an index with what it has to hold, document by document.
+// Differences compares an index with its expected documents.
 func Differences[T any](want, has map[string]T) (problems []string) {
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if got, there := has[key]; !there {
@@ -77,7 +78,7 @@ func Differences[T any](want, has map[string]T) (problems []string) {
 	return problems
 }
 
-// Problems makes an error of a list, which it cuts after ten; nil if there are none.
+// Problems returns an error with the first ten problems, nil if there are none.
 func Problems(problems []string) error {
 	if len(problems) == 0 {
 		return nil

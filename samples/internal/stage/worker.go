@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// Worker is a place where one process of this program after the other works, to be ended at any moment. It says what it
-// does on its standard output, line by line, and "ready" when it has begun.
+// Worker runs one process of this program after another; each may be killed at any moment. A process reports on its
+// standard output, line by line, first "ready".
 type Worker struct {
 	Role string // for messages
-	// Job returns what the next process does, which Program.Worker decodes.
+	// Job returns the job of the next process. It is passed as JSON; Program.Worker decodes it.
 	Job func() any
-	// Note takes a line that the worker has reported.
+	// Note receives each line that the process reports.
 	Note func(line string) error
-	// Ended is called when all of its lines were taken.
+	// Ended is called after the last line.
 	Ended func()
 
 	program *Program
 	process *os.Process
 	orders  io.WriteCloser
-	ready   chan struct{} // closed when it works
-	ended   chan struct{} // closed when all that it has reported was noted
+	ready   chan struct{} // closed when the process reports ready
+	ended   chan struct{} // closed after the last report
 	exit    error
 }
 
-// Worker declares the flag with which this program starts itself as a worker, and returns how to make one. The process
-// decodes its job and calls work, which ends when it is told so; Ctrl-C is for the process that has started it.
+// Worker declares the flag with which this program starts itself as a worker, and returns a constructor. The process
+// decodes its job and calls work, which ends after an order. Ctrl-C reaches only the parent process.
 func (p *Program) Worker(job any, work func(ctx context.Context, orders io.Reader, reports io.Writer) error) func(Worker) *Worker {
-	p.Func("worker", "of a process that this program has started: its `JOB`", func(text string) error {
+	p.Func("worker", "run the `JOB` of a worker process; for this program only", func(text string) error {
 		p.work = work
 		return json.Unmarshal([]byte(text), job)
 	})
@@ -45,10 +45,10 @@ func (p *Program) Worker(job any, work func(ctx context.Context, orders io.Reade
 	}
 }
 
-// Orders returns what a worker is told on its standard input: the line with which it is to end, "" if whoever has
-// started it has died.
+// Orders returns a channel that receives one line from standard input: the order to end, or "" if the parent process
+// died.
 func Orders(in io.Reader) <-chan string {
-	told := make(chan string, 1) // one place: the reader does not wait for anybody
+	told := make(chan string, 1) // buffered: the reader does not block
 	go func() {
 		line, _ := bufio.NewReader(in).ReadString('\n')
 		told <- line
@@ -56,8 +56,7 @@ func Orders(in io.Reader) <-chan string {
 	return told
 }
 
-// Disturb does harm to workers that have begun to work, one after the other at random moments, until pick returns nil
-// or ctx ends.
+// Disturb calls harm for ready workers, one after another at random moments, until pick returns nil or ctx ends.
 func Disturb(ctx context.Context, atMost time.Duration, pick func() *Worker, harm func(w *Worker) error) error {
 	for Wait(ctx, 50*time.Millisecond+rand.N(atMost)) {
 		w := pick()
@@ -103,7 +102,7 @@ func (w *Worker) Start() error {
 	return nil
 }
 
-// watch takes the reports until they end: what a process has written before it was killed is still in the pipe.
+// watch handles the reports until they end. Reports that a process wrote before it was killed are still in the pipe.
 func (w *Worker) watch(reports io.Reader, wait func() error) {
 	defer close(w.ended)
 	var errs []error
@@ -121,27 +120,26 @@ func (w *Worker) watch(reports io.Reader, wait func() error) {
 	}
 }
 
-// Kill ends a process at once, as kill -9 does, waits for its last reports and starts the next one.
+// Kill ends a process like kill -9, waits for its last reports, and starts the next one.
 func (w *Worker) Kill() error {
-	_ = w.process.Kill() // or it has ended
+	_ = w.process.Kill() // fails if the process has ended
 	<-w.ended
 	return w.Start()
 }
 
-// Freeze stops a process where it is, and Thaw lets it continue as if nothing had happened. They need the signals STOP
-// and CONT.
+// Freeze stops a process; Thaw lets it continue. They need the signals STOP and CONT, see CanFreeze.
 func (w *Worker) Freeze() error { return freeze(w.process) }
 
-// Thaw is the end of Freeze.
+// Thaw continues a process after Freeze.
 func (w *Worker) Thaw() error { return thaw(w.process) }
 
-// Order sends a line to a worker, which is its order to end.
+// Order sends a worker its order to end.
 func (w *Worker) Order(order string) error {
 	_, err := io.WriteString(w.orders, order)
 	return errors.Join(err, w.orders.Close())
 }
 
-// Finished waits for a worker that has the order to end.
+// Finished waits for a worker that has its order to end, and returns its error.
 func (w *Worker) Finished() error {
 	<-w.ended
 	if w.exit != nil {
@@ -150,7 +148,7 @@ func (w *Worker) Finished() error {
 	return nil
 }
 
-// End has a worker end, and waits for it.
+// End orders a worker to end by closing its standard input, and waits for it.
 func (w *Worker) End() error {
 	if err := w.orders.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
@@ -158,10 +156,10 @@ func (w *Worker) End() error {
 	return w.Finished()
 }
 
-// Alive reports whether a worker has begun to work. It is an error if it has ended without an order.
+// Alive reports whether a worker is ready. It returns an error if the worker has ended without an order.
 func (w *Worker) Alive() (ready bool, err error) {
 	select {
-	case <-w.ended: // first: one that has ended may have been ready
+	case <-w.ended: // first, because an ended worker may have been ready
 		return false, errors.Join(fmt.Errorf("a worker (%s) has ended without an order", w.Role), w.exit)
 	default:
 	}
@@ -173,7 +171,7 @@ func (w *Worker) Alive() (ready bool, err error) {
 	}
 }
 
-// Close ends a worker that still runs, whatever it does.
+// Close kills a worker that still runs.
 func (w *Worker) Close() {
 	if w.process != nil {
 		_ = w.process.Kill()

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/samples/internal/stage"
 )
 
-// Outcome is what a run has left behind.
+// Outcome is the result of a run.
 type Outcome struct {
 	Code     int
 	Out, Err string
@@ -22,7 +22,7 @@ type Outcome struct {
 func Run(ctx context.Context, t *testing.T, setup stage.Setup, args ...string) Outcome {
 	t.Helper()
 	var out bytes.Buffer
-	// A file, which the processes inherit: each writes to it, and several may at once.
+	// A file, because worker processes inherit it and write to it concurrently.
 	complaints, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func Run(ctx context.Context, t *testing.T, setup stage.Setup, args ...string) O
 	return Outcome{code, out.String(), string(said)}
 }
 
-// Succeeds runs a sample, which must end well and say each of the texts, in this order.
+// Succeeds runs a sample. It must exit with 0 and print the texts in this order.
 func Succeeds(t *testing.T, setup stage.Setup, args []string, texts ...string) Outcome {
 	t.Helper()
 	o := Run(t.Context(), t, setup, args...)
@@ -55,7 +55,7 @@ func Succeeds(t *testing.T, setup stage.Setup, args []string, texts ...string) O
 	return o
 }
 
-// Refuses runs a sample with a command line that makes no sense: it must say so, on one line.
+// Refuses runs a sample with an invalid command line. It must report that on one line.
 func Refuses(t *testing.T, setup stage.Setup, says string, args ...string) {
 	t.Helper()
 	o := Run(t.Context(), t, setup, args...)

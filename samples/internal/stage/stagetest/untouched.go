@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// LeavesIndexAlone runs a sample with the flags of an emulated service, gives its index more than the sample knows, and
-// runs it again: that must still be there.
+// LeavesIndexAlone runs a sample against an emulated service, adds properties to its index that the sample does not
+// know, and runs it again. They must still be there.
 func LeavesIndexAlone(t *testing.T, run func(flags ...string)) {
 	t.Helper()
 	const name = "theirs"
