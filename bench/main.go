@@ -1,11 +1,11 @@
-// Command bench measures, compares and breaks the SDK. Without arguments it lists its commands, which README.md has the
-// tables of.
+// Command bench measures the SDK, compares it with others, and injects faults. Without arguments it lists its
+// commands. README.md has their tables.
 //
 //	go run . compare -rounds 3
 //	go run . faults -only hung,giants -json
 //	go run . queue -h
 //
-// To add a command write a package with a cli.Command, and a line into the table below.
+// To add a command write a package with a cli.Command and add a line to the table below.
 package main
 
 import (

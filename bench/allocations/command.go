@@ -1,15 +1,12 @@
-// Package allocations is for whoever changes the code of the SDK, and for CI: it
-// runs the benchmarks beside that code and fails if one of them allocates more
-// often than the last commit says. Time is not looked at.
+// Package allocations is for developers of the SDK and for CI. It runs benchmarks of the SDK and fails if one
+// allocates more often than at the last commit. It ignores time.
 //
 //	go run . allocations            # compare with allocations.txt
 //	go run . allocations -update    # write allocations.txt: commit it with the change
 //
-// It works in the folder bench only. plan.go has the list of benchmarks. Each runs
-// a fixed number of times, on one processor and without the garbage collector, so
-// that the figures hardly depend on the machine and on what else runs there.
-// allocations.txt is in the format of Go benchmarks; what differs between two
-// machines, times above all, is left out.
+// Run it in the folder bench. plan.go lists the benchmarks. Each runs a fixed number of iterations on one processor
+// without the garbage collector, so that the figures hardly depend on the machine or its load. allocations.txt is in
+// the Go benchmark format, without values that differ between machines, such as times.
 package allocations
 
 import (
@@ -25,13 +22,13 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-// Command fails if something got worse or could not be measured.
+// Command fails if a figure got worse or could not be measured.
 var Command = check{root: "..", file: "allocations.txt", plan: plan}.command()
 
-// check is what is checked.
+// check is one comparison.
 type check struct {
-	root string // of the module that is measured
-	file string // with the figures of the last commit
+	root string // of the measured module
+	file string // figures of the last commit
 	plan []suite
 }
 
@@ -84,7 +81,7 @@ func (c check) run(ctx context.Context, update bool, s cli.Streams) error {
 	return nil
 }
 
-// benchstat prints the comparison as everybody knows it.
+// benchstat prints the comparison in the format of benchstat.
 func (c check) benchstat(ctx context.Context, is []*benchfmt.Result, s cli.Streams) error {
 	folder, err := os.MkdirTemp("", "allocations")
 	if err != nil {

@@ -57,7 +57,7 @@ func (m *module) write(source string) {
 	require.NoError(m.t, os.WriteFile(filepath.Join(m.dir, "thing", "thing_test.go"), []byte(source), 0o644))
 }
 
-// command runs the command with one benchmark, and returns its exit code and all that it says.
+// command runs the command with one benchmark, and returns its exit code and output.
 func (m *module) command(name string, args ...string) (int, string) {
 	m.t.Helper()
 	var out bytes.Buffer

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// change is a figure that is not what it was.
+// change is a figure that differs from the last commit.
 type change struct {
 	figure
 	kind    kind
 	was, is float64
 }
 
-// kind is what has become of a figure; all but better are failures.
+// kind is the kind of a change. All but better are failures.
 type kind string
 
 const (
@@ -40,15 +40,13 @@ func (c change) String() string {
 	return fmt.Sprintf("%s: %v was %g and is %g (%+.4g%s)", c.kind, c.figure, c.was, c.is, c.is-c.was, percent)
 }
 
-// slack is how much a figure may differ without anything having changed. Nearly
-// all are the same in every run. Where goroutines take part, with a timer or a
-// wait more or less, it was 1 % at the most in five runs on a busy machine, and
-// allocs/op, which are rounded down, then jump by one: hence enough for that from
-// twenty on. Below, one more is a regression. 0.02 is for allocs/doc: a thousand
-// documents in a request hide what the request itself allocates.
+// slack is the difference that does not count as a change. Most figures are the same in every run. Benchmarks with
+// goroutines differed by at most 1 % in five runs on a busy machine. allocs/op are rounded down, so 1 % changes them
+// by one; 5 % allows that from twenty on, and below twenty one more allocation is a regression. 0.02 is for
+// allocs/doc, where a thousand documents share the allocations of one request.
 func slack(was float64) float64 { return max(0.02, 0.05*was) }
 
-// compare returns what has changed, failures first.
+// compare returns the changes, failures first.
 func compare(was, is []*benchfmt.Result) []change {
 	before, after := medians(was), medians(is)
 	var changes []change

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// results returns the results of three runs of benchmarks, each given as name and
-// allocations.
+// results returns the results of three runs of benchmarks, given as pairs of name and allocations.
 func results(t *testing.T, figures ...any) []*benchfmt.Result {
 	t.Helper()
 	var lines strings.Builder
@@ -28,7 +27,7 @@ func results(t *testing.T, figures ...any) []*benchfmt.Result {
 func TestOneMoreAllocationIsARegression(t *testing.T) {
 	for _, c := range []struct {
 		was, is any
-		kind    kind // "": as before
+		kind    kind // "": unchanged
 	}{
 		{0, 0, ""},
 		{0, 1, worse},
@@ -38,7 +37,7 @@ func TestOneMoreAllocationIsARegression(t *testing.T) {
 		{19, 18, better},
 		{51, 52, ""}, // rounding
 		{51, 54, worse},
-		{0.05, 0.06, ""}, // a batch more or less
+		{0.05, 0.06, ""}, // one batch more or less
 		{0.05, 1.05, worse},
 		{6.05, 7.05, worse},
 		{6.05, 6.12, ""},

@@ -11,11 +11,10 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// pkg is the name of the setting that says where a benchmark is.
+// pkg is the configuration key with the package of a benchmark.
 const pkg = "pkg"
 
-// read reads results, and drops all that has nothing to do with allocations:
-// other measurements, and what the machine is. name is for errors.
+// read parses results and keeps only allocations and package. name is for errors.
 func read(r io.Reader, name string) ([]*benchfmt.Result, error) {
 	var all []*benchfmt.Result
 	reader := benchfmt.NewReader(r, name)
@@ -65,15 +64,14 @@ func writeFile(name string, results []*benchfmt.Result) error {
 	return os.WriteFile(name, out.Bytes(), 0o644)
 }
 
-// figure names something that a benchmark measures.
+// figure identifies one measured value.
 type figure struct{ pkg, benchmark, unit string }
 
 func (f figure) String() string {
 	return fmt.Sprintf("%s Benchmark%s %s", f.pkg, f.benchmark, f.unit)
 }
 
-// medians returns the figures of all results, of the runs of each the one in the
-// middle.
+// medians returns the median of the runs for each figure.
 func medians(results []*benchfmt.Result) map[figure]float64 {
 	values := make(map[figure][]float64)
 	for _, r := range results {

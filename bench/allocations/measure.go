@@ -20,7 +20,7 @@ func measure(ctx context.Context, root string, plan []suite) ([]*benchfmt.Result
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	program := filepath.Join(folder, "test.exe") // Windows needs the ending
+	program := filepath.Join(folder, "test.exe") // Windows needs the extension
 	var all []*benchfmt.Result
 	for _, s := range plan {
 		build := exec.CommandContext(ctx, "go", "test", "-c", "-o", program, "./"+s.folder)
@@ -43,11 +43,10 @@ func measure(ctx context.Context, root string, plan []suite) ([]*benchfmt.Result
 func (b benchmark) run(ctx context.Context, program, folder string) ([]*benchfmt.Result, error) {
 	command := exec.CommandContext(ctx, program, "-test.run=^$", "-test.bench=^"+b.name+"$", "-test.benchmem",
 		"-test.benchtime="+strconv.Itoa(b.iterations)+"x", "-test.count="+strconv.Itoa(runs),
-		"-test.cpu=1", // who gets to run when is chance otherwise, and with that how much waits
+		"-test.cpu=1", // with several processors the order of goroutines, and with it the figures, would be random
 		"-test.timeout=5m")
 	command.Dir = folder
-	// The collector empties the pools whenever it comes by. The limit is for
-	// benchmarks that would not fit into memory without it.
+	// A collection empties the pools. The limit is for benchmarks that would not fit into memory without any.
 	command.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=1GiB", "GODEBUG=")
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr

@@ -1,23 +1,23 @@
 package allocations
 
-// suite is a package and what is measured in it.
+// suite is a package with its benchmarks.
 type suite struct {
-	folder     string // below the root of the module
+	folder     string // relative to the root of the module
 	benchmarks []benchmark
 }
 
-// benchmark is a benchmark with all that is below it.
+// benchmark is a benchmark with its sub-benchmarks.
 type benchmark struct {
 	name string
-	// iterations is so many that what is allocated once, such as a buffer that
-	// grows, does not count, and so few that all runs end within a minute or so.
+	// iterations is high enough that one-time allocations, such as a growing buffer, do not count, and low enough
+	// that all runs end within about a minute.
 	iterations int
 }
 
-// runs is how often each benchmark runs. With fewer benchstat has no confidence.
+// runs is the number of runs of each benchmark, the minimum for benchstat's confidence interval.
 const runs = 6
 
-// plan is the way of a document through the SDK.
+// plan lists a benchmark for each stage of a document in the SDK.
 var plan = []suite{
 	{"models", []benchmark{
 		{"BenchmarkAppendAction", 5000}, // encode

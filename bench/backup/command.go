@@ -1,6 +1,6 @@
-// Package backup measures azsearch backup and restore against reading and writing the same index page by page, one
-// after the other, with a service that takes 50 ms for each request. The service is a process of its own, which has its
-// replies ready; the table says what share of the processors each has, and how many requests were under way.
+// Package backup compares azsearch backup and restore with reading and writing the same index sequentially, page by
+// page. The service takes 50 ms per request. It is a separate process with prepared replies; the table shows the
+// processor share of each process and the mean number of requests in flight.
 //
 //	go run . backup -docs 1000000
 package backup
@@ -30,7 +30,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// Command fails if a document is missing; a target that is missed is marked.
+// Command fails if a document is missing. It only marks a missed target.
 var Command = cli.Command{
 	Name:  "backup",
 	About: "azsearch backup and restore, compared with page by page",
@@ -47,11 +47,11 @@ type bench struct {
 	documents, inFlight int
 	latency             time.Duration
 
-	names []string // of rows, in their order
+	names []string // names of rows, in order
 	rows  map[string]*row
 }
 
-// row is the runs of one contestant. The processor time is in processors.
+// row has the runs of one contestant. Processor time is in processors: seconds per second.
 type row struct {
 	seconds, underWay, own, service, others []float64
 	memory                                  int64
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	var rounds int
 	set := cli.Flags("backup", s)
 	set.IntVar(&b.documents, "docs", 200_000, "`documents` in the index, of 650 bytes")
-	set.IntVar(&rounds, "rounds", 5, "`rounds` in which each has a turn")
+	set.IntVar(&rounds, "rounds", 5, "`rounds`; each contestant runs once per round")
 	set.IntVar(&b.inFlight, "in-flight", 16, "`requests` that azsearch makes at once")
 	set.DurationVar(&b.latency, "latency", 50*time.Millisecond, "`time` that a request takes")
 	if err := cli.Parse(set, args, nil); err != nil {
@@ -124,8 +124,8 @@ func (s *service) counts(ctx context.Context) (c counts, err error) {
 	return c, json.NewDecoder(resp.Body).Decode(&c)
 }
 
-// watch notes what a service, its client and all others use while do works. do returns the processor time of the
-// client.
+// watch records the usage of the service, the client and all other processes while do runs. do returns the processor
+// time of the client.
 func (b *bench) watch(ctx context.Context, name string, s *service, do func() (float64, error)) error {
 	r := b.rows[name]
 	if r == nil {
@@ -161,7 +161,7 @@ func (b *bench) watch(ctx context.Context, name string, s *service, do func() (f
 	return nil
 }
 
-// round gives each a turn.
+// round runs each contestant once.
 func (b *bench) round(ctx context.Context) error {
 	says := fmt.Sprintf("\t%d documents\t", b.documents)
 	var dir string
@@ -190,7 +190,7 @@ func (b *bench) round(ctx context.Context) error {
 	})
 }
 
-// with starts a service, which must have all documents when do has returned.
+// with starts a service. It must have all documents when do returns.
 func (b *bench) with(ctx context.Context, full bool, do func(*service) error) (err error) {
 	command, err := child.Task(ctx, "backup", "service", serviceTask{b.documents, b.latency, full})
 	if err != nil {
@@ -211,7 +211,7 @@ func (b *bench) with(ctx context.Context, full bool, do func(*service) error) (e
 	return err
 }
 
-// here watches a contestant in this process.
+// here measures a contestant in this process.
 func (b *bench) here(ctx context.Context, name string, s *service, do func(context.Context, *search.Client) error) error {
 	client, err := search.NewClientWithKey(s.address, "hotels", azcore.NewKeyCredential("key"), nil)
 	if err != nil {
@@ -258,7 +258,7 @@ func (b *bench) write(ctx context.Context, client *search.Client) error {
 	return nil
 }
 
-// azsearch runs a command, which must print something.
+// azsearch runs a command, whose output must contain says.
 func (b *bench) azsearch(ctx context.Context, name string, s *service, says string, args ...string) error {
 	return b.watch(ctx, name, s, func() (float64, error) {
 		args = append([]string{args[0], "-quiet", "-in-flight", strconv.Itoa(b.inFlight)}, args[1:]...)

@@ -21,14 +21,14 @@ import (
 
 const definition = `{"name":"hotels","fields":[{"name":"id","type":"Edm.String","key":true,"filterable":true,"sortable":true},{"name":"name","type":"Edm.String"},{"name":"description","type":"Edm.String"}]}`
 
-// serviceTask says what the service of a process is like.
+// serviceTask configures the service process.
 type serviceTask struct {
 	Documents int
 	Latency   time.Duration
-	Full      bool // the documents are there from the beginning
+	Full      bool // all documents exist at the start
 }
 
-// serve is the service as a process of its own: its share of the processor is measured apart from that of azsearch.
+// serve runs the service in its own process, so that its processor time is separate from that of azsearch.
 func serve(ctx context.Context, text []byte, s cli.Streams) error {
 	var t serviceTask
 	if err := json.Unmarshal(text, &t); err != nil {
@@ -37,23 +37,23 @@ func serve(ctx context.Context, text []byte, s cli.Streams) error {
 	return child.Serve(ctx, s, newIndex(t))
 }
 
-// index is a service with one index, of documents with the keys 00000000, 00000001 and so on. A page of them was made
-// before it is asked for, but for the keys. Those that are uploaded are counted.
+// index is a service with one index of documents with the keys 00000000, 00000001 and so on. Its pages are prepared
+// except for the keys. It counts uploaded documents.
 type index struct {
 	serviceTask
 	has      atomic.Int64
-	uploaded []atomic.Bool // by number
+	uploaded []atomic.Bool // by document number
 	pages    sync.Pool     // of *[]byte, with most documents
 
 	requests    atomic.Int64
-	nanoseconds atomic.Int64 // that requests took, all together
+	nanoseconds atomic.Int64 // total duration of the requests
 }
 
-// counts say how many documents an index has, and how many requests it had.
+// counts are the number of documents in the index and of its requests.
 type counts struct {
 	Has      int64
 	Requests int64
-	Seconds  float64 // that requests took, all together
+	Seconds  float64 // total duration of the requests
 }
 
 const (
@@ -154,7 +154,7 @@ func (x *index) search(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "]}")
 }
 
-// bodies has the memory of requests and of replies to them.
+// bodies pools the buffers of requests and their replies.
 var bodies = sync.Pool{New: func() any { return new([2]bytes.Buffer) }}
 
 func (x *index) upload(w http.ResponseWriter, r *http.Request) {

@@ -1,14 +1,13 @@
-// Package compare is for whoever wants to know what the sender costs: it sends
-// the same documents with it, with the bulk indexers of Elasticsearch and
-// OpenSearch, with the official JavaScript library where that is installed, and
-// with nothing but net/http, to a sink on loopback.
+// Package compare measures the cost of the sender. It sends the same documents to a sink on loopback with the sender,
+// with the bulk indexers of Elasticsearch and OpenSearch, with the official JavaScript library if it is installed,
+// and with net/http alone.
 //
 //	go run . compare                              # five rounds
 //	go run . compare -only '^ours|floor' -rounds 1
 //	go run . compare -latency 0,10ms,100ms -shapes small,default,vector,html -faults
 //
-// Each run is a process of its own, and its sink another one: processor time,
-// allocations and memory are those of the contestant.
+// Each contestant and each sink runs in its own process, so that processor time, allocations and memory are the
+// contestant's alone.
 package compare
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-// Command fails if a run gave no figures.
+// Command fails if a run gives no figures.
 var Command = cli.Command{
 	Name:  "compare",
 	About: "what a document costs with the sender, with others' bulk indexers and with nothing but net/http",
@@ -37,7 +36,7 @@ var Command = cli.Command{
 	Tasks: map[string]cli.Task{"task": cli.TaskOf(executeTask)},
 }
 
-// commandLine is what the flags say.
+// commandLine has the values of the flags.
 type commandLine struct {
 	documents  int
 	rounds     int
@@ -55,11 +54,11 @@ type commandLine struct {
 func (c *commandLine) parse(args []string, s cli.Streams) error {
 	c.batchBytes = 1_000_000
 	set := cli.Flags("compare", s)
-	set.IntVar(&c.documents, "docs", 300_000, "`documents` of the default shape to send; of others as many as make the same bytes")
-	set.IntVar(&c.rounds, "rounds", 5, "`rounds` in which everybody has a turn")
+	set.IntVar(&c.documents, "docs", 300_000, "`documents` of the default shape to send; other shapes send the same number of bytes")
+	set.IntVar(&c.rounds, "rounds", 5, "`rounds`; each contestant runs once per round")
 	latencies := set.String("latency", "0", "how long a request takes at least: `durations`, separated by commas, one table each")
 	names := set.String("shapes", defaultShape, "`shapes` of the documents, separated by commas, one table each: small, default, vector, html")
-	set.BoolVar(&c.faults, "faults", false, "count also what is lost when something goes wrong: up to four minutes more")
+	set.BoolVar(&c.faults, "faults", false, "also count documents lost to faults; up to four minutes more")
 	only := set.String("only", "", "run only contestants that match this `regexp`")
 	set.BoolVar(&c.json, "json", false, "write JSON, with every round, instead of tables")
 	set.StringVar(&c.javaScript, "js", ".", "`folder` in which @azure/search-documents is installed with npm")
@@ -68,7 +67,7 @@ func (c *commandLine) parse(args []string, s cli.Streams) error {
 	return cli.Parse(set, args, func() error { return c.check(*latencies, *names, *only) })
 }
 
-// check completes what the flags say, and names every mistake.
+// check completes the parsed flags and returns every error.
 func (c *commandLine) check(latencies, names, only string) error {
 	var errs []error
 	if c.documents < 1 || c.documents > 10_000_000 {
@@ -103,7 +102,7 @@ func (c *commandLine) check(latencies, names, only string) error {
 	return errors.Join(errs...)
 }
 
-// chosen returns the contestants to run.
+// chosen returns the contestants that match -only.
 func (c *commandLine) chosen(withJavaScript bool) []contestant {
 	var chosen []contestant
 	for _, who := range contestants {

@@ -21,7 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
-// TestMain lets the binary of the tests stand in for the command.
+// TestMain lets the test binary act as the command.
 func TestMain(m *testing.M) {
 	cli.StandIn(Command, sink.Command)
 	os.Exit(m.Run())
@@ -29,8 +29,7 @@ func TestMain(m *testing.M) {
 
 var lastLineForm = regexp.MustCompile(`^ratio_fastest_peer=(-|[\d.]+) ratio_floor_b=(-|[\d.]+) cpu_s_per_m=(-|[\d.]+) allocs_per_doc=(-|[\d.]+) lost=(-|\d+)$`)
 
-// TestCompareMeasuresInProcessesOfTheirOwn is the whole command with few
-// documents.
+// TestCompareMeasuresInProcessesOfTheirOwn runs the whole command with few documents.
 func TestCompareMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -58,8 +57,8 @@ func TestMistakesInTheFlagsAreAllNamed(t *testing.T) {
 	}
 }
 
-// TestEveryContestantSendsEveryDocument: nobody sends fewer documents, or larger
-// requests, than the others.
+// TestEveryContestantSendsEveryDocument checks that all contestants send the same documents in requests of similar
+// size.
 func TestEveryContestantSendsEveryDocument(t *testing.T) {
 	const n = 4001
 	for _, c := range contestants {
@@ -84,7 +83,7 @@ func TestEveryContestantSendsEveryDocument(t *testing.T) {
 	}
 }
 
-// TestLimitsHold: one batch is never larger than all were given as the limit.
+// TestLimitsHold checks that no batch exceeds the common limit.
 func TestLimitsHold(t *testing.T) {
 	for _, name := range []string{"floor A: Marshal, POST, Unmarshal", "floor B: HTTP only", "ours, 1 producer, 1 in flight"} {
 		sink, err := server.New(server.Config{MaxBody: 100_000})
@@ -107,7 +106,7 @@ func TestShapesHaveTheSizeTheySay(t *testing.T) {
 		require.NoError(t, err)
 		raw := bytes.Join(contents, nil)
 		size := float64(len(raw)) / float64(len(contents))
-		if s.name == "html" { // json.Marshal writes < as six bytes
+		if s.name == "html" { // json.Marshal encodes < as six bytes
 			assert.InEpsilon(t, 1.5*float64(s.bytes), size, 0.2, s.name)
 			continue
 		}

@@ -11,15 +11,15 @@ import (
 // contestant is one row of the table.
 type contestant struct {
 	name      string
-	family    string // whose code it is
+	family    string // the library that it uses
 	producers int
 	inFlight  int // ours: Limits.MaxInFlight; BulkIndexers: NumWorkers
-	perCall   int // documents one adding call is given; 0 is one
-	// main is true for the one of its family that stands in the table of faults.
+	perCall   int // documents per adding call; 0 means 1
+	// main marks the contestant of its family in the table of faults.
 	main bool
 }
 
-// The families.
+// The libraries.
 const (
 	ours           = "ours"
 	esutilFamily   = "esutil"
@@ -47,7 +47,7 @@ var contestants = []contestant{
 	{name: "floor B: HTTP only", family: floorTransport, producers: 1},
 }
 
-// peer reports whether c is somebody else's, and does the same work.
+// peer reports whether c is another library that does the same work.
 func (c contestant) peer() bool {
 	switch c.family {
 	case ours, floorMarshal, floorTransport:
@@ -67,8 +67,7 @@ func contestantNamed(name string) (contestant, error) {
 	return contestant{}, fmt.Errorf("there is no contestant %q", name)
 }
 
-// modules are where the families come from. The settings are those that differ
-// from what a program gets that sets nothing.
+// modules are the sources of the families, and their settings that differ from the defaults.
 var modules = []struct{ family, path, settings string }{
 	{ours, "github.com/go-azsearch/azsearch", "default options, but MaxBatchBytes 1,000,000 and MaxBatchActions 32,000, so that the bytes decide"},
 	{esutilFamily, "github.com/elastic/go-elasticsearch/v9", "esutil.BulkIndexer: FlushBytes 1,000,000; json.Marshal for each document"},
@@ -94,12 +93,11 @@ func version(path string) string {
 	return "of unknown version"
 }
 
-// silent is what is reported by a contestant that does not say what it lost.
+// silent is the Reported of a contestant that does not report losses.
 const silent = -1
 
-// send lets a contestant send the documents, and returns when they are all
-// settled, as far as the contestant can tell. reported is of how many documents
-// it said that they failed.
+// send sends the documents with a contestant and returns when it considers them all settled. reported is the number
+// of documents that it reported as failed.
 func send[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t task) (reported int64, err error) {
 	switch c.family {
 	case ours:

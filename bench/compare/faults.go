@@ -1,25 +1,23 @@
 package compare
 
-// faultDocuments is how many documents are sent at the most while something
-// goes wrong: what is lost is known soon.
+// faultDocuments limits the documents of a run with a fault: losses show with few documents.
 const faultDocuments = 20_000
 
-// faultRow is what a contestant lost.
+// faultRow has the losses of a contestant.
 type faultRow struct {
 	contestant contestant
 	Name       string       `json:"contestant"`
 	Cells      []*faultCell `json:"faults"`
 }
 
-// faultCell is one contestant with one fault.
+// faultCell is the run of one contestant with one fault.
 type faultCell struct {
 	Fault   string   `json:"fault"`
-	Outcome *outcome `json:"outcome"` // nil: it gave no figures
+	Outcome *outcome `json:"outcome"` // nil: no figures
 	Problem string   `json:"problem,omitempty"`
 }
 
-// unreported counts the documents that were lost and of which the contestant
-// did not say so.
+// unreported counts the lost documents that the contestant did not report.
 func (f *faultRow) unreported() int64 {
 	var n int64
 	for _, c := range f.Cells {

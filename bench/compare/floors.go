@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 )
 
-// poster posts batches, one after the other, over one connection.
+// poster posts batches sequentially over one connection.
 type poster struct {
 	client *http.Client
 	url    string
@@ -49,7 +49,7 @@ const (
 	actionStart = `{"@search.action":"upload",`
 )
 
-// reply is the answer to a batch.
+// reply is the reply to a batch.
 type reply struct {
 	Value []struct {
 		Key          string  `json:"key"`
@@ -59,8 +59,7 @@ type reply struct {
 	} `json:"value"`
 }
 
-// sendMarshalled is floor A: what a loop without a library does, and nothing
-// at the same time.
+// sendMarshalled is floor A: a loop without a library and without concurrency.
 func sendMarshalled[T any](ctx context.Context, w *corpus.Workload[T], t task) (failed int64, err error) {
 	p := newPoster(t.Endpoint, http.DefaultTransport.(*http.Transport).Clone())
 	body := append(make([]byte, 0, t.BatchBytes), batchStart...)
@@ -101,9 +100,8 @@ func sendMarshalled[T any](ctx context.Context, w *corpus.Workload[T], t task) (
 	return failed, flush()
 }
 
-// sendEncoded is floor B, the limit: one batch that was encoded before the clock
-// started is sent again and again, with other keys. Replies are read and thrown
-// away.
+// sendEncoded is floor B, the upper limit of the rate: it encodes one batch before the clock starts and sends it
+// repeatedly with other keys. It reads and discards the replies.
 func sendEncoded[T any](ctx context.Context, w *corpus.Workload[T], t task) (int64, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.WriteBufferSize = 256 << 10
@@ -112,7 +110,7 @@ func sendEncoded[T any](ctx context.Context, w *corpus.Workload[T], t task) (int
 	if err != nil {
 		return 0, err
 	}
-	t.start() // encoding it was not part of it
+	t.start() // encoding the batch does not count
 	for from := 0; from < w.Len(); {
 		n := min(len(b.keys), w.Len()-from)
 		for i := range n {
@@ -130,14 +128,14 @@ func sendEncoded[T any](ctx context.Context, w *corpus.Workload[T], t task) (int
 	return 0, nil
 }
 
-// batch is a request body of which the keys can be changed.
+// batch is a request body with replaceable keys.
 type batch struct {
 	body []byte
-	keys []int // where each key begins
-	ends []int // where each action ends
+	keys []int // start of each key
+	ends []int // end of each action
 }
 
-// encodeBatch encodes as many of the documents as one request may have.
+// encodeBatch encodes as many documents as fit into one request.
 func encodeBatch[T any](w *corpus.Workload[T], maxBytes int) (*batch, error) {
 	b := &batch{body: []byte(batchStart)}
 	doc := new(T)

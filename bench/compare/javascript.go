@@ -17,11 +17,10 @@ import (
 //go:embed sender.cjs
 var senderScript []byte
 
-// javaScriptRunner runs tasks with the official JavaScript library, where it is
-// installed.
+// javaScriptRunner runs tasks with the official JavaScript library.
 type javaScriptRunner struct {
 	node    string
-	folder  string // with the folder node_modules
+	folder  string // has the folder node_modules
 	script  string
 	version string
 }
@@ -31,8 +30,7 @@ var (
 	errNoPackage = errors.New("there is no npm package @azure/search-documents here: install it in a folder and name that with -js")
 )
 
-// findJavaScript looks for Node and for the package in folder. temp is where the
-// script may be kept.
+// findJavaScript finds Node, and the package in folder. It writes the script to temp.
 func findJavaScript(ctx context.Context, folder, temp string) (*javaScriptRunner, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -53,20 +51,18 @@ func findJavaScript(ctx context.Context, folder, temp string) (*javaScriptRunner
 	return j, nil
 }
 
-// javaScriptTask is a task with the documents, which the script cannot make.
+// javaScriptTask is a task with its documents, which the script cannot generate.
 type javaScriptTask struct {
 	task
-	// Contents is a file with a content of a document in each line; a document
-	// is one of them with a key.
+	// Contents is a file with the content of one document per line; a document is one of them plus a key.
 	Contents  string `json:"contents"`
 	KeyPrefix string `json:"keyPrefix"`
 	KeyDigits int    `json:"keyDigits"`
-	// BatchActions is how many documents make BatchBytes: the library counts
-	// only documents.
+	// BatchActions is the number of documents in BatchBytes, because the library only counts documents.
 	BatchActions int `json:"batchActions"`
 }
 
-// command returns the command that carries out a task.
+// command returns the command that runs a task.
 func (j *javaScriptRunner) command(ctx context.Context, t task) (*exec.Cmd, error) {
 	s, err := shapeNamed(t.Shape)
 	if err != nil {

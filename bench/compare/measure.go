@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// task is what one process does: one contestant sends its documents once.
+// task is the work of one process: one contestant sends its documents once.
 type task struct {
 	Contestant string `json:"contestant"`
 	Shape      string `json:"shape"`
@@ -19,27 +19,25 @@ type task struct {
 	Endpoint   string `json:"endpoint"`
 	// Profile is a folder for profiles, "" for none.
 	Profile string `json:"profile,omitempty"`
-	// Watch lets a contestant take a closer look at what fails, which costs time.
+	// Watch enables a costly check of failures.
 	Watch bool `json:"watch,omitempty"`
 
 	clock *measure.Clock
 }
 
-// start starts the clock anew: what a contestant has done so far was not part
-// of it.
+// start restarts the clock, so that preparation does not count.
 func (t task) start() { t.clock.Start() }
 
-// measurement is what a process has to say about its task.
+// measurement is the result of a task.
 type measurement struct {
 	measure.Usage
-	// Reported is how many documents the contestant said had failed, -1 if it
-	// says nothing of that.
+	// Reported is the number of documents that the contestant reported as failed, -1 if it does not report failures.
 	Reported         int64   `json:"reported"`
-	BytesPerDocument float64 `json:"bytesPerDocument"` // of the documents in JSON
+	BytesPerDocument float64 `json:"bytesPerDocument"` // size of a document in JSON
 	Version          string  `json:"version,omitempty"`
 }
 
-// executeTask is the task of a process.
+// executeTask runs the task of this process.
 func executeTask(ctx context.Context, t task) (*measurement, error) {
 	s, err := shapeNamed(t.Shape)
 	if err != nil {
@@ -48,7 +46,7 @@ func executeTask(ctx context.Context, t task) (*measurement, error) {
 	return s.measure(ctx, t)
 }
 
-// carryOut lets the contestant of a task send the documents.
+// carryOut sends the documents with the contestant of a task.
 func carryOut[T any](ctx context.Context, w *corpus.Workload[T], t task) (*measurement, error) {
 	c, err := contestantNamed(t.Contestant)
 	if err != nil {
@@ -60,7 +58,7 @@ func carryOut[T any](ctx context.Context, w *corpus.Workload[T], t task) (*measu
 	}
 	profile := ""
 	if t.Profile != "" {
-		runtime.MemProfileRate = 64 << 10 // many samples of little, at little cost
+		runtime.MemProfileRate = 64 << 10 // a small sample interval, at little cost
 		profile = filepath.Join(t.Profile, notInNames.ReplaceAllString(t.Contestant+" "+t.Shape, "-"))
 	}
 	return m, measure.Profiled(profile, func() (err error) {

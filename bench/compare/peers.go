@@ -16,8 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 )
 
-// addMarshalled encodes the documents as programs do that use the peers, which
-// take bytes, and gives them to add.
+// addMarshalled encodes the documents and passes them to add. The peers take bytes, so their users encode too.
 func addMarshalled[T any](w *corpus.Workload[T], producers int, add func(key string, raw []byte) error) error {
 	return corpus.Produce(producers, w.Len(), func(from, to int) error {
 		doc := new(T)
@@ -71,9 +70,8 @@ func sendOpenSearch[T any](ctx context.Context, w *corpus.Workload[T], c contest
 	return int64(indexer.Stats().NumFailed), err
 }
 
-// sendAppender sends without keys, which the appender does not take. It tells
-// its log and its metrics of failures, but not its caller; the error of a last
-// request that failed is no reason to stop comparing.
+// sendAppender sends without keys, which the appender does not support. The appender reports failures to its log and
+// metrics only, so a failed last request does not end the comparison.
 func sendAppender[T any](ctx context.Context, w *corpus.Workload[T], c contestant, t task) (int64, error) {
 	client, err := elasticsearch.New(elasticsearch.WithAddresses(t.Endpoint))
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/child"
 )
 
-// processes starts the contestants, each in a process of its own.
+// processes starts each contestant in its own process.
 type processes struct {
 	javaScript *javaScriptRunner
 	timeout    time.Duration // of one task
 }
 
-// run carries out a task against a sink of its own. It fills in the endpoint.
+// run runs a task against a new sink, whose address it adds to the task.
 func (p *processes) run(ctx context.Context, c contestant, t task, sinkFlags ...string) (*outcome, error) {
 	o := &outcome{Documents: t.Documents}
 	var err error

@@ -7,17 +7,17 @@ import (
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
-// outcome is one task as its process and the sink tell it.
+// outcome is the result of one task according to its process and to the sink.
 type outcome struct {
 	measurement
 	Documents int           `json:"documents"`
 	Sink      server.Counts `json:"sink"`
 }
 
-// lost is how many of the documents that were sent the sink never applied.
+// lost is the number of sent documents that the sink never applied.
 func (o outcome) lost() int64 { return int64(o.Documents) - o.Sink.Distinct }
 
-// row is a contestant with all its rounds.
+// row has all rounds of a contestant.
 type row struct {
 	contestant contestant
 	Name       string         `json:"contestant"`
@@ -26,12 +26,12 @@ type row struct {
 	Allocs     *float64       `json:"allocationsPerDocument"` // nil: not counted
 	Bytes      *float64       `json:"allocatedBytesPerDocument"`
 	PeakRSS    int64          `json:"peakRSS"`
-	Lost       int64          `json:"lost"` // in all rounds together
+	Lost       int64          `json:"lost"` // total of all rounds
 	Outcomes   []outcome      `json:"rounds"`
-	Problems   []string       `json:"problems,omitempty"` // rounds that gave no figures
+	Problems   []string       `json:"problems,omitempty"` // rounds without figures
 }
 
-// conclude fills in the columns.
+// conclude computes the columns.
 func (r *row) conclude() {
 	var rate, cpu, allocs, bytes, peak []float64
 	r.Lost = 0
@@ -53,7 +53,7 @@ func (r *row) conclude() {
 	}
 }
 
-// table is the rows of one shape and one latency.
+// table has the rows of one shape and one latency.
 type table struct {
 	Shape     string  `json:"shape"`
 	Latency   string  `json:"latency"`
@@ -62,8 +62,7 @@ type table struct {
 	Rows      []*row  `json:"rows"`
 }
 
-// fastest returns the row with the highest median among those that match, nil
-// if none has figures.
+// fastest returns the row with the highest median among those that match, nil if none has figures.
 func (t *table) fastest(match func(contestant) bool) *row {
 	var best *row
 	for _, r := range t.Rows {
@@ -74,9 +73,8 @@ func (t *table) fastest(match func(contestant) bool) *row {
 	return best
 }
 
-// summary is the last line: the fastest row of ours that adds one document a
-// call, as the peers do, against the fastest of the peers and floor B, in the
-// first table.
+// summary is the last line of the output. It compares our fastest row with one document per call, as the peers have,
+// with the fastest peer and with floor B, in the first table.
 type summary struct {
 	Row              string   `json:"row"`
 	FastestPeer      string   `json:"fastestPeer"`
@@ -87,8 +85,8 @@ type summary struct {
 	Lost             *int64   `json:"lost"`
 }
 
-// summarize needs at least one table. lost takes in every row of ours in every
-// table, and what was lost without a word when something went wrong.
+// summarize needs at least one table. Lost includes all our rows in all tables, and unreported losses in runs with
+// faults.
 func summarize(tables []*table, faults []*faultRow) summary {
 	var s summary
 	first := tables[0]
@@ -121,7 +119,7 @@ func summarize(tables []*table, faults []*faultRow) summary {
 	return s
 }
 
-// String is the line that programs read. What was not measured is a dash.
+// String returns the machine-readable line, with a dash for each unknown value.
 func (s summary) String() string {
 	lost := "-"
 	if s.Lost != nil {

@@ -42,7 +42,7 @@ func TestLastLineComparesTheFastest(t *testing.T) {
 	tables := []*table{{Rows: []*row{
 		newRow("ours, 1 producer, 1 in flight", measured(2, 0.003, 100, 998)),
 		newRow("ours, 2 producers, 1 in flight", measured(1, 0.002, 200, 1000)),
-		newRow("ours, 1 producer, 1 in flight, 100 documents a call", measured(0.2, 0.001, 1, 1000)), // not what the peers do
+		newRow("ours, 1 producer, 1 in flight, 100 documents a call", measured(0.2, 0.001, 1, 1000)), // peers do not do this
 		newRow("esutil, 1 producer, 1 worker", measured(4, 1, 1, 1000)),
 		newRow("docappender, 1 producer", measured(2.5, 1, 1, 900)),
 		newRow("floor A: Marshal, POST, Unmarshal", measured(0.1, 1, 1, 1000)),
@@ -58,8 +58,7 @@ func TestLastLineHasDashesForWhatWasNotMeasured(t *testing.T) {
 	assert.Equal(t, "ratio_fastest_peer=- ratio_floor_b=- cpu_s_per_m=- allocs_per_doc=- lost=-", summarize(tables, nil).String())
 }
 
-// TestLostWithoutAWordCounts: what a contestant reports as failed is not lost in
-// the sense of the last line, the rest is.
+// TestLostWithoutAWordCounts checks that only unreported losses count as lost in the last line.
 func TestLostWithoutAWordCounts(t *testing.T) {
 	cell := func(distinct, reported int64) *faultCell {
 		o := measured(1, 1, 1, distinct)

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// report is everything that was found out; with -json it is what is written.
+// report has all results, as -json writes them.
 type report struct {
 	Versions map[string]string `json:"versions"`
 	Tables   []*table          `json:"tables"`
@@ -23,7 +23,7 @@ type report struct {
 	Summary  summary           `json:"summary"`
 }
 
-// compare runs what the command line asks for.
+// compare runs the comparison of the command line.
 func (c *commandLine) compare(ctx context.Context, stdout, stderr io.Writer) error {
 	temp, err := os.MkdirTemp("", "compare")
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *commandLine) compare(ctx context.Context, stdout, stderr io.Writer) err
 	}
 	chosen := c.chosen(p.javaScript != nil)
 	if len(chosen) == 0 {
-		return errors.New("-only leaves nobody to compare")
+		return errors.New("-only matches no contestant")
 	}
 	r := &report{Versions: versions(chosen, p.javaScript)}
 	if !c.json {
@@ -73,7 +73,7 @@ func (c *commandLine) compare(ctx context.Context, stdout, stderr io.Writer) err
 	return errors.Join(err, r.problems())
 }
 
-// problems returns an error if there is a gap in the tables.
+// problems returns an error if a run has no figures.
 func (r *report) problems() error {
 	n := 0
 	for _, t := range r.Tables {
@@ -94,8 +94,8 @@ func (r *report) problems() error {
 	return nil
 }
 
-// fill runs all rounds of one table. Everybody has a turn in each round, so that
-// a machine that gets slower does so for all.
+// fill runs all rounds of one table. Each contestant runs once per round, so that a slowdown of the machine affects
+// all of them.
 func (c *commandLine) fill(ctx context.Context, p *processes, chosen []contestant, s shape, latency time.Duration, progress io.Writer) (*table, error) {
 	t := &table{Shape: s.name, Latency: latency.String(), Documents: s.scale(c.documents)}
 	for _, who := range chosen {
@@ -127,8 +127,8 @@ func (c *commandLine) task(s shape, documents int) task {
 	return task{Shape: s.name, Documents: documents, BatchBytes: c.batchBytes, Profile: c.profile}
 }
 
-// breakThings runs one of each family with each fault. Most of the time they
-// wait, and nothing is measured but losses: all of it runs at once.
+// breakThings runs one contestant of each family with each fault, all concurrently: it measures only losses, and the
+// runs mostly wait.
 func (c *commandLine) breakThings(ctx context.Context, p *processes, chosen []contestant, progress io.Writer) ([]*faultRow, error) {
 	standard, err := shapeNamed(defaultShape)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 type shape struct {
 	name string
 	what string
-	// bytes is what one is in JSON, roughly: a run sends as many as make the
-	// bytes of that many hotels.
+	// bytes is the approximate size of a document in JSON. A run sends as many documents as have the total size of
+	// the given number of default documents.
 	bytes int
-	// measure carries out a task with documents of the shape.
+	// measure runs a task with documents of the shape.
 	measure func(ctx context.Context, t task) (*measurement, error)
-	// contents returns their contents in JSON.
+	// contents returns the documents in JSON.
 	contents func() ([][]byte, error)
 }
 
@@ -30,7 +30,7 @@ var shapes = []shape{
 	newShape("html", "a page of HTML", 100_000, 16, corpus.NewPage, func(d *corpus.Page, key string) { d.ID = key }),
 }
 
-// newShape returns a shape with that many different contents.
+// newShape returns a shape with the given number of different contents.
 func newShape[T any](name, what string, bytes, contents int, content func(*rand.Rand) T, setKey func(*T, string)) shape {
 	return shape{
 		name: name, what: what, bytes: bytes,
@@ -52,8 +52,7 @@ func shapeNamed(name string) (shape, error) {
 	return shape{}, fmt.Errorf("there is no shape %q: use small, default, vector or html", name)
 }
 
-// scale returns how many documents of the shape make the bytes of n default
-// ones.
+// scale returns the number of documents of the shape with the total size of n default documents.
 func (s shape) scale(n int) int {
 	standard, err := shapeNamed(defaultShape)
 	if err != nil || s.name == defaultShape {

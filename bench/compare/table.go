@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// versions says what is compared.
+// versions returns the version and settings of each chosen family.
 func versions(chosen []contestant, j *javaScriptRunner) map[string]string {
 	all := map[string]string{"Go": runtime.Version()}
 	for _, m := range modules {
@@ -26,7 +26,7 @@ func versions(chosen []contestant, j *javaScriptRunner) map[string]string {
 }
 
 func writeHead(w io.Writer, versions map[string]string, notes []string) {
-	fmt.Fprintf(w, "%s, %s/%s, GOMAXPROCS %d. Batches of 1,000,000 bytes at the most for everybody, one document a call if nothing else is said.\n",
+	fmt.Fprintf(w, "%s, %s/%s, GOMAXPROCS %d. Batches of at most 1,000,000 bytes, one document per call unless noted.\n",
 		versions["Go"], runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	for _, family := range []string{ours, esutilFamily, openSearch, docAppender, javaScript} {
 		if text, ok := versions[family]; ok {
@@ -63,8 +63,7 @@ func writeTable(w io.Writer, t *table) {
 	}
 }
 
-// String is how many documents were lost, and what the contestant said about
-// it if there were any.
+// String returns the number of lost documents, and how many of them the contestant reported.
 func (c *faultCell) String() string {
 	switch {
 	case c.Outcome == nil:
@@ -78,7 +77,7 @@ func (c *faultCell) String() string {
 }
 
 func writeFaults(w io.Writer, rows []*faultRow, documents int) {
-	fmt.Fprintf(w, "\nDocuments lost of %d, when something goes wrong.\n", documents)
+	fmt.Fprintf(w, "\nDocuments lost of %d, by fault.\n", documents)
 	width := 0
 	for _, r := range rows {
 		width = max(width, len(r.Name))
@@ -107,7 +106,7 @@ func writeFaults(w io.Writer, rows []*faultRow, documents int) {
 	}
 }
 
-// writeSummary writes the last line, and before it what it is about.
+// writeSummary writes the last line, and before it the names of the compared rows.
 func writeSummary(w io.Writer, s summary) error {
 	fmt.Fprintln(w)
 	if s.Row != "" {

@@ -9,47 +9,44 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// tally is what became of the actions of a row, counted from the events, and
-// what the check of them found.
+// tally counts the outcomes of a row, from the events, and the findings of the check.
 type tally struct {
 	Accepted  int `json:"accepted"`
 	Completed int `json:"completed"`
 	Failed    int `json:"failed"`
 	Unsent    int `json:"unsent"`
-	Unknown   int `json:"unknown"` // of the failed and the unsent: may have been applied
+	Unknown   int `json:"unknown"` // of failed and unsent: may have been applied
 
 	// Lost counts the failed actions that should not have failed.
 	Lost int `json:"lost"`
-	// AppliedTwice counts the applications of actions beyond the first of each:
-	// what at-least-once costs. Resent counts the times that an action arrived
-	// beyond the first, refused ones included.
+	// AppliedTwice counts applications of an action after the first, the cost of at-least-once. Resent counts
+	// arrivals of an action after the first, refused ones included.
 	AppliedTwice int `json:"appliedTwice"`
 	Resent       int `json:"resent"`
 
-	// Wrong counts what the sender said, or did, that is not true or not as it
-	// promises; Errors are the first of them in words.
+	// Wrong counts false statements and broken promises of the sender. Errors describes the first of them.
 	Wrong  int      `json:"wrong"`
 	Errors []string `json:"errors,omitempty"`
 }
 
-// final is what the sender said at the end, besides its events.
+// final has the final statistics and errors of the sender, besides its events.
 type final struct {
 	stats    bufferedsender.Stats
 	flushErr *bufferedsender.FlushError
 	closeErr *bufferedsender.CloseError
 }
 
-// checker compares what the sender said with what the service saw.
+// checker compares the sender's reports with the service's record.
 type checker struct {
 	plan      *plan
 	ledger    *ledger
 	testimony *testimony
-	// mayFail reports whether a failure is what the row is about.
+	// mayFail reports whether the row expects a failure.
 	mayFail func(p *plan, a action, status int) bool
 
 	tally
-	met    map[string]int // what went wrong with documents
-	visits [][]visit      // by number of the action, less one
+	met    map[string]int // counts of faults, by kind
+	visits [][]visit      // by number of the action, minus one
 }
 
 // visit is one arrival of an action at the service.
@@ -58,7 +55,7 @@ type visit struct {
 	carried *carried
 }
 
-// check returns the verdict on a row.
+// check checks a row.
 func check(p *plan, l *ledger, t *testimony, f final, mayFail func(*plan, action, int) bool) *checker {
 	c := &checker{plan: p, ledger: l, testimony: t, mayFail: mayFail, met: map[string]int{}, visits: make([][]visit, len(p.actions))}
 	for _, problem := range l.problems {
@@ -75,7 +72,7 @@ func check(p *plan, l *ledger, t *testimony, f final, mayFail func(*plan, action
 	}
 	for key := range t.Index {
 		if n, ok := p.keyNumber(key); !ok || len(keys[n]) == 0 {
-			c.wrong("the index holds %s, which nobody added", key)
+			c.wrong("the index has %s, which no producer added", key)
 		}
 	}
 	c.count()
@@ -90,7 +87,7 @@ func (c *checker) wrong(format string, args ...any) {
 	}
 }
 
-// arrivals finds out which action each carried document is.
+// arrivals assigns each received document to its action.
 func (c *checker) arrivals() {
 	type where struct{ batch, key string }
 	deletes := make(map[where]int64, len(c.ledger.deletes))
@@ -112,7 +109,7 @@ func (c *checker) arrivals() {
 			}
 			a, ok := c.plan.action(rev)
 			if !ok || c.plan.key(a.key) != v.Key || a.typ != v.Action || a.sets != v.Sets {
-				c.wrong("request %s carries a %s of document %s, number %d, that the sender did not tell of", r.ID, v.Action, v.Key, rev)
+				c.wrong("request %s carries a %s of document %s, number %d, which the sender did not report", r.ID, v.Action, v.Key, rev)
 				continue
 			}
 			c.visits[rev-1] = append(c.visits[rev-1], visit{r, v})
@@ -124,7 +121,7 @@ func (c *checker) arrivals() {
 	for i, visits := range c.visits {
 		account := &c.ledger.accounts[i]
 		if len(visits) > int(account.sent) {
-			c.wrong("action %d arrived %d times; the sender says it sent it %d times", i+1, len(visits), account.sent)
+			c.wrong("action %d arrived %d times; the sender reported %d", i+1, len(visits), account.sent)
 		}
 		if len(visits) > 0 && !account.accepted {
 			c.wrong("action %d was sent although it was not accepted", i+1)
@@ -138,8 +135,8 @@ func (c *checker) arrivals() {
 	}
 }
 
-// byKey lists the accepted actions of each key, in the order in which they were
-// accepted: that of their numbers, because a key belongs to one producer.
+// byKey lists the accepted actions of each key in the order of acceptance. That is the order of their numbers,
+// because one producer adds all actions of a key.
 func (c *checker) byKey() [][]int64 {
 	keys := make([][]int64, c.plan.keys)
 	for i := range c.plan.actions {
@@ -153,8 +150,8 @@ func (c *checker) byKey() [][]int64 {
 	return keys
 }
 
-// history replays what the service decided about a key: the actions must have
-// come in order, and make the document that is in the index.
+// history replays the decisions of the service about a key. The actions must arrive in order, and their result must
+// be the document in the index.
 func (c *checker) history(key int32, revs []int64) {
 	type decision struct {
 		*carried
@@ -195,11 +192,10 @@ func (c *checker) history(key int32, revs []int64) {
 	}
 }
 
-// outcomes compares what the sender said about the actions of a key with what
-// happened to them.
+// outcomes compares the reported outcomes of a key's actions with the service's record.
 func (c *checker) outcomes(key int32, revs []int64) {
 	possible := map[state]bool{{}: true}
-	troubled := false // an action of the key did not come through
+	troubled := false // an earlier action of the key did not complete
 	for _, rev := range revs {
 		a, account := c.plan.actions[rev-1], &c.ledger.accounts[rev-1]
 		applied, kept, answered := false, false, false
@@ -235,7 +231,7 @@ func (c *checker) outcomes(key int32, revs []int64) {
 				next[after] = true
 			}
 			if applied && !kept {
-				next[state{}] = true // it went with the index
+				next[state{}] = true // the index was dropped with it
 			}
 		}
 		possible = next
@@ -245,7 +241,7 @@ func (c *checker) outcomes(key int32, revs []int64) {
 	}
 }
 
-// elsewhere reports whether somebody in front of the emulator refuses that document.
+// elsewhere reports whether a firewall or gateway in front of the emulator refuses the document.
 func (t *testimony) elsewhere(p *plan, key int32) bool {
 	return p.key(key) == t.Firewall || t.Named > 0 && int(key)%t.Named == 0
 }
@@ -270,7 +266,7 @@ func (c *checker) count() {
 	}
 }
 
-// balance compares the events with what Stats, Flush and Close said.
+// balance compares the events with Stats, Flush and Close.
 func (c *checker) balance(f final) {
 	if c.Accepted != c.Completed+c.Failed+c.Unsent {
 		c.wrong("%d accepted, but %d completed, %d failed and %d unsent", c.Accepted, c.Completed, c.Failed, c.Unsent)

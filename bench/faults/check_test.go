@@ -13,11 +13,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// stories is how many seeds the tests try.
+// stories is the number of seeds that the tests try.
 const stories = 300
 
-// The other half of TestPlantedErrorsAreFound: a checker that cries at
-// everything finds every error.
+// The counterpart of TestPlantedErrorsAreFound: a checker that reports everything would pass that test.
 func TestAnHonestStoryIsNotWrong(t *testing.T) {
 	var twice, unknown, failures, unsents int
 	for seed := range uint64(stories) {
@@ -36,8 +35,8 @@ func TestAnHonestStoryIsNotWrong(t *testing.T) {
 	assert.NotZero(t, unsents)
 }
 
-// planted are lies, and mistakes of a sender. Each changes an honest story and
-// returns false if that story has no place for it.
+// planted are false reports and mistakes of a sender. Each changes an honest story, and returns false if the story
+// has no suitable action.
 var planted = map[string]struct {
 	plant func(*story) bool
 	says  string // part of one of the errors
@@ -64,7 +63,7 @@ var planted = map[string]struct {
 	}, "what the sender said allows only"},
 	"a field has the content of another action": {func(s *story) bool {
 		for key, st := range s.testimony.Index {
-			st.Rank += 1 << 40 // no action has that number
+			st.Rank += 1 << 40 // no action has this number
 			s.testimony.Index[key] = st
 			return true
 		}
@@ -80,10 +79,10 @@ var planted = map[string]struct {
 		}
 		return false
 	}, "what was applied makes"},
-	"a document that nobody added": {func(s *story) bool {
+	"a document that no producer added": {func(s *story) bool {
 		s.testimony.Index["x"] = state{Rev: 1}
 		return true
-	}, "the index holds x, which nobody added"},
+	}, "the index has x, which no producer added"},
 	"completed, and never applied": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool { return a.outcome == completed })
 		if ok {
@@ -108,7 +107,7 @@ var planted = map[string]struct {
 		}
 		return ok
 	}, "is unsent for certain and was applied"},
-	"failed with a status that nobody answered": {func(s *story) bool {
+	"failed with a status that the service never sent": {func(s *story) bool {
 		rev, ok := s.find(func(_ int64, a *account) bool { return a.outcome == failed })
 		if ok {
 			s.ledger.accounts[rev-1].status = 418
@@ -157,35 +156,35 @@ var planted = map[string]struct {
 		}
 		return ok
 	}, "was sent although it was not accepted"},
-	"an event for an action that nobody added": {func(s *story) bool {
+	"an event for an action that no producer added": {func(s *story) bool {
 		s.ledger.actionCompleted(context.Background(), &events.ActionCompleted[document]{Action: s.plan.send(1), Key: "other"})
 		return true
-	}, "which nobody added"},
+	}, "which no producer added"},
 	"a request without an event": {func(s *story) bool {
 		rev, ok := s.find(func(_ int64, a *account) bool { return a.outcome == completed })
 		if ok {
 			s.ledger.accounts[rev-1].sent = 0
 		}
 		return ok
-	}, "the sender says it sent it 0 times"},
-	"a delete that nobody sent": {func(s *story) bool {
+	}, "the sender reported 0"},
+	"a delete that was never sent": {func(s *story) bool {
 		s.testimony.Requests = append(s.testimony.Requests, received{ID: "r", Carried: []carried{{Key: s.plan.key(0), Action: models.ActionTypeDelete}}})
 		return true
-	}, "that the sender did not tell of"},
+	}, "which the sender did not report"},
 	"an action that travels as another type": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool { return a.sent > 0 && len(s.arrivals(rev)) > 0 })
 		if ok {
 			s.arrivals(rev)[0].Action = "mergeOrUploads"
 		}
 		return ok
-	}, "that the sender did not tell of"},
+	}, "which the sender did not report"},
 	"an action that travels without a field": {func(s *story) bool {
 		rev, ok := s.find(func(rev int64, a *account) bool { return s.plan.actions[rev-1].sets != 0 && len(s.arrivals(rev)) > 0 })
 		if ok {
 			s.arrivals(rev)[0].Sets = 0
 		}
 		return ok
-	}, "that the sender did not tell of"},
+	}, "which the sender did not report"},
 	"two actions of a key in the wrong order": {func(s *story) bool {
 		first := map[int32]*carried{}
 		for i := range s.plan.actions {
@@ -221,7 +220,7 @@ var planted = map[string]struct {
 		s.final.stats.PendingBytes = 1
 		return true
 	}, "after Close there are"},
-	"a failure that nobody reported": {func(s *story) bool {
+	"an unreported failure": {func(s *story) bool {
 		s.final.closeErr.Failed--
 		return true
 	}, "Flush and Close reported"},
@@ -272,8 +271,7 @@ func TestPlantedErrorsAreFound(t *testing.T) {
 	}
 }
 
-// A failure is lost unless the row is about it, or it is the consequence of an
-// earlier one of the same key.
+// A failure is lost unless the row expects it, or it follows from an earlier failure of the same key.
 func TestFailuresThatTheRowIsNotAboutAreLost(t *testing.T) {
 	lost, consequences := 0, 0
 	for seed := range uint64(stories) {

@@ -1,14 +1,13 @@
-// Package faults is for whoever wants to know what the sender does when the
-// service is slow, throttling, sick or gone: it breaks an emulated service in
-// every way that a row of its table names, under load, and compares what the
-// sender said about each document with what the service has seen.
+// Package faults checks the sender against a slow, throttling, failing or missing service. Each row of its table puts
+// an emulated service under load, causes one kind of fault, and compares the sender's report of each document with
+// the service's record.
 //
 //	go run . faults                 # the table; exit code 1 if a row does not hold
 //	go run . faults -only hung,giants -json
-//	go run . faults -fast           # everything ten times shorter, options too
+//	go run . faults -fast           # all times divided by ten, options included
 //
-// Each row is a process with a sender, and the emulator is another one: memory
-// is the sender's alone, and broken connections are real.
+// Sender and emulator run in separate processes, so that memory is the sender's alone and broken connections are
+// real.
 package faults
 
 import (
@@ -22,10 +21,10 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-// Command fails if a row does not hold or could not be run.
+// Command fails if a row does not hold or cannot run.
 var Command = cli.Command{
 	Name:  "faults",
-	About: "every kind of trouble under load: what the sender says of each document, compared with what the service has seen",
+	About: "faults under load: compare the sender's report of each document with the service's record",
 	Run: func(ctx context.Context, args []string, s cli.Streams) error {
 		var c commandLine
 		if err := c.parse(args, s); err != nil {
@@ -36,10 +35,10 @@ var Command = cli.Command{
 	Tasks: map[string]cli.Task{"row": cli.TaskOf(executeRow), "serve": serve},
 }
 
-// errRows says that a row does not hold; the table says which.
+// errRows means that a row does not hold; the table names it.
 var errRows = fmt.Errorf("not every row holds: %w", cli.ErrFailed)
 
-// commandLine is what the flags say.
+// commandLine has the values of the flags.
 type commandLine struct {
 	setting
 	only     []string
@@ -54,15 +53,15 @@ func (c *commandLine) parse(args []string, s cli.Streams) error {
 	set.Uint64Var(&c.seed, "seed", 1, "of the documents and the faults")
 	only := set.String("only", "", "run only these `rows`, separated by commas")
 	set.BoolVar(&c.json, "json", false, "write JSON instead of a table")
-	set.BoolVar(&c.fast, "fast", false, "everything ten times shorter: the faults, and the times in the sender's options, which are the defaults otherwise")
+	set.BoolVar(&c.fast, "fast", false, "divide all times by ten: of the faults and of the sender's options (default: the sender's defaults)")
 	set.IntVar(&c.inFlight, "in-flight", 0, "`requests` that may be under way at once (default the sender's)")
 	set.BoolVar(&c.adaptive, "adaptive", false, "let tuning.Adaptive choose the limits instead of the sender's default")
-	set.BoolVar(&c.list, "list", false, "list the rows and what goes wrong in them")
+	set.BoolVar(&c.list, "list", false, "list the rows with their faults")
 	set.IntVar(&c.parallel, "parallel", 10, "`rows` to run at once; most of their time is waiting")
 	return cli.Parse(set, args, func() error { return c.check(*only) })
 }
 
-// check completes what the flags say, and names every mistake.
+// check completes the parsed flags and returns every error.
 func (c *commandLine) check(only string) error {
 	var errs []error
 	if c.documents < 400 {
@@ -86,7 +85,7 @@ func (c *commandLine) check(only string) error {
 	return errors.Join(errs...)
 }
 
-// run runs the rows and writes what came of them.
+// run runs the rows and writes their results.
 func (c *commandLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	var chosen []row
 	for _, r := range rows(c.setting) {
@@ -107,7 +106,7 @@ func (c *commandLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return c.conclude(stdout, results)
 }
 
-// conclude writes the results. The error is errRows if one of them is bad.
+// conclude writes the results. It returns errRows if one has a problem.
 func (c *commandLine) conclude(w io.Writer, results []*result) error {
 	write := writeTable
 	if c.json {
@@ -122,7 +121,7 @@ func (c *commandLine) conclude(w io.Writer, results []*result) error {
 	return nil
 }
 
-// task is a row for another process of this program.
+// task is a row that another process of this program runs.
 type task struct {
 	Row       string `json:"row"`
 	Documents int    `json:"documents"`

@@ -50,8 +50,7 @@ func TestABadRowFailsTheCommand(t *testing.T) {
 	}
 }
 
-// Drained is when as much is settled as was accepted when the fault ended, not
-// when everything is.
+// Drained is the settlement of everything accepted before the end of the fault, not of everything.
 func TestDrainedIsAboutWhatWasAcceptedBefore(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	w := &watch{seen: []progress{{at(0), 5, 0}, {at(1), 10, 2}, {at(2), 20, 5}, {at(3), 30, 10}, {at(4), 40, 22}, {at(5), 40, 40}}}
@@ -76,5 +75,5 @@ func TestTheMeterSeesWhatIsAliveAndNotGarbage(t *testing.T) {
 	m.sampled = time.Time{}
 	m.sample()
 	assert.Greater(t, m.above(), int64(39<<20))
-	assert.Len(t, kept, 40<<20) // alive until here
+	assert.Len(t, kept, 40<<20) // keeps it alive until here
 }

@@ -8,16 +8,14 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// document is what every row sends. Each field names the action that wrote it,
-// so that a document that is found in the index, in whatever mixture merges have
-// left it, tells which actions made it.
+// document is the document type of all rows. Each field contains the number of the action that wrote it, so that any
+// document in the index, also after merges, shows the actions that produced it.
 //
-// Its strings are parts of one long text: a document that the sender keeps for
-// its events costs the harness no memory of its own, and what grows is the
-// sender's.
+// Its strings are slices of one long text. Documents that the sender keeps for its events therefore need no memory of
+// the harness, and memory growth is the sender's.
 type document struct {
 	ID    string `json:"id" search:"key"`
-	Rev   int64  `json:"rev"` // the number of the action, from 1
+	Rev   int64  `json:"rev"` // number of the action, from 1
 	Title string `json:"title,omitempty"`
 	Body  string `json:"body,omitempty"`
 	Rank  int64  `json:"rank,omitempty"`
@@ -25,19 +23,18 @@ type document struct {
 
 const indexName = "faults"
 
-// indexDefinition does not make terms of the body, which can be long.
+// indexDefinition makes the body not searchable, because it can be long.
 const indexDefinition = `{"name":"` + indexName + `","fields":[
 	{"name":"id","type":"Edm.String","key":true},
 	{"name":"rev","type":"Edm.Int64"},
 	{"name":"title","type":"Edm.String","filterable":false,"sortable":false,"facetable":false},
 	{"name":"body","type":"Edm.String","searchable":false,"filterable":false,"sortable":false,"facetable":false}` + rankField + `]}`
 
-// rankField is the last field of the definition: that which rows of schema drift
-// leave out.
+// rankField is the last field of the definition. Rows with schema drift omit it.
 const rankField = `,
 	{"name":"rank","type":"Edm.Int64"}`
 
-// fields are those of a document that an action sets, besides id and rev.
+// fields are the fields that an action sets, besides id and rev.
 type fields uint8
 
 const (
@@ -47,9 +44,8 @@ const (
 	allFields = fieldTitle | fieldBody | fieldRank
 )
 
-// state is a document as its writers: for each field the number of the action
-// that wrote it, for the body that number modulo the slots of the text; 0 is
-// null. The zero state is that of no document.
+// state is a document reduced to the numbers of its actions: for each field the action that wrote it (for the body
+// modulo the slots of the text), 0 for null. The zero state means no document.
 type state struct {
 	Rev   int64 `json:"rev"`
 	Title int64 `json:"title"`
@@ -59,8 +55,7 @@ type state struct {
 
 func (s state) exists() bool { return s != state{} }
 
-// after returns what an action makes of s, and whether the service can apply it
-// at all: a merge needs a document.
+// after returns the state after an action, and whether the service can apply the action: a merge needs a document.
 func (s state) after(a action, rev int64, t *text) (state, bool) {
 	switch a.typ {
 	case models.ActionTypeDelete:
@@ -85,19 +80,17 @@ func (s state) after(a action, rev int64, t *text) (state, bool) {
 	return s, true
 }
 
-// slotBytes is how much of the text one number takes.
+// slotBytes is the length of one number in the text.
 const slotBytes = 8
 
-// text is a long text of numbers, "0000001 0000002 …". A body is a part of it
-// that begins with the slot of the action that wrote it, so it can be checked
-// to the last byte.
+// text is a long sequence of numbers, "0000001 0000002 …". A body is a slice of it that starts at the slot of its
+// action, so every byte can be checked.
 type text struct {
 	slots int64
 	all   string
 }
 
-// newText returns a text in which that many actions have a slot of their own,
-// with room for bodies of that many bytes.
+// newText returns a text with a separate slot for each action, and enough length for the longest body.
 func newText(actions, longest int) *text {
 	t := &text{slots: int64(max(actions, 2*longest/slotBytes, 1))}
 	all := make([]byte, 0, int(t.slots)*slotBytes+longest+slotBytes)
@@ -108,7 +101,7 @@ func newText(actions, longest int) *text {
 	return t
 }
 
-// slot is the number that the body of an action begins with, never 0.
+// slot returns the first number of an action's body, never 0.
 func (t *text) slot(rev int64) int64 { return (rev-1)%t.slots + 1 }
 
 func (t *text) body(rev int64, size int) string {
@@ -116,8 +109,7 @@ func (t *text) body(rev int64, size int) string {
 	return t.all[from : from+int64(size)]
 }
 
-// bodySlot returns the slot that a body begins with, and whether all of it is as
-// it was written.
+// bodySlot returns the first slot of a body, and whether the whole body is intact.
 func (t *text) bodySlot(body string) (int64, bool) {
 	if len(body) < slotBytes {
 		return 0, false
@@ -130,7 +122,7 @@ func (t *text) bodySlot(body string) (int64, bool) {
 	return slot, from+len(body) <= len(t.all) && t.all[from:from+len(body)] == body
 }
 
-// document returns what an action sends.
+// document returns the document that an action sends.
 func (t *text) document(key string, a action, rev int64) document {
 	d := document{ID: key, Rev: rev}
 	if a.sets&fieldTitle != 0 {
@@ -145,7 +137,7 @@ func (t *text) document(key string, a action, rev int64) document {
 	return d
 }
 
-// read returns the writers of a document. The error says what nobody wrote.
+// read returns the state of a document. It returns an error for content that no action wrote.
 func (t *text) read(d *document) (state, error) {
 	s := state{Rev: d.Rev, Rank: d.Rank}
 	if d.Rev < 1 {
@@ -154,21 +146,20 @@ func (t *text) read(d *document) (state, error) {
 	if d.Title != "" {
 		var err error
 		if s.Title, err = strconv.ParseInt(strings.TrimPrefix(d.Title, "t"), 10, 64); err != nil || s.Title < 1 {
-			return s, fmt.Errorf("document %s has the title %.40q, which nobody wrote", d.ID, d.Title)
+			return s, fmt.Errorf("document %s has the title %.40q, which no action wrote", d.ID, d.Title)
 		}
 	}
 	if d.Body != "" {
 		slot, ok := t.bodySlot(d.Body)
 		if !ok {
-			return s, fmt.Errorf("document %s has a body of %d bytes that nobody wrote: %.40q…", d.ID, len(d.Body), d.Body)
+			return s, fmt.Errorf("document %s has a body of %d bytes that no action wrote: %.40q…", d.ID, len(d.Body), d.Body)
 		}
 		s.Body = slot
 	}
 	return s, nil
 }
 
-// sets returns the fields that a document as it travels sets. The error says
-// that they are not those of its own action.
+// sets returns the fields that a document in a request sets. It returns an error if a field is from another action.
 func (t *text) sets(d *document) (fields, error) {
 	s, err := t.read(d)
 	if err != nil {

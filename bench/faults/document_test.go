@@ -60,7 +60,7 @@ func TestADamagedDocumentIsNoticed(t *testing.T) {
 	}
 }
 
-// The plan is the checker's knowledge of what should happen.
+// The checker derives from the plan which actions may fail.
 func TestAPlanHasNoActionThatMustFail(t *testing.T) {
 	for seed := range uint64(20) {
 		p := newPlan(shape{documents: 1003, size: 50, hot: 0.1, giants: []int{3000, 4000}, seed: seed})

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// front answers in place of the service: a gateway, a firewall, or another server at its address. Its replies
-// say nothing about documents.
+// front replies instead of the service: a gateway, a firewall, or another server at its address. Its replies say
+// nothing about documents.
 type front struct {
 	status      int
 	contentType string
@@ -33,7 +33,7 @@ var fronts = map[string]front{
 
 func (f front) reply(req *http.Request) *http.Response {
 	if req.Body != nil {
-		_, _ = io.Copy(io.Discard, req.Body) // as servers do, so that the connection can be used again
+		_, _ = io.Copy(io.Discard, req.Body) // so that the connection can be reused, as servers do
 	}
 	header := http.Header{}
 	if f.contentType != "" {
@@ -45,8 +45,8 @@ func (f front) reply(req *http.Request) *http.Response {
 	}
 }
 
-// frontDoor is an interceptor that answers as the front that stands there now, if one does, and always as a
-// firewall if a request carries the document with that key.
+// frontDoor intercepts requests. It replies with the current front, if any, and always like a firewall to requests
+// with one document.
 type frontDoor struct {
 	now      atomic.Pointer[front]
 	firewall string
@@ -69,7 +69,7 @@ func (d *frontDoor) intercept(req *http.Request, next func(*http.Request) (*http
 	return next(req)
 }
 
-// stand puts a front there, or none.
+// stand sets or removes the current front.
 func (d *frontDoor) stand(name string) {
 	if f, ok := fronts[name]; ok {
 		d.now.Store(&f)
@@ -78,7 +78,7 @@ func (d *frontDoor) stand(name string) {
 	}
 }
 
-// nested replaces the wording for a plain property that the index lacks by the one for an array or an object.
+// nested changes the message for a missing property to the one for a missing array or object.
 func nested(resp *http.Response) error {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -94,13 +94,13 @@ func nested(resp *http.Response) error {
 	return nil
 }
 
-// foreign are rows in which something else than the service answers, or the service answers about something else than
-// documents: no document may fail for it.
+// foreign are rows with replies that are not the service's own, or that are not about documents. No document may fail
+// because of them.
 func foreign(s setting) []row {
 	var all []row
 	for _, name := range []string{"html", "empty", "json", "azure-json", "too-large", "forbidden"} {
 		all = append(all, row{
-			name: "foreign-" + name, what: "every request is answered by a gateway, for 6 s: " + fronts[name].text(), spread: 9 * time.Second,
+			name: "foreign-" + name, what: "a gateway replies to every request for 6 s: " + fronts[name].text(), spread: 9 * time.Second,
 			phases:   []phase{steer(2*time.Second, "front/"+name), steer(8*time.Second, "front/none")},
 			recovery: afterPhase, needs: map[string]int{fmt.Sprintf("request %d", fronts[name].status): 1},
 		})
@@ -121,7 +121,7 @@ func foreign(s setting) []row {
 		flapping.phases = append(flapping.phases, steer(at, "front/"+name), steer(at+2*time.Second, "front/none"))
 	}
 	waf := row{
-		name: "waf-one-document", what: "a firewall answers every request with one document by a page with 403: it alone must fail",
+		name: "waf-one-document", what: "a firewall replies 403 to every request with one document: only that document may fail",
 		shape: shape{giants: []int{2 * bodyBytes}}, spread: 6 * time.Second, limit: 3 * time.Minute,
 		needs: map[string]int{"request 403": 2},
 		mayFail: func(_ *plan, a action, status int) bool {

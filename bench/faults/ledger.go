@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// outcome is how an action ended, by what the sender said.
+// outcome is the reported outcome of an action.
 type outcome uint8
 
 const (
@@ -25,38 +25,37 @@ func (o outcome) String() string {
 	return [...]string{"not settled", "completed", "failed", "unsent"}[o]
 }
 
-// account is all that the sender has said about one action.
+// account has the sender's reports about one action.
 type account struct {
 	accepted bool // by the adding call
 	outcome  outcome
 	unknown  bool
-	ended    uint8  // terminal events
-	status   int16  // of a failure, 0 if there was no answer
+	ended    uint8  // number of terminal events
+	status   int16  // status of a failure, 0 without a reply
 	sent     uint16 // ActionSent events
 }
 
-// ledger notes what the sender says. All its memory is there before the row
-// begins, so that it does not count as the sender's.
+// ledger records the sender's reports. Its memory is allocated before the row begins, so that it does not count as
+// the sender's.
 type ledger struct {
 	plan *plan
 
-	// accounts is indexed by the number of the action, less one. accepted is
-	// written by the action's producer, the rest by the sender's handlers, which
-	// run one at a time; all is read after Close.
+	// accounts is indexed by the number of the action, minus one. The action's producer writes accepted; the sender's
+	// handlers, which run one at a time, write the rest. It is read after Close.
 	accounts []account
 
-	mu          sync.Mutex // guards everything below: readers look while handlers run
-	lastSettled []int64    // by key: the number of the action that was settled last
+	mu          sync.Mutex // guards the fields below: other goroutines read while handlers run
+	lastSettled []int64    // by key: number of the action that settled last
 	deletes     []sentDelete
-	met         map[string]int // what went wrong with requests, by kind
-	failures    map[string]int // actions by why they failed
+	met         map[string]int // faults of requests, by kind
+	failures    map[string]int // failed actions, by reason
 	examples    []string       // of failures
-	problems    []string       // promises of events that were broken
+	problems    []string       // broken promises about events
 
-	broken chan struct{} // closed when a connection has been seen to break
+	broken chan struct{} // closed when a connection breaks
 }
 
-// sentDelete says which request carried a delete: on the wire it is only a key.
+// sentDelete records the request of a delete, which has only a key on the wire.
 type sentDelete struct {
 	batch string
 	rev   int64
@@ -88,20 +87,19 @@ func (l *ledger) handlers() events.Handlers[document] {
 	}
 }
 
-// problem notes a broken promise. mu must be held.
+// problem records a broken promise. The caller holds mu.
 func (l *ledger) problem(format string, args ...any) {
 	if len(l.problems) < maxProblems {
 		l.problems = append(l.problems, fmt.Sprintf(format, args...))
 	}
 }
 
-// account returns that of an event, nil for one about something else. mu must
-// be held.
+// account returns the account of an event, nil if no producer added its action. The caller holds mu.
 func (l *ledger) account(a models.IndexDocumentsAction[document], key, what string) (*account, int64) {
 	rev := a.Document.Rev
 	planned, ok := l.plan.action(rev)
 	if !ok || l.plan.key(planned.key) != key || planned.typ != a.Type {
-		l.problem("%s event for a %s with number %d of document %s, which nobody added", what, a.Type, rev, key)
+		l.problem("%s event for a %s with number %d of document %s, which no producer added", what, a.Type, rev, key)
 		return nil, 0
 	}
 	return &l.accounts[rev-1], rev
@@ -156,7 +154,7 @@ func (l *ledger) actionFailed(_ context.Context, e *events.ActionFailed[document
 	l.end(a, rev, how)
 }
 
-// failureKind is why an action failed, for counting.
+// failureKind returns the reason of a failure, for counting.
 func failureKind(err *bufferedsender.ActionError) string {
 	kind := fmt.Sprintf("status %d", err.Status)
 	switch {
@@ -173,7 +171,7 @@ func failureKind(err *bufferedsender.ActionError) string {
 	return kind
 }
 
-// end notes a terminal event. mu must be held.
+// end records a terminal event. The caller holds mu.
 func (l *ledger) end(a *account, rev int64, how outcome) {
 	if a.ended++; a.ended > 1 {
 		l.problem("action %d ended %d times: %v, now %v", rev, a.ended, a.outcome, how)

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/deadletter"
 )
 
-// letters is a deadletter.Sink that counts what it takes, by key.
+// This is a deadletter.Sink that counts dead letters by key.
 type letters struct {
 	mu    sync.Mutex // guards byKey
 	byKey map[string]int
@@ -22,8 +22,7 @@ func (l *letters) Write(_ context.Context, written []deadletter.Letter) error {
 	return nil
 }
 
-// letters compares what the sink got with what the sender gave up: each action
-// that did not complete is one letter.
+// This compares the sink with the outcomes: each failed or unsent action is one dead letter.
 func (c *checker) letters(l *letters) {
 	if l == nil {
 		return

@@ -7,8 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// TestMain lets the binary of the tests stand in for the program: rows and
-// services are processes of it.
+// TestMain lets the test binary act as the program, because rows and services are its processes.
 func TestMain(m *testing.M) {
 	cli.StandIn(Command)
 	testkit.Main(m)

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// meter finds the most memory that was in use at once: what the collector found
-// alive, above what was alive when the meter was started. Garbage that waits to
-// be collected is not counted, because how much of it there is is GOGC's choice.
+// meter measures peak memory: live heap after a collection, above the live heap when the meter started. It excludes
+// garbage, whose amount depends on GOGC.
 type meter struct {
 	baseline int64
 	peak     int64
@@ -17,10 +16,9 @@ type meter struct {
 }
 
 const (
-	// liveSlack is how far the heap may grow beyond the peak before the meter
-	// has it collected to see what of it is alive.
+	// liveSlack is the heap growth above the peak at which the meter runs a collection to measure live memory.
 	liveSlack = 4 << 20
-	// collectEvery is how long it waits before it does that again.
+	// collectEvery is the minimum interval of these collections.
 	collectEvery = 300 * time.Millisecond
 )
 
@@ -37,8 +35,8 @@ func (m *meter) read() (live, heap int64) {
 	return int64(m.samples[0].Value.Uint64()), int64(m.samples[1].Value.Uint64())
 }
 
-// sample is called every few milliseconds. What lives less long than two calls
-// are apart, or than a collection every 300 ms can show, it may miss.
+// sample must be called every few milliseconds. It can miss memory that lives shorter than that, or than the 300 ms
+// between collections.
 func (m *meter) sample() {
 	live, heap := m.read()
 	m.peak = max(m.peak, live)
@@ -50,5 +48,5 @@ func (m *meter) sample() {
 	}
 }
 
-// above is the peak above the baseline, in bytes.
+// above returns the peak above the baseline, in bytes.
 func (m *meter) above() int64 { return m.peak - m.baseline }

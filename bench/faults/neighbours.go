@@ -15,8 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// neighbours are rows in which the sender is one of a fleet, and it is others that are in
-// trouble, or take all they can get.
+// neighbours are rows in which the sender belongs to a fleet, and the other indexes fail or use all that they can
+// get.
 func neighbours(setting) []row {
 	sick := map[string]neighbour{
 		"hangs":     {answer: hang},
@@ -63,7 +63,7 @@ type neighbour struct {
 	answer func(ctx context.Context, keys []string) (models.IndexDocumentsResult, error)
 }
 
-// hang answers when nobody waits any more.
+// hang returns after the caller has given up.
 func hang(ctx context.Context, _ []string) (models.IndexDocumentsResult, error) {
 	<-ctx.Done()
 	return models.IndexDocumentsResult{}, ctx.Err()
@@ -75,7 +75,7 @@ func always(status int) func(context.Context, []string) (models.IndexDocumentsRe
 	}
 }
 
-// slowly accepts everything, after 20 ms.
+// slowly accepts every document after 20 ms.
 func slowly(ctx context.Context, keys []string) (models.IndexDocumentsResult, error) {
 	if err := slow.Wait(ctx, 20*time.Millisecond); err != nil {
 		return models.IndexDocumentsResult{}, err
@@ -98,7 +98,7 @@ type keyed struct {
 	Text string `json:"text"`
 }
 
-// block is the sender of a row in a fleet, with its neighbours.
+// block is the fleet of a row: its sender and the neighbours.
 type block struct {
 	fleet *fleet.Fleet
 	all   []*bufferedsender.BufferedSender[keyed]
@@ -106,8 +106,8 @@ type block struct {
 	feeds sync.WaitGroup
 }
 
-// moveIn makes the sender of a row in a fleet of two slots for each side, which keeps a quarter of what a sender
-// would by itself.
+// moveIn creates the sender of a row in a fleet with two expedited and two shared slots. The fleet's buffer is a
+// quarter of a single sender's default.
 func moveIn(r *row, s setting, indexer bufferedsender.Indexer, opts *bufferedsender.Options[document]) (*bufferedsender.BufferedSender[document], *block, error) {
 	service := fleet.From(func(index string) (bufferedsender.Indexer, error) {
 		if index == indexName {
@@ -115,7 +115,7 @@ func moveIn(r *row, s setting, indexer bufferedsender.Indexer, opts *bufferedsen
 		}
 		return r.beside[index], nil
 	}, nil)
-	opts.Outage = nil // the fleet has the breakers
+	opts.Outage = nil // a fleet has its own breakers
 	f, err := fleet.New(service, &fleet.Options{
 		Breaker: s.breaker(), Logger: opts.Logger,
 		Pool: &pool.Options{Expedited: 2, Shared: 2, BufferedActions: bufferedsender.DefaultMaxBufferedActions / 4},
@@ -148,7 +148,7 @@ func moveIn(r *row, s setting, indexer bufferedsender.Indexer, opts *bufferedsen
 	return sender, b, nil
 }
 
-// moveOut ends the neighbours, and notes what they have met.
+// moveOut ends the neighbours and returns their counts.
 func (b *block) moveOut() (met map[string]int) {
 	met = map[string]int{}
 	if b == nil {
@@ -163,7 +163,7 @@ func (b *block) moveOut() (met map[string]int) {
 	b.stop()
 	b.feeds.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // what they have is of no use
+	cancel() // discard what they have buffered
 	_ = b.fleet.Close(ctx)
 	return met
 }

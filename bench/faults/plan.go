@@ -7,12 +7,11 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// producers is how many goroutines add documents, each to keys of its own, so
-// that the order in which the actions of a key were accepted is known.
+// producers is the number of adding goroutines. Each has its own keys, so that the order of acceptance of each key is
+// known.
 const producers = 4
 
-// action is one action that a producer is going to add. Its number, counted from
-// 1, is its place in the plan.
+// action is one planned action. Its number, from 1, is its position in the plan.
 type action struct {
 	typ  models.ActionType
 	key  int32
@@ -20,8 +19,7 @@ type action struct {
 	size int32 // of the body, in bytes
 }
 
-// plan is everything that a row is going to send, known before it starts: the
-// same for the same row, number of documents and seed.
+// plan has all actions of a row in advance. It is the same for the same row, number of documents and seed.
 type plan struct {
 	text    *text
 	actions []action
@@ -30,18 +28,18 @@ type plan struct {
 	giants  []int32 // keys with one giant document each
 }
 
-// shape is what a plan looks like.
+// shape configures a plan.
 type shape struct {
 	documents int
 	size      int     // of a body, in bytes
-	hot       float64 // share of the actions that go to one key
+	hot       float64 // share of actions on one key
 	giants    []int   // bodies of giant documents, in bytes
-	once      bool    // each key has one upload: a queue leaves out what a later change replaces
-	unranked  int     // producers, from the first on, whose documents have no rank
+	once      bool    // each key has one upload, because a queue drops superseded changes
+	unranked  int     // number of producers, from the first, whose documents have no rank
 	seed      uint64
 }
 
-// text returns the one that the bodies are parts of.
+// text returns the text that contains all bodies.
 func (s shape) text() *text {
 	longest := s.size
 	for _, giant := range s.giants {
@@ -60,8 +58,8 @@ func newPlan(s shape) *plan {
 	return p
 }
 
-// addProducer plans the actions of producer i. Merges go only to documents that
-// exist if all before went well, so a 404 is always the consequence of something.
+// addProducer plans the actions of producer i. It merges only into documents that exist if all earlier actions
+// completed, so a 404 always follows from an earlier failure.
 func (p *plan) addProducer(i int, s shape) {
 	r := rand.New(rand.NewPCG(s.seed, uint64(i)))
 	n := s.documents/producers + btoi(i < s.documents%producers)
@@ -108,10 +106,10 @@ func (p *plan) addProducer(i int, s shape) {
 	}
 }
 
-// someFields draws a set that is not empty.
+// someFields returns a random non-empty set.
 func someFields(r *rand.Rand) fields { return fields(1 + r.IntN(int(allFields))) }
 
-// action returns the action with that number, and whether there is one.
+// action returns the action with a number, and whether it exists.
 func (p *plan) action(rev int64) (action, bool) {
 	if rev < 1 || rev > int64(len(p.actions)) {
 		return action{}, false
@@ -119,7 +117,7 @@ func (p *plan) action(rev int64) (action, bool) {
 	return p.actions[rev-1], true
 }
 
-// key is the key of a document by its number, and keyNumber the reverse.
+// key returns the key of a document number; keyNumber is the inverse.
 func (p *plan) key(number int32) string { return "d" + strconv.Itoa(int(number)) }
 
 func (p *plan) keyNumber(key string) (int32, bool) {
@@ -130,7 +128,7 @@ func (p *plan) keyNumber(key string) (int32, bool) {
 	return int32(n), err == nil && n >= 0 && n < p.keys && p.key(int32(n)) == key
 }
 
-// send returns the action with that number in the form of the sender.
+// send returns the action with a number in the sender's type.
 func (p *plan) send(rev int64) models.IndexDocumentsAction[document] {
 	a := p.actions[rev-1]
 	return models.IndexDocumentsAction[document]{Type: a.typ, Document: p.text.document(p.key(a.key), a, rev)}

@@ -14,13 +14,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// remote is a service in another process, as its row sees it.
+// remote is the client of a service in another process.
 type remote struct {
 	addresses
 	stop func() error
 }
 
-// startProcess runs this program again as a service.
+// startProcess starts this program as a service.
 func startProcess(ctx context.Context, c serviceConfig) (*remote, error) {
 	command, err := child.Task(ctx, "faults", "serve", c)
 	if err != nil {

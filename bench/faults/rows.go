@@ -10,10 +10,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// bodyBytes makes documents of about 650 bytes of JSON.
+// bodyBytes is the body size of documents with about 650 bytes of JSON.
 const bodyBytes = 560
 
-// rows returns all rows of the table, in its order.
+// rows returns all rows of the table, in order.
 func rows(s setting) []row {
 	all := append(refusals(s), outages(s)...)
 	all = append(all, replies(s)...)
@@ -53,7 +53,7 @@ func faults(rules ...searchtest.Fault) *searchtest.Faults {
 	return &searchtest.Faults{Rules: rules}
 }
 
-// refusals are rows in which the service says no, to requests or to documents.
+// refusals are rows in which the service refuses requests or documents.
 func refusals(s setting) []row {
 	return []row{
 		{
@@ -65,7 +65,7 @@ func refusals(s setting) []row {
 			recovery: afterLastFault, needs: map[string]int{"request 429": 2},
 		},
 		{
-			name: "eight-503", what: "eight requests in a row are answered 503; each but the first two waits for the breaker",
+			name: "eight-503", what: "eight requests in a row are answered 503; all but the first two wait for the breaker",
 			service:  serviceConfig{Faults: faults(searchtest.Fault{After: 2, Count: 8, Status: 503})},
 			recovery: afterLastFault, needs: map[string]int{"request 503": 8},
 			limit: 6 * time.Minute,
@@ -76,7 +76,7 @@ func refusals(s setting) []row {
 			needs:   map[string]int{"request 413": 1},
 		},
 		{
-			name: "items-429", what: "5 % of the documents are answered 429 once: the quota of the index, so each is a failure and not sent again",
+			name: "items-429", what: "5 % of the documents are answered 429 once: the quota of the index, so they fail without a retry",
 			service: serviceConfig{Faults: faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Ratio: 0.05, Times: 1, Status: 429}}})},
 			needs:   map[string]int{"document 429": s.documents / 100},
 			mayFail: func(_ *plan, _ action, status int) bool { return status == http.StatusTooManyRequests },
@@ -105,7 +105,7 @@ func refusals(s setting) []row {
 	}
 }
 
-// outages are rows in which nothing works for a while. The producers go on.
+// outages are rows without a working service for a while. The producers continue.
 func outages(s setting) []row {
 	return []row{
 		{
@@ -117,7 +117,7 @@ func outages(s setting) []row {
 			recovery: afterPhase, needs: map[string]int{"request 503": 3},
 		},
 		{
-			name: "gone-for-60-s", what: "connections are refused for 60 s, those that are open break; the producers go on until the buffer is full",
+			name: "gone-for-60-s", what: "connections break and are refused for 60 s; the producers continue until the buffer is full",
 			shape: shape{size: s.wide()}, spread: 30 * time.Second,
 			phases:   []phase{steer(4*time.Second, "off"), steer(64*time.Second, "on")},
 			recovery: afterPhase, needs: map[string]int{"connection broken": 3, "producers blocked": producers},
@@ -165,9 +165,9 @@ func rotateCredential(_ context.Context, r *run) error {
 	return nil
 }
 
-// replies are rows in which the work is done and the answer is lost or wrong.
+// replies are rows in which the documents are applied and the reply is lost or wrong.
 func replies(s setting) []row {
-	// With all results alike it would not matter whose is whose.
+	// Some results differ, so that an exchange of results is detected.
 	some := []searchtest.DocumentFault{{Ratio: 0.02, Times: 1, Status: 409}}
 	return []row{
 		{
@@ -177,7 +177,7 @@ func replies(s setting) []row {
 			needs:   map[string]int{"answer lost after the batch was applied": 2},
 		},
 		{
-			name: "wrong-results", what: "a quarter of the replies to more than ten actions miss a result, have one too many, one twice, an unknown key, or another order, and have a 409 for 2 % of the documents",
+			name: "wrong-results", what: "a quarter of the replies to more than ten actions lack a result, have a surplus, repeated or unknown one, or another order, and have a 409 for 2 % of the documents",
 			shape: shape{documents: 5 * s.documents},
 			service: serviceConfig{Faults: faults(
 				searchtest.Fault{OverActions: 10, Probability: 0.05, Results: searchtest.ResultsMissing, Documents: some},
@@ -191,7 +191,7 @@ func replies(s setting) []row {
 	}
 }
 
-// loads are rows about how much is asked for, and the end.
+// loads are rows about load and closing.
 func loads(s setting) []row {
 	n := s.documents
 	return []row{
@@ -224,9 +224,9 @@ func loads(s setting) []row {
 			needs: map[string]int{"unsent": 1, "producers blocked": producers, "not accepted": 1},
 		},
 		{
-			name: "everything", what: "all kinds of trouble for 45 s, in turn, and no service for 5 s; a document can meet several of them (MaxRetries: 8), and one of 2 MB must fail",
+			name: "everything", what: "all kinds of faults for 45 s, in turn, 5 s of these without a service; a document can meet several of them (MaxRetries: 8), and one of 2 MB must fail",
 			options: func(o *bufferedsender.Options[document]) { o.Retry.MaxRetries = 8 },
-			shape:   shape{documents: 3 * n, hot: 0.01, giants: []int{2_000_000}}, spread: 50 * time.Second, // beyond the last phase, however fast the sender is
+			shape:   shape{documents: 3 * n, hot: 0.01, giants: []int{2_000_000}}, spread: 50 * time.Second, // beyond the last phase, for any speed of the sender
 			service: serviceConfig{Faults: misery(s)},
 			phases: []phase{
 				steer(35*time.Second, "off"),
@@ -242,11 +242,10 @@ func loads(s setting) []row {
 	}
 }
 
-// wide is the size of bodies of which a row has three times as much as the
-// sender may hold.
+// wide is the body size at which the documents of a row have three times the size of the sender's buffer.
 func (s setting) wide() int { return 3 * bufferedsender.DefaultMaxBufferedBytes / s.documents }
 
-// smallRequest is a limit, in bytes, below that of a full batch.
+// smallRequest is a size limit, in bytes, below that of a full batch.
 func (s setting) smallRequest() int64 {
 	if s.fast {
 		return 500_000 * fastBatch / bufferedsender.DefaultMaxBatchActions
@@ -254,12 +253,12 @@ func (s setting) smallRequest() int64 {
 	return 500_000
 }
 
-// capacity is that of a service that takes so many documents in that time.
+// capacity returns the capacity of a service that accepts the given number of documents in d.
 func (s setting) capacity(documents int, d time.Duration) *searchtest.Capacity {
 	return &searchtest.Capacity{DocumentsPerSecond: s.perSecond(documents, d), Burst: searchtest.Duration(s.span(time.Second))}
 }
 
-// misery is a service that is never well.
+// misery returns faults of all kinds that recur throughout a run.
 func misery(s setting) *searchtest.Faults {
 	f := faults(
 		searchtest.Fault{OverBytes: s.smallRequest()},

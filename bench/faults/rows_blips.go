@@ -10,8 +10,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// blips are rows in which something goes wrong for a moment or a few seconds,
-// and what counts is that nothing is lost by it and how soon all is well again.
+// blips are rows with short faults, of a moment or a few seconds. They check that nothing is lost, and measure how
+// soon sending recovers.
 func blips(s setting) []row {
 	all := []row{blip(s, 1), blip(s, 3), blip(s, 8)}
 	for _, status := range []int{http.StatusFound, http.StatusMethodNotAllowed, 520} {
@@ -46,7 +46,7 @@ func blips(s setting) []row {
 			recovery: afterPhase, needs: map[string]int{"request 401": 1},
 		},
 		row{
-			name: "close-in-outage", what: "connections are refused from 1 s on; Close, called after 3 s with a deadline of 300 ms, gives the rest to the dead letters", spread: 4 * time.Second,
+			name: "close-in-outage", what: "connections are refused from 1 s on; Close, called after 3 s with a deadline of 300 ms, writes the rest to the dead letters", spread: 4 * time.Second,
 			phases:  []phase{steer(time.Second, "off")},
 			letters: true, closeAt: 3 * time.Second, closeIn: 300 * time.Millisecond,
 			needs: map[string]int{"connection broken": 1, "unsent": 1, "not accepted": 1},
@@ -54,8 +54,7 @@ func blips(s setting) []row {
 	)
 }
 
-// blip is a row in which there are no connections for a moment, while n requests
-// are in flight all the time.
+// blip returns a row in which connections break and are refused for a moment while n requests are in flight.
 func blip(s setting, n int) row {
 	latency := s.span(time.Duration(n) * 20 * time.Millisecond)
 	return row{
@@ -69,8 +68,8 @@ func blip(s setting, n int) row {
 	}
 }
 
-// onceBroken puts a phase off until the sender has met a connection that broke: with -fast
-// a blip takes 5 ms, in which a busy machine may send nothing.
+// onceBroken delays a phase until the sender has had a broken connection. With -fast a blip takes 5 ms, and a busy
+// machine may send nothing in that time.
 func onceBroken(ph phase) phase {
 	do := ph.do
 	ph.do = func(ctx context.Context, r *run) error {
@@ -84,10 +83,10 @@ func onceBroken(ph phase) phase {
 	return ph
 }
 
-// batch is the number of actions of which a hundred batches make the row.
+// batch is the batch size at which a row has a hundred batches.
 func (s setting) batch() int { return max(s.documents/100, 1) }
 
-// causes are rows in which it is the documents, or the way to the service.
+// causes are rows whose faults come from documents or from the way to the service.
 func causes(s setting) []row {
 	poison := row{
 		name: "poison", what: "one document breaks the connection of every request that carries it: it alone must fail",
@@ -105,7 +104,7 @@ func causes(s setting) []row {
 	return []row{
 		poison,
 		{
-			name: "slow-line", what: "a full batch takes twice as long to arrive as RequestTimeout (2 s), a quarter of it half as long",
+			name: "slow-line", what: "a full batch takes twice the RequestTimeout (2 s) to arrive, a quarter of it half the timeout",
 			shape: shape{documents: s.documents / 8}, limit: time.Minute,
 			service: serviceConfig{Trouble: trouble{Line: float64(full*650) / (2 * timeout).Seconds()}},
 			options: func(o *bufferedsender.Options[document]) { o.RequestTimeout = timeout },
@@ -118,7 +117,7 @@ func causes(s setting) []row {
 			recovery: afterPhase, needs: map[string]int{"request 400": 1}, mayFail: someRefused(),
 		},
 		{
-			name: "drift-half", what: "the index lacks a field that the documents of half of the producers have, for 4 s", spread: 6 * time.Second,
+			name: "drift-half", what: "for 4 s the index lacks a field that the documents of half of the producers have", spread: 6 * time.Second,
 			shape:    shape{unranked: producers / 2},
 			service:  serviceConfig{Trouble: trouble{Drifted: true}},
 			phases:   []phase{steer(4*time.Second, "mend")},
@@ -127,8 +126,7 @@ func causes(s setting) []row {
 	}
 }
 
-// someRefused allows as many failures as it takes to find out that the index is the
-// cause: twenty keys.
+// someRefused allows the failures that it takes to identify the index as the cause: twenty keys.
 func someRefused() func(*plan, action, int) bool { return mayFailFew(http.StatusBadRequest) }
 
 func mayFailFew(allowed int) func(*plan, action, int) bool {
@@ -141,7 +139,7 @@ func mayFailFew(allowed int) func(*plan, action, int) bool {
 	}
 }
 
-// giantKey is the key of the only giant in a row of that shape.
+// giantKey returns the key of the only giant in a row of the given shape.
 func (s setting) giantKey(of shape) string {
 	of.documents, of.size = s.documents, bodyBytes
 	p := newPlan(of)

@@ -7,7 +7,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// limits are rows about what the service, or the way to it, does not take, and about what its replies say of that.
+// limits are rows about limits of the service or of proxies, and about the replies that report them.
 func limits(s setting) []row {
 	const named = 20
 	urgent := shape{giants: []int{2 * bodyBytes}}
@@ -25,7 +25,7 @@ func limits(s setting) []row {
 			recovery: afterPhase, needs: map[string]int{"request 503": 1}, limit: time.Minute,
 		},
 		{
-			name: "named-positions", what: "one document in twenty is not taken; a request that carries some is refused, and the reply names them: they alone must fail",
+			name: "named-positions", what: "one document in twenty is invalid; a request with some of them is refused, and the reply names them: only they may fail",
 			shape:   shape{once: true},
 			service: serviceConfig{Trouble: trouble{Named: named}},
 			needs:   map[string]int{"request 400": 1},
@@ -47,7 +47,7 @@ func limits(s setting) []row {
 			recovery: afterPhase, needs: map[string]int{"request 404": 1},
 		},
 		{
-			name: "urgent-bad", what: "a document of an Expedited producer breaks the connection of every request that carries it, and connections are refused for 2 s; the others are BestEffort, and it alone must fail",
+			name: "urgent-bad", what: "a document of an Expedited producer breaks the connection of every request with it, and connections are refused for 2 s; the other producers are BestEffort: only that document may fail",
 			shape: urgent, urgent: true, spread: 6 * time.Second, limit: 3 * time.Minute,
 			service:  serviceConfig{Trouble: trouble{Poison: s.giantKey(urgent)}},
 			phases:   []phase{steer(2*time.Second, "off"), steer(4*time.Second, "on")},

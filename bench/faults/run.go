@@ -22,10 +22,10 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// addTogether is how many actions a producer adds in one call.
+// addTogether is the number of actions in one adding call.
 const addTogether = 25
 
-// memoryAllowance is what a sender may hold beyond its high-water mark.
+// memoryAllowance is the memory that a sender may use above its high-water mark, in bytes.
 const memoryAllowance = 64_000_000
 
 // result is one line of the table.
@@ -35,9 +35,9 @@ type result struct {
 	tally
 
 	Requests    int64          `json:"requests"`
-	MemoryBytes int64          `json:"memoryBytes"` // most that was alive, above the baseline
+	MemoryBytes int64          `json:"memoryBytes"` // peak of live memory above the baseline
 	MemoryLimit int64          `json:"memoryLimit"`
-	PeakRSS     int64          `json:"peakRSS,omitempty"` // of the whole process, harness and garbage included
+	PeakRSS     int64          `json:"peakRSS,omitempty"` // of the whole process, with harness and garbage
 	Recovered   *float64       `json:"recoveredSeconds,omitempty"`
 	Drained     *float64       `json:"drainedSeconds,omitempty"`
 	Seconds     float64        `json:"seconds"`
@@ -51,7 +51,7 @@ func (r *result) problem(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// run is a row under way.
+// run is a running row.
 type run struct {
 	row
 	setting    setting
@@ -60,17 +60,16 @@ type run struct {
 	ledger     *ledger
 	credential *azcore.KeyCredential
 	sender     *bufferedsender.BufferedSender[document]
-	letters    *letters // nil for none
+	letters    *letters // nil if the row has none
 	started    time.Time
 
 	mu       sync.Mutex // guards the fields below
-	faultEnd time.Time  // zero until then
+	faultEnd time.Time  // zero before that
 	problems []string
-	blocked  int // most producers that were seen waiting at once
+	blocked  int // maximum number of producers waiting at once
 }
 
-// execute runs a row to its end against a service that was made for it. around,
-// which may be nil, is put between the sender and the client: tests lie there.
+// execute runs a row against a new service. around, if not nil, wraps the client: tests use it to falsify calls.
 func (r row) execute(ctx context.Context, s setting, service *remote, around func(bufferedsender.Indexer) bufferedsender.Indexer) (*result, error) {
 	p := newPlan(r.shape)
 	x := &run{row: r, setting: s, service: service, plan: p, ledger: newLedger(p), credential: azcore.NewKeyCredential(firstKey)}
@@ -145,7 +144,7 @@ func (r row) execute(ctx context.Context, s setting, service *remote, around fun
 	return res, nil
 }
 
-// giveQueue gives a sender a file queue in a folder of its own.
+// giveQueue gives the sender a file queue in its own folder.
 func giveQueue(o *bufferedsender.Options[document]) (end func(), err error) {
 	dir, err := os.MkdirTemp("", "faults-queue-")
 	if err != nil {
@@ -157,13 +156,12 @@ func giveQueue(o *bufferedsender.Options[document]) (end func(), err error) {
 	}
 	o.Queue = q
 	return func() {
-		_ = q.Close() // the sender is closed, and the row over
+		_ = q.Close() // the sender is closed by then
 		_ = os.RemoveAll(dir)
 	}, nil
 }
 
-// options are those of the user who sets none but what the flags say, and with
-// -fast the same on a shorter scale.
+// options returns the options of a user who sets only what the flags say, with -fast on a shorter scale.
 func (s setting) options() (*bufferedsender.Options[document], error) {
 	opts := &bufferedsender.Options[document]{Logger: slog.New(slog.DiscardHandler), Limits: bufferedsender.Limits{MaxInFlight: s.inFlight}}
 	if s.adaptive {
@@ -183,8 +181,8 @@ func highWater(o *bufferedsender.Options[document]) int64 {
 	return bufferedsender.DefaultMaxBufferedBytes
 }
 
-// runPhases makes things happen to the service at their times. stop waits for
-// those that have begun; a row that is over needs no further ones.
+// runPhases runs the phases at their times. stop waits for the running phase. A phase that has not begun by then is a
+// problem of the row.
 func (r *run) runPhases(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -216,8 +214,7 @@ func (r *run) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// produce adds everything, each producer its own part, and returns when they are
-// through or the sender is closed.
+// produce adds the documents, each producer its own share, and returns when all are added or the sender is closed.
 func (r *run) produce(ctx context.Context) {
 	var group sync.WaitGroup
 	for p := range producers {
@@ -256,7 +253,7 @@ func (r *run) produceOne(ctx context.Context, from, to int) {
 		next += len(actions)
 		switch {
 		case errors.Is(err, bufferedsender.ErrClosed) && r.closeAt > 0:
-			// Goes on: the door must stay shut.
+			// Continue: later calls must be refused too.
 		case err != nil:
 			r.problem("adding was refused: %v", err)
 			return
@@ -264,7 +261,7 @@ func (r *run) produceOne(ctx context.Context, from, to int) {
 	}
 }
 
-// closeEarly closes the sender in the middle, if that is what the row is about.
+// closeEarly closes the sender at closeAt, if the row has one.
 func (r *run) closeEarly(ctx context.Context) (closed <-chan error) {
 	if r.closeAt == 0 {
 		return nil
@@ -285,7 +282,7 @@ func (r *run) closeEarly(ctx context.Context) (closed <-chan error) {
 	return result
 }
 
-// finish waits until everything is settled and closes the sender.
+// finish waits until all actions are settled and closes the sender.
 func (r *run) finish(ctx context.Context, closing <-chan error) (f final) {
 	var err error
 	if closing == nil {
@@ -307,9 +304,8 @@ func (r *run) finish(ctx context.Context, closing <-chan error) (f final) {
 	return f
 }
 
-// measureRecovery fills in how long it took from the end of the fault to the
-// next action that the service applied, and until everything was settled that
-// had been accepted by then.
+// measureRecovery computes the times from the end of the fault to the next applied action, and to the settlement of
+// all actions accepted before that end.
 func (r *run) measureRecovery(res *result, t *testimony, w *watch) {
 	end := r.faultEnd
 	if r.recovery == afterLastFault {
@@ -334,7 +330,7 @@ func (r *run) measureRecovery(res *result, t *testimony, w *watch) {
 	}
 }
 
-// judge says why a row does not hold.
+// judge adds the reasons why a row does not hold.
 func (r *run) judge(res *result) {
 	if res.Wrong > 0 {
 		res.problem("%d wrong, the first: %s", res.Wrong, res.Errors[0])
@@ -358,7 +354,7 @@ func (r *run) judge(res *result) {
 	}
 }
 
-// sleepUntil returns at t, or false if ctx ends first.
+// sleepUntil returns true at t, false if ctx ends first.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	d := time.Until(t)
 	if d <= 0 {

@@ -18,10 +18,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// small is a run of a few seconds.
+// small is the setting for a run of a few seconds.
 var small = setting{documents: 2000, seed: 1, fast: true}
 
-// TestEveryRowHolds is the command itself, on a shorter scale. The soak "faults" also runs it with eight requests in
+// TestEveryRowHolds runs the command on a shorter scale. The soak "faults" also runs it with eight requests in
 // flight.
 func TestEveryRowHolds(t *testing.T) {
 	var stdout, stderr bytes.Buffer
@@ -41,7 +41,7 @@ func TestEveryRowHolds(t *testing.T) {
 	}
 }
 
-// executeSmall runs a row with something between the sender and the client.
+// executeSmall runs a row with a wrapper around the client.
 func executeSmall(t *testing.T, name string, around func(bufferedsender.Indexer) bufferedsender.Indexer) *result {
 	t.Helper()
 	all := rows(small)
@@ -54,7 +54,7 @@ func executeSmall(t *testing.T, name string, around func(bufferedsender.Indexer)
 	return res
 }
 
-// liar is an Indexer that stands for a mistake of the sender.
+// liar is an Indexer that simulates mistakes of the sender.
 type liar struct {
 	bufferedsender.Indexer
 	send func(ctx context.Context, next bufferedsender.Indexer, body []byte) (models.IndexDocumentsResult, error)
@@ -127,13 +127,13 @@ func TestARowFindsTheMistakesOfASender(t *testing.T) {
 			}
 			to := from + bytes.IndexByte(body[from:], '}')
 			return slices.Concat(body[:from], body[to:])
-		}), "that the sender did not tell of"},
+		}), "which the sender did not report"},
 		"sends twice": {func(ctx context.Context, next bufferedsender.Indexer, body []byte) (models.IndexDocumentsResult, error) {
 			if result, err := pass(ctx, next, body); err != nil {
 				return result, err
 			}
 			return pass(ctx, next, body)
-		}, "the sender says it sent it 1 times"},
+		}, "the sender reported 1"},
 		"hoards memory": {func(ctx context.Context, next bufferedsender.Indexer, body []byte) (models.IndexDocumentsResult, error) {
 			if len(hoard) < 20 {
 				hoard = append(hoard, make([]byte, 8<<20))
@@ -155,7 +155,7 @@ func TestARowFindsTheMistakesOfASender(t *testing.T) {
 	clear(hoard)
 }
 
-// A row whose fault never happens must not be taken for proof.
+// A row whose fault never happens proves nothing, so it must not hold.
 func TestARowWithoutItsFaultDoesNotHold(t *testing.T) {
 	all := rows(small)
 	r := all[slices.IndexFunc(all, func(r row) bool { return r.name == "two-429" })]
@@ -169,7 +169,7 @@ func TestARowWithoutItsFaultDoesNotHold(t *testing.T) {
 	assert.Contains(t, res.Problems, "no recovery was seen")
 }
 
-// Failures that no row is about fail it: per-document 400s are never retried.
+// Unexpected failures fail a row: a 400 of a document is never retried.
 func TestLostDocumentsFailARow(t *testing.T) {
 	all := rows(small)
 	r := all[slices.IndexFunc(all, func(r row) bool { return r.name == "items-429" })]

@@ -12,11 +12,11 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/child"
 )
 
-// rowTimeout is for a row that hangs: each has a limit of its own, which is far shorter.
+// rowTimeout ends a row that hangs. The limit of each row is far shorter.
 const rowTimeout = 30 * time.Minute
 
-// runAll runs each row in a process of its own, at most parallel at once, and
-// returns the results in the order of the rows. Progress goes to stderr.
+// runAll runs each row in its own process, at most parallel at once, and returns the results in the order of the
+// rows. It writes progress to stderr.
 func runAll(ctx context.Context, s setting, chosen []row, parallel int, stderr io.Writer) ([]*result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -52,8 +52,7 @@ func runAll(ctx context.Context, s setting, chosen []row, parallel int, stderr i
 	return results, failed
 }
 
-// longestFirst returns the places of the rows so that those which take longest
-// begin first.
+// longestFirst returns the indexes of the rows, longest expected duration first.
 func longestFirst(chosen []row) []int {
 	order := make([]int, len(chosen))
 	for i := range order {

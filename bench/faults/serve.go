@@ -16,44 +16,41 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The keys of the service. The second is valid from the beginning and the first
-// until it is rotated away.
+// The keys of the service. Both are valid at first; the first one is invalid after its rotation.
 const (
 	firstKey  = "faults-first-key"
 	secondKey = "faults-second-key"
 )
 
-// serviceConfig is what the service of a row is like when nothing goes wrong.
+// serviceConfig configures the service of a row.
 type serviceConfig struct {
 	Latency  searchtest.Duration  `json:"latency,omitempty"`
 	Capacity *searchtest.Capacity `json:"capacity,omitempty"`
-	Faults   *searchtest.Faults   `json:"faults,omitempty"` // from the beginning
-	Actions  int                  `json:"actions"`          // in the plan, for the text
+	Faults   *searchtest.Faults   `json:"faults,omitempty"` // from the start
+	Actions  int                  `json:"actions"`          // number in the plan, for the text
 	Longest  int                  `json:"longest"`          // body, in bytes
-	Trouble  trouble              `json:"trouble"`          // that a script cannot say
+	Trouble  trouble              `json:"trouble"`          // faults that a script cannot cause
 }
 
-// service is the emulator on a port that can be switched off and on, with a
-// witness in front. It runs in a process of its own (see serve), so that what
-// the sender's process holds is the sender's, and a connection that breaks is a
-// real one.
+// service is the emulator on a port that can be switched off and on, behind a witness. It runs in its own process
+// (see serve), so that the memory of the sender's process is the sender's, and broken connections are real.
 type service struct {
 	emulator *searchtest.Server
 	witness  *witness
 	address  string
 	control  *http.Server
 	door     frontDoor
-	named    int // as trouble.Named
+	named    int // see trouble.Named
 
-	active sync.WaitGroup // requests under way
+	active sync.WaitGroup // requests in flight
 
 	mu      sync.Mutex // guards the fields below
 	up      *http.Server
 	rotated bool
-	over    bool // no more requests
+	over    bool // refuse further requests
 }
 
-// addresses is what a service prints when it is ready.
+// addresses is the output of a service when it is ready.
 type addresses struct {
 	Service string `json:"service"`
 	Control string `json:"control"`
@@ -63,7 +60,7 @@ func startService(c serviceConfig) (*service, addresses, error) {
 	s := &service{
 		emulator: searchtest.NewServer(&searchtest.Options{
 			AdminKeys:     []string{firstKey, secondKey},
-			MaxBatchBytes: -1, // rows that have a limit set it as a fault
+			MaxBatchBytes: -1, // rows with a limit set it as a fault
 			Latency:       time.Duration(c.Latency),
 			Capacity:      c.Capacity,
 			KeepRequests:  1 << 20,
@@ -89,11 +86,11 @@ func startService(c serviceConfig) (*service, addresses, error) {
 		return nil, addresses{}, errors.Join(err, s.close())
 	}
 	s.control = &http.Server{Handler: s.controls(), ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.control.Serve(socket) }() // ends with close
+	go func() { _ = s.control.Serve(socket) }() // until close
 	return s, addresses{Service: "http://" + s.address, Control: "http://" + socket.Addr().String()}, nil
 }
 
-// controls is how the row steers its service.
+// controls returns the handler by which a row controls its service.
 func (s *service) controls() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(path string, f func(body io.Reader) error) {
@@ -127,8 +124,7 @@ func (s *service) controls() http.Handler {
 	return mux
 }
 
-// testimony waits for the requests under way, of which no client wants to know
-// any more, before it looks.
+// testimony waits for the requests in flight, whose clients have given up, and returns the record.
 func (s *service) testimony() *testimony {
 	_ = s.switchOff()
 	s.mu.Lock()
@@ -140,8 +136,7 @@ func (s *service) testimony() *testimony {
 	return t
 }
 
-// ServeHTTP counts the requests under way: http.Server.Close does not wait for
-// them.
+// ServeHTTP counts the requests in flight, because http.Server.Close does not wait for them.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if s.over {
@@ -154,7 +149,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.emulator.ServeHTTP(w, r)
 }
 
-// switchOn listens. Connecting is refused otherwise.
+// switchOn starts listening. Otherwise connections are refused.
 func (s *service) switchOn(address string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,9 +163,9 @@ func (s *service) switchOn(address string) error {
 	s.address = socket.Addr().String()
 	s.up = &http.Server{
 		Handler: s, ReadHeaderTimeout: time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0), // cut connections are on purpose
+		ErrorLog: log.New(io.Discard, "", 0), // connections are cut on purpose
 	}
-	go func(up *http.Server) { _ = up.Serve(socket) }(s.up) // ends when it is closed
+	go func(up *http.Server) { _ = up.Serve(socket) }(s.up) // until it is closed
 	return nil
 }
 
@@ -186,8 +181,7 @@ func (s *service) switchOff() error {
 	return err
 }
 
-// checkKey is an interceptor that takes the first key away once it is rotated:
-// the emulator then answers 401, as to a request without one.
+// checkKey intercepts requests. After the rotation it removes the first key, so the emulator replies 401.
 func (s *service) checkKey(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	s.mu.Lock()
 	rotated := s.rotated
@@ -206,7 +200,7 @@ func (s *service) close() error {
 	return errors.Join(err, s.emulator.Close())
 }
 
-// serve is a service that lives as long as its standard input is open.
+// serve runs a service until its standard input is closed.
 func serve(_ context.Context, config []byte, std cli.Streams) error {
 	var c serviceConfig
 	if err := json.Unmarshal(config, &c); err != nil {

@@ -8,12 +8,10 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// fastBatch is the number of actions in a batch with -fast, so that there are
-// enough requests in a tenth of the time.
+// fastBatch is the batch size with -fast, small enough for many requests in a tenth of the time.
 const fastBatch = 100
 
-// shorten divides the times of the default options, as -fast does with those of
-// the rows.
+// shorten scales the durations of the default options like those of the rows.
 func (s setting) shorten(o *bufferedsender.Options[document]) error {
 	o.Limits.MaxBatchActions = fastBatch
 	o.AutoFlushInterval = s.span(bufferedsender.DefaultAutoFlushInterval)
@@ -25,7 +23,7 @@ func (s setting) shorten(o *bufferedsender.Options[document]) error {
 	return err
 }
 
-// breaker returns the default options of a breaker with their times scaled.
+// breaker returns the default options of a breaker with scaled durations.
 func (s setting) breaker() *breaker.Options {
 	return &breaker.Options{
 		Window:     s.span(5 * time.Second),

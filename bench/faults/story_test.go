@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// story is a run that never took place: a naive sender and a naive service,
-// both honest, in a few lines. What the checker says about it is known.
+// story is a simulated run of a simple sender and a simple service, both honest, so that the correct result of the
+// check is known.
 type story struct {
 	plan      *plan
 	ledger    *ledger
@@ -28,7 +28,7 @@ type story struct {
 
 const storyAttempts = 3
 
-// newStory tells a story of some forty actions.
+// newStory returns a story of about forty actions.
 func newStory(seed uint64) *story {
 	p := newPlan(shape{documents: 40, size: 20, hot: 0.1, seed: seed})
 	s := &story{
@@ -37,13 +37,13 @@ func newStory(seed uint64) *story {
 		clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	for producer := range producers {
-		// The last two of each are refused.
+		// The last two of each are not accepted.
 		for i := p.first[producer]; i < p.first[producer+1]-2; i++ {
 			s.ledger.accounts[i].accepted = true
 			s.waiting[p.actions[i].key] = append(s.waiting[p.actions[i].key], int64(i)+1)
 		}
 	}
-	// Close comes in the middle of every third story.
+	// In every third story Close comes half-way.
 	for n := 0; len(s.waiting) > 0 && (seed%3 != 0 || n < 6); n++ {
 		s.request()
 	}
@@ -64,8 +64,7 @@ func newStory(seed uint64) *story {
 	return s
 }
 
-// request sends the first actions of some keys, and lets one of many things
-// happen to them.
+// request sends the first actions of some keys, with a random fault.
 func (s *story) request() {
 	s.clock = s.clock.Add(time.Second)
 	r := received{ID: fmt.Sprintf("request-%d", len(s.testimony.Requests)), Arrived: s.clock, Ended: s.clock.Add(time.Millisecond), Status: 200}
@@ -94,7 +93,7 @@ func (s *story) request() {
 		r.Status, r.Fault = 503, true
 	case 1: // cut before it was applied
 		r.Broken = true
-	case 2: // the service is not there: nothing arrives
+	case 2: // no connection: nothing arrives
 	case 3: // cut after it was applied
 		r.Broken = true
 	}
@@ -119,7 +118,7 @@ func (s *story) request() {
 	}
 }
 
-// apply is what the service does with an action.
+// apply simulates the service's handling of an action.
 func (s *story) apply(a action, rev int64, c *carried) {
 	s.seq++
 	c.Seq = s.seq
@@ -138,10 +137,10 @@ func (s *story) apply(a action, rev int64, c *carried) {
 	}
 }
 
-// retry leaves an action waiting, or gives it up.
+// retry leaves an action waiting, or fails it.
 func (s *story) retry(rev int64, status int, unknown bool) {
 	a := &s.ledger.accounts[rev-1]
-	a.unknown = a.unknown || unknown // stays, whatever comes later
+	a.unknown = a.unknown || unknown // stays set whatever comes later
 	if s.tries[rev] == storyAttempts {
 		s.settle(rev, failed, status, a.unknown)
 	}
@@ -166,7 +165,7 @@ func (s *story) settle(rev int64, how outcome, status int, unknown bool) {
 	}
 }
 
-// close gives up what waits.
+// close gives up the waiting actions.
 func (s *story) close() {
 	for key := range int32(s.plan.keys) {
 		for len(s.waiting[key]) > 0 {
@@ -176,18 +175,18 @@ func (s *story) close() {
 	}
 }
 
-// check has the story judged. Every failure is one that the story is about.
+// check checks the story. Every failure is expected.
 func (s *story) check() *checker {
 	return check(s.plan, s.ledger, s.testimony, s.final, func(*plan, action, int) bool { return true })
 }
 
-// unknown reports whether the outcome of any action of a key is not known.
+// unknown reports whether any action of a key has an unknown outcome.
 func (s *story) unknown(key int32) bool {
 	_, found := s.find(func(rev int64, a *account) bool { return s.plan.actions[rev-1].key == key && a.unknown })
 	return found
 }
 
-// find returns the number of the first action for which f holds.
+// find returns the number of the first action that satisfies f.
 func (s *story) find(f func(rev int64, a *account) bool) (int64, bool) {
 	for i := range s.ledger.accounts {
 		if f(int64(i)+1, &s.ledger.accounts[i]) {
@@ -197,7 +196,7 @@ func (s *story) find(f func(rev int64, a *account) bool) (int64, bool) {
 	return 0, false
 }
 
-// arrivals returns the places where an action arrived.
+// arrivals returns the arrivals of an action.
 func (s *story) arrivals(rev int64) (found []*carried) {
 	for _, v := range check(s.plan, s.ledger, s.testimony, s.final, nil).visits[rev-1] {
 		found = append(found, v.carried)

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// writeTable writes the results for people.
+// writeTable writes the results as a table.
 func writeTable(w io.Writer, results []*result) error {
 	longest := 0
 	for _, r := range results {

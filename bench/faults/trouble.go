@@ -14,35 +14,34 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// trouble is what goes wrong with a service that a script of the emulator cannot
-// say, because it happens on the way to it or is about a document.
+// trouble has faults that a script of the emulator cannot cause, because they concern the way to the service or a
+// single document.
 type trouble struct {
-	// Poison is the key of a document that breaks the connection of every request
-	// that carries it, as a firewall does that takes it for an attack.
+	// Poison is the key of a document that breaks the connection of every request with it, like a firewall that takes
+	// it for an attack.
 	Poison string `json:"poison,omitempty"`
-	// Line is how many bytes of a request arrive in a second, 0 for all at once.
-	// Nothing is done about a request that has not arrived when the client gives
-	// up.
+	// Line is the bandwidth of a request in bytes per second, 0 for unlimited. A request that has not arrived when
+	// the client gives up has no effect.
 	Line float64 `json:"line,omitempty"`
-	// RetryAfter is the header of every 503, as it stands here.
+	// RetryAfter is the Retry-After header of every 503, verbatim.
 	RetryAfter string `json:"retryAfter,omitempty"`
-	// Firewall is the key of a document for which a firewall answers every request that carries it.
+	// Firewall is the key of a document. A firewall replies to every request with it.
 	Firewall string `json:"firewall,omitempty"`
-	// Nested has the service say of a field that is missing what it says of an array or an object.
+	// Nested changes the message for a missing field to that for a missing array or object.
 	Nested bool `json:"nested,omitempty"`
-	// Clock is how far the clock of the service is ahead of others. Its 503 then have a Retry-After in a second by this
-	// clock, and their Date says what it is.
+	// Clock is how far the service's clock is ahead. Its 503 replies have Date by this clock and Retry-After as a
+	// date one second later.
 	Clock searchtest.Duration `json:"clock,omitempty"`
-	// Named has requests refused that carry a document whose number this divides; the reply names each. 0: none.
+	// Named makes every document whose number it divides invalid. Requests with some are refused, and the reply names
+	// them. 0: none.
 	Named int `json:"named,omitempty"`
-	// Drifted leaves the field rank out of the index until it is mended.
+	// Drifted omits the field rank from the index until it is repaired.
 	Drifted bool `json:"drifted,omitempty"`
 }
 
 var errPoison = errors.New("the firewall has seen something in it")
 
-// intercept is for Server.Intercept. It sees a request before the witness,
-// for whom one that did not arrive does not exist.
+// intercept is for Server.Intercept, in front of the witness, which must not record a request that does not arrive.
 func (t *trouble) intercept(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if req.Method == http.MethodPost && req.Body != nil && (t.Line > 0 || t.Poison != "") {
 		body, err := io.ReadAll(req.Body)
@@ -75,8 +74,8 @@ func (t *trouble) intercept(req *http.Request, next func(*http.Request) (*http.R
 	return resp, err
 }
 
-// name is for Server.Intercept, behind the witness. It refuses a request as the service does that names each document
-// which it does not take.
+// name is for Server.Intercept, behind the witness. It refuses a request like a service that names each invalid
+// document.
 func (t *trouble) name(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if t.Named == 0 || req.Method != http.MethodPost || req.Body == nil {
 		return next(req)
@@ -110,7 +109,7 @@ func (t *trouble) name(req *http.Request, next func(*http.Request) (*http.Respon
 	return refusal.reply(req), nil
 }
 
-// definition is the index that the service begins with.
+// definition returns the initial definition of the index.
 func (t *trouble) definition() string {
 	if t.Drifted {
 		return strings.Replace(indexDefinition, rankField, "", 1)
@@ -118,12 +117,12 @@ func (t *trouble) definition() string {
 	return indexDefinition
 }
 
-// mend gives the index the field that it lacks, or makes it again.
+// This adds the missing field to the index, or creates the index again.
 func mend(emulator *searchtest.Server) error {
 	return administer(emulator, http.MethodPut, indexDefinition)
 }
 
-// administer does something to the index, as its owner.
+// administer sends a request about the index with an admin key.
 func administer(emulator *searchtest.Server, method, body string) error {
 	req, err := http.NewRequest(method, "http://emulator/indexes/"+indexName+"?api-version=2024-07-01", strings.NewReader(body))
 	if err != nil {

@@ -36,7 +36,7 @@ func newClient(t *testing.T, c serviceConfig) *client {
 	return &client{t, s, at, &http.Client{Transport: transport}}
 }
 
-// post sends one upload and returns the reply.
+// post uploads one document and returns the reply.
 func (c *client) post(ctx context.Context, document string) (status int, retryAfter string, err error) {
 	c.t.Helper()
 	body := strings.NewReader(`{"value":[{"@search.action":"upload",` + document + `}]}`)
@@ -63,8 +63,8 @@ func TestAPoisonedDocumentBreaksTheConnectionAndNoOther(t *testing.T) {
 	assert.Equal(t, []string{"d11"}, c.service.emulator.DocumentKeys(indexName))
 }
 
-// If the client gives up before its whole request has arrived, the request is
-// not carried out, and the witness never sees it.
+// A request that has not arrived completely when the client gives up is not applied, and the witness does not record
+// it.
 func TestWhatDoesNotArriveInTimeIsNotApplied(t *testing.T) {
 	c := newClient(t, serviceConfig{Trouble: trouble{Line: 1}})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -133,13 +133,13 @@ func TestWhatWasGivenUpMustBeInTheDeadLetters(t *testing.T) {
 		letters int
 		wrong   int
 	}{
-		"failed, a letter":      {failed, 1, 0},
-		"unsent, a letter":      {unsent, 1, 0},
-		"completed, none":       {completed, 0, 0},
-		"unsent, none":          {unsent, 0, 1},
-		"unsent, two":           {unsent, 2, 1},
-		"completed, a letter":   {completed, 1, 1},
-		"not settled, a letter": {open, 1, 1},
+		"failed, a letter":           {failed, 1, 0},
+		"unsent, a letter":           {unsent, 1, 0},
+		"completed, none":            {completed, 0, 0},
+		"unsent, none":               {unsent, 0, 1},
+		"unsent, two":                {unsent, 2, 1},
+		"completed, a letter":        {completed, 1, 1},
+		"not settled, a dead letter": {open, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := &checker{plan: p, ledger: newLedger(p)}

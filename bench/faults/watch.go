@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// watchEvery is how often the watch looks at the sender.
+// watchEvery is the interval of the samples.
 const watchEvery = 20 * time.Millisecond
 
-// watch looks at a sender while it works: its memory, and how far it has come.
+// watch samples the memory and the progress of a sender.
 type watch struct {
 	meter *meter
 	seen  []progress
 }
 
-// progress is how far a sender had come.
+// progress is a sample of a sender's counts.
 type progress struct {
 	at                time.Time
 	accepted, settled int64
 }
 
-// newWatch returns a watch whose baseline is everything that is there now.
+// newWatch returns a watch with the current memory as its baseline.
 func newWatch() *watch {
 	w := &watch{seen: make([]progress, 0, 1<<15)} // eleven minutes
 	w.meter = newMeter()
 	return w
 }
 
-// start looks at the sender of r until stop is called.
+// start samples the sender of r until stop is called.
 func (w *watch) start(r *run) (stop func()) {
 	quit := make(chan struct{})
 	var group sync.WaitGroup
@@ -39,7 +39,7 @@ func (w *watch) start(r *run) (stop func()) {
 			select {
 			case <-ticker.C:
 			case <-quit:
-				w.meter.sampled = time.Time{} // what is still held must not be missed
+				w.meter.sampled = time.Time{} // measure the remaining memory too
 				w.look(r)
 				return
 			}
@@ -62,8 +62,8 @@ func (w *watch) look(r *run) {
 	w.meter.sample()
 }
 
-// drained returns when as much was settled as had been accepted at t, and
-// whether that was seen.
+// drained returns the time of the first sample with at least as many settled actions as were accepted at t, and
+// whether there is one.
 func (w *watch) drained(t time.Time) (time.Time, bool) {
 	accepted := int64(-1)
 	for _, p := range w.seen {

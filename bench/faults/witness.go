@@ -16,25 +16,25 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// testimony is what the service has to say when a row is over: what arrived,
-// what it decided, and what it holds. It knows nothing of the sender.
+// testimony is the service's record of a row: which requests arrived, what it decided, and what the index has. It has
+// no data of the sender.
 type testimony struct {
-	Requests []received       `json:"requests"` // in the order of their arrival
+	Requests []received       `json:"requests"` // in order of arrival
 	Index    map[string]state `json:"index"`
-	Problems []string         `json:"problems,omitempty"` // documents that nobody wrote
-	Named    int              `json:"named,omitempty"`    // as trouble.Named: the emulator knows nothing of these refusals
-	Firewall string           `json:"firewall,omitempty"` // the key of the document for which a firewall answered in place of the service
-	Dropped  uint64           `json:"dropped,omitempty"`  // the last decision before the index was deleted, with all that it had; 0: it was not
+	Problems []string         `json:"problems,omitempty"` // about documents that no action wrote
+	Named    int              `json:"named,omitempty"`    // see trouble.Named; the emulator has no record of these refusals
+	Firewall string           `json:"firewall,omitempty"` // key of the document for which a firewall replied
+	Dropped  uint64           `json:"dropped,omitempty"`  // last decision before the index was deleted; 0: not deleted
 }
 
 // received is one request as it arrived.
 type received struct {
-	ID      string    `json:"id"` // the client's
+	ID      string    `json:"id"` // from the client
 	Arrived time.Time `json:"arrived"`
 	Ended   time.Time `json:"ended"`
 	Status  int       `json:"status"` // of the reply, delivered or not
 	Broken  bool      `json:"broken"` // there was no reply
-	Fault   bool      `json:"fault"`  // the script had its hand in it
+	Fault   bool      `json:"fault"`  // the script changed it
 	Carried []carried `json:"carried"`
 }
 
@@ -42,18 +42,17 @@ type received struct {
 type carried struct {
 	Key    string            `json:"key"`
 	Action models.ActionType `json:"action"`
-	Rev    int64             `json:"rev,omitempty"` // 0 for a delete, which is only a key
+	Rev    int64             `json:"rev,omitempty"` // 0 for a delete, which has only a key
 	Sets   fields            `json:"sets,omitempty"`
-	// Status is what was decided about it, 0 if the request never came that far,
-	// and Seq the place of that among all decisions.
+	// Status is the decision about the action, 0 if the request did not get that far. Seq is the position of the
+	// decision among all decisions.
 	Status int    `json:"status,omitempty"`
 	Seq    uint64 `json:"seq,omitempty"`
 }
 
 func (c *carried) applied() bool { return c.Status == 200 || c.Status == 201 }
 
-// firstApplied returns when the first request ended that arrived or was at work
-// after t and of which an action was applied, and whether there was one.
+// firstApplied returns the earliest end, after t, of a request with an applied action, and whether there is one.
 func (t *testimony) firstApplied(after time.Time) (first time.Time, ok bool) {
 	for i := range t.Requests {
 		r := &t.Requests[i]
@@ -67,21 +66,20 @@ func (t *testimony) firstApplied(after time.Time) (first time.Time, ok bool) {
 	return first, ok
 }
 
-// mark is a header by which a request that the witness read is found in the
-// records of the emulator.
+// mark is a header that identifies a request of the witness in the emulator's records.
 const mark = "X-Witness"
 
-// witness reads every batch on its way into the emulator.
+// witness reads every batch on its way to the emulator.
 type witness struct {
 	text   *text
 	number atomic.Int64
 
-	mu       sync.Mutex // guards everything below
+	mu       sync.Mutex // guards the fields below
 	seen     map[int64][]carried
 	problems []string
-	earlier  []searchtest.Change // of the index that was deleted
+	earlier  []searchtest.Change // of the deleted index
 
-	dropping sync.RWMutex // held by requests for reading
+	dropping sync.RWMutex // requests hold it for reading
 }
 
 func newWitness(t *text) *witness { return &witness{text: t, seen: map[int64][]carried{}} }
@@ -110,7 +108,7 @@ func (w *witness) intercept(req *http.Request, next func(*http.Request) (*http.R
 	return next(req)
 }
 
-// drop deletes the index while no request is under way, and keeps what it has decided.
+// drop deletes the index while no request is in flight, and keeps its changes.
 func (w *witness) drop(srv *searchtest.Server) error {
 	w.dropping.Lock()
 	defer w.dropping.Unlock()
@@ -120,8 +118,7 @@ func (w *witness) drop(srv *searchtest.Server) error {
 	return administer(srv, http.MethodDelete, "")
 }
 
-// read takes a request body apart, with the standard library instead of the
-// project's own reading and writing.
+// read parses a request body with the standard library, independently of the project's own encoding.
 func (w *witness) read(body []byte) (actions []carried, problems []string) {
 	var batch struct {
 		Value []struct {
@@ -146,13 +143,12 @@ func (w *witness) read(body []byte) (actions []carried, problems []string) {
 	return actions, problems
 }
 
-// testify joins what was read with what the emulator recorded and decided. It is
-// called when no request is under way.
+// testify combines the witness's record with the emulator's. No request may be in flight.
 func (w *witness) testify(srv *searchtest.Server) *testimony {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t := &testimony{Index: map[string]state{}, Problems: w.problems}
-	byKey := make(map[uint64]map[string]*carried) // by the emulator's number of the request
+	byKey := make(map[uint64]map[string]*carried) // by the emulator's request number
 	records := srv.Requests()
 	t.Requests = make([]received, 0, len(records))
 	for i := range records {
@@ -186,7 +182,7 @@ func (w *witness) testify(srv *searchtest.Server) *testimony {
 	for _, change := range slices.Concat(w.earlier, changes) {
 		c := byKey[change.Request][change.Key]
 		if c == nil {
-			t.Problems = append(t.Problems, fmt.Sprintf("the emulator decided on a %s of document %s in request %s, where nobody saw it", change.Action, change.Key, change.ClientRequestID))
+			t.Problems = append(t.Problems, fmt.Sprintf("the emulator decided on a %s of document %s in request %s, where the witness did not read it", change.Action, change.Key, change.ClientRequestID))
 			continue
 		}
 		c.Status, c.Seq = change.Status, change.Seq

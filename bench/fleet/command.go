@@ -1,15 +1,15 @@
-// Package fleet is for whoever doubts that many senders can share one service: it puts a fleet beside a lone sender,
-// live updates beside a backfill, healthy indexes beside a sick one, and a hundred busy indexes beside ten thousand
-// idle ones.
+// Package fleet checks that many senders can share one service. It compares a fleet with a lone sender, live updates
+// with and without a backfill, healthy indexes before and after another one fails, and a hundred busy indexes with
+// and without ten thousand idle ones.
 //
 //	go run . fleet                          # everything: eight to ten minutes
-//	go run . fleet -only live,sick -rounds 3
+//	go run . fleet -only live,many -rounds 3
 //	go run . fleet -only many -profile profiles
-//	go run . fleet -fast                    # does it run? Figures that mean little
+//	go run . fleet -fast                    # quick test; the figures mean little
 //
-// The service is in the process: a request takes 50 ms and no processor time, so slots and the size of batches decide
-// what it takes, which is below half of the processors. All figures but bytes and nanoseconds compare what was
-// measured in turns, in one run.
+// The service runs in the process. A request takes 50 ms and no processor time, so slots and batch size limit the
+// rate, at less than half of the processors. All figures except bytes and nanoseconds compare measurements that
+// alternate within one run.
 package fleet
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/rounds"
 )
 
-// Command fails if something could not be measured or a document was lost.
+// Command fails if a measurement fails or a document is lost.
 var Command = cli.Command{
 	Name:  "fleet",
-	About: "many senders that share one service: beside a lone one, live beside a backfill, healthy beside sick, idle by the thousand",
+	About: "many senders that share one service, compared with a lone one; live updates with a backfill, with a failing index, with idle indexes",
 	Run: func(ctx context.Context, args []string, s cli.Streams) error {
 		var p plan
 		set := cli.Flags("fleet", s)
@@ -46,17 +46,17 @@ var Command = cli.Command{
 	},
 }
 
-// plan is what is measured.
+// plan has the flags of a run.
 type plan struct {
 	rounds.Plan
 	window  time.Duration // of one measurement
-	indexes int           // that are known, of the row many
+	indexes int           // known indexes in the row many
 }
 
 var table = rounds.Table[*plan]{Rounds: 5, Rows: []rounds.Row[*plan]{
-	{Name: "crowd", What: "forty senders of a fleet, and a lone one with as many slots, the same budget and the same forty producers; all buffers are full", Measure: crowd},
+	{Name: "crowd", What: "forty senders of a fleet, and a lone one with the same slots, budget and forty producers; all buffers are full", Measure: crowd},
 	{Name: "live", What: "live updates in Expedited, without and with a BestEffort backfill of the same index that always has more", Measure: live},
-	{Name: "sick", What: "forty indexes, of which one floods its sender and becomes sick; the other 39 use half of the slots", Measure: sick},
-	{Name: "many", What: "indexes that are known, that have been used, and a hundred busy ones among them", Measure: many},
-	{Name: "slot", What: "what a slot costs", Measure: slot},
+	{Name: "sick", What: "forty indexes: one floods its sender and then fails; the other 39 use half of the slots", Measure: sick},
+	{Name: "many", What: "known indexes, used indexes, and a hundred busy ones among them", Measure: many},
+	{Name: "slot", What: "the cost of a slot", Measure: slot},
 }}

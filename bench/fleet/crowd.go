@@ -16,17 +16,17 @@ import (
 
 const (
 	crowdSenders  = 40
-	budgetActions = 1 << 18 // that of a fleet without options
+	budgetActions = 1 << 18 // default of a fleet
 	budgetBytes   = 256 << 20
 )
 
-// crowded is what was measured while buffers were full.
+// crowded has the figures while buffers are full.
 type crowded struct {
 	perSecond float64
-	cpu       float64 // seconds a million documents
-	processor float64 // of all processors
-	slowest   float64 // of the fair share
-	alive     float64 // bytes, above those before
+	cpu       float64 // seconds per million documents
+	processor float64 // share of all processors
+	slowest   float64 // relative to the fair share
+	alive     float64 // bytes above the start
 }
 
 func crowd(ctx context.Context, p *plan, t *figures.Table) error {
@@ -92,7 +92,7 @@ func fleetOfForty(ctx context.Context, p *plan) (c crowded, err error) {
 	return c, errors.Join(err, finish(ctx, s, f, indexes, added(producers...)))
 }
 
-// full starts producers, and measures when most of them wait for room.
+// full starts producers and measures while most of them are blocked.
 func full(ctx context.Context, p *plan, producers []*producer, indexes []*index, blocked func() int, before float64) (c crowded, err error) {
 	l := start(ctx, producers, 0, false)
 	for began := time.Now(); blocked() < len(producers)*3/4; {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// live measures a live update each ten milliseconds: alone, under a backfill, and under a backfill that others leave
-// its floor only.
+// live measures a live update every ten milliseconds: alone, during a backfill, and during a backfill that another
+// index reduces to its floor.
 func live(ctx context.Context, p *plan, t *figures.Table) error {
 	alone, _, err := liveUpdates(ctx, p, false, false)
 	if err != nil {
@@ -30,11 +30,11 @@ func live(ctx context.Context, p *plan, t *figures.Table) error {
 	t.Add("p99 under a backfill, to that", figures.AtMost(2), under/alone)
 	t.Add("p99 under a backfill, and more in Assured1 from another index, to that", figures.AtMost(2), beside/alone)
 	t.Add("slots that the backfill fills of four", figures.AtLeast(0.95), kept)
-	t.Add("the same, beside what has more in Assured1, where its floor is one", figures.AtLeast(0.95), floor)
+	t.Add("the same, with more in Assured1, where its floor is one", figures.AtLeast(0.95), floor)
 	return nil
 }
 
-// liveUpdates returns the p99 of live updates in milliseconds, and how many slots' worth the backfill has been applied.
+// liveUpdates returns the p99 of live updates in milliseconds, and the rate of the backfill as a number of slots.
 func liveUpdates(ctx context.Context, p *plan, backfill, others bool) (ms, kept float64, err error) {
 	s := newService()
 	f, err := newFleet(s, 4, 4)

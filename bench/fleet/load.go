@@ -19,10 +19,10 @@ import (
 
 const (
 	slots        = 8
-	batchActions = 500 // with 8 slots and 50 ms: 80 000 documents a second at the most
+	batchActions = 500 // with 8 slots and 50 ms: at most 80 000 documents per second
 )
 
-// perSlot is how many documents a second a slot takes.
+// perSlot is the maximum rate of a slot, in documents per second.
 const perSlot = batchActions * float64(time.Second) / float64(takes)
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -32,12 +32,12 @@ type (
 	sender  = *bufferedsender.BufferedSender[corpus.Hotel]
 )
 
-// documents are what is sent: some hundred contents, with a key of its own each time.
+// documents are the contents to send. Each document gets its own key.
 var documents = sync.OnceValue(func() *corpus.Workload[corpus.Hotel] {
 	return corpus.New(300, 300, corpus.NewHotel, func(h *corpus.Hotel, key string) { h.ID = key })
 })
 
-// producer adds documents to a sender. It is for one goroutine.
+// producer adds documents to a sender, in one goroutine.
 type producer struct {
 	sender sender
 	index  *index
@@ -46,12 +46,12 @@ type producer struct {
 	added  int
 }
 
-// producerOf returns producer number. Its keys are its own, and each call adds perCall documents.
+// producerOf returns a producer with its own keys. Each call adds perCall documents.
 func producerOf(s sender, x *index, number, perCall int) *producer {
 	return &producer{sender: s, index: x, docs: make([]corpus.Hotel, perCall), next: number * (corpus.MaxDocuments / 200)}
 }
 
-// add adds a call's worth. The last document is stamped, if so wanted.
+// add makes one adding call. With stamp it records when the last document was added.
 func (p *producer) add(ctx context.Context, stamp bool) error {
 	keys, all := corpus.KeysOf(p.next, p.next+len(p.docs)), documents()
 	for i := range p.docs {
@@ -72,7 +72,7 @@ func (p *producer) add(ctx context.Context, stamp bool) error {
 	return err
 }
 
-// load is producers at work.
+// load is a group of running producers.
 type load struct {
 	stop context.CancelFunc
 	wait sync.WaitGroup
@@ -81,7 +81,8 @@ type load struct {
 	err error
 }
 
-// start has each producer add as fast as it can or, with an interval, once in it; they take turns in it then.
+// start starts producers. Without an interval each adds without pause; with one each adds once per interval, evenly
+// spread.
 func start(ctx context.Context, producers []*producer, every time.Duration, stamp bool) *load {
 	l := &load{}
 	ctx, l.stop = context.WithCancel(ctx)
@@ -109,14 +110,14 @@ func start(ctx context.Context, producers []*producer, every time.Duration, stam
 	return l
 }
 
-// end stops the producers, and returns what went wrong.
+// end stops the producers and returns their errors.
 func (l *load) end() error {
 	l.stop()
 	l.wait.Wait()
 	return l.err
 }
 
-// added is how many documents producers have added. They must have ended.
+// added returns the number of documents that producers have added. Call it after their end.
 func added(producers ...*producer) (n int64) {
 	for _, p := range producers {
 		n += int64(p.added)
@@ -124,17 +125,17 @@ func added(producers ...*producer) (n int64) {
 	return n
 }
 
-// newFleet returns a fleet with the default budget, and that many slots in each half.
+// newFleet returns a fleet with the default budget and the given slots.
 func newFleet(s *service, expedited, shared int) (*fleet.Fleet, error) {
 	return fleet.New(s, &fleet.Options{Logger: quiet, Pool: &pool.Options{Expedited: expedited, Shared: shared}})
 }
 
-// senderOptions are those of all senders here, but for what a row changes.
+// senderOptions returns the common options of all senders.
 func senderOptions() *options {
 	return &options{Logger: quiet, Limits: bufferedsender.Limits{MaxBatchActions: batchActions}, AutoFlushInterval: 20 * time.Millisecond}
 }
 
-// finish closes a fleet, or a lone sender, quickly, and reports an error if a document is missing.
+// finish closes a fleet or a lone sender quickly. It returns an error if a document is missing.
 func finish(ctx context.Context, s *service, c interface{ Close(context.Context) error }, all []*index, added int64) error {
 	s.hurry.Store(true)
 	err := c.Close(ctx)
@@ -149,13 +150,13 @@ func finish(ctx context.Context, s *service, c interface{ Close(context.Context)
 	return err
 }
 
-// labelled has the samples of a profile say whose they are.
+// labelled labels the samples of a profile.
 func labelled(ctx context.Context, whose string, do func(ctx context.Context) error) (err error) {
 	pprof.Do(ctx, pprof.Labels("of", whose), func(ctx context.Context) { err = do(ctx) })
 	return err
 }
 
-// p99 is in milliseconds.
+// p99 returns milliseconds.
 func p99(took []time.Duration) float64 {
 	if len(took) == 0 {
 		return math.NaN()

@@ -28,12 +28,12 @@ func many(ctx context.Context, p *plan, t *figures.Table) error {
 	return nil
 }
 
-// busy returns the CPU seconds of a million documents of the first indexes of so many. All have sent a document before.
+// busy returns the CPU seconds per million documents of the first indexes, after every index has sent a document.
 func busy(ctx context.Context, p *plan, t *figures.Table, indexes int) (cpu float64, err error) {
 	s := newService()
 	s.names = namesOf(indexes)
 	for _, name := range s.names {
-		s.index(name) // is not the fleet's memory
+		s.index(name) // so that its memory does not count as the fleet's
 	}
 	f, err := newFleet(s, slots, 1)
 	if err != nil {
@@ -80,10 +80,10 @@ func busy(ctx context.Context, p *plan, t *figures.Table, indexes int) (cpu floa
 	return cpu, errors.Join(err, finish(ctx, s, f, all, added(producers...)))
 }
 
-// producerBytes is about what a producer without documents has.
+// producerBytes is the approximate size of a producer without documents.
 const producerBytes = 64
 
-// useAll makes the senders of all indexes, and has each send a document.
+// useAll creates the senders of all indexes and sends a document with each.
 func useAll(ctx context.Context, s *service, f *fleet.Fleet) ([]*producer, error) {
 	const workers = 16
 	all := make([]*producer, len(s.names))

@@ -18,12 +18,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// takes is how long a request takes.
+// takes is the duration of a request.
 const takes = 50 * time.Millisecond
 
-// service is a search service in memory, of indexes that count what they are sent.
+// service is a search service in memory whose indexes count documents.
 type service struct {
-	hurry atomic.Bool // it answers at once
+	hurry atomic.Bool // reply at once
 	names []string
 
 	mu      sync.Mutex // guards indexes
@@ -32,7 +32,7 @@ type service struct {
 
 func newService() *service { return &service{indexes: make(map[string]*index)} }
 
-// namesOf returns that many names of indexes.
+// namesOf returns n index names.
 func namesOf(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -41,7 +41,7 @@ func namesOf(n int) []string {
 	return names
 }
 
-// index returns the index of a name, which it makes.
+// index returns the index with a name, and creates it if needed.
 func (s *service) index(name string) *index {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *service) index(name string) *index {
 // Indexer implements fleet.Service.
 func (s *service) Indexer(name string) (bufferedsender.Indexer, error) { return s.index(name), nil }
 
-// IndexNames implements fleet.Service. Names are new strings, as those in a reply would be.
+// IndexNames implements fleet.Service. It yields new strings, like those of a reply.
 func (s *service) IndexNames(context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, name := range s.names {
@@ -67,7 +67,7 @@ func (s *service) IndexNames(context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// sickness is what is wrong with an index.
+// sickness is a fault of an index.
 type sickness int32
 
 const (
@@ -84,13 +84,14 @@ var sicknesses = []struct {
 	is   sickness
 }{{"503", unavailable}, {"hangs", hanging}, {"401", unauthorized}, {"deleted, 404", deleted}, {"schema has drifted, 400", drifted}}
 
-// index is one of a service, and its client.
+// index is an index of the service, and its client.
 type index struct {
 	service *service
 	name    string
 	is      atomic.Int32 // sickness
 	applied atomic.Int64 // documents
-	// When documents whose keys begin with stampPrefix were added, and how long it took until they were applied.
+	// stamps has the adding times of documents whose keys begin with stampPrefix; took has their times until they
+	// were applied.
 	stamps sync.Map
 
 	mu   sync.Mutex // guards took
@@ -119,7 +120,7 @@ func (x *index) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (
 	return x.apply(buffer.Bytes())
 }
 
-// answer waits, and returns what the service says that refuses.
+// answer waits for the duration of a request, and returns the error of a failing index.
 func (x *index) answer(ctx context.Context) error {
 	is := sickness(x.is.Load())
 	if is == hanging {
@@ -151,7 +152,7 @@ var (
 	keyName    = []byte(`"id":"`)
 )
 
-// apply finds the keys in the bytes and decodes no JSON, so that most of the processors is the sender's.
+// apply finds the keys in the bytes without decoding JSON, so that the sender uses most of the processor time.
 func (x *index) apply(body []byte) (r models.IndexDocumentsResult, _ error) {
 	var keys strings.Builder
 	keys.Grow(len(body) / 32)
@@ -188,7 +189,7 @@ func (x *index) arrived(key string, now time.Time) {
 	}
 }
 
-// times returns how long stamped documents took, and forgets them.
+// times returns the times of stamped documents and clears them.
 func (x *index) times() []time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/pool"
 )
 
-// sick measures each sickness: the others before it, and while it lasts.
+// For each fault this measures the other indexes before and during it.
 func sick(ctx context.Context, p *plan, t *figures.Table) error {
 	for _, of := range sicknesses {
 		if err := sicken(ctx, p, t, of.name, of.is); err != nil {
@@ -25,7 +25,7 @@ func sick(ctx context.Context, p *plan, t *figures.Table) error {
 
 func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sickness) error {
 	s := newService()
-	// A budget that the flood fills: what the others have is their floors.
+	// The flood fills the budget, so the others have only their floors.
 	f, err := fleet.New(s, &fleet.Options{Logger: quiet, Pool: &pool.Options{Expedited: slots, BufferedActions: 60_000}})
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sick
 		}
 	}
 	flood := start(ctx, producers[:1], 0, false)
-	// 39 requests in half a second of the 80 that the slots take.
+	// 39 requests in half a second, of 80 that the slots allow.
 	l := start(ctx, producers[1:], 500*time.Millisecond, true)
 	err = slow.Wait(ctx, time.Second)
 	before, p99Before := rate(ctx, p, others)
@@ -71,7 +71,7 @@ func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sick
 	if n := added(producers[1:]...); err == nil && n != applied {
 		err = fmt.Errorf("%d documents of the others were added and %d applied", n, applied)
 	}
-	// What the sick one has left is given up.
+	// Documents of the failing index are discarded.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	closed := f.Close(ended)
@@ -81,7 +81,7 @@ func sicken(ctx context.Context, p *plan, t *figures.Table, name string, is sick
 	return errors.Join(err, closed)
 }
 
-// rate returns how many documents a second are applied, and the p99 of the stamped ones in milliseconds.
+// rate returns the documents applied per second, and the p99 of the stamped ones in milliseconds.
 func rate(ctx context.Context, p *plan, indexes []*index) (perSecond, ms float64) {
 	var n int64
 	for _, x := range indexes {
@@ -89,7 +89,7 @@ func rate(ctx context.Context, p *plan, indexes []*index) (perSecond, ms float64
 		_ = x.times()
 	}
 	began := time.Now()
-	_ = slow.Wait(ctx, p.window) // whoever waits next returns the error
+	_ = slow.Wait(ctx, p.window) // the next wait returns the error
 	took := time.Since(began).Seconds()
 	var times []time.Duration
 	for _, x := range indexes {

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// slot measures the pool by itself, and a sender whose requests have one document, with and without a pool.
+// slot measures the pool alone, and a sender with one document per request, with and without a pool.
 func slot(ctx context.Context, _ *plan, t *figures.Table) error {
 	var err error
 	add := func(what string, bench func(b *testing.B) error) {
@@ -65,7 +65,7 @@ func handedSlot(b *testing.B) error {
 	at := 0
 	for b.Loop() {
 		has.Release(true)
-		_, _, _ = seats[at].Ask(models.ClassAssured1, 1000) // is the last now
+		_, _, _ = seats[at].Ask(models.ClassAssured1, 1000) // now the last in line
 		at = (at + 1) % len(seats)
 		var ok bool
 		if has, ok, _ = seats[at].Ask(models.ClassAssured1, 1000); !ok {
@@ -75,7 +75,7 @@ func handedSlot(b *testing.B) error {
 	return nil
 }
 
-// seatsOf returns a seat of each of n members of a pool with one slot.
+// seatsOf returns a seat for each of n members of a pool with one slot.
 func seatsOf(n int) ([]*pool.Seat, error) {
 	p, err := pool.New(&pool.Options{Shared: 1})
 	if err != nil {
@@ -92,7 +92,7 @@ func seatsOf(n int) ([]*pool.Seat, error) {
 	return seats, nil
 }
 
-// requests sends documents, each in a request of its own.
+// requests measures requests with one document each.
 func requests(ctx context.Context, shared bool) (r testing.BenchmarkResult, err error) {
 	r = testing.Benchmark(func(b *testing.B) {
 		s := newService()
@@ -115,7 +115,7 @@ func requests(ctx context.Context, shared bool) (r testing.BenchmarkResult, err 
 			return
 		}
 		p := producerOf(one, s.index("hotels"), 0, 100)
-		if e := p.add(ctx, false); e != nil { // warms the pools
+		if e := p.add(ctx, false); e != nil { // fills the sync.Pools
 			err = errors.Join(err, e)
 		}
 		err = errors.Join(err, one.Flush(ctx, nil))

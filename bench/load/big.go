@@ -15,8 +15,8 @@ import (
 
 const mostMemory = 200 << 20
 
-// big loads one large file after the other, each removed before the next one is made, and prints what memory azsearch
-// had in both halves of its time. The rows of a Parquet file are one group.
+// big loads large files one after another, and prints the memory of azsearch in each half of its run. Each file is
+// removed before the next is written. The rows of the Parquet file are one row group.
 func big(ctx context.Context, gigabytes float64, program, folder string, s cli.Streams) error {
 	documents := int(gigabytes * 1e9 / 650)
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -45,7 +45,7 @@ func big(ctx context.Context, gigabytes float64, program, folder string, s cli.S
 	return table.Flush()
 }
 
-// watch is the memory of a process, again and again.
+// watch samples the memory of a process.
 type watch struct {
 	values  []int64
 	stop    chan struct{}
@@ -73,7 +73,7 @@ func (w *watch) end() {
 	w.looking.Wait()
 }
 
-// halves returns the most of the first half of the time, and of the second.
+// halves returns the maximum of each half of the samples.
 func (w *watch) halves() (first, second int64) {
 	for i, v := range w.values {
 		if i < len(w.values)/2 {

@@ -1,18 +1,18 @@
-// Package load measures azsearch load against the sender that it is made of: files of hotels, JSON Lines, CSV and
-// Parquet, and the same hotels as structs, into a sink that answers at once.
+// Package load compares azsearch load with its sender: files of hotels as JSON Lines, CSV and Parquet, and the same
+// hotels as structs, all into a sink that replies at once.
 //
 //	go run . load -docs 1000000
 //	go run . load -gb 10
 //	go run . load -peers folder
 //
-// The last one adds elasticdump, the buffered senders of the official libraries for JavaScript and Python, and esbulk, and
-// a table of what each has lost when something goes wrong. They are installed by
+// The last one also runs elasticdump, esbulk and the buffered senders of the official libraries for JavaScript and
+// Python, and prints the losses of each with the faults of package disturb. To install them:
 //
 //	cd folder && npm install elasticdump @azure/search-documents && python3 -m venv . &&
 //	  bin/pip install azure-search-documents && GOBIN=$PWD/bin go install github.com/miku/esbulk/cmd/esbulk@latest
 //
-// Each run is a process of its own, and its sink another one. The figures of azsearch are those of its -json report;
-// others are timed from start to exit.
+// Each run and each sink is its own process. The figures of azsearch are those of its -json report; other loaders are
+// timed from start to exit.
 package load
 
 import (
@@ -37,7 +37,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
-// Command fails if a document is missing; a target that is missed is marked.
+// Command fails if a document is missing. It only marks a missed target.
 var Command = cli.Command{
 	Name:  "load",
 	About: "azsearch load of JSON Lines, CSV and Parquet, compared with the sender from structs",
@@ -48,12 +48,11 @@ var Command = cli.Command{
 // contestant is one row of the table.
 type contestant struct {
 	name   string
-	target float64 // the share of the documents a second of structs
-	// The rest is for other programs, which read JSON Lines: how to run them, how many times as fast azsearch must be,
-	// and that they get a fifteenth of the documents.
+	target float64 // documents/s, as a share of those of structs
+	// The other fields are for loaders of JSON Lines by other authors.
 	command func(ctx context.Context, endpoint, file string) *exec.Cmd
-	beat    float64
-	slow    bool
+	beat    float64 // azsearch must be so many times as fast
+	slow    bool    // it loads a fifteenth of the documents
 }
 
 var contestants = []contestant{{name: "structs"}, {name: "jsonl", target: 0.6}, {name: "csv", target: 0.45}, {name: "parquet", target: 0.4}}
@@ -79,7 +78,7 @@ type task struct {
 	Documents int
 }
 
-// result is what both a task and the report of azsearch have.
+// result has the common fields of a task's result and of azsearch's report.
 type result struct {
 	Completed int64   `json:"completed"`
 	Seconds   float64 `json:"seconds"`
@@ -105,10 +104,10 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	var gigabytes float64
 	set := cli.Flags("load", s)
 	set.IntVar(&documents, "docs", 300_000, "`documents` in each file")
-	set.IntVar(&rounds, "rounds", 5, "`rounds` in which each has a turn")
-	set.Float64Var(&gigabytes, "gb", 0, "instead show the memory that JSON Lines and Parquet of this many `GB` take, once")
-	set.StringVar(&folder, "dir", "", "`folder` for the files, which are used again; by default one that is removed")
-	set.StringVar(&peers, "peers", "", "compare with the programs of others that are installed in this `folder`")
+	set.IntVar(&rounds, "rounds", 5, "`rounds`; each contestant runs once per round")
+	set.Float64Var(&gigabytes, "gb", 0, "show instead the memory used for JSON Lines and Parquet files of this many `GB`")
+	set.StringVar(&folder, "dir", "", "`folder` for the files, which later runs reuse (default: a temporary one)")
+	set.StringVar(&peers, "peers", "", "compare with the loaders installed in this `folder`")
 	if err := cli.Parse(set, args, nil); err != nil {
 		return err
 	}
@@ -171,7 +170,7 @@ func run(ctx context.Context, args []string, s cli.Streams) error {
 	return trouble(ctx, others, program, folder, s)
 }
 
-// measureOne runs one contestant, and checks that the sink has every document. w may be nil.
+// measureOne runs one contestant and checks that the sink has every document. w may be nil.
 func measureOne(ctx context.Context, c contestant, program, file string, documents int, w *watch) (result, int64, error) {
 	r, err := runOne(ctx, c, program, file, documents, w)
 	if err == nil && (r.code != 0 || r.got.Completed != int64(documents) || r.distinct != int64(documents)) {
@@ -180,16 +179,16 @@ func measureOne(ctx context.Context, c contestant, program, file string, documen
 	return r.got, r.memory, err
 }
 
-// outcome is what a run of a contestant has come to.
+// outcome is the result of one run.
 type outcome struct {
 	got      result
-	code     int
-	says     string // the end of what it wrote to its standard error
+	code     int    // exit code
+	says     string // end of its standard error
 	distinct int64  // documents in the sink
 	memory   int64
 }
 
-// runOne runs one contestant against a sink with these flags.
+// runOne runs one contestant against a new sink with these flags. An exit code other than 0 is not an error.
 func runOne(ctx context.Context, c contestant, program, file string, documents int, w *watch, flags ...string) (o outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()

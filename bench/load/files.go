@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/corpus"
 )
 
-// write makes the file of a contestant, unless it is there.
+// write creates the file of a contestant if it does not exist.
 func write(kind, path string, documents int) (err error) {
 	if _, err := os.Stat(path); err == nil || kind == "structs" {
 		return nil

@@ -23,7 +23,7 @@ var (
 	python []byte
 )
 
-// findPeers returns the programs in a folder, none if it is "". temp is where scripts are written.
+// findPeers returns the loaders installed in a folder, none if it is "". It writes scripts to temp.
 func findPeers(folder, temp string) ([]contestant, error) {
 	if folder == "" {
 		return nil, nil
@@ -70,11 +70,11 @@ func findPeers(folder, temp string) ([]contestant, error) {
 	}, errors.Join(errs...)
 }
 
-// troubled is how many documents are sent while something goes wrong.
+// troubled is the number of documents of a run with a fault.
 const troubled = 20_000
 
-// trouble prints how many documents each has lost when something goes wrong, and its exit code: 0 with a loss is a false
-// report.
+// trouble prints the documents that each contestant loses with each fault, and its exit code. Exit code 0 with a loss is
+// marked false.
 func trouble(ctx context.Context, others []contestant, program, folder string, s cli.Streams) error {
 	file := filepath.Join(folder, fmt.Sprintf("hotels-%d.jsonl", troubled))
 	if err := write("jsonl", file, troubled); err != nil {

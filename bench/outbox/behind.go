@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 )
 
-// behindFor is how long the CPU time of a relay without work is measured.
+// behindFor is how long the CPU time of an idle relay is measured.
 const behindFor = 30 * time.Second
 
 var behind = []contestant{
@@ -21,7 +21,8 @@ var behind = []contestant{
 	{Name: "a transaction that has written one row stays open", Measure: behindDead(true)},
 }
 
-// behindDead measures a relay of a table with deleted rows that vacuum cannot remove while a transaction is open.
+// behindDead measures a relay of a table with deleted rows. While open, a transaction keeps vacuum from removing
+// them.
 func behindDead(open bool) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		l, err := p.postgres(ctx)
@@ -63,7 +64,7 @@ func behindDead(open bool) func(ctx context.Context, p *plan, _ string) ([]figur
 	}
 }
 
-// idle measures the CPU time of the server, with a relay that has nothing to do.
+// idle measures the CPU time of the server with an idle relay.
 func (l *place) idle(ctx context.Context, p *plan, db *sql.DB, table *outbox.Table) (f figure, err error) {
 	to := newSink()
 	defer to.close()
@@ -75,7 +76,7 @@ func (l *place) idle(ctx context.Context, p *plan, db *sql.DB, table *outbox.Tab
 	if err := r.await(ctx, holdsAll); err != nil {
 		return f, err
 	}
-	if err := slow.Wait(ctx, 5*time.Second); err != nil { // the first read begins at the first number
+	if err := slow.Wait(ctx, 5*time.Second); err != nil { // the first read starts at the first row
 		return f, err
 	}
 	before, err := measure.FamilyCPU(l.p.server.PID())

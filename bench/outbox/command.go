@@ -1,14 +1,14 @@
-// Package outbox is for whoever wants to know what an outbox costs: it puts it and what could have been used
-// instead through the same work, in the same database, at the same durability, in turns.
+// Package outbox compares the cost of the outbox with that of alternatives: the same work, in the same database, with
+// the same durability, alternating.
 //
-//	go run . outbox                              # everything: about a quarter of an hour; needs PostgreSQL for most rows
+//	go run . outbox                              # everything: about a quarter of an hour; most rows need PostgreSQL
 //	go run . outbox -only relay,sqlite -rounds 3
-//	go run . outbox -scale 0.01                  # a hundredth of the work, to try it
+//	go run . outbox -scale 0.01                  # quick test with a hundredth of the work
 //	go run . outbox -only relay -rounds 1 -profile profiles -statements
 //
-// PostgreSQL is as it comes: fsync and synchronous_commit are on. SQLite has a WAL and synchronous=FULL.
-// Figures are medians of the rounds, with the range. CPU seconds are those of this process and of the server, with
-// all that it does in the background, and steadier than rates on a machine that does other work.
+// PostgreSQL has its default settings: fsync and synchronous_commit are on. SQLite has a WAL and synchronous=FULL.
+// Figures are medians of the rounds, with the range. CPU seconds are the sum of this process and the server,
+// background work included. On a busy machine they vary less than rates.
 package outbox
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// Command fails if something could not be measured or came out wrong.
+// Command fails if a measurement fails or its result is wrong.
 var Command = cli.Command{
 	Name:  "outbox",
-	About: "the outbox beside what could have been used instead, in the same database",
+	About: "the outbox compared with alternatives in the same database",
 	Run: func(ctx context.Context, args []string, s cli.Streams) (err error) {
 		p := &plan{stderr: s.Err}
 		defer func() {
@@ -37,7 +37,7 @@ var Command = cli.Command{
 	},
 }
 
-// plan is what is measured.
+// plan has the flags and the server of a run.
 type plan struct {
 	rounds.Plan
 	statements bool
@@ -49,7 +49,7 @@ type plan struct {
 func (p *plan) run(ctx context.Context, args []string, s cli.Streams) error {
 	set := cli.Flags("outbox", s)
 	p.ScaleFlags(set)
-	set.BoolVar(&p.statements, "statements", false, "say what the server has run, and how long that took; it costs some per cent")
+	set.BoolVar(&p.statements, "statements", false, "print the statements of the server with their times; costs some per cent")
 	if err := table.Parse(&p.Plan, set, args, nil); err != nil {
 		return err
 	}
@@ -61,18 +61,18 @@ type (
 	figure     = figures.Figure
 )
 
-// Figures that are compared with those of an anchor.
+// Figures with a ratio to the anchor.
 const (
 	cpuFigure  = "CPU s per 10⁶"
 	rateFigure = "a second"
 )
 
 var table = rounds.Table[*plan]{Rounds: 5, Ratios: []string{cpuFigure, rateFigure}, Rows: []rounds.Row[*plan]{
-	{Name: "relay", What: "650 bytes a row, all written beforehand: read, sent to a sink that answers at once, deleted", Contestants: relays},
-	{Name: "held", What: "rows are written while the relay runs; REPEATABLE READ: a transaction elsewhere that has read something is open all the time", Contestants: held},
-	{Name: "price", What: "transactions on four connections, each changes an entity of 650 bytes; with what tells the index of it, and without, in turns", Contestants: prices},
-	{Name: "sqlite", What: "rows of 650 bytes, 100 a transaction in, and out again", Contestants: trips},
-	{Name: "drivers", What: "the same by the driver of SQLite, rows first in and then out", Contestants: drivers},
+	{Name: "relay", What: "rows of 650 bytes, all written beforehand: read, send to a sink that replies at once, delete", Contestants: relays},
+	{Name: "held", What: "rows are written while the relay runs; REPEATABLE READ: another transaction that has read stays open", Contestants: held},
+	{Name: "price", What: "transactions on four connections that change an entity of 650 bytes, with and without writing to the outbox, alternating", Contestants: prices},
+	{Name: "sqlite", What: "rows of 650 bytes: written, 100 per transaction, and read again", Contestants: trips},
+	{Name: "drivers", What: "the same by driver of SQLite, all rows written first and then read", Contestants: drivers},
 	{Name: "latency", What: "ms from the commit of a lone transaction until it is applied by a service 50 ms away", Contestants: latencies, Once: true},
 	{Name: "behind", What: "2 000 000 rows were deleted, and vacuum cannot remove them: ms from the commit of a lone transaction until it is applied by a service 50 ms away, polled", Contestants: behind, Once: true},
 	{Name: "idle", What: "calls of the database by a relay that has nothing to do", Contestants: idlers, Once: true},

@@ -16,8 +16,8 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/outbox"
 )
 
-// A relay reads from the beginning each 30 s, so it is watched for longer than that. One that was woken, as it is
-// when it begins, goes on reading for some time, ever more seldom.
+// A relay reads all rows every two minutes, so the measured time may contain no such read. After a wake-up, as at its
+// start, a relay reads for some time at growing intervals.
 const (
 	idleFor     = 60 * time.Second
 	restlessFor = time.Minute
@@ -29,7 +29,7 @@ var idlers = []contestant{
 	{Name: "SQLite, polled each 250 ms", Measure: idleSQLite},
 }
 
-// counting is a database that counts the calls for its statements. A call may have several of them.
+// counting is a database that counts the driver calls with statements. One call may have several statements.
 type counting struct {
 	driver.Connector
 	calls atomic.Int64
@@ -62,7 +62,7 @@ type counted struct {
 	calls *atomic.Int64
 }
 
-// CheckNamedValue implements driver.NamedValueChecker, which the driver may do.
+// CheckNamedValue implements driver.NamedValueChecker if the driver does.
 func (c *counted) CheckNamedValue(v *driver.NamedValue) error {
 	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
 		return checker.CheckNamedValue(v)
@@ -105,7 +105,7 @@ func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
 
-// watch counts what a relay does that has nothing to do.
+// watch counts the calls of an idle relay.
 func watch(ctx context.Context, p *plan, from driver.Connector, table *outbox.Table, opts outbox.RelayOptions) (figures []figure, err error) {
 	c := &counting{Connector: from}
 	db := sql.OpenDB(c)
@@ -131,7 +131,7 @@ func watch(ctx context.Context, p *plan, from driver.Connector, table *outbox.Ta
 	return append(figures, figure{Name: "calls a second", Value: n / idleFor.Seconds()}), err
 }
 
-// count returns how many calls there are for so long.
+// count returns the number of calls in a duration.
 func count(ctx context.Context, p *plan, c *counting, during time.Duration) (float64, error) {
 	share := min(p.Scale, 1)
 	c.calls.Store(0)

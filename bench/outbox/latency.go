@@ -28,7 +28,7 @@ var latencies = []contestant{
 
 const serviceTakes = 50 * time.Millisecond
 
-// service applies what it is sent, after a while.
+// service applies documents after a delay.
 type service struct {
 	mu    sync.Mutex
 	waits map[string]chan<- time.Time
@@ -55,7 +55,7 @@ func (s *service) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser)
 	return slow.Applied(keys), nil
 }
 
-// expect returns where the time comes at which a key is applied.
+// expect returns a channel that receives the time at which a key is applied.
 func (s *service) expect(key string) <-chan time.Time {
 	c := make(chan time.Time, 1)
 	s.mu.Lock()
@@ -64,10 +64,10 @@ func (s *service) expect(key string) <-chan time.Time {
 	return c
 }
 
-// KeyFieldName says what is the key of the index.
+// KeyFieldName returns the key field of the index.
 func (s *service) KeyFieldName(context.Context) (string, error) { return "id", nil }
 
-// lone commits one row after the other to a relay that is idle, and measures until each is applied.
+// lone commits rows one at a time to an idle relay, and measures the time until each is applied.
 func lone(ctx context.Context, p *plan, db *sql.DB, table *outbox.Table, opts outbox.RelayOptions) (figures []figure, err error) {
 	s := &service{waits: map[string]chan<- time.Time{}}
 	said := &complaints{}
@@ -105,17 +105,17 @@ func lone(ctx context.Context, p *plan, db *sql.DB, table *outbox.Table, opts ou
 	}
 	slices.Sort(took)
 	at := func(share float64) float64 { return took[int(share*float64(len(took)-1)+0.5)] }
-	return []figure{{Name: "p50 ms", Value: at(0.5)}, {Name: "p99 ms", Value: at(0.99)}, {Name: "at the most, ms", Value: took[len(took)-1]}}, nil
+	return []figure{{Name: "p50 ms", Value: at(0.5)}, {Name: "p99 ms", Value: at(0.99)}, {Name: "maximum, ms", Value: took[len(took)-1]}}, nil
 }
 
-// listening is an outbox in PostgreSQL whose relay is woken.
+// listening is an outbox in PostgreSQL whose relay is woken by notifications.
 type listening struct {
 	l      *place
 	pool   *pgxpool.Pool
 	db     *sql.DB
 	table  *outbox.Table
 	wake   <-chan struct{}
-	undone []func() error // what was made, to be undone from the last on
+	undone []func() error // cleanups, run in reverse order
 }
 
 func listen(ctx context.Context, p *plan) (n *listening, err error) {

@@ -19,7 +19,7 @@ func TestEveryRowIsMeasuredForAllOfItsContestants(t *testing.T) {
 			var out, errs bytes.Buffer
 			p := &plan{stderr: &errs}
 			if r.Name != "sqlite" && r.Name != "drivers" {
-				p.server = servers.Postgres(t) // or the test is left out, or fails, as AZSEARCH_TEST_SERVERS says
+				p.server = servers.Postgres(t) // skips or fails the test without PostgreSQL, as AZSEARCH_TEST_SERVERS says
 			}
 			err := p.run(t.Context(), []string{"-scale", "0.001", "-rounds", "1", "-dir", t.TempDir(), "-only", r.Name}, cli.Streams{Out: &out, Err: &errs})
 			require.NoError(t, err, errs.String())

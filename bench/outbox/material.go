@@ -12,7 +12,7 @@ import (
 
 const bodyBytes = 650
 
-// document is encoded to about bodyBytes.
+// document is about bodyBytes long when encoded.
 type document struct {
 	ID    string `json:"id" search:"key"`
 	Name  string `json:"name"`
@@ -20,7 +20,7 @@ type document struct {
 	Text  string `json:"text"`
 }
 
-// documents makes different ones. Their keys begin with first.
+// documents returns n different documents. Their numbers start at first.
 func documents(first, n int) []document {
 	from := mrand.New(mrand.NewPCG(1, 2))
 	all := make([]document, n)
@@ -38,11 +38,11 @@ func key(i int) string { return fmt.Sprintf("hotel-%012d", i) }
 
 func randomBytes() []byte {
 	b := make([]byte, 8)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b) // never returns an error
 	return b
 }
 
-// complaints is a logger for what should have nothing to say.
+// complaints is a logger that keeps warnings and errors; a run should have none.
 type complaints struct {
 	mu   sync.Mutex
 	said []error
@@ -50,7 +50,7 @@ type complaints struct {
 
 func (c *complaints) logger() *slog.Logger { return slog.New(c) }
 
-// err is what was said.
+// err returns the logged warnings and errors.
 func (c *complaints) err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,9 +22,8 @@ const (
 	turns    = 20
 )
 
-// Transactions are begun, have their statements and are committed, each of which is a round trip. In a batch all
-// statements are one. Each is measured in turns with the same one without what it adds, which changes an entity in
-// another table.
+// Each transaction is a BEGIN, its statements and a COMMIT, one round trip each; in a batch all statements share one.
+// It is measured alternately with the same transaction without the addition, which changes an entity of another table.
 var prices = []contestant{
 	{Name: "batch, outboxpgx.Queue", Measure: inPgx(noTrigger, batched(queued), batched(nil))},
 	{Name: "batch, naive INSERT", Measure: inPgx(noTrigger, batched(naiveQueued), batched(nil))},
@@ -41,21 +40,21 @@ var prices = []contestant{
 
 const insertNaive = `INSERT INTO naive (key, op, body) VALUES ($1, $2, $3)`
 
-// changeIn is the statement that changes an entity of a table.
+// changeIn returns the statement that changes an entity of a table.
 func changeIn(table string) string {
 	return `UPDATE ` + table + ` SET name = $2, stars = $3, text = $4 WHERE id = $1`
 }
 
-// The tables of entities: triggers are on one of them.
+// The tables of entities. One of them has triggers.
 const (
 	entity = "entity"
 	plain  = "plain"
 )
 
-// pgxTransaction does what is in a transaction, with an entity of a table.
+// pgxTransaction runs the statements of a transaction on an entity of a table.
 type pgxTransaction func(ctx context.Context, tx pgx.Tx, table string, d document) error
 
-// pgxWay makes one, in a database.
+// pgxWay creates a pgxTransaction in a database.
 type pgxWay func(ctx context.Context, l *place) (pgxTransaction, error)
 
 func always(do pgxTransaction) pgxWay {
@@ -93,7 +92,7 @@ func written(context.Context, *place) (pgxTransaction, error) {
 	}, nil
 }
 
-// batched sends the change, and what more adds.
+// batched sends the change and the addition of more in one batch.
 func batched(more func(batch *pgx.Batch, to *outbox.Table, d document) error) pgxWay {
 	to := hotels()
 	return always(func(ctx context.Context, tx pgx.Tx, table string, d document) error {
@@ -131,7 +130,7 @@ func trigger(notify bool) func(ctx context.Context, l *place) error {
 	}
 }
 
-// market makes the tables of everybody, and entities that will change.
+// market creates all tables, and the entities to change.
 func market(ctx context.Context, p *plan) (*place, *sql.DB, error) {
 	l, err := p.postgres(ctx)
 	if err != nil {
@@ -155,8 +154,8 @@ func market(ctx context.Context, p *plan) (*place, *sql.DB, error) {
 	return l, db, nil
 }
 
-// trade has callers do so many transactions each with and without what is measured, in slices by turns: what disturbs
-// the machine disturbs both. Each caller has entities of its own, and does some transactions before the clock starts.
+// trade runs n transactions per caller with and without the addition, in alternating slices, so that disturbances of
+// the machine affect both. Each caller has its own entities and runs some transactions before the clock starts.
 func (l *place) trade(ctx context.Context, n int, with, without func(d document) error) ([]figure, error) {
 	all := documents(0, 1000)
 	done := 0

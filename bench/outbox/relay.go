@@ -26,7 +26,7 @@ var held = []contestant{
 	{Name: "outbox, REPEATABLE READ", Anchor: "outbox", Measure: relayWhileWritten(true)},
 }
 
-// sink is a sender that does nothing but to say that all was applied, on a goroutine of its own.
+// sink is a sender that reports every action as applied, on its own goroutine.
 type sink struct {
 	actions chan []models.RawAction
 	ended   chan struct{}
@@ -64,13 +64,13 @@ func (s *sink) Info() models.SenderInfo {
 	return models.SenderInfo{MaxBufferedActions: 100_000, MaxBufferedBytes: 64 << 20, RequestTimeout: time.Minute, UnknownWait: 5 * time.Second}
 }
 
-// close is called when no relay offers anything any more.
+// close must be called after the last Offer.
 func (s *sink) close() {
 	close(s.actions)
 	<-s.ended
 }
 
-// running is a relay that runs.
+// running is a running relay.
 type running struct {
 	relay *outbox.Relay
 	said  *complaints
@@ -90,7 +90,7 @@ func run(ctx context.Context, db *sql.DB, from *outbox.Table, to outbox.Sender, 
 	return r, nil
 }
 
-// await waits until condition is true of what the relay has done.
+// await waits until the relay's statistics meet a condition.
 func (r *running) await(ctx context.Context, condition func(outbox.Stats) bool) error {
 	for !condition(r.relay.Stats()) {
 		select {
@@ -105,10 +105,10 @@ func (r *running) await(ctx context.Context, condition func(outbox.Stats) bool) 
 	return nil
 }
 
-// holdsAll is true of a relay that is alone and has joined.
+// holdsAll reports whether a relay has all ranges, as the only one.
 func holdsAll(s outbox.Stats) bool { return s.Ranges == 64 }
 
-// end ends it, and returns what was wrong with it.
+// end stops the relay and returns its errors.
 func (r *running) end() error {
 	r.stop()
 	err := errors.Join(<-r.ended, r.said.err())
@@ -118,14 +118,14 @@ func (r *running) end() error {
 	return err
 }
 
-// fill is a statement that writes so many rows, as many transactions would have.
+// fill returns a statement that inserts n rows as separate transactions would.
 func fill(first, n int) string {
 	return fmt.Sprintf(`INSERT INTO azsearch_outbox (queue, key, op, body)
 		SELECT '%s', 'hotel-' || lpad(i::text, 12, '0'), 'upload', '{"id":"hotel-' || lpad(i::text, 12, '0') || '","text":"' || repeat(md5(i::text), 18) || md5((-i)::text) || '"}'
 		FROM generate_series(%d, %d) i`, queue, first, first+n-1)
 }
 
-// outboxIn makes the tables of an outbox, and a pool.
+// outboxIn creates the tables of an outbox, and a pool.
 func outboxIn(ctx context.Context, l *place) (*sql.DB, *outbox.Table, error) {
 	db, err := sql.Open("pgx", l.url)
 	if err != nil {
@@ -152,7 +152,7 @@ func relayWritten(ctx context.Context, p *plan, _ string) (figures []figure, err
 	return l.relay(ctx, db, from, n, func() error { return nil })
 }
 
-// relay measures a relay until so many rows are deleted, while others write.
+// relay measures a relay until n rows are deleted, while meanwhile runs.
 func (l *place) relay(ctx context.Context, db *sql.DB, from *outbox.Table, n int, meanwhile func() error) ([]figure, error) {
 	to := newSink()
 	defer to.close()
@@ -172,7 +172,8 @@ func (l *place) relay(ctx context.Context, db *sql.DB, from *outbox.Table, n int
 	return figures, errors.Join(err, err2, r.end())
 }
 
-// relayWhileWritten has another connection write, so many rows a transaction that it is not the disk that decides.
+// relayWhileWritten lets another connection write. Its transactions have so many rows that the disk is not the
+// bottleneck.
 func relayWhileWritten(reads bool) func(ctx context.Context, p *plan, _ string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		const rows = 1000

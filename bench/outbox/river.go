@@ -12,7 +12,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// job is a document as the arguments of a job of River.
+// job is a document as the arguments of a River job.
 type job document
 
 // Kind implements river.JobArgs.
@@ -20,10 +20,10 @@ func (job) Kind() string { return "document" }
 
 type worker struct{ river.WorkerDefaults[job] }
 
-// Work implements river.Worker: the document arrives at once.
+// Work implements river.Worker. It does nothing.
 func (worker) Work(context.Context, *river.Job[job]) error { return nil }
 
-// riverIn makes the tables of River, and a pool.
+// riverIn creates the tables of River, and a pool.
 func riverIn(ctx context.Context, l *place) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.New(ctx, l.url)
 	if err != nil {
@@ -37,8 +37,8 @@ func riverIn(ctx context.Context, l *place) (*pgxpool.Pool, error) {
 	return pool, err
 }
 
-// riverSettings are those of River's own benchmark (cmd/river/riverbench/river_bench.go), about which it says: "they
-// perform quite well. Much better than the client's default values at any rate."
+// riverSettings returns the settings of River's own benchmark (cmd/river/riverbench/river_bench.go), which notes:
+// "they perform quite well. Much better than the client's default values at any rate."
 func riverSettings(said *complaints) *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker{})
@@ -49,7 +49,7 @@ func riverSettings(said *complaints) *river.Config {
 	}
 }
 
-// riverWorks inserts jobs, a part of the rows of the others because it takes so long, and has them worked.
+// riverWorks inserts and works jobs, fewer than the other contestants' rows because River takes longer.
 func riverWorks(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 	const perInsert = 1000
 	n := p.Scaled(50, 1) * perInsert
@@ -97,7 +97,7 @@ func riverWorks(ctx context.Context, p *plan, _ string) (figures []figure, err e
 	return figures, errors.Join(err, err2, client.Stop(context.WithoutCancel(ctx)), said.err())
 }
 
-// riverInserts are jobs that are inserted in the caller's transaction.
+// riverInserts inserts a job in the caller's transaction.
 func riverInserts(ctx context.Context, l *place) (pgxTransaction, error) {
 	pool, err := riverIn(ctx, l)
 	if pool != nil {

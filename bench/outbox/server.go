@@ -11,14 +11,14 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit/servers"
 )
 
-// place is a database of PostgreSQL, for one measurement.
+// place is a PostgreSQL database for one measurement.
 type place struct {
 	p    *plan
 	name string
 	url  string
 }
 
-// postgres makes an empty database, on a server that all measurements share. Whoever asks calls drop.
+// postgres creates an empty database on a server that all measurements share. The caller must call drop.
 func (p *plan) postgres(ctx context.Context) (*place, error) {
 	if p.server == nil {
 		var args []string
@@ -33,8 +33,8 @@ func (p *plan) postgres(ctx context.Context) (*place, error) {
 	}
 	l := &place{p: p, name: "bench_" + fmt.Sprintf("%x", [8]byte(randomBytes()))}
 	l.url = p.server.URL(l.name)
-	// What was written by others is on the disk. Not later, or each page that changes would be written to the log as
-	// a whole, as it is in no database that is written to all the time.
+	// The checkpoint writes earlier changes to disk now. A later one would make the server log whole pages at their
+	// first change, which a database under constant load rarely does.
 	for _, s := range []string{"CREATE DATABASE " + l.name, "CHECKPOINT"} {
 		if err := l.admin(ctx, s); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ type meter struct {
 	before float64
 }
 
-// start begins to measure.
+// start starts a meter.
 func (l *place) start(ctx context.Context) (*meter, error) {
 	m := &meter{l: l}
 	if l != nil {
@@ -98,7 +98,7 @@ func (l *place) start(ctx context.Context) (*meter, error) {
 	return m, nil
 }
 
-// stop returns what n of something have cost.
+// stop returns the cost of n operations.
 func (m *meter) stop(ctx context.Context, n int) ([]figure, error) {
 	u := m.clock.Stop()
 	per := 1e6 / float64(n)
@@ -118,7 +118,7 @@ func (m *meter) stop(ctx context.Context, n int) ([]figure, error) {
 	return []figure{{Name: cpuFigure, Value: (u.CPUSeconds + after - m.before) * per}, {Name: "of these the server", Value: (after - m.before) * per}, rate}, nil
 }
 
-// tell writes what the server has run.
+// This prints the statements of the server.
 func (l *place) tell(ctx context.Context) error {
 	c, err := pgx.Connect(ctx, l.url)
 	if err != nil {

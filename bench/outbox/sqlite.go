@@ -44,16 +44,16 @@ func sqliteAddress(dir string) string {
 	return "file:" + filepath.Join(dir, "db") + "?_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)&_txlock=immediate"
 }
 
-// file is what rows go through.
+// file is an outbox or an alternative in a SQLite file.
 type file interface {
 	// write adds rows in a transaction.
 	write(ctx context.Context, tx *sql.Tx, docs []document) error
-	// begin has n rows be taken out, and returns what waits for that.
+	// begin starts removing n rows, and returns a function that waits for it.
 	begin(ctx context.Context, n int) (wait func() error, err error)
 	close() error
 }
 
-// throughSQLite writes rows and takes them out, one after the other or at once.
+// throughSQLite writes rows and removes them, sequentially or concurrently.
 func throughSQLite(driver string, open func(ctx context.Context, db *sql.DB) (file, error), atOnce bool) func(ctx context.Context, p *plan, dir string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, dir string) (figures []figure, err error) {
 		n := p.Scaled(500, 5) * perTransaction
@@ -147,8 +147,7 @@ func (f *outboxFile) close() (err error) {
 	return err
 }
 
-// plainFile is the least that can be asked of SQLite: one prepared statement a row, and
-// deletes by number, without reading.
+// plainFile is the minimum work in SQLite: one prepared statement per row, and deletes by number, without reading.
 type plainFile struct {
 	db     *sql.DB
 	insert *sql.Stmt

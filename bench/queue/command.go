@@ -1,13 +1,12 @@
-// Package queue is for whoever doubts that the file queue should have a log of its own: it
-// puts it and stores that could have been used instead through the same work, on the same disk, at
-// the same durability, in turns.
+// Package queue compares the file queue, which has its own log, with other stores: the same work, on the same disk,
+// with the same durability, alternating.
 //
 //	go run . queue                              # everything: some minutes
 //	go run . queue -only calls,lone -rounds 3
-//	go run . queue -scale 0.01                  # a hundredth of the work, to try it
+//	go run . queue -scale 0.01                  # quick test with a hundredth of the work
 //
-// Figures are medians of the rounds, with the range. CPU seconds are those of the process, and steadier
-// than rates on a machine that does other work.
+// Figures are medians of the rounds, with the range. CPU seconds are those of the process. On a busy machine they
+// vary less than rates.
 package queue
 
 import (
@@ -18,10 +17,10 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/rounds"
 )
 
-// Command fails if something could not be measured or came out wrong.
+// Command fails if a measurement fails or its result is wrong.
 var Command = cli.Command{
 	Name:  "queue",
-	About: "the file queue and the queue in Redis beside stores that could have been used instead",
+	About: "the file queue and the Redis queue compared with other stores",
 	Run: func(ctx context.Context, args []string, s cli.Streams) error {
 		var p plan
 		set := cli.Flags("queue", s)
@@ -40,12 +39,12 @@ type (
 )
 
 var table = rounds.Table[*plan]{Rounds: 5, Rows: []rounds.Row[*plan]{
-	{Name: "calls", What: "1000 documents a call of 650 bytes: Append, Reserve and Settle, one after the other", Contestants: inTurns(throughCalls, ours, bolt, pebbly)},
+	{Name: "calls", What: "1000 documents of 650 bytes per call: Append, Reserve and Settle in sequence", Contestants: inTurns(throughCalls, ours, bolt, pebbly)},
 	{Name: "lone", What: "64 callers with one document a call", Contestants: inTurns(loneCallers, ours, bolt, pebbly)},
 	{Name: "recovery", What: "opening a queue in which 10⁶ keys wait", Contestants: inTurns(recovery, ours)},
 	{Name: "through", What: "after 10⁷ documents have gone through and it is empty", Contestants: inTurns(throughAndEmpty, ours)},
 	{Name: "hot", What: "10⁶ appends on 10⁴ keys while nothing is sent", Contestants: []contestant{{Name: ours.name, Measure: hotKeys}}},
-	{Name: "redis", What: "1000 documents a call through a server on this machine, appendfsync everysec: Append, then Exchange, which commits what was taken before", Contestants: keepsUp},
-	{Name: "behind", What: "the same, but all is appended before anything is taken", Contestants: isBehind},
-	{Name: "sender", What: "100 documents a call, all of which arrive at a sink, another process, before the clock stops", Contestants: senders},
+	{Name: "redis", What: "1000 documents a call through a server on this machine, appendfsync everysec: Append, then Exchange, which also commits the previous keys", Contestants: keepsUp},
+	{Name: "behind", What: "the same, with all documents appended before the first Exchange", Contestants: isBehind},
+	{Name: "sender", What: "100 documents per call; the clock stops when all have arrived at a sink, another process", Contestants: senders},
 }}

@@ -17,19 +17,19 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// store is the work that a queue has to do, as little of it as a store can be asked for: keep the newest
-// document of each key durably, hand out the oldest keys, and forget those that were sent.
+// store is the minimum work of a queue: keep the newest document of each key durably, hand out the oldest keys, and
+// delete sent ones.
 type store interface {
-	// append keeps documents, synced when it returns. caller is one of several at once.
+	// append stores documents, synced when it returns. caller is the number of a concurrent caller.
 	append(ctx context.Context, caller int, keys []string, body []byte) error
-	// reserve hands out up to n keys that nobody has.
+	// reserve hands out up to n free keys.
 	reserve(ctx context.Context, n int) (reserved, error)
-	// settle forgets them. It need not be synced.
+	// settle deletes them. It need not sync.
 	settle(ctx context.Context, r reserved) error
 	close() error
 }
 
-// reserved is what a reserve has handed out.
+// reserved is the result of a reserve.
 type reserved struct {
 	leases []queue.Lease
 	seqs   [][]byte
@@ -50,7 +50,7 @@ var (
 	pebbly = kind{"pebble", openPebble}
 )
 
-// inTurns makes a contestant of each kind of store.
+// inTurns returns a contestant for each kind of store.
 func inTurns(do func(ctx context.Context, p *plan, dir string, k kind) ([]figure, error), kinds ...kind) (all []contestant) {
 	for _, k := range kinds {
 		all = append(all, contestant{Name: k.name, Measure: func(ctx context.Context, p *plan, dir string) ([]figure, error) {
@@ -114,11 +114,11 @@ func (f *fileQueue) settle(ctx context.Context, r reserved) error {
 
 func (f *fileQueue) close() error { return f.q.Close() }
 
-// The others keep the documents by number, in the order in which they came, and know the number of each key's
-// document: two entries for a document, as is needed to fold. Leases are in memory.
+// The other stores keep the documents by number, in order of arrival, and the number of each key's document: two
+// entries per document, as folding needs. Leases are in memory.
 func seqBytes(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
-// entry is a document under its number: length of the key, key, body.
+// entry encodes a document: length of the key, key, body.
 func entry(key string, body []byte) []byte {
 	b := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(key)+len(body)), uint16(len(key)))
 	return append(append(b, key...), body...)
@@ -130,7 +130,7 @@ type boltQueue struct {
 	db   *bbolt.DB
 	next atomic.Uint64
 	mu   sync.Mutex
-	read []byte // the last number that was handed out
+	read []byte // last number that was handed out
 }
 
 var documents, numbers = []byte("documents"), []byte("numbers")
@@ -147,7 +147,7 @@ func openBolt(dir string) (store, error) {
 	})
 }
 
-// append uses Batch for single documents, which is what its documentation has for concurrent callers.
+// append uses Batch for single documents, as bolt's documentation recommends for concurrent callers.
 func (q *boltQueue) append(_ context.Context, _ int, keys []string, body []byte) error {
 	do := q.db.Update
 	if len(keys) == 1 {
@@ -202,12 +202,12 @@ func (q *boltQueue) close() error { return q.db.Close() }
 
 type pebbleQueue struct {
 	db   *pebble.DB
-	mu   sync.Mutex // of what follows, and of a change of a key
+	mu   sync.Mutex // guards the fields below and changes of a key
 	next uint64
 	read []byte
 }
 
-// quiet drops what pebble has to say.
+// quiet discards the log of pebble.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)      {}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/sink"
 )
 
-// TestMain lets the binary of the tests stand in for the program, whose sink is a process of it.
+// TestMain lets the test binary act as the program, because the sink is its process.
 func TestMain(m *testing.M) {
 	cli.StandIn(sink.Command)
 	os.Exit(m.Run())

@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// What goes through Redis: documents are added, taken and acknowledged, by several workers at once.
+// The work on Redis: several workers add, take and acknowledge documents concurrently.
 var (
 	keepsUp = []contestant{
 		{Name: "redisqueue", Measure: redisTrip(onServer, keepingUp, 1, 200)},
@@ -33,13 +33,13 @@ var (
 	}
 )
 
-// place is where a queue is.
+// place is one Redis server or a cluster.
 type place struct {
 	nodes []*servers.RedisServer
 	close func() error
 }
 
-// The settings of servers.Redis: appendonly yes, appendfsync everysec.
+// onServer starts a server with the settings of servers.Redis: appendonly yes, appendfsync everysec.
 func onServer() (*place, error) {
 	r, err := servers.StartRedis()
 	if err != nil {
@@ -69,8 +69,8 @@ func (l *place) cpu() (sum float64, err error) {
 
 type through func(ctx context.Context, l *place, workers, documents int, clock func() error) error
 
-// redisTrip measures a whole trip, of client and server: where it runs, what it does, and how many thousands of
-// documents.
+// redisTrip measures a round of client and server: where the server runs, the work, and the number of documents in
+// thousands.
 func redisTrip(where func() (*place, error), do through, workers, thousands int) func(ctx context.Context, p *plan, dir string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, _ string) (figures []figure, err error) {
 		l, err := where()
@@ -81,7 +81,7 @@ func redisTrip(where func() (*place, error), do through, workers, thousands int)
 		documents := p.Scaled(thousands/workers, 1) * workers * perCall
 		var clock measure.Clock
 		before := 0.0
-		// What it has used before, to connect and to send its scripts, is not counted.
+		// Connecting and loading scripts is not counted.
 		start := func() (err error) {
 			before, err = l.cpu()
 			clock.Start()
@@ -104,7 +104,7 @@ func redisTrip(where func() (*place, error), do through, workers, thousands int)
 	}
 }
 
-// text is a body that differs from others in many places, as documents do.
+// text returns a body that compresses poorly, like real documents.
 func text(from *rand.Rand) []byte {
 	b := make([]byte, bodyBytes)
 	for i := range b {
@@ -189,7 +189,7 @@ func (t *trip) append(ctx context.Context, first int) error {
 	return err
 }
 
-// take commits what it had while it takes more, as a sender does.
+// take commits the previous keys and takes more in one call, as a sender does.
 func (t *trip) take(ctx context.Context) error {
 	t.want.Token = queue.NewID()
 	leases, stale, _, err := t.q.Exchange(ctx, t.want, t.ends...)
@@ -213,8 +213,8 @@ func (t *trip) takeRest(ctx context.Context) error {
 	return nil
 }
 
-// asynqThrough enqueues everything, one task a document, because it has no call for several, and
-// has them handled, by as many goroutines each. Options are its defaults.
+// asynqThrough enqueues all documents, one task each, because asynq has no call for several, and handles them, with
+// as many goroutines for both. Options are the defaults.
 func asynqThrough(ctx context.Context, l *place, workers, documents int, start func() error) error {
 	opts := asynq.RedisClientOpt{Addr: l.nodes[0].Addr()}
 	client := asynq.NewClient(opts)

@@ -31,7 +31,7 @@ func keysFrom(first, n int) []string {
 	return keys
 }
 
-// used opens a store, does something with it on the clock, and closes it.
+// used opens a store, measures do with it, and closes it.
 func used(dir string, k kind, do func(s store) error) (u measure.Usage, err error) {
 	s, err := k.open(dir)
 	if err != nil {
@@ -51,7 +51,7 @@ func costs(u measure.Usage, documents int) []figure {
 	}
 }
 
-// round appends, reserves and settles a call's worth.
+// round appends, reserves and settles the documents of one call.
 func round(ctx context.Context, s store, first int) error {
 	if err := s.append(ctx, 0, keysFrom(first, perCall), body); err != nil {
 		return err

@@ -18,23 +18,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// What a sender pays for a queue: producers add documents, and all of them arrive at the sink of the other
-// benchmarks, another process on loopback that answers at once.
+// The cost of a queue for a sender: producers add documents, and all arrive at the sink of the other benchmarks,
+// another process on loopback that replies at once.
 var senders = []contestant{
 	{Name: "sender without a queue", Measure: throughSender(sendWithout)},
 	{Name: "sender with a filequeue", Measure: throughSender(sendWith)},
 	{Name: "filequeue without a sender", Measure: throughSender(sendAlone)},
 }
 
-const perAdd = 100 // documents an adding call
+const perAdd = 100 // documents per adding call
 
-// document is encoded to about bodyBytes.
+// document is about bodyBytes long when encoded.
 type document struct {
 	ID   string `json:"id" search:"key"`
 	Text string `json:"text"`
 }
 
-// throughSender measures one producer and eight.
+// throughSender measures with one producer and with eight.
 func throughSender(send func(ctx context.Context, sink *child.Sink, dir string, producers, each int) error) func(context.Context, *plan, string) ([]figure, error) {
 	return func(ctx context.Context, p *plan, dir string) (figures []figure, err error) {
 		for _, producers := range []int{1, 8} {
@@ -62,7 +62,7 @@ func throughSender(send func(ctx context.Context, sink *child.Sink, dir string, 
 	}
 }
 
-// produce has producers add documents, perAdd a call.
+// produce lets producers add documents, perAdd per call.
 func produce(producers, each int, add func(producer, first int) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, producers)
@@ -115,7 +115,7 @@ func throughSink(ctx context.Context, sink *child.Sink, q queue.Queue, producers
 	return err
 }
 
-// sendAlone takes and commits without a sender what producers append, a request's worth at a time.
+// sendAlone takes and commits the producers' documents without a sender, a request's worth at a time.
 func sendAlone(ctx context.Context, _ *child.Sink, dir string, producers, each int) error {
 	q, err := filequeue.Open(dir, nil)
 	if err != nil {

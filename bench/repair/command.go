@@ -1,12 +1,12 @@
-// Package repair is for whoever wants to know what comparing costs: it compares a million documents of the emulated
-// service with a source that is generated, ten million rows on both sides, repairs one document of a hundred, deletes
-// one of ten by filter, rebuilds an index, keeps a digest tree, and repairs beside writers.
+// Package repair measures the cost of comparing. It compares a million documents of the emulated service with a
+// generated source, and ten million generated rows with each other. It also repairs one document of a hundred,
+// deletes one of ten by filter, rebuilds an index, keeps a digest tree, and repairs while writers run.
 //
 //	go run . repair                    # everything: some ten minutes
 //	go run . repair -only compare -rounds 1
-//	go run . repair -fast              # does it run? Figures that mean little
+//	go run . repair -fast              # quick test; the figures mean little
 //
-// All figures but bytes compare what was measured in turns, in one run.
+// All figures except bytes compare measurements that alternate within one run.
 package repair
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/rounds"
 )
 
-// Command fails if something could not be measured or is wrong.
+// Command fails if a measurement fails or its result is wrong.
 var Command = cli.Command{
 	Name:  "repair",
-	About: "what it costs to compare an index with its source, to repair, rebuild and delete",
+	About: "the cost of comparing an index with its source, of repairing, rebuilding and deleting",
 	Run: func(ctx context.Context, args []string, s cli.Streams) error {
 		var p plan
 		set := cli.Flags("repair", s)
-		set.IntVar(&p.documents, "documents", 1_000_000, "how many the emulator has")
-		set.IntVar(&p.rows, "rows", 10_000_000, "how many are generated in the row large")
-		set.DurationVar(&p.window, "window", 4*time.Second, "how long writers write")
+		set.IntVar(&p.documents, "documents", 1_000_000, "documents in the emulator")
+		set.IntVar(&p.rows, "rows", 10_000_000, "rows that the row large generates")
+		set.DurationVar(&p.window, "window", 4*time.Second, "duration of writing")
 		fast := set.Bool("fast", false, "-rounds 1 -documents 3000 -rows 100000 -window 500ms")
 		if err := questions.Parse(&p.Plan, set, args, func() error {
 			if *fast {
@@ -44,21 +44,21 @@ var Command = cli.Command{
 	},
 }
 
-// plan is what is measured.
+// plan has the flags of a run.
 type plan struct {
 	rounds.Plan
 	documents int           // in the emulator
-	rows      int           // that are generated
-	window    time.Duration // of writers
+	rows      int           // generated ones
+	window    time.Duration // duration of writing
 }
 
 var questions = rounds.Table[*plan]{Rounds: 3, Rows: []rounds.Row[*plan]{
-	{Name: "compare", What: "an index of the emulator that is as its source, which is generated", Measure: compareIndex},
+	{Name: "compare", What: "an index of the emulator that equals its generated source", Measure: compareIndex},
 	{Name: "large", What: "both sides generated, without differences", Measure: large},
-	{Name: "differences", What: "one document of a hundred is missing in the emulator; beside it, as many documents sent", Measure: differences},
-	{Name: "delete", What: "a tenth of the documents deleted by filter, and as many by their keys; a request takes 50 ms longer than the emulator needs", Measure: deleteWhere},
-	{Name: "rebuild", What: "an index rebuilt behind its alias beside a writer, and a plain load of as many documents; waits are as short as they may be", Measure: rebuildAtOnce},
-	{Name: "rebuild-remote", What: "the same, and a request takes 20 ms longer than the emulator needs", Measure: rebuildRemote},
-	{Name: "tree", What: "all documents, of 650 bytes, sent to a sink, another process, by senders without handlers of events, with one that does nothing, and with a digest tree, in turns", Measure: keepTree},
-	{Name: "live", What: "writers at full speed to a service that takes 50 ms, and is what decides how many that are, without and with passes beside them", Measure: live},
+	{Name: "differences", What: "one document of a hundred is missing in the emulator; for comparison the same number of documents is sent", Measure: differences},
+	{Name: "delete", What: "a tenth of the documents deleted by filter, and as many by their keys; 50 ms are added to each request", Measure: deleteWhere},
+	{Name: "rebuild", What: "an index rebuilt behind its alias while a writer runs, and a plain load of the same documents; all waits are minimal", Measure: rebuildAtOnce},
+	{Name: "rebuild-remote", What: "the same, with 20 ms added to each request", Measure: rebuildRemote},
+	{Name: "tree", What: "all documents, of 650 bytes, sent to a sink, another process, without handlers, with one that does nothing, and with a digest tree, alternating", Measure: keepTree},
+	{Name: "live", What: "writers at the full rate of a service that takes 50 ms per request, without and with concurrent passes", Measure: live},
 }}

@@ -23,13 +23,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// emulated is an index of the emulator that is as generated{n}, but for what is left out.
+// emulated is an index of the emulator with the documents of generated{n}, except those left out.
 type emulated struct {
 	service *searchtest.Server
 	client  *search.Client
 	sender  *bufferedsender.BufferedSender[item]
 	rows    *search.Rows
-	slow    atomic.Int64 // how much longer a request takes, in nanoseconds
+	slow    atomic.Int64 // added to the duration of a request, in nanoseconds
 }
 
 func (e *emulated) credential() *azcore.KeyCredential {
@@ -47,7 +47,7 @@ func (e *emulated) Do(r *http.Request) (*http.Response, error) {
 	return e.service.Do(r)
 }
 
-// emulate loads n documents, without some if there is a function.
+// emulate loads n documents, except those for which without returns true.
 func emulate(ctx context.Context, n int, without func(i int) bool) (*emulated, error) {
 	e, err := empty()
 	if err != nil {
@@ -96,7 +96,7 @@ func (e *emulated) close() error {
 	return errors.Join(e.sender.Close(context.Background()), e.service.Close())
 }
 
-// scan reads the index alone.
+// scan reads the index without a comparison.
 func (e *emulated) scan(ctx context.Context) (n int, took time.Duration, err error) {
 	began := time.Now()
 	for _, err := range e.rows.Scan(ctx, "", "") {
@@ -108,14 +108,14 @@ func (e *emulated) scan(ctx context.Context) (n int, took time.Duration, err err
 	return n, time.Since(began), nil
 }
 
-// compareIndex compares an index that is as it should be.
+// compareIndex compares an index that equals its source.
 func compareIndex(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	e, err := emulate(ctx, p.documents, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
-	if _, _, err := e.scan(ctx); err != nil { // the first one has the emulator put its documents in order
+	if _, _, err := e.scan(ctx); err != nil { // the first scan makes the emulator sort its documents
 		return err
 	}
 	n, alone, err := e.scan(ctx)
@@ -137,7 +137,7 @@ func compareIndex(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	return nil
 }
 
-// large compares many rows that cost nothing to read.
+// large compares many rows without a cost of reading.
 func large(ctx context.Context, p *plan, t *figures.Table) error {
 	before := measure.Heap()
 	most := before
@@ -167,12 +167,12 @@ func large(ctx context.Context, p *plan, t *figures.Table) error {
 	if report.SourceRows != int64(p.rows) || !report.Agrees() {
 		return fmt.Errorf("the report is %+v", report)
 	}
-	t.Add("heap, at the most: MB", figures.AtMost(64), (most-before)/(1<<20))
+	t.Add("heap, maximum: MB", figures.AtMost(64), (most-before)/(1<<20))
 	t.Add("rows of both sides a second", figures.Informs, 2*float64(p.rows)/took.Seconds())
 	return nil
 }
 
-// differences repairs one document of a hundred. What comparing takes is measured by itself, and taken off.
+// differences repairs one document of a hundred. The time of comparing is measured separately and subtracted.
 func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	missing := func(i int) bool { return i%100 == 7 }
 	e, err := emulate(ctx, p.documents, missing)
@@ -180,7 +180,7 @@ func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
-	if _, _, err := e.scan(ctx); err != nil { // the first one has the emulator put its documents in order
+	if _, _, err := e.scan(ctx); err != nil { // the first scan makes the emulator sort its documents
 		return err
 	}
 	const pause = 10 * time.Millisecond
@@ -221,7 +221,7 @@ func differences(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	return nil
 }
 
-// live has writers write with and without passes beside them, in turns.
+// live measures writers with and without concurrent passes, alternating.
 func live(ctx context.Context, p *plan, t *figures.Table) error {
 	const keys, turns = 20_000, 3
 	index := newTable(keys, 50*time.Millisecond)
@@ -277,8 +277,8 @@ func live(ctx context.Context, p *plan, t *figures.Table) error {
 	return sender.Close(ctx)
 }
 
-// deleteWhere deletes a tenth of the documents by filter, and as many by their keys. Each request takes 50 ms longer
-// than the emulator needs.
+// deleteWhere deletes a tenth of the documents by filter, and as many by their keys, with 50 ms added to each
+// request.
 func deleteWhere(ctx context.Context, p *plan, t *figures.Table) error {
 	tenth := func(i int) bool { return i%10 == 3 }
 	run := func(remove func(e *emulated) error) (took time.Duration, err error) {

@@ -24,10 +24,9 @@ func rebuildRemote(ctx context.Context, p *plan, t *figures.Table) error {
 	return rebuildIndex(ctx, p, 20*time.Millisecond, t)
 }
 
-// rebuildIndex rebuilds an index to one with the same definition, which takes as long as to any other. Each request
-// takes so much longer than the emulator needs. The plain load is into an index beside the first one, too: the
-// emulator's memory is this process's, and a collector with twice as much to look at would be counted as the
-// rebuild's.
+// rebuildIndex rebuilds an index with the same definition, which takes as long as any other. takes is added to each
+// request. The plain load also goes into an index next to the first one, because the emulator's memory is this
+// process's: otherwise only the rebuild would pay for the garbage collection of two indexes.
 //
 //archtest:long owed: a setup, three loads and a table
 func rebuildIndex(ctx context.Context, p *plan, takes time.Duration, t *figures.Table) (err error) {
@@ -75,7 +74,7 @@ func rebuildIndex(ctx context.Context, p *plan, takes time.Duration, t *figures.
 		for i := 0; ending.Err() == nil && writing == nil; i++ {
 			writing = writer.UploadDocuments(ctx, itemOf(i%p.documents))
 			if i%100 == 0 {
-				time.Sleep(50 * time.Millisecond) // two thousand a second
+				time.Sleep(50 * time.Millisecond) // two thousand documents per second
 			}
 		}
 	})
@@ -116,7 +115,7 @@ func rebuildIndex(ctx context.Context, p *plan, takes time.Duration, t *figures.
 	return nil
 }
 
-// loadBeside loads as many documents into another index, which is dropped, and returns how long that took.
+// loadBeside loads the documents into another index, which it then drops, and returns the duration.
 func (e *emulated) loadBeside(ctx context.Context, indexes *search.IndexClient, n int) (took time.Duration, err error) {
 	definition, err := indexes.GetIndex(ctx, "items", nil)
 	if err != nil {
@@ -141,11 +140,11 @@ func (e *emulated) loadBeside(ctx context.Context, indexes *search.IndexClient, 
 	err = errors.Join(err, sender.Close(ctx))
 	took = time.Since(began)
 	err = errors.Join(err, indexes.DeleteIndex(ctx, definition.Name, nil))
-	runtime.GC() // of what was dropped
+	runtime.GC() // collect the dropped index
 	return took, err
 }
 
-// fill is what is generated, as a truth.
+// fill returns the generated rows as a rebuild.Fill.
 func (g generated) fill() rebuild.Fill {
 	return rebuild.Fill{
 		All: func(ctx context.Context, after string) iter.Seq2[models.RawAction, error] {

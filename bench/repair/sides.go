@@ -31,10 +31,10 @@ func itemOf(i int) item {
 
 func key(i int) string { return fmt.Sprintf("%09d", i) }
 
-// generated is a source, or an index, with rows 0 to n-1 that nobody keeps.
+// generated is a source or an index with rows 0 to n-1 that are not stored.
 type generated struct{ n int }
 
-// first returns the number of the first row behind a key.
+// first returns the number of the first row after a key.
 func (g generated) first(after string) (i int) {
 	if after == "" {
 		return 0
@@ -82,7 +82,7 @@ func upload(i int) (models.RawAction, error) {
 	return models.RawAction{Key: key(i), Type: models.ActionTypeUpload, Document: text}, err
 }
 
-// table is a table and an index that is as it was written: a request takes a while and no processor time.
+// table is a table, and an index with the same rows. A request takes time, but no processor time.
 type table struct {
 	takes time.Duration
 

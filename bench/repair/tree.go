@@ -18,9 +18,9 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 )
 
-// keepTree sends all documents in turns through a sender without handlers of events, one with a handler that does
-// nothing, and one that a tree follows, each twice, and compares what this process has taken of the processors. The
-// tree has all keys before, and what it folds is waited for.
+// keepTree sends all documents through senders without a handler, with one that does nothing, and with a digest tree,
+// alternating, each twice, and compares the processor time of this process. The tree has all keys beforehand, and
+// keepTree waits until it has folded its changes.
 func keepTree(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	dir, err := os.MkdirTemp("", "tree")
 	if err != nil {
@@ -37,7 +37,7 @@ func keepTree(ctx context.Context, p *plan, t *figures.Table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, tree.Close(context.Background())) }()
-	keys := make([]string, p.documents) // in no order, as changes come
+	keys := make([]string, p.documents) // in no order, like real changes
 	for i := range keys {
 		n := i * 7_919 % p.documents
 		keys[i] = fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n)
@@ -68,9 +68,9 @@ func keepTree(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	}
 	s := tree.Stats()
 	if s.Dropped+s.Refused > 0 || s.Err != nil {
-		return fmt.Errorf("the tree was not told everything: %+v", s)
+		return fmt.Errorf("the tree did not get every change: %+v", s)
 	}
-	if cpu[0] > 0 { // it is measured here
+	if cpu[0] > 0 { // CPU time is measured on this system
 		t.Add("CPU of a sender with a tree / with a handler of events that does nothing", figures.AtMost(1.1), cpu[2]/cpu[1])
 		t.Add("CPU of a sender with a tree / without any handler", figures.AtMost(1.1), cpu[2]/cpu[0])
 	}
@@ -82,7 +82,7 @@ func keepTree(ctx context.Context, p *plan, t *figures.Table) (err error) {
 	return nil
 }
 
-// folded waits until the tree has nothing to do.
+// folded waits until the tree has nothing to fold.
 func folded(ctx context.Context, tree *digesttree.Tree) error {
 	for {
 		if err := tree.Sync(ctx); err != nil {

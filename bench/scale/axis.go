@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// logAxis makes an axis logarithmic, with room beside the values.
+// logAxis makes an axis logarithmic, with margins around the values.
 func logAxis(a *plot.Axis, ticks []plot.Tick, least, most float64) {
 	a.Scale = plot.LogScale{}
 	a.Tick.Marker = plot.ConstantTicks(ticks)
 	a.Min, a.Max = least*0.8, most*1.25
 }
 
-// linearAxis makes an axis start at zero, so that what looks flat is.
+// linearAxis makes an axis start at zero, so that slopes are not exaggerated.
 func linearAxis(a *plot.Axis, most float64) {
 	a.Tick.Marker = plot.ConstantTicks(evenTicks(most))
 	a.Min, a.Max = 0, most
@@ -45,9 +45,8 @@ func ticksAt(values []float64) []plot.Tick {
 	return ticks
 }
 
-// decadeTicks returns ticks at 1, 2 and 5 times each power of ten from least, or
-// somewhat below it, to most, or somewhat above it. An axis leaves out those
-// that are not on it.
+// decadeTicks returns ticks at 1, 2 and 5 times each power of ten, from slightly below least to slightly above most.
+// The axis omits ticks outside its range.
 func decadeTicks(least, most float64) []plot.Tick {
 	var values []float64
 	for power := math.Pow(10, math.Floor(math.Log10(least))); power <= most; power *= 10 {
@@ -56,7 +55,7 @@ func decadeTicks(least, most float64) []plot.Tick {
 	return ticksAt(values)
 }
 
-// short writes a number as people say it: 20 k, 10 M.
+// short formats a number like 20 k or 10 M.
 func short(v float64) string {
 	unit := ""
 	switch {

@@ -20,8 +20,7 @@ const (
 	panelMargin = 12 // points
 )
 
-// colors of the lines: blue and vermilion of Okabe and Ito, which readers who
-// see few colours can tell apart.
+// colors are the line colors: blue and vermilion of Okabe and Ito, which are distinct also for color-blind readers.
 var (
 	colors = []color.Color{color.RGBA{R: 0, G: 114, B: 178, A: 255}, color.RGBA{R: 213, G: 94, B: 0, A: 255}}
 	grey   = color.Gray{Y: 130}
@@ -30,7 +29,7 @@ var (
 
 var errNoChart = errors.New("nothing was measured that a chart shows")
 
-// draw writes the chart, which has a panel for everything that was measured.
+// draw writes the chart with a panel for each quantity.
 func (r *report) draw(file string) error {
 	var panels []*plot.Plot
 	for _, panel := range []func() (*plot.Plot, error){r.ratePanel, r.cpuPanel, r.memoryPanel} {
@@ -59,8 +58,8 @@ func (r *report) draw(file string) error {
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return err
 	}
-	// Liberation Sans is as wide as Arial, and where neither is installed any
-	// other sans serif looks better than the browser's default.
+	// Liberation Sans and Arial have the same widths. Where neither is installed, any other sans serif looks better
+	// than the browser's default.
 	portable := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
 	return os.WriteFile(file, portable, 0o644)
 }
@@ -89,7 +88,7 @@ func newPanel(title, x, y string) *plot.Plot {
 	return p
 }
 
-// addLine adds a line to a panel, and to its legend. number chooses the color.
+// addLine adds a line to a panel and its legend. number selects the color.
 func addLine(p *plot.Plot, name string, number int, points plotter.XYs) error {
 	line, dots, err := plotter.NewLinePoints(points)
 	if err != nil {
@@ -102,7 +101,7 @@ func addLine(p *plot.Plot, name string, number int, points plotter.XYs) error {
 	return nil
 }
 
-// addReference adds what the lines are to be compared with.
+// addReference adds a reference line for comparison.
 func addReference(p *plot.Plot, name string, points plotter.XYs) error {
 	line, err := plotter.NewLine(points)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// drawn returns the SVG of a report that has an outcome in every row.
+// drawn returns the SVG of a report with an outcome in every row.
 func drawn(t *testing.T, args ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "chart.svg")
@@ -47,7 +47,7 @@ func TestChartHasNoPanelForWhatWasNotMeasured(t *testing.T) {
 	}
 	panel, err := r.memoryPanel()
 	require.NoError(t, err)
-	assert.Nil(t, panel, "nobody measures it here")
+	assert.Nil(t, panel, "not measured on this system")
 }
 
 func TestChartOfOneStepIsDrawn(t *testing.T) {

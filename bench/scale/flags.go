@@ -13,9 +13,9 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-// commandLine is what the flags say.
+// commandLine has the values of the flags.
 type commandLine struct {
-	documents []int // ascending, and so are the next two
+	documents []int // ascending, like the next two
 	producers []int
 	inFlight  []int
 	latencies []time.Duration
@@ -24,14 +24,14 @@ type commandLine struct {
 	timeout   time.Duration
 }
 
-// The sizes that -fast chooses.
+// The sizes with -fast.
 const (
 	fastDocuments = "5e3,2e4,5e4"
 	fastRounds    = 1
 )
 
-// maxDocuments keeps the keys of every step distinct: with sixteen requests in
-// flight one sends more than that.
+// maxDocuments keeps the keys of every step distinct: a step with sixteen requests in flight sends more documents
+// than -docs.
 const maxDocuments = 50_000_000
 
 func (c *commandLine) parse(args []string, s cli.Streams) error {
@@ -40,7 +40,7 @@ func (c *commandLine) parse(args []string, s cli.Streams) error {
 	producers := set.String("producers", "1,4,16", "goroutines that add documents: `numbers`, separated by commas")
 	inFlight := set.String("in-flight", "1,2,4,8,16", "requests at once: `numbers`, separated by commas")
 	latencies := set.String("latency", "0,100ms", "how long a request takes at least: `durations`, separated by commas")
-	set.IntVar(&c.rounds, "rounds", 5, "`rounds` in which every step has a turn")
+	set.IntVar(&c.rounds, "rounds", 5, "`rounds`; each step runs once per round")
 	fast := set.Bool("fast", false, "-docs "+fastDocuments+" -rounds "+strconv.Itoa(fastRounds)+", unless these are set: a few seconds, and figures that mean little")
 	set.StringVar(&c.svg, "svg", "", "draw the chart into this `file`")
 	set.DurationVar(&c.timeout, "timeout", 15*time.Minute, "of one run")
@@ -57,7 +57,7 @@ func (c *commandLine) parse(args []string, s cli.Streams) error {
 	})
 }
 
-// check completes what the flags say, and names every mistake.
+// check completes the parsed flags and returns every error.
 func (c *commandLine) check(documents, producers, inFlight, latencies string) error {
 	var errs []error
 	for _, list := range []struct {
@@ -88,8 +88,7 @@ func (c *commandLine) check(documents, producers, inFlight, latencies string) er
 	return errors.Join(errs...)
 }
 
-// numbers returns the numbers of a list in ascending order, each once. 1e6 is a
-// number too.
+// numbers returns the numbers of a list, sorted and without duplicates. It accepts 1e6.
 func numbers(list string, most int) ([]int, error) {
 	var all []int
 	for text := range strings.SplitSeq(list, ",") {

@@ -7,12 +7,10 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// legendRoom is how much higher than its highest line a panel is: the legend
-// stands above the lines.
+// legendRoom is the height of a panel relative to its highest line: the legend is above the lines.
 const legendRoom = 1.45
 
-// ratePanel shows what more requests in flight do where the latency is highest.
-// Without latency there is nothing to show, and no panel.
+// ratePanel shows the rate by requests in flight at the highest latency. Without latency there is no panel.
 func (r *report) ratePanel() (*plot.Plot, error) {
 	var rows []*row
 	for _, s := range r.series {
@@ -46,7 +44,7 @@ func (r *report) ratePanel() (*plot.Plot, error) {
 	return p, nil
 }
 
-// cpuPanel shows what a document costs, however many there are.
+// cpuPanel shows the processor time per document by number of documents.
 func (r *report) cpuPanel() (*plot.Plot, error) {
 	p := newPanel("Processor time of a document", "documents sent", "CPU s per million documents")
 	most := 0.0
@@ -71,8 +69,7 @@ func (r *report) cpuPanel() (*plot.Plot, error) {
 	return p, nil
 }
 
-// memoryPanel shows the memory in the course of the runs with the most
-// documents, of those in the first round.
+// memoryPanel shows the memory during the first-round runs with the most documents.
 func (r *report) memoryPanel() (*plot.Plot, error) {
 	p := newPanel("Memory of the process", "documents accepted", "RSS, MB")
 	most, total := 0.0, 0.0
@@ -88,7 +85,7 @@ func (r *report) memoryPanel() (*plot.Plot, error) {
 			return nil, err
 		}
 	}
-	if most == 0 { // nobody measures
+	if most == 0 { // not measured on this system
 		return nil, nil
 	}
 	linearAxis(&p.X, total)
@@ -96,8 +93,7 @@ func (r *report) memoryPanel() (*plot.Plot, error) {
 	return p, nil
 }
 
-// documentRows returns the rows of each series in which documents grow and
-// something was measured.
+// documentRows returns the rows with figures, for each series in which documents grow.
 func (r *report) documentRows() [][]*row {
 	var all [][]*row
 	for _, s := range r.series {
@@ -108,7 +104,7 @@ func (r *report) documentRows() [][]*row {
 	return all
 }
 
-// setting says what does not grow.
+// setting returns the constant quantities of a row.
 func setting(r *row) string {
 	return fmt.Sprintf("%s, %d in flight", named(r.producers, "producer"), r.inFlight)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// step is what one run is made with.
+// step has the parameters of a run.
 type step struct {
 	documents int
 	producers int
@@ -17,11 +17,10 @@ func (s step) String() string {
 	return fmt.Sprintf("%s, %s, %d in flight, latency %v", named(s.documents, "document"), named(s.producers, "producer"), s.inFlight, s.latency)
 }
 
-// manyDocuments is how many a step has at the most if it has a turn in every
-// round: with more, one turn is long enough to be steady.
+// manyDocuments is the size above which a step runs once: one such run is long enough for stable figures.
 const manyDocuments = 2_000_000
 
-// turns returns in how many of the rounds the step runs.
+// turns returns the number of rounds in which the step runs.
 func (s step) turns(rounds int) int {
 	if s.documents > manyDocuments {
 		return 1
@@ -29,7 +28,7 @@ func (s step) turns(rounds int) int {
 	return rounds
 }
 
-// quantity is what grows from one step of a series to the next.
+// quantity is the quantity that grows within a series.
 type quantity string
 
 const (
@@ -38,24 +37,23 @@ const (
 	inFlight  quantity = "requests in flight"
 )
 
-// series is the steps of one table.
+// series has the steps of one table.
 type series struct {
 	grows quantity
-	fixed string // what stays as it is
+	fixed string // the constant quantities
 	steps []step
 }
 
 // lone reports whether the series has one producer and one request in flight.
 func (s *series) lone() bool { return s.steps[0].producers == 1 && s.steps[0].inFlight == 1 }
 
-// What a sender has where there is more than one of it and that is not what
-// grows.
+// The numbers of producers and requests in flight when more than one is wanted and another quantity grows.
 const (
 	busyProducers = 4
 	busyInFlight  = 8
 )
 
-// plan returns what is measured, as the package comment says.
+// plan returns the series that the package comment describes.
 func (c *commandLine) plan() []*series {
 	first, median := c.latencies[0], c.documents[len(c.documents)/2]
 	var all []*series

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-// parsed returns the command line with these arguments.
+// parsed returns the command line of some arguments.
 func parsed(t *testing.T, args ...string) *commandLine {
 	t.Helper()
 	c := new(commandLine)

@@ -14,9 +14,8 @@ import (
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
-// ran returns the outcome of a run of a step: 100,000 documents a second, 5
-// seconds of processor time for a million, 5 allocations a document, 20 MB at
-// first and one more with each sample, and nothing lost.
+// ran returns a fixed outcome of a step: 100,000 documents per second, 5 s of processor time per million, 5
+// allocations per document, 20 MB at first and one more with each sample, nothing lost.
 func ran(s step) *outcome {
 	n := int64(s.documents)
 	o := &outcome{
@@ -32,7 +31,7 @@ func ran(s step) *outcome {
 	return o
 }
 
-// filled returns a report with one round of runs.
+// filled returns a report with one round of outcomes.
 func filled(t *testing.T, args ...string) *report {
 	t.Helper()
 	c := parsed(t, args...)
@@ -75,8 +74,7 @@ func TestColumnsAreMediansAndLossesAreSums(t *testing.T) {
 	assert.EqualValues(t, 11, r.lost)
 }
 
-// TestLostDocumentsAreAnError, whether it is the sink that misses them or the
-// sender that does not say that they are there.
+// TestLostDocumentsAreAnError covers documents that the sink lacks, and documents that the sender did not complete.
 func TestLostDocumentsAreAnError(t *testing.T) {
 	require.NoError(t, filled(t).problem())
 	for name, spoil := range map[string]func(*outcome){

@@ -5,7 +5,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
-// outcome is one run as its process and the sink tell it.
+// outcome is the result of a run according to its process and to the sink.
 type outcome struct {
 	measurement
 	sink server.Counts
@@ -15,21 +15,20 @@ type outcome struct {
 type row struct {
 	step
 	outcomes []outcome
-	problems []string // runs that gave no figures
+	problems []string // runs without figures
 
-	// The columns: medians, of the runs that gave figures.
-	rate   float64 // documents a second
-	cpu    float64 // seconds of processor time for a million documents
-	allocs float64 // of a document
-	// The memory when a tenth of the documents had been accepted, when all of
-	// them had, and the most of it, in bytes.
+	// The columns: medians of the runs with figures.
+	rate   float64 // documents per second
+	cpu    float64 // seconds of processor time per million documents
+	allocs float64 // per document
+	// Memory in bytes: after a tenth of the documents, after all of them, and its peak.
 	tenth, end, peak float64
-	// incomplete and lost are sums: documents of which the sender did not say
-	// that they are in the index, and documents that the sink has not seen.
+	// incomplete and lost are sums: documents that the sender did not report as completed, and documents that did not
+	// reach the sink.
 	incomplete, lost int64
 }
 
-// conclude fills in the columns.
+// conclude computes the columns.
 func (r *row) conclude() {
 	column := func(value func(o *outcome) float64) float64 {
 		var values []float64

@@ -10,7 +10,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/child"
 )
 
-// measure runs what the command line asks for.
+// measure runs the measurements of the command line.
 func (c *commandLine) measure(ctx context.Context, stdout, stderr io.Writer) error {
 	r := newReport(c.plan())
 	if err := r.fill(ctx, c.rounds, c.run, stderr); err != nil {
@@ -26,7 +26,7 @@ func (c *commandLine) measure(ctx context.Context, stdout, stderr io.Writer) err
 	return errors.Join(err, r.problem())
 }
 
-// run carries out a step once, against a sink of its own.
+// run runs a step once against a new sink.
 func (c *commandLine) run(ctx context.Context, s step) (*outcome, error) {
 	o := new(outcome)
 	var err error
@@ -39,10 +39,10 @@ func (c *commandLine) run(ctx context.Context, s step) (*outcome, error) {
 	return o, nil
 }
 
-// report is everything that was found out.
+// report has all results.
 type report struct {
 	series []*series
-	steps  []step // each once, in the order in which they run
+	steps  []step // each once, in the order of running
 	rows   map[step]*row
 }
 
@@ -59,7 +59,7 @@ func newReport(all []*series) *report {
 	return r
 }
 
-// fill runs all rounds. A run that gives no figures does not end the others.
+// fill runs all rounds. A run without figures does not end the others.
 func (r *report) fill(ctx context.Context, rounds int, run func(context.Context, step) (*outcome, error), progress io.Writer) error {
 	for round := range rounds {
 		for _, s := range r.steps {
@@ -86,8 +86,7 @@ func (r *report) fill(ctx context.Context, rounds int, run func(context.Context,
 	return nil
 }
 
-// problem returns an error if there is a gap in the tables, or if a document was
-// lost.
+// problem returns an error if a run has no figures or a document was lost.
 func (r *report) problem() error {
 	var gaps int
 	var incomplete, lost int64

@@ -6,17 +6,15 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// sampleCount is how often the memory is looked at during a run.
+// sampleCount is the number of memory samples of a run, after the first.
 const sampleCount = 20
 
-// sampler looks at the memory of the process at equal numbers of documents:
-// before the first, and then whenever another twentieth has been accepted.
-// Producers share it.
+// sampler samples the memory of the process before the first document and after each twentieth of them. Producers
+// share it.
 type sampler struct {
 	documents int64
 	accepted  atomic.Int64
-	// rss has one element for each sample. It is read after the producers have
-	// ended, and each element is written by one of them.
+	// rss has one element per sample. One producer writes each element; it is read after all producers have ended.
 	rss [sampleCount + 1]int64
 }
 
@@ -26,11 +24,11 @@ func newSampler(documents int) *sampler {
 	return s
 }
 
-// add says that n more documents have been accepted.
+// add counts n more accepted documents.
 func (s *sampler) add(n int) {
 	after := s.accepted.Add(int64(n))
 	before := after - int64(n)
-	// Of two producers only one takes the count past a twentieth.
+	// Only one producer counts past each twentieth.
 	last := after * sampleCount / s.documents
 	for i := before*sampleCount/s.documents + 1; i <= last; i++ {
 		s.rss[i] = measure.RSS()

@@ -9,8 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// TestSamplesAreTakenAtEqualNumbersOfDocuments: at each twentieth, and not
-// before it.
+// TestSamplesAreTakenAtEqualNumbersOfDocuments checks that samples are taken at each twentieth, and not earlier.
 func TestSamplesAreTakenAtEqualNumbersOfDocuments(t *testing.T) {
 	if measure.RSS() == 0 {
 		t.Skip("nobody measures")

@@ -22,7 +22,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/sink/server"
 )
 
-// TestMain lets the binary of the tests stand in for the command.
+// TestMain lets the test binary act as the command.
 func TestMain(m *testing.M) {
 	cli.StandIn(Command, sink.Command)
 	os.Exit(m.Run())
@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 
 var lastLineForm = regexp.MustCompile(`^flat_cpu=[\d.]+ rss_growth=(-|-?\d+) docs_s_at_100ms_8=\d+ sixteen_producers_vs_one=[\d.]+ lost=0$`)
 
-// TestScaleMeasuresInProcessesOfTheirOwn is the whole command with few
-// documents.
+// TestScaleMeasuresInProcessesOfTheirOwn runs the whole command with few documents.
 func TestScaleMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -66,8 +65,7 @@ func TestMistakesInTheFlagsAreAllNamed(t *testing.T) {
 	}
 }
 
-// TestEveryDocumentIsSentOnce, whatever part of it falls to which producer, and the
-// memory is looked at all along.
+// TestEveryDocumentIsSentOnce checks this for any split among the producers, and that every memory sample is taken.
 func TestEveryDocumentIsSentOnce(t *testing.T) {
 	for name, task := range map[string]task{
 		"one producer":                    {Documents: 4001, Producers: 1, InFlight: 1},
@@ -99,8 +97,7 @@ func TestEveryDocumentIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedDocumentsAreNotCompleted: the sender is asked, not the number of
-// documents that it was given.
+// TestRefusedDocumentsAreNotCompleted checks that Completed comes from the sender, not from the number of documents.
 func TestRefusedDocumentsAreNotCompleted(t *testing.T) {
 	sink, err := server.New(server.Config{ItemStatus: 400, ItemRate: 0.1})
 	require.NoError(t, err)
@@ -114,8 +111,8 @@ func TestRefusedDocumentsAreNotCompleted(t *testing.T) {
 	assert.EqualValues(t, 1000-refused, m.Completed)
 }
 
-// TestAsManyRequestsAreInFlightAsTheStepSays: the service answers none of the
-// first three before it has all of them.
+// In TestAsManyRequestsAreInFlightAsTheStepSays the service holds the first three requests until all of them have
+// arrived.
 func TestAsManyRequestsAreInFlightAsTheStepSays(t *testing.T) {
 	sink, err := server.New(server.Config{})
 	require.NoError(t, err)
@@ -132,7 +129,7 @@ func TestAsManyRequestsAreInFlightAsTheStepSays(t *testing.T) {
 		}
 	}))
 	defer up.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // reached only if the test fails
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends only a failing test
 	defer cancel()
 	_, err = (task{Documents: 6000, Producers: 1, InFlight: 3, Endpoint: up.URL}).send(ctx)
 	require.NoError(t, err)

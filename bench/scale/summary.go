@@ -8,25 +8,23 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// summary is the last line. What was not measured is nil.
+// summary is the last line of the output. Unknown values are nil.
 type summary struct {
-	// flatCPU is how much dearer a document is in the dearest row than in the
-	// cheapest of a table in which documents grow, as a ratio: in the worse of
-	// the two tables.
+	// flatCPU is the ratio of the highest to the lowest processor time per document within a table in which documents
+	// grow: the larger of the two tables.
 	flatCPU *float64
-	// rssGrowth is how many MB more the process has at the end of the row with
-	// the most documents than at the end of that with the fewest, with one
-	// producer and one request in flight. With more producers it would be about
-	// the buffer, which the first documents fill.
+	// rssGrowth is the difference in final memory, in MB, between the rows with the most and the fewest documents,
+	// with one producer and one request in flight. With more producers it would only show the buffer, which the first
+	// documents fill.
 	rssGrowth *float64
-	// rate is documents a second at lineLatency with lineInFlight.
+	// rate is in documents per second, at lineLatency with lineInFlight.
 	rate *float64
-	// producers is the rate with lineProducers divided by that with one.
+	// producers is the rate with lineProducers divided by the rate with one.
 	producers *float64
 	lost      *int64
 }
 
-// What the last line is about.
+// The steps of the last line.
 const (
 	lineLatency   = 100 * time.Millisecond
 	lineInFlight  = 8
@@ -77,8 +75,7 @@ func (r *report) measured(s *series) []*row {
 	return rows
 }
 
-// flatness is how much more processor time a document costs in the dearest row
-// than in the cheapest, as a ratio. It is NaN if there are not two rows.
+// flatness returns the ratio of the highest to the lowest processor time per document, NaN for fewer than two rows.
 func flatness(rows []*row) float64 {
 	if len(rows) < 2 {
 		return math.NaN()
@@ -90,9 +87,8 @@ func flatness(rows []*row) float64 {
 	return measure.Ratio(most, least)
 }
 
-// rssGrowth is how many MB more the process has at the end of the last row,
-// which has the most documents, than at the end of the first. It is NaN if
-// there are not two rows, or nobody measures.
+// rssGrowth returns the difference in final memory, in MB, between the last row, which has the most documents, and
+// the first. It is NaN for fewer than two rows, or if memory is not measured.
 func rssGrowth(rows []*row) float64 {
 	if len(rows) < 2 || rows[0].end == 0 {
 		return math.NaN()
@@ -100,8 +96,7 @@ func rssGrowth(rows []*row) float64 {
 	return (rows[len(rows)-1].end - rows[0].end) / 1e6
 }
 
-// rateOf returns the documents a second of the row that matches, NaN if there is
-// none.
+// rateOf returns the rate of the row that matches, in documents per second, NaN if none does.
 func rateOf(rows []*row, match func(*row) bool) float64 {
 	for _, r := range rows {
 		if match(r) {
@@ -111,7 +106,7 @@ func rateOf(rows []*row, match func(*row) bool) float64 {
 	return math.NaN()
 }
 
-// larger returns the larger of two numbers, or the one that is a number.
+// larger returns the larger of two numbers, ignoring NaN.
 func larger(a, b float64) float64 {
 	if math.IsNaN(a) || b > a {
 		return b
@@ -119,7 +114,7 @@ func larger(a, b float64) float64 {
 	return a
 }
 
-// String is the line that programs read. What was not measured is a dash.
+// String returns the machine-readable line, with a dash for each unknown value.
 func (s summary) String() string {
 	lost := "-"
 	if s.lost != nil {

@@ -34,8 +34,8 @@ func TestGrowthIsFromTheFewestDocumentsToTheMost(t *testing.T) {
 	assert.True(t, math.IsNaN(rssGrowth([]*row{{}, {}})), "nobody measures")
 }
 
-// TestLastLine: each figure is of the rows that it says, and the worse of the two
-// tables with documents is the one that counts.
+// TestLastLine checks that each figure is of the right rows, and that the worse of the two tables with growing
+// documents counts.
 func TestLastLine(t *testing.T) {
 	r := newReport(parsed(t).plan())
 	run := func(_ context.Context, s step) (*outcome, error) {

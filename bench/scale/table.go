@@ -11,7 +11,7 @@ import (
 
 // write writes a table for each series, and the last line.
 func (r *report) write(w io.Writer) error {
-	fmt.Fprintf(w, "%s, %s/%s, GOMAXPROCS %d. Documents of 650 bytes, one a call, in batches of 1,000,000 bytes at the most.\n",
+	fmt.Fprintf(w, "%s, %s/%s, GOMAXPROCS %d. Documents of 650 bytes, one per call, in batches of at most 1,000,000 bytes.\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	for _, s := range r.series {
 		fmt.Fprintf(w, "\nMore %s (%s).\n", s.grows, s.fixed)

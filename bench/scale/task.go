@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// task is what one process does: one sender sends the documents of a step.
+// task is the work of one process: one sender sends the documents of a step.
 type task struct {
 	Documents int    `json:"documents"`
 	Producers int    `json:"producers"`
@@ -17,32 +17,30 @@ type task struct {
 	Endpoint  string `json:"endpoint"`
 }
 
-// measurement is what a process has to say about its task.
+// measurement is the result of a task.
 type measurement struct {
 	measure.Usage
-	// RSS is the memory before the first document and after each twentieth of
-	// them, in bytes; 0: not known.
+	// RSS is the memory in bytes before the first document and after each twentieth of them; 0: unknown.
 	RSS [sampleCount + 1]int64 `json:"rss"`
-	// Accepted and Completed are the counters of the sender at the end.
+	// Accepted and Completed are the final counts of the sender.
 	Accepted  int64 `json:"accepted"`
 	Completed int64 `json:"completed"`
 }
 
 const (
-	// batchBytes is the size of a batch at the most, as in compare.
+	// batchBytes is the maximum size of a batch, as in compare.
 	batchBytes = 1_000_000
-	// contents is how many documents differ in more than their keys.
+	// contents is the number of different documents, apart from their keys.
 	contents = 256
-	// keysAtOnce is for how many documents keys are made with one allocation.
-	// To make all of them beforehand, as compare does, would make the memory
-	// grow with the documents: it is what is measured here.
+	// keysAtOnce is the number of keys per allocation. Generating all keys in advance, as compare does, would make
+	// the measured memory grow with the documents.
 	keysAtOnce = 1000
 )
 
-// send sends the documents, and returns when they are all settled.
+// send sends the documents and returns when they are all settled.
 func (t task) send(ctx context.Context) (*measurement, error) {
 	w := corpus.New(contents, contents, corpus.NewHotel, func(d *corpus.Hotel, key string) { d.ID = key })
-	atOnce := min(keysAtOnce, max(1, t.Documents/sampleCount)) // so that no sample is late
+	atOnce := min(keysAtOnce, max(1, t.Documents/sampleCount)) // so that samples are on time
 	var clock measure.Clock
 	clock.Start()
 	samples := newSampler(t.Documents)

@@ -1,14 +1,14 @@
-// Package simulate is for whoever wants to know how the sender behaves beyond one machine: a
-// thousand processes that share one search service, for an hour of simulated time.
+// Package simulate shows the behavior of many senders together: a thousand processes share one search service for an
+// hour of simulated time.
 //
 //	go run . simulate                              # five minutes of one core
 //	go run . simulate -processes 100 -minute 10s   # ten minutes of simulated time
 //	go run . simulate -policy fixed                # the same without tuning
 //
-// The processes have real senders, a few each, which share a real pool; there is one program,
-// one bubble of testing/synctest, and so one clock, which jumps ahead when all are waiting. The
-// service is a model: one queue that is served at a constant rate (service.go). So the figures
-// say what the senders do to each other and to a service, and not what they cost.
+// Each simulated process has a few real senders that share a real pool. All run in one program in one bubble of
+// testing/synctest, whose clock jumps ahead when all goroutines wait. The service is a model: one queue with a
+// constant rate (service.go). So the figures show what senders do to each other and to the service, and not what they
+// cost.
 package simulate
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// Command fails if something was lost. It ends the process.
+// Command fails if a document is lost. It ends the process.
 var Command = cli.Command{
 	Name:  "simulate",
 	About: "an hour of a thousand processes that share a service, in simulated time",
@@ -34,8 +34,8 @@ var Command = cli.Command{
 		if err != nil {
 			return err
 		}
-		// A bubble needs a *testing.T, and Main is the way to one that is kept for programs that
-		// are no tests. Its own flags are none of this program's.
+		// A bubble needs a *testing.T, and testing.Main is the stable way to get one outside of tests. Its flags are
+		// not flags of this program.
 		testing.Init()
 		if err := flag.CommandLine.Parse(nil); err != nil {
 			panic(err)
@@ -46,8 +46,7 @@ var Command = cli.Command{
 	},
 }
 
-// report runs the plan and writes what it has come to. It fails if something was lost, not if a
-// target was missed.
+// report runs the plan and writes the results. It fails if a document was lost, not if a target was missed.
 func report(t *testing.T, p *plan, w io.Writer) {
 	runtime.GOMAXPROCS(p.procs)
 	var clock measure.Clock
@@ -65,25 +64,25 @@ func report(t *testing.T, p *plan, w io.Writer) {
 	}
 }
 
-// parse reads the flags.
+// parse parses the flags.
 func parse(args []string, s cli.Streams) (*plan, error) {
 	p := &plan{indexes: 100, settle: time.Hour}
 	set := cli.Flags("simulate", s)
 	set.IntVar(&p.processes, "processes", 1000, "how many")
 	set.IntVar(&p.senders, "senders", 3, "of a process")
-	set.Float64Var(&p.capacity, "capacity", 0, "documents a second that the service takes; 0: 3 for each process")
-	set.IntVar(&p.buffered, "buffered", 300, "documents that a process buffers at the most")
+	set.Float64Var(&p.capacity, "capacity", 0, "documents per second that the service takes; 0: 3 per process")
+	set.IntVar(&p.buffered, "buffered", 300, "maximum number of documents that a process buffers")
 	set.DurationVar(&p.flush, "flush", 5*time.Second, "AutoFlushInterval")
-	set.Uint64Var(&p.seed, "seed", 1, "of when what is added; the senders draw anew each time")
+	set.Uint64Var(&p.seed, "seed", 1, "seed of the producers; the senders' random numbers differ in each run")
 	minute := set.Duration("minute", time.Minute, "how long a minute of the hour is, whole seconds")
 	policy := set.String("policy", "adaptive", "adaptive or fixed")
 	spacing := set.Duration("spacing", 2*time.Second, "of adaptive; 0: its default")
-	set.IntVar(&p.procs, "procs", 1, "GOMAXPROCS: one is the fastest, because there is one clock")
+	set.IntVar(&p.procs, "procs", 1, "GOMAXPROCS: 1 is the fastest, because all share one clock")
 	err := cli.Parse(set, args, func() error { return p.check(*minute, *policy, *spacing) })
 	return p, err
 }
 
-// check completes what the flags say.
+// check completes the parsed flags and returns every error.
 func (p *plan) check(minute time.Duration, policy string, spacing time.Duration) error {
 	var errs []error
 	var err error

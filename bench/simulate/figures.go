@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Targets of the report.
+// The targets of the report.
 const (
-	leastGoodput = 0.90 // of the capacity, while there is more to send
+	leastGoodput = 0.90 // share of the capacity while senders have a backlog
 	leastJain    = 0.90
-	mostAfter    = 1.5 // requests in the first second after the outage, to those of a usual one
+	mostAfter    = 1.5 // requests in the first second after the outage, relative to a usual second
 	recovered    = 0.90
 )
 
-// span is what happened in some seconds.
+// span sums up some seconds.
 type span struct {
 	second
 	seconds float64
-	// While the senders had a backlog: how long, and how much was applied then.
+	// Duration of the senders' backlog, and the documents applied during it.
 	saturated        float64
 	saturatedApplied int64
 }
 
-// backlog is how much waits, in flush intervals of what the service takes, if the senders have
-// more to send than that. What waits for its batch anyway is less.
+// backlog is the number of waiting documents above which the senders count as having a backlog, in flush intervals of
+// the service's capacity. Documents that only wait for their batch are fewer.
 const backlog = 4
 
 // phaseSpan sums up a phase.
@@ -35,7 +35,7 @@ func (o *outcome) phaseSpan(i int) (sum span) {
 		sum.documents += s.documents
 		sum.throttled += s.throttled
 		sum.applied += s.applied
-		sum.waiting = s.waiting // in the end
+		sum.waiting = s.waiting // at the end
 		if o.capacity(i) > 0 && float64(s.waiting) > backlog*o.plan.flush.Seconds()*o.capacity(i) {
 			sum.saturated++
 			sum.saturatedApplied += s.applied
@@ -44,28 +44,26 @@ func (o *outcome) phaseSpan(i int) (sum span) {
 	return sum
 }
 
-// capacity is that of a phase, in documents a second.
+// capacity returns the capacity of the service in a phase, in documents per second.
 func (o *outcome) capacity(i int) float64 { return o.plan.capacity * o.plan.phases[i].capacity }
 
-// goodput is the share of the capacity that was used while there was enough to send; NaN if
-// there never was.
+// goodput returns the used share of the capacity while the senders had a backlog, NaN if they had none.
 func (o *outcome) goodput(i int) float64 {
 	s := o.phaseSpan(i)
 	return float64(s.saturatedApplied) / (s.saturated * o.capacity(i))
 }
 
-// usual is how many requests a second the senders make when all is well.
+// usual returns the requests per second in the steady phase.
 func (o *outcome) usual() float64 {
 	s := o.phaseSpan(steady)
 	return float64(s.requests) / s.seconds
 }
 
-// firstSecond is how many requests came in the first second after the outage.
+// firstSecond returns the number of requests in the first second after the outage.
 func (o *outcome) firstSecond() int { return o.seconds[o.starts[afterOutage]].requests }
 
-// probes returns how many requests a second came in the outage, in the mean and at the most;
-// the first minute, in which the breakers open, is left out of both if the phase is longer
-// than two, and opening is the most in that minute.
+// probes returns the mean and maximum number of requests per second in the outage. Both exclude the first minute, in
+// which the breakers open, if the phase is longer than two minutes; opening is the maximum of that minute.
 func (o *outcome) probes() (mean float64, most, opening int) {
 	all := o.seconds[o.starts[outage]:o.starts[afterOutage]]
 	first := min(60, len(all)/2)
@@ -81,11 +79,11 @@ func (o *outcome) probes() (mean float64, most, opening int) {
 	return float64(sum) / float64(len(all)-first), most, opening
 }
 
-// smoothed is over how many seconds goodput is averaged to say when it has recovered.
+// smoothed is the number of seconds over which recovery averages goodput.
 const smoothed = 5
 
-// recovery is how long it takes from the beginning of a phase until the goodput is at 90 %
-// of the capacity, and stays there for five seconds; false if never.
+// recovery returns the time from the start of a phase until the goodput is at 90 % of the capacity for five seconds;
+// false if it never is.
 func (o *outcome) recovery(i int) (time.Duration, bool) {
 	from, to := o.starts[i], o.starts[i+1]
 	for at := from; at+smoothed <= to; at++ {
@@ -100,8 +98,7 @@ func (o *outcome) recovery(i int) (time.Duration, bool) {
 	return 0, false
 }
 
-// jain is the fairness index of Jain, Chiu and Hawe: 1 if all have the same, 1/n if one has
-// everything.
+// jain returns the fairness index of Jain, Chiu and Hawe: 1 for equal shares, 1/n if one has everything.
 func jain(shares []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, x := range shares {
@@ -114,8 +111,7 @@ func jain(shares []float64) float64 {
 	return sum * sum / (float64(len(shares)) * squares)
 }
 
-// lost is how many accepted documents failed, or have no outcome, and not because their
-// process was killed.
+// lost returns the number of accepted documents that failed or have no outcome, except those of killed processes.
 func (o *outcome) lost() int64 {
 	return o.failed + o.unsettled + max(0, o.accepted-o.completed-o.failed-o.unsettled-o.held)
 }

@@ -10,34 +10,33 @@ import (
 	"github.com/go-azsearch/azsearch/events"
 )
 
-// document is as small as one can be: what is in it is not what is simulated.
+// document is minimal: its content does not matter here.
 type document struct {
 	ID string `json:"id" search:"key"`
 }
 
-// ledger notes what becomes of the documents of one sender: its nth has the key
-// "<sender>-<n>".
+// ledger records the documents of one sender. Its nth document has the key "<sender>-<n>".
 type ledger struct {
 	prefix string
 
 	mu    sync.Mutex
 	marks []mark
-	// Of what is not killed:
+	// Counts while the process is not killed:
 	completed, failed int64
 	reasons           map[string]int // of failures
-	twice             int64          // applications beyond the first of a document
-	wrong             []string       // broken promises, the first few
+	twice             int64          // applications of a document after its first
+	wrong             []string       // the first broken promises
 }
 
-// mark is what has happened to a document.
+// mark is the state of a document.
 type mark uint8
 
 const (
-	ended   mark = 1 << iota // there was an outcome
-	applied                  // by the service
+	ended   mark = 1 << iota // has an outcome
+	applied                  // applied by the service
 )
 
-// next returns n documents that there have not been yet.
+// next returns n new documents.
 func (l *ledger) next(n int) []document {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,8 +48,7 @@ func (l *ledger) next(n int) []document {
 	return docs
 }
 
-// apply notes that the service has applied the documents, and returns how many it had not
-// applied before.
+// apply records that the service applied documents, and returns the number of first applications.
 func (l *ledger) apply(keys []string) (first int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +90,7 @@ func (l *ledger) fail(_ context.Context, e *events.ActionFailed[document]) {
 	}
 }
 
-// end notes an outcome. mu must be held.
+// end records an outcome. The caller holds mu.
 func (l *ledger) end(key string) *mark {
 	m := l.find(key)
 	if m == nil {
@@ -105,12 +103,12 @@ func (l *ledger) end(key string) *mark {
 	return m
 }
 
-// find returns nil for a key that nobody has made. mu must be held.
+// find returns nil for a key that no producer has made. The caller holds mu.
 func (l *ledger) find(key string) *mark {
 	number, ok := strings.CutPrefix(key, l.prefix)
 	n, err := strconv.Atoi(number)
 	if !ok || err != nil || n < 0 || n >= len(l.marks) {
-		l.complain("nobody has added %q", key)
+		l.complain("no producer has added %q", key)
 		return nil
 	}
 	return &l.marks[n]
@@ -124,7 +122,7 @@ func (l *ledger) complain(format string, args ...any) {
 	}
 }
 
-// settled returns how many have had their outcome.
+// settled returns the number of documents with an outcome.
 func (l *ledger) settled() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,36 +7,36 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender/tuning"
 )
 
-// plan says who sends how much for how long, and what happens to the service.
+// plan has the senders, their load, and the phases of the service.
 type plan struct {
-	processes int // real senders that share a pool, all in this program
-	senders   int // of a process, each to an index of its own
+	processes int // each with real senders that share a pool; all run in this program
+	senders   int // per process, each to its own index
 	indexes   int
-	capacity  float64 // documents a second that the service takes from all together
-	buffered  int     // documents that a process buffers at the most
+	capacity  float64 // documents per second that the service takes in total
+	buffered  int     // maximum number of documents that a process buffers
 	flush     time.Duration
 	policy    tuning.Policy
-	named     string // the policy
+	named     string // name of the policy
 	seed      uint64
 	procs     int
 	phases    []phase
-	settle    time.Duration // how long everything may take to be settled at the end
+	settle    time.Duration // limit for settling everything at the end
 }
 
-// phase is a part of the simulated time. load and capacity are shares of plan.capacity.
+// phase is a phase of the simulation. load and capacity are shares of plan.capacity.
 type phase struct {
 	name      string
 	lasts     time.Duration
 	load      float64
 	capacity  float64 // 0: the service refuses connections
-	kill      float64 // the share of the processes that is killed when the phase begins
-	saturated bool    // there is more to send than the service takes, for the whole phase or a part
+	kill      float64 // share of the processes that is killed at the start of the phase
+	saturated bool    // the senders have more than the service takes, for all or part of the phase
 }
 
-// replaced is for which part of its phase a killed process is missing.
+// replaced is the share of the phase after which killed processes are replaced.
 const replaced = 1.0 / 6
 
-// hour is what happens in the whole simulation, which lasts an hour, or as many parts of it.
+// hour returns the phases of the simulation, an hour long if minute is a minute.
 func hour(minute time.Duration) []phase {
 	return []phase{
 		{name: "load 80 %", lasts: 8 * minute, load: 0.8, capacity: 1},
@@ -49,7 +49,7 @@ func hour(minute time.Duration) []phase {
 	}
 }
 
-// The places of phases in hour that figures are about.
+// The indexes of phases in hour that figures use.
 const (
 	steady = iota
 	outage

@@ -17,29 +17,29 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// process is one program of many: senders that share a pool, and who adds documents.
+// process is one simulated program: senders that share a pool, and their producers.
 type process struct {
 	fleet     *fleet
 	senders   []*sender
 	adds      context.Context
-	stop      context.CancelFunc // ends adds, and with it the producers
+	stop      context.CancelFunc // ends the adding calls, and with them the producers
 	producers sync.WaitGroup
 	dead      atomic.Bool
 }
 
-// sender is a sender of a process, and the Indexer that it sends with.
+// sender is a sender of a process with its Indexer.
 type sender struct {
 	*bufferedsender.BufferedSender[document]
 	ledger  ledger
 	process *process
 	index   string
-	random  *rand.Rand // of its producer
+	random  *rand.Rand // for its producer
 	atDeath bufferedsender.Stats
 }
 
-// startProcess starts a process with a number that no other has had.
+// startProcess starts a process with a new number.
 func (f *fleet) startProcess(number int) (*process, error) {
-	each := max(1, f.plan.buffered/f.plan.senders) // that is for certain, also in an outage
+	each := max(1, f.plan.buffered/f.plan.senders) // the floor, guaranteed also in an outage
 	shared, err := pool.New(&pool.Options{BufferedActions: f.plan.buffered, FloorActions: each})
 	if err != nil {
 		return nil, err
@@ -73,11 +73,10 @@ func (f *fleet) startProcess(number int) (*process, error) {
 	return p, nil
 }
 
-// between is how often a producer has something to add, more or less.
+// between is the mean interval between the adding calls of a producer.
 const between = 3 * time.Second
 
-// produce adds documents at the rate of the fleet. What is not added because the buffer is
-// full is not made up for.
+// produce adds documents at the rate of the fleet. It skips documents for which the buffer has no room.
 func (s *sender) produce() {
 	owed, wait := 0.0, time.Duration(s.random.Int64N(int64(between)))
 	for {
@@ -113,10 +112,10 @@ func (s *sender) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) 
 	return s.process.fleet.service.answer(ctx, &s.ledger, body)
 }
 
-// IndexName names it in telemetry.
+// IndexName is the name of the index in telemetry.
 func (s *sender) IndexName() string { return s.index }
 
-// settled is how many documents of the process have had their outcome.
+// settled returns the number of the process's documents with an outcome.
 func (p *process) settled() (n int64) {
 	for _, s := range p.senders {
 		n += s.ledger.settled()
@@ -124,7 +123,7 @@ func (p *process) settled() (n int64) {
 	return n
 }
 
-// die ends the process as a crash would, as far as the service can see.
+// die ends the process like a crash, from the service's view.
 func (p *process) die() {
 	p.dead.Store(true)
 	p.stop()
@@ -133,21 +132,21 @@ func (p *process) die() {
 	cancel()
 	for _, s := range p.senders {
 		s.atDeath = s.Stats()
-		_ = s.Close(now) // gives up all that waits
+		_ = s.Close(now) // discards all buffered documents
 	}
 }
 
-// fleet is all processes and their service.
+// fleet is the set of all processes, with their service.
 type fleet struct {
 	plan    *plan
 	service *service
-	all     []*process // the killed ones too
+	all     []*process // includes killed ones
 
-	load     atomic.Int64 // of the whole fleet, in thousandths of the capacity
+	load     atomic.Int64 // of all processes, in thousandths of the capacity
 	accepted atomic.Int64
 }
 
-// rate is how many documents a second one sender has to add.
+// rate returns the documents per second that one sender should add.
 func (f *fleet) rate() float64 {
 	return float64(f.load.Load()) / 1000 * f.plan.capacity / float64(f.plan.processes*f.plan.senders)
 }

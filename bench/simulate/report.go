@@ -11,7 +11,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// write writes the table, the drawing, and what was aimed at.
+// write writes the table, the drawing and the targets.
 func (o *outcome) write(w io.Writer, used measure.Usage) {
 	p := o.plan
 	fmt.Fprintf(w, "%d processes with %d senders each, to %d of %d indexes; the service takes %.0f documents a second from all together; %s; flush %v; seed %d.\n\n",
@@ -35,7 +35,7 @@ func (o *outcome) write(w io.Writer, used measure.Usage) {
 	for _, complaint := range o.wrong {
 		fmt.Fprintln(w, "wrong:", complaint)
 	}
-	fmt.Fprintf(w, "It took %.0f s, %.0f s of processor time, and %s MB at the most.\n", used.Seconds, used.CPUSeconds, measure.Megabytes(used.PeakRSS))
+	fmt.Fprintf(w, "It took %.0f s, %.0f s of processor time, and at most %s MB.\n", used.Seconds, used.CPUSeconds, measure.Megabytes(used.PeakRSS))
 }
 
 func percent(share float64) string {
@@ -46,13 +46,12 @@ func percent(share float64) string {
 	return measure.Figure(known, 1) + " %"
 }
 
-// width is how many columns the drawing of a phase has.
+// width is the number of columns in the drawing of a phase.
 const width = 60
 
 var blocks = []rune(" ▁▂▃▄▅▆▇█")
 
-// draw draws each phase: documents applied, of the whole capacity, and requests, of the most
-// there were.
+// draw draws each phase: applied documents relative to the full capacity, and requests relative to their maximum.
 func (o *outcome) draw(w io.Writer) {
 	most := 0.0
 	for i := range o.plan.phases {
@@ -65,7 +64,7 @@ func (o *outcome) draw(w io.Writer) {
 	}
 }
 
-// columns returns means of so many parts of a phase as a drawing has columns.
+// columns returns the means of a phase, one per column of the drawing.
 func (o *outcome) columns(i int, value func(s *second) float64) []float64 {
 	seconds := o.seconds[o.starts[i]:o.starts[i+1]]
 	all := make([]float64, min(width, len(seconds)))
@@ -87,7 +86,7 @@ func bar(values []float64, full float64) string {
 	return string(drawn)
 }
 
-// writeTargets says of each target whether it was reached.
+// writeTargets prints each target and whether it was reached.
 func (o *outcome) writeTargets(w io.Writer) {
 	fmt.Fprintln(w)
 	target := func(reached bool, format string, args ...any) {
@@ -111,8 +110,8 @@ func (o *outcome) writeTargets(w io.Writer) {
 	target(float64(o.firstSecond()) <= mostAfter*usual, "requests in the first second after the outage: %d, %.2f times the usual %.0f, at most %.1f",
 		o.firstSecond(), float64(o.firstSecond())/usual, usual, mostAfter)
 	mean, most, opening := o.probes()
-	target(float64(most) <= usual, "probes a second in the outage, after its first minute: %.0f, %d at the most; at most the usual %.0f", mean, most, usual)
-	target(float64(opening) <= usual, "requests a second in its first minute, while the breakers open: %d at the most, %.1f times the usual, at most 1", opening, float64(opening)/usual)
+	target(float64(most) <= usual, "probes a second in the outage, after its first minute: mean %.0f, maximum %d; target: at most the usual %.0f", mean, most, usual)
+	target(float64(opening) <= usual, "requests a second in its first minute, while the breakers open: maximum %d, %.1f times the usual; target: at most 1", opening, float64(opening)/usual)
 	for _, i := range []int{afterOutage, halved, restored} {
 		took, ok := o.recovery(i)
 		target(ok, "until 90 %% of the capacity is used again, %s: %s", o.plan.phases[i].name, after(took, ok))

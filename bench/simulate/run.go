@@ -10,26 +10,26 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
-// outcome is what one simulation has come to, as it was noted.
+// outcome is the result of a simulation.
 type outcome struct {
 	plan    *plan
 	seconds []second
-	starts  []int // the second in which each phase began, and that in which the last one ended
+	starts  []int // the second in which each phase began, and the end of the last
 
-	// shares has, for each phase, how many documents each process has settled that lived
-	// for all of it and those before.
+	// shares has, for each phase, the documents settled by each process that lived through this and all earlier
+	// phases.
 	shares [][]float64
 
 	accepted, completed, failed int64
-	held                        int64 // what killed processes had accepted and not settled
-	twice                       int64 // documents that were applied again, once each time
+	held                        int64 // accepted by killed processes and not settled
+	twice                       int64 // applications of documents after their first
 	settledAfter                time.Duration
-	unsettled                   int64          // what nothing had become of at the end
-	reasons                     map[string]int // of what failed
-	wrong                       []string       // broken promises, the first few
+	unsettled                   int64          // documents without an outcome at the end
+	reasons                     map[string]int // of failures
+	wrong                       []string       // the first broken promises
 }
 
-// complain notes broken promises. Ten are enough to know where to begin.
+// complain records broken promises, ten at most.
 func (o *outcome) complain(more ...string) {
 	o.wrong = append(o.wrong, more[:min(len(more), 10-min(10, len(o.wrong)))]...)
 }
@@ -56,7 +56,7 @@ func (f *fleet) begin(now *phase) {
 	f.service.setCapacity(now.capacity * f.plan.capacity)
 }
 
-// replenish starts as many processes as are missing.
+// replenish starts the missing processes.
 func (f *fleet) replenish() error {
 	for living := len(f.living()); living < f.plan.processes; living++ {
 		p, err := f.startProcess(len(f.all))
@@ -77,7 +77,7 @@ func (f *fleet) living() (all []*process) {
 	return all
 }
 
-// live is one phase.
+// live runs one phase.
 func (f *fleet) live(now *phase, o *outcome) error {
 	f.begin(now)
 	o.starts = append(o.starts, f.second())
@@ -109,11 +109,10 @@ func (f *fleet) live(now *phase, o *outcome) error {
 	return nil
 }
 
-// second is how many seconds have passed.
+// second returns the number of seconds since the start.
 func (f *fleet) second() int { return int(time.Since(f.service.began) / time.Second) }
 
-// waiting is how many documents are accepted and not settled, those of killed processes
-// left out.
+// waiting returns the number of accepted, unsettled documents, without those of killed processes.
 func (f *fleet) waiting() (n int64) {
 	for _, p := range f.living() {
 		for _, s := range p.senders {
@@ -123,7 +122,7 @@ func (f *fleet) waiting() (n int64) {
 	return n
 }
 
-// end stops the producers, closes the senders and counts.
+// end stops the producers, closes the senders and counts the outcomes.
 func (f *fleet) end(o *outcome) {
 	o.starts = append(o.starts, f.second())
 	began := time.Now()
@@ -154,8 +153,8 @@ func (f *fleet) end(o *outcome) {
 	}
 }
 
-// count adds what became of the sender's documents. What a killed process had in hand is
-// counted already, and what its senders say about that does not count.
+// count adds the outcomes of the sender's documents. Documents of a killed process are already counted, and later
+// reports of its senders do not count.
 func (s *sender) count(o *outcome) {
 	l := &s.ledger
 	l.mu.Lock()

@@ -14,51 +14,49 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The service, as simple as it can be and still be overloaded: documents of all indexes
-// wait in one queue, which is served at a constant rate.
+// The service is the simplest model that can be overloaded: documents of all indexes wait in one queue with a
+// constant rate.
 const (
-	// quickest is how long a request takes that finds nobody before it.
+	// quickest is the duration of a request to an empty queue.
 	quickest = 30 * time.Millisecond
-	// longestQueue is how much work, in time, may wait. A request that finds that much is
-	// refused with 503 and retryAfter; one of which a part fits gets 207, and 503 for each
-	// of the other documents.
+	// longestQueue is the maximum length of the queue in time. A request to a full queue is refused with 503 and
+	// retryAfter. A request that fits partly gets 207, with 503 for each document that does not fit.
 	longestQueue = 2 * time.Second
 	retryAfter   = time.Second
-	// refusing is what such a document costs, of what it costs to index one: it was read. A
-	// request that is refused whole costs nothing.
+	// refusing is the cost of such a document, relative to indexing one, because it was read. A request that is
+	// refused as a whole costs nothing.
 	refusing = 0.05
-	// dialing is how long it takes to find out that nobody listens.
+	// dialing is the time until a refused connection is detected.
 	dialing = time.Millisecond
 )
 
-// service is one search service that all processes share.
+// service is the search service that all processes share.
 type service struct {
 	began time.Time
 
 	mu        sync.Mutex
-	capacity  float64 // documents a second; 0: it refuses connections
+	capacity  float64 // documents per second; 0: refuses connections
 	busyUntil time.Time
 	cut       chan struct{} // closed when an outage begins
 	random    *rand.Rand
 	seconds   []second
 }
 
-// second is what the service saw in one second.
+// second has the counts of one second.
 type second struct {
 	requests  int
-	refused   int   // of these, as a whole
-	documents int64 // that came
-	throttled int64 // of these, refused for being too many
+	refused   int   // as a whole
+	documents int64 // received
+	throttled int64 // of these, refused because the queue was full
 	applied   int64 // for the first time
-	waiting   int64 // accepted by the senders and not settled, when the second began
+	waiting   int64 // accepted by the senders and not settled, at the start of the second
 }
 
 func newService(seed uint64) *service {
 	return &service{began: time.Now(), cut: make(chan struct{}), random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// setCapacity says how much it takes from now on. Who comes then waits accordingly longer for
-// what is in the queue, which is cut off if the service takes nothing any more.
+// setCapacity changes the capacity. Later requests wait longer for the queued ones. At 0 the queued requests are cut.
 func (s *service) setCapacity(perSecond float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +72,7 @@ func (s *service) setCapacity(perSecond float64) {
 	s.capacity = perSecond
 }
 
-// now returns the second that it is. mu must be held.
+// now returns the current second. The caller holds mu.
 func (s *service) now() *second { return s.at(int(time.Since(s.began) / time.Second)) }
 
 func (s *service) at(i int) *second {
@@ -84,14 +82,14 @@ func (s *service) at(i int) *second {
 	return &s.seconds[i]
 }
 
-// note notes how much waits.
+// note records the number of waiting documents.
 func (s *service) note(waiting int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now().waiting = waiting
 }
 
-// What net returns when nobody listens, and when a connection is cut.
+// The errors of a refused and of a cut connection.
 var (
 	errRefused error = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	errCut     error = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
@@ -104,8 +102,8 @@ func (busyError) Error() string                     { return "status 503" }
 func (busyError) HTTPStatus() int                   { return http.StatusServiceUnavailable }
 func (busyError) RetryAfter() (time.Duration, bool) { return retryAfter, true }
 
-// admit returns how many of the documents are taken, when they are applied, and what ends
-// that; down if there is no service.
+// admit returns the number of accepted documents, when they will be applied, and a channel that is closed if the
+// connection is cut; down if there is no service.
 func (s *service) admit(n int) (taken int, done time.Time, cut chan struct{}, down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +128,7 @@ func (s *service) admit(n int) (taken int, done time.Time, cut chan struct{}, do
 	return taken, s.busyUntil.Add(quickest), s.cut, false
 }
 
-// answer indexes what a request carries, for the sender that has the ledger.
+// answer indexes the documents of a request from the sender with the given ledger.
 func (s *service) answer(ctx context.Context, l *ledger, body io.Reader) (models.IndexDocumentsResult, error) {
 	keys, err := slow.Keys(body)
 	if err != nil {
@@ -151,7 +149,7 @@ func (s *service) answer(ctx context.Context, l *ledger, body io.Reader) (models
 	case <-ctx.Done():
 		return models.IndexDocumentsResult{}, ctx.Err()
 	case <-cut:
-		if s.chance() { // nobody knows, from outside
+		if s.chance() { // a cut request is applied or not, at random
 			s.apply(l, keys[:taken])
 		}
 		return models.IndexDocumentsResult{}, errCut

@@ -75,7 +75,7 @@ func TestAnOutageCutsWhatIsUnderWayAndRefusesTheRest(t *testing.T) {
 	})
 }
 
-// Each row is a sender that does what it has promised not to do.
+// Each row breaks one promise of a sender.
 func TestTheLedgerFindsBrokenPromises(t *testing.T) {
 	completed := func(l *ledger, key string) {
 		l.complete(context.Background(), &events.ActionCompleted[document]{Key: key})
@@ -87,12 +87,12 @@ func TestTheLedgerFindsBrokenPromises(t *testing.T) {
 		does func(l *ledger)
 		want string
 	}{
-		"nothing wrong":                   {func(l *ledger) { l.apply([]string{"a-0"}); completed(l, "a-0") }, ""},
-		"nothing wrong, and unknown":      {func(l *ledger) { l.apply([]string{"a-0"}); failed(l, "a-0", true) }, ""},
-		"completed, and not applied":      {func(l *ledger) { completed(l, "a-0") }, "not applied"},
-		"failed, and applied":             {func(l *ledger) { l.apply([]string{"a-0"}); failed(l, "a-0", false) }, "was applied"},
-		"two outcomes":                    {func(l *ledger) { l.apply([]string{"a-0"}); completed(l, "a-0"); completed(l, "a-0") }, "two outcomes"},
-		"a document that nobody has made": {func(l *ledger) { l.apply([]string{"b-0"}) }, "nobody has added"},
+		"nothing wrong":                        {func(l *ledger) { l.apply([]string{"a-0"}); completed(l, "a-0") }, ""},
+		"nothing wrong, and unknown":           {func(l *ledger) { l.apply([]string{"a-0"}); failed(l, "a-0", true) }, ""},
+		"completed, and not applied":           {func(l *ledger) { completed(l, "a-0") }, "not applied"},
+		"failed, and applied":                  {func(l *ledger) { l.apply([]string{"a-0"}); failed(l, "a-0", false) }, "was applied"},
+		"two outcomes":                         {func(l *ledger) { l.apply([]string{"a-0"}); completed(l, "a-0"); completed(l, "a-0") }, "two outcomes"},
+		"a document that no producer has made": {func(l *ledger) { l.apply([]string{"b-0"}) }, "no producer has added"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &ledger{prefix: "a-"}

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// small is the hour in two minutes: all is thirty times as fast, but for the breakers and the
-// service, so that the bounds are wide.
+// small returns the hour in two minutes. Everything but the breakers and the service is thirty times as fast, so the
+// bounds are wide.
 func small(t *testing.T) *plan {
 	t.Helper()
 	p := &plan{

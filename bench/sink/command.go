@@ -1,10 +1,9 @@
-// Package sink is what the contestants of a comparison send to: a server on
-// loopback, in a process of its own, that answers batches and counts them.
+// Package sink is the server of benchmarks: it replies to batches on loopback, in its own process, and counts them.
 //
 //	go run . sink -latency 100ms
 //
-// It prints its address as the first line, answers GET /_sink/stats with what it
-// has counted, and exits when its standard input is closed.
+// It prints its address as the first line, replies to GET /_sink/stats with its counts, and exits when its standard
+// input is closed.
 package sink
 
 import (
@@ -19,14 +18,14 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Command is what the others start.
+// Command runs the sink. Other commands start it.
 var Command = cli.Command{
 	Name:  "sink",
-	About: "a server that answers batches and counts them, which the others send to; it lives as long as its standard input",
+	About: "a server that replies to batches and counts them, for other commands; exits when its standard input is closed",
 	Run:   run,
 }
 
-// run serves until stdin ends.
+// run serves until standard input ends.
 func run(ctx context.Context, args []string, std cli.Streams) error {
 	var c server.Config
 	set := cli.Flags("sink", std)

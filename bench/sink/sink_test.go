@@ -36,7 +36,7 @@ func TestSinkPrintsItsAddressAndEndsWithItsInput(t *testing.T) {
 	case err := <-ended:
 		require.NoError(t, err)
 	case <-time.After(10 * time.Second):
-		t.Fatal("the sink goes on")
+		t.Fatal("the sink does not end")
 	}
 }
 

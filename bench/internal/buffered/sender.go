@@ -1,4 +1,4 @@
-// Package buffered sets up a BufferedSender as the benchmarks measure it.
+// Package buffered creates the BufferedSenders of the benchmarks.
 package buffered
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/search"
 )
 
-// New returns a sender to the index of the benchmarks at an endpoint.
+// New returns a sender for the benchmark index at an endpoint.
 func New[T any](endpoint string, opts *bufferedsender.Options[T]) (*bufferedsender.BufferedSender[T], error) {
 	client, err := search.NewClientWithKey(endpoint, corpus.IndexName, azcore.NewKeyCredential("bench"), nil)
 	if err != nil {
@@ -21,15 +21,15 @@ func New[T any](endpoint string, opts *bufferedsender.Options[T]) (*bufferedsend
 	return bufferedsender.New(client, opts)
 }
 
-// NewByBytes returns one with default options but these, and so many actions in a batch that it is the bytes that
-// decide.
+// NewByBytes returns a sender with default options except these. Its limit of actions is so high that batchBytes ends
+// each batch.
 func NewByBytes[T any](endpoint string, batchBytes, inFlight int) (*bufferedsender.BufferedSender[T], error) {
 	return New(endpoint, &bufferedsender.Options[T]{
 		Limits: bufferedsender.Limits{MaxBatchActions: bufferedsender.ServiceMaxBatchActions, MaxBatchBytes: batchBytes, MaxInFlight: inFlight},
 	})
 }
 
-// Upload uploads the documents of a workload by so many goroutines, some in each call.
+// Upload uploads the documents of a workload with the given number of goroutines, perCall documents per call.
 func Upload[T any](ctx context.Context, sender *bufferedsender.BufferedSender[T], w *corpus.Workload[T], producers, perCall int) error {
 	return corpus.Produce(producers, w.Len(), func(from, to int) error {
 		docs := make([]T, max(1, perCall))
@@ -47,9 +47,8 @@ func Upload[T any](ctx context.Context, sender *bufferedsender.BufferedSender[T]
 	})
 }
 
-// Finish closes the sender, which waits until everything is settled, and
-// returns what it has counted. Documents that failed are no error: they are
-// counted.
+// Finish closes the sender, which waits until everything is settled, and returns its counts. Failed documents are
+// counted, and are not an error.
 func Finish[T any](ctx context.Context, sender *bufferedsender.BufferedSender[T]) (bufferedsender.Stats, error) {
 	err := sender.Close(ctx)
 	if said := new(*bufferedsender.CloseError); errors.As(err, said) {

@@ -1,5 +1,5 @@
-// Package child starts this program again, in processes beside its own: those that serve until their standard input
-// ends, and those that carry out one task.
+// Package child starts this program again in other processes: servers that run until their standard input ends, and
+// tasks.
 package child
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Command returns the command that runs this program with other arguments.
+// Command returns a command that runs this program with other arguments.
 func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -24,7 +24,7 @@ func Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return exec.CommandContext(ctx, program, args...), nil
 }
 
-// Task returns the command that carries out a task of a command of this program (see cli.Command).
+// Task returns a command that runs a task of this program, see cli.Command.
 func Task(ctx context.Context, command, name string, task any) (*exec.Cmd, error) {
 	text, err := json.Marshal(task)
 	if err != nil {
@@ -33,9 +33,8 @@ func Task(ctx context.Context, command, name string, task any) (*exec.Cmd, error
 	return Command(ctx, command, name, string(text))
 }
 
-// Run runs the command that command returns, for at most so long, and decodes
-// the JSON that it writes. What it writes to its standard error is of interest
-// only if it fails.
+// Run runs the command that command returns, with a timeout, and decodes its JSON output into into. It uses the
+// standard error output only for its error.
 func Run(ctx context.Context, timeout time.Duration, command func(context.Context) (*exec.Cmd, error), into any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -54,22 +53,21 @@ func Run(ctx context.Context, timeout time.Duration, command func(context.Contex
 	return json.Unmarshal(stdout.Bytes(), into)
 }
 
-// lastLine returns the last line that is not empty, or a part of it.
+// lastLine returns the last non-empty line, possibly shortened.
 func lastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return fmt.Sprintf("%.300s", lines[len(lines)-1])
 }
 
-// Process is a program that runs.
+// Process is a running program.
 type Process struct {
-	Stdout io.Reader // to be read until what is wanted has come
+	Stdout io.Reader // must be read until the expected output has come
 
 	stdin   io.Closer
 	command *exec.Cmd
 }
 
-// Start starts a program, with the standard error output of this one. Whoever
-// starts it calls Stop.
+// Start starts a program that shares this process's standard error output. The caller must call Stop.
 func Start(command *exec.Cmd) (*Process, error) {
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
@@ -86,8 +84,8 @@ func Start(command *exec.Cmd) (*Process, error) {
 	return &Process{Stdout: stdout, stdin: stdin, command: command}, nil
 }
 
-// PID is the number of the process.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Stop ends the standard input of the program and waits until it has ended.
+// Stop closes the program's standard input and waits for its end.
 func (p *Process) Stop() error { return errors.Join(p.stdin.Close(), p.command.Wait()) }

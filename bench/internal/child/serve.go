@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/cli"
 )
 
-// Serve serves on a free port, whose address is the first line it prints, until the standard input ends.
+// Serve serves on a free port until standard input ends. Its first line of output is the address.
 func Serve(ctx context.Context, std cli.Streams, handler http.Handler) error {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -25,7 +25,7 @@ func Serve(ctx context.Context, std cli.Streams, handler http.Handler) error {
 		return errors.Join(err, socket.Close())
 	}
 	up := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	served := make(chan error, 1) // one result, whether or not it is received
+	served := make(chan error, 1) // buffered: the goroutine ends also if the result is not received
 	go func() { served <- up.Serve(socket) }()
 	ended := make(chan struct{})
 	go func() {
@@ -45,7 +45,7 @@ func Serve(ctx context.Context, std cli.Streams, handler http.Handler) error {
 	}
 }
 
-// StartServer starts a command that calls Serve, and returns its address. The caller stops the process.
+// StartServer starts a command that calls Serve, and returns its address. The caller must stop the process.
 func StartServer(command *exec.Cmd) (*Process, string, error) {
 	process, err := Start(command)
 	if err != nil {

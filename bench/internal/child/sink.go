@@ -19,7 +19,7 @@ type Sink struct {
 	process *Process
 }
 
-// StartSink runs the command sink. Whoever starts it calls Stop.
+// StartSink starts the command sink. The caller must call Stop.
 func StartSink(ctx context.Context, flags ...string) (*Sink, error) {
 	command, err := Command(ctx, append([]string{"sink"}, flags...)...)
 	if err != nil {
@@ -32,7 +32,7 @@ func StartSink(ctx context.Context, flags ...string) (*Sink, error) {
 	return &Sink{Address: address, process: process}, nil
 }
 
-// Counts asks the sink what it has counted.
+// Counts requests the counts of the sink.
 func (s *Sink) Counts(ctx context.Context) (server.Counts, error) {
 	var c server.Counts
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Address+server.StatsPath, nil)
@@ -47,11 +47,11 @@ func (s *Sink) Counts(ctx context.Context) (server.Counts, error) {
 	return c, json.NewDecoder(resp.Body).Decode(&c)
 }
 
-// Stop waits until the sink has ended.
+// Stop ends the sink and waits for it.
 func (s *Sink) Stop() error { return s.process.Stop() }
 
-// AgainstSink carries out a task against a sink of its own, for at most so long, and returns what the sink has counted.
-// command is told where the sink is.
+// AgainstSink runs a task against a new sink, with a timeout, and returns the sink's counts. command receives the
+// address of the sink.
 func AgainstSink(ctx context.Context, timeout time.Duration, command func(ctx context.Context, address string) (*exec.Cmd, error), into any, flags ...string) (c server.Counts, err error) {
 	sink, err := StartSink(ctx, flags...)
 	if err != nil {

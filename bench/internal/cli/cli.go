@@ -1,5 +1,5 @@
-// Package cli runs the commands of this module: what all of them do with their arguments, their exit codes, and the
-// processes that they start of themselves.
+// Package cli runs the commands of this module: arguments, exit codes, and the processes in which commands run parts
+// of themselves.
 package cli
 
 import (
@@ -17,41 +17,40 @@ import (
 // Command is a command of the program.
 type Command struct {
 	Name  string
-	About string // in a sentence
-	// Run does what the arguments after the name say. Its error makes the exit code: see [Command.Main].
+	About string // one sentence
+	// Run runs the command with the arguments after its name. Its error determines the exit code: see [Command.Main].
 	Run func(ctx context.Context, args []string, s Streams) error
-	// Tasks are what the command starts itself for, in processes of their own: the program's arguments are then the
-	// name of the command, that of the task, and what it is, in JSON.
+	// Tasks are parts of the command that run in other processes of the program. Their arguments are the name of the
+	// command, the name of the task, and the task in JSON.
 	Tasks map[string]Task
 }
 
-// Task does what the text says, which is JSON.
+// Task runs a task. text is the task in JSON.
 type Task func(ctx context.Context, text []byte, s Streams) error
 
-// Streams are those of a process.
+// Streams are the standard streams of a process.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// ErrFailed is for a command that has said itself what is wrong.
+// ErrFailed is the error of a command that has already printed the reason.
 var ErrFailed = errors.New("failed")
 
-// mistake is one in the arguments.
+// mistake is an error in the arguments.
 type mistake struct {
 	error
-	said bool // by the package flag
+	said bool // the package flag has printed it
 }
 
-// Flags returns a set of flags for a command, to be parsed with [Parse].
+// Flags returns a set of flags for a command. Parse them with [Parse].
 func Flags(name string, s Streams) *flag.FlagSet {
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	set.SetOutput(s.Err)
 	return set
 }
 
-// Parse parses arguments that are nothing but flags. check, which may be nil, says what is wrong with their values,
-// all of it at once.
+// Parse parses arguments, which must all be flags. check, which may be nil, returns every error in their values.
 func Parse(set *flag.FlagSet, args []string, check func() error) error {
 	if err := set.Parse(args); err != nil {
 		return mistake{err, true}
@@ -69,9 +68,8 @@ func Parse(set *flag.FlagSet, args []string, check func() error) error {
 	return nil
 }
 
-// Main runs the command, and returns the exit code: 0, 1 if something could not be measured or is wrong, 2 for a
-// mistake in the arguments. A target that is missed is marked in the table, and no error: a machine that does other
-// work misses some.
+// Main runs the command and returns the exit code: 0, 1 if a measurement fails or its result is wrong, 2 for invalid
+// arguments. A missed target is only marked in the table, because a busy machine misses some.
 func (c Command) Main(ctx context.Context, args []string, s Streams) int {
 	var err error
 	if len(args) == 2 && c.Tasks[args[0]] != nil {
@@ -93,7 +91,7 @@ func (c Command) Main(ctx context.Context, args []string, s Streams) int {
 	return 1
 }
 
-// Main runs the one of the commands that the arguments of this process name, and exits; without any it lists them.
+// Main runs the command that the process's arguments name, and exits. Without arguments it lists the commands.
 func Main(commands ...Command) {
 	if len(os.Args) < 2 {
 		for _, c := range commands {
@@ -106,8 +104,8 @@ func Main(commands ...Command) {
 	os.Exit(2)
 }
 
-// StandIn is Main where the arguments name one of the commands, and nothing where not. TestMain calls it: the binary of
-// tests is the program that commands start as their processes.
+// StandIn is Main if the arguments name a command, and otherwise returns. TestMain calls it, because commands start
+// the test binary as their processes.
 func StandIn(commands ...Command) {
 	if len(os.Args) < 2 {
 		return
@@ -122,7 +120,7 @@ func StandIn(commands ...Command) {
 	os.Exit(code)
 }
 
-// TaskOf returns a task that is told what to do by a T, and writes what came of it.
+// TaskOf returns a task that decodes a T, calls do, and writes its result in JSON.
 func TaskOf[T, R any](do func(ctx context.Context, t T) (R, error)) Task {
 	return func(ctx context.Context, text []byte, s Streams) error {
 		var t T
@@ -137,7 +135,7 @@ func TaskOf[T, R any](do func(ctx context.Context, t T) (R, error)) Task {
 	}
 }
 
-// WriteJSON writes for programs.
+// WriteJSON writes indented JSON.
 func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

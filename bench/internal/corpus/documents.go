@@ -1,4 +1,4 @@
-// Package corpus makes the documents that the benchmarks send.
+// Package corpus generates the documents of the benchmarks.
 package corpus
 
 import (
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// IndexName is the index that everybody sends to.
+// IndexName is the index of all benchmarks.
 const IndexName = "bench"
 
-// Hotel is the document of about 650 bytes that is sent where nothing else is said.
+// Hotel is the default document, of about 650 bytes.
 type Hotel struct {
 	ID          string    `json:"id" search:"key" parquet:"id"`
 	Name        string    `json:"name" parquet:"name"`
@@ -28,7 +28,7 @@ type Hotel struct {
 	Scores      []float64 `json:"scores" parquet:"scores,list"`
 }
 
-// Address is where a hotel is.
+// Address is the address of a hotel.
 type Address struct {
 	Street     string  `json:"street" parquet:"street"`
 	City       string  `json:"city" parquet:"city"`
@@ -38,7 +38,7 @@ type Address struct {
 	Longitude  float64 `json:"longitude" parquet:"longitude"`
 }
 
-// Event is a small document, of about 120 bytes.
+// Event is a small document of about 120 bytes.
 type Event struct {
 	ID     string    `json:"id" search:"key"`
 	Kind   string    `json:"kind"`
@@ -47,7 +47,7 @@ type Event struct {
 	Valid  bool      `json:"valid"`
 }
 
-// Chunk is a piece of text with its embedding, about 20 kB.
+// Chunk is a text with its embedding, about 20 kB.
 type Chunk struct {
 	ID     string    `json:"id" search:"key"`
 	Text   string    `json:"text"`
@@ -65,7 +65,7 @@ var words = strings.Fields(`quiet rooms with a view over the old harbour within 
 	restaurants and the central station breakfast until noon free bicycles friendly staff recently renovated
 	bathrooms a small garden and a library`)
 
-// prose returns that many bytes of words.
+// prose returns text of the given number of bytes.
 func prose(r *rand.Rand, bytes int) string {
 	var b strings.Builder
 	for b.Len() < bytes {

@@ -2,21 +2,20 @@ package corpus
 
 import "strings"
 
-// Keys are the keys of consecutive documents, one after the other in one string:
-// a single allocation, and nothing for the collector to look through.
+// Keys are the keys of consecutive documents in one string: a single allocation without pointers for the garbage
+// collector.
 type Keys string
 
-// A key is KeyPrefix and the number of the document with KeyDigits digits.
+// A key is KeyPrefix and the document's number in KeyDigits digits.
 const (
 	KeyPrefix = "doc-"
 	KeyDigits = 8
 	keyBytes  = len(KeyPrefix) + KeyDigits
-	// MaxDocuments is how many such keys there are.
+	// MaxDocuments is the number of possible keys.
 	MaxDocuments = 100_000_000
 )
 
-// KeysOf returns the keys of the documents with the numbers from (included) to
-// (not included).
+// KeysOf returns the keys of the documents with numbers from from to to-1.
 func KeysOf(from, to int) Keys {
 	var all strings.Builder
 	all.Grow((to - from) * keyBytes)
@@ -29,8 +28,8 @@ func KeysOf(from, to int) Keys {
 	return Keys(all.String())
 }
 
-// Len returns how many keys there are.
+// Len returns the number of keys.
 func (k Keys) Len() int { return len(k) / keyBytes }
 
-// At returns the key of the document that is i after the first.
+// At returns the key at index i, counted from the first.
 func (k Keys) At(i int) string { return string(k[i*keyBytes : (i+1)*keyBytes]) }

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Produce splits the numbers below n into as many ranges as there are producers,
-// and calls add for each in a goroutine of its own.
+// Produce splits the numbers below n into one range per producer, and calls add for each range in its own goroutine.
 func Produce(producers, n int, add func(from, to int) error) error {
 	errs := make([]error, producers)
 	var running sync.WaitGroup

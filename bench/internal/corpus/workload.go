@@ -6,16 +6,15 @@ import (
 	"math/rand/v2"
 )
 
-// Workload is the documents of a run: a few hundred different contents, each
-// with a key of its own every time it is used. So the memory of a process is
-// that of its contestant, however many documents it sends.
+// Workload has the documents of a run: a few hundred different contents, each used many times with different keys. So
+// the memory of a process is that of its contestant, for any number of documents.
 type Workload[T any] struct {
 	contents []T
 	setKey   func(doc *T, key string)
 	keys     Keys
 }
 
-// New returns n documents with that many different contents.
+// New returns a workload of n documents with the given number of different contents.
 func New[T any](n, contents int, content func(*rand.Rand) T, setKey func(*T, string)) *Workload[T] {
 	w := &Workload[T]{setKey: setKey, keys: KeysOf(0, n)}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -25,13 +24,13 @@ func New[T any](n, contents int, content func(*rand.Rand) T, setKey func(*T, str
 	return w
 }
 
-// Len returns how many documents there are.
+// Len returns the number of documents.
 func (w *Workload[T]) Len() int { return w.keys.Len() }
 
 // Document copies document i to doc. It allocates nothing.
 func (w *Workload[T]) Document(i int, doc *T) { w.DocumentWithKey(i, w.Key(i), doc) }
 
-// DocumentWithKey is Document with another key. There i may be Len or more.
+// DocumentWithKey is Document with another key. i may be Len or more.
 func (w *Workload[T]) DocumentWithKey(i int, key string, doc *T) {
 	*doc = w.contents[i%len(w.contents)]
 	w.setKey(doc, key)
@@ -54,8 +53,7 @@ func (w *Workload[T]) Encode() ([][]byte, error) {
 	return all, nil
 }
 
-// BytesPerDocument returns the size of a document in JSON, on average. There is
-// at least one.
+// BytesPerDocument returns the mean size of a document in JSON. The workload must not be empty.
 func (w *Workload[T]) BytesPerDocument() (float64, error) {
 	all, err := w.Encode()
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package disturb lists the short disturbances with which the contestants of comparisons are tried.
+// Package disturb lists the faults that comparisons inject into the sink.
 package disturb
 
-// Disturbance is something that goes wrong for a moment.
+// Disturbance is a fault that lasts for a moment.
 type Disturbance struct {
 	Name string
 	Sink []string // flags of the command sink
 }
 
-// All are those of a service with a moment of trouble.
+// All are the faults of a service with a brief problem.
 var All = []Disturbance{
 	{"two 429 answers", []string{"-refuse", "429", "-refuse-first", "2"}},
 	{"eight 503 answers", []string{"-refuse", "503", "-refuse-first", "8"}},

@@ -1,4 +1,4 @@
-// Package figures has tables of what was measured, and what it should be: medians of the rounds, with the range.
+// Package figures prints tables of measurements with their targets: medians of the rounds, with the range.
 package figures
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// Figure is something that was measured once.
+// Figure is one measured value.
 type Figure struct {
 	Name  string
 	Value float64
@@ -24,29 +24,29 @@ type line struct {
 	values           []float64
 }
 
-// Target is what the median of a figure should be.
+// Target is the required median of a figure.
 type Target struct {
 	words string
-	holds func(v float64) bool // nil: there is no target, it is for information
+	holds func(v float64) bool // nil: no target
 }
 
-// AtLeast wants so much.
+// AtLeast requires a value of at least n.
 func AtLeast(n float64) Target {
 	return Target{"≥ " + short(n), func(v float64) bool { return v >= n }}
 }
 
-// AtMost wants no more than so much.
+// AtMost requires a value of at most n.
 func AtMost(n float64) Target {
 	return Target{"≤ " + short(n), func(v float64) bool { return v <= n }}
 }
 
-// Informs wants nothing.
+// Informs requires nothing: the figure is for information.
 var Informs = Target{words: "–"}
 
-// Add adds what was measured in a round.
+// Add adds the value of a round.
 func (t *Table) Add(what string, wanted Target, value float64) { t.add("", what, wanted, value) }
 
-// AddOf adds what was measured of one contestant in a round. A table is of contestants, or of targets.
+// AddOf adds the value of one contestant in a round. A table has either contestants or targets.
 func (t *Table) AddOf(contestant string, f Figure) { t.add(contestant, f.Name, Informs, f.Value) }
 
 func (t *Table) add(contestant, what string, wanted Target, value float64) {
@@ -59,8 +59,8 @@ func (t *Table) add(contestant, what string, wanted Target, value float64) {
 	t.lines = append(t.lines, &line{contestant, what, wanted, []float64{value}})
 }
 
-// Write writes the table of a row, of which what says what it is. A figure that contestants have in common has a bar
-// that compares them, and one that misses its target is marked.
+// Write writes the table of a row. what describes the row. Common figures of contestants have a bar for comparison,
+// and a figure that misses its target is marked.
 func (t *Table) Write(w io.Writer, name, what string) {
 	fmt.Fprintf(w, "### %s: %s\n\n", name, what)
 	contest, several := len(t.lines) > 0 && t.lines[0].contestant != "", false

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Usage is what a process has used between two moments.
+// Usage is the resource usage of a process in a period.
 type Usage struct {
 	Seconds    float64 `json:"seconds"`
 	CPUSeconds float64 `json:"cpuSeconds"`
-	// Allocations and AllocatedBytes are -1 where nobody counts them.
+	// Allocations and AllocatedBytes are -1 if not counted.
 	Allocations    int64 `json:"allocations"`
 	AllocatedBytes int64 `json:"allocatedBytes"`
-	// PeakRSS is of the whole life of the process, in bytes; 0: not known.
+	// PeakRSS is the peak over the life of the process, in bytes; 0: unknown.
 	PeakRSS int64 `json:"PeakRSS"`
 }
 
-// Clock remembers what had been used up when it was started.
+// Clock has the usage of the process at its start.
 type Clock struct {
 	time   time.Time
 	cpu    time.Duration
 	memory runtime.MemStats
 }
 
-// Start starts the clock, also again.
+// Start starts or restarts the clock.
 func (c *Clock) Start() {
 	runtime.GC()
 	runtime.ReadMemStats(&c.memory)
@@ -31,7 +31,7 @@ func (c *Clock) Start() {
 	c.time = time.Now()
 }
 
-// Stop returns what has been used since the start.
+// Stop returns the usage since the start.
 func (c *Clock) Stop() Usage {
 	u := Usage{
 		Seconds:    time.Since(c.time).Seconds(),
@@ -45,10 +45,10 @@ func (c *Clock) Stop() Usage {
 	return u
 }
 
-// Heap is what is alive on the heap, in bytes.
+// Heap returns the live heap in bytes.
 func Heap() float64 {
 	runtime.GC()
-	runtime.GC() // empties the pools
+	runtime.GC() // the second collection empties the pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)

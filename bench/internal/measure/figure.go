@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Known returns nil for what is not a number.
+// Known returns nil for NaN and infinity.
 func Known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -13,7 +13,7 @@ func Known(v float64) *float64 {
 	return &v
 }
 
-// Figure writes what is known, and a dash for what is not.
+// Figure formats a value, a dash for nil.
 func Figure(v *float64, decimals int) string {
 	if v == nil {
 		return "-"
@@ -21,7 +21,7 @@ func Figure(v *float64, decimals int) string {
 	return fmt.Sprintf("%.*f", decimals, *v)
 }
 
-// Megabytes writes a number of bytes, and a dash for 0, which is not known.
+// Megabytes formats bytes in megabytes, a dash for 0 (unknown).
 func Megabytes(n int64) string {
 	if n == 0 {
 		return "-"

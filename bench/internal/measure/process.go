@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// ProcessCPU returns how many seconds of processor time another process has used, in steps of a
-// hundredth. It needs a /proc.
+// ProcessCPU returns the processor time of another process in seconds, with a resolution of 10 ms. It needs /proc.
 func ProcessCPU(pid int) (float64, error) {
 	_, t, err := ticksOf(pid)
 	return float64(t.own) / 100, err
 }
 
-// MachineCPU returns how many seconds of processor time all processes of the machine have used, 0 if that is not known.
+// MachineCPU returns the processor time of all processes of the machine in seconds, 0 if unknown.
 func MachineCPU() float64 {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -29,8 +28,8 @@ func MachineCPU() float64 {
 	return float64(user+nice+system+interrupts+soft+stolen) / 100
 }
 
-// FamilyCPU returns how many seconds of processor time a process and its children have used, those
-// that have ended too, in steps of a hundredth. It needs a /proc.
+// FamilyCPU returns the processor time of a process and its children, ended ones included, in seconds, with a
+// resolution of 10 ms. It needs /proc.
 func FamilyCPU(pid int) (float64, error) {
 	for {
 		_, before, err := ticksOf(pid)
@@ -46,7 +45,7 @@ func FamilyCPU(pid int) (float64, error) {
 			of, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // all digits
 			parent, t, err := ticksOf(of)
 			if err != nil || of != pid && parent != pid {
-				continue // it has ended, or belongs to others
+				continue // has ended, or belongs to another process
 			}
 			sum += t.own
 			if of == pid {
@@ -57,13 +56,13 @@ func FamilyCPU(pid int) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if before.ended == after.ended { // otherwise one may count twice, or not at all
+		if before.ended == after.ended { // otherwise a child that ended meanwhile counts twice or not at all
 			return float64(sum) / 100, nil
 		}
 	}
 }
 
-// ticks is what a process has used, and what its children that have ended.
+// ticks is the processor time of a process, and of its ended children.
 type ticks struct{ own, ended int }
 
 func ticksOf(pid int) (parent int, t ticks, err error) {
@@ -71,7 +70,7 @@ func ticksOf(pid int) (parent int, t ticks, err error) {
 	if err != nil {
 		return 0, t, err
 	}
-	// Behind the name, which is in parentheses and may hold any: state, parent, then numbers.
+	// After the name, which is in parentheses and may contain any: state, parent, then numbers.
 	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(fields) < 15 {
 		return 0, t, fmt.Errorf("/proc/%d/stat makes no sense: %q", pid, b)

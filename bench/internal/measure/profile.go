@@ -7,7 +7,7 @@ import (
 	"runtime/pprof"
 )
 
-// Profiled runs do. If name is not empty it writes the CPU profile to name.cpu.prof, and the allocation profile to
+// Profiled runs do. Unless name is empty it writes the CPU profile to name.cpu.prof and the allocation profile to
 // name.mem.prof.
 func Profiled(name string, do func() error) error {
 	if name == "" {

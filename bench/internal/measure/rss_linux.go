@@ -7,16 +7,15 @@ import (
 	"strconv"
 )
 
-// RSS returns how much memory the process has now, in bytes; 0: not known. The pages of the program's file, which the
-// kernel maps by the megabyte and takes back when it wants, are left out: they are those of all commands.
+// RSS returns the current memory of the process in bytes; 0: unknown. It excludes pages of the program's file, which
+// the kernel maps and reclaims at will and which are the same for all commands.
 func RSS() int64 { return memoryStatus("self", "RssAnon:") }
 
 // ProcessRSS is RSS of another process.
 func ProcessRSS(pid int) int64 { return memoryStatus(strconv.Itoa(pid), "RssAnon:") }
 
-// PeakRSS returns the most memory that the process has had at once, in bytes, without those pages.
-// It asks the kernel for that of this program: the Maxrss of getrusage begins
-// with what the process that started it had.
+// PeakRSS returns the peak memory of the process in bytes, without those pages. It reads /proc, because Maxrss of
+// getrusage starts with the value of the parent process.
 func PeakRSS() int64 { return max(0, memoryStatus("self", "VmHWM:")-memoryStatus("self", "RssFile:")) }
 
 func memoryStatus(process, name string) int64 {

@@ -1,5 +1,4 @@
-// Package measure is what the benchmarks measure with: what a process uses, and
-// what several measurements of the same come to.
+// Package measure measures what a process uses, and summarizes repeated measurements.
 package measure
 
 import (
@@ -7,15 +6,15 @@ import (
 	"slices"
 )
 
-// Spread is what several measurements of the same come to.
+// Spread summarizes repeated measurements.
 type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// SpreadOf returns the spread of values, all of it 0 if there are none. The
-// median of an even number is the mean of the two in the middle.
+// SpreadOf returns the spread of values, zero for none. The median of an even number of values is the mean of the
+// middle two.
 func SpreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -29,10 +28,10 @@ func SpreadOf(values []float64) Spread {
 	return Spread{Median: median, Min: sorted[0], Max: sorted[len(sorted)-1]}
 }
 
-// Median is for what has only one column.
+// Median returns the median of values.
 func Median(values []float64) float64 { return SpreadOf(values).Median }
 
-// Ratio returns a/b, or NaN where there is nothing to divide by.
+// Ratio returns a/b, or NaN if b is 0.
 func Ratio(a, b float64) float64 {
 	if b == 0 {
 		return math.NaN()

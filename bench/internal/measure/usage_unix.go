@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime returns the time that the process has spent on the processors, its own
-// and the kernel's on its behalf.
+// cpuTime returns the processor time of the process, user and system.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -1,4 +1,5 @@
-// Package rounds measures what has rows: questions, each of which is asked in several rounds, and answered by a table.
+// Package rounds runs measurements in rounds. Each row of a command is measured in several rounds and printed as a
+// table.
 package rounds
 
 import (
@@ -17,59 +18,59 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/measure"
 )
 
-// Row is one question to a command whose flags are a P. It has a Measure or Contestants.
+// Row is one question of a command with flags P. It has either Measure or Contestants.
 type Row[P any] struct {
 	Name, What string
-	Once       bool // several rounds would say no more
-	// Measure adds what it has measured in a round to the table.
+	Once       bool // more rounds would add nothing
+	// Measure adds the figures of a round to the table.
 	Measure func(ctx context.Context, p P, t *figures.Table) error
-	// Contestants do the same work in turns, each in a directory of its own.
+	// Contestants do the same work alternately, each in its own directory.
 	Contestants []Contestant[P]
 }
 
-// Contestant is one way to do the work of a row.
+// Contestant is one implementation of a row's work.
 type Contestant[P any] struct {
 	Name string
-	// Anchor is the one before it that those of its figures which are in Table.Ratios are compared with in each round,
-	// "" for none.
+	// Anchor names an earlier contestant. In each round the figures in Table.Ratios are divided by those of the
+	// anchor. "" for none.
 	Anchor  string
 	Measure func(ctx context.Context, p P, dir string) ([]figures.Figure, error)
 }
 
-// Table is the rows of a command.
+// Table has the rows of a command.
 type Table[P any] struct {
 	Rows   []Row[P]
-	Rounds int      // by default
-	Ratios []string // figures of contestants that are also told in proportion to those of an anchor
+	Rounds int      // default number
+	Ratios []string // figures of contestants that are also printed as a ratio to the anchor
 }
 
-// Plan is what the flags say that the commands have in common.
+// Plan has the common flags of the commands.
 type Plan struct {
 	Rounds  int
-	Scale   float64 // of the work
+	Scale   float64 // of the amount of work
 	dir     string
 	profile string
-	only    []string // rows
+	only    []string // names of rows
 }
 
-// Scaled is a number of something in proportion to the scale, and at least least.
+// Scaled returns n times the scale, at least least.
 func (p *Plan) Scaled(n, least int) int { return max(least, int(float64(n)*p.Scale)) }
 
-// ScaleFlags are for commands that scale their work, and keep files.
+// ScaleFlags declares the flags of commands that scale their work and keep files.
 func (p *Plan) ScaleFlags(set *flag.FlagSet) {
-	set.Float64Var(&p.Scale, "scale", 1, "how much work, 1 is that of the table in README.md")
-	set.StringVar(&p.dir, "dir", "", "where the files are; a temporary directory by default, which must not be in memory")
+	set.Float64Var(&p.Scale, "scale", 1, "amount of work; 1 is that of the table in README.md")
+	set.StringVar(&p.dir, "dir", "", "directory of the files (default: a temporary one); must not be in memory")
 }
 
-// Parse adds the flags that are common to a set, and parses all of them. check, which may be nil, completes and checks
-// the command's own.
+// Parse adds the common flags to a set and parses all flags. check, which may be nil, completes and checks the
+// command's own.
 func (t Table[P]) Parse(p *Plan, set *flag.FlagSet, args []string, check func() error) error {
 	var names []string
 	for _, r := range t.Rows {
 		names = append(names, r.Name)
 	}
 	only := set.String("only", "", "rows, separated by commas: "+strings.Join(names, ", "))
-	set.IntVar(&p.Rounds, "rounds", t.Rounds, "how often each is measured, but for what is measured once")
+	set.IntVar(&p.Rounds, "rounds", t.Rounds, "number of rounds; some rows run only once")
 	set.StringVar(&p.profile, "profile", "", "a `folder` for profiles of each row, or of each contestant's first round")
 	return cli.Parse(set, args, func() (err error) {
 		if check != nil {
@@ -93,7 +94,7 @@ func (t Table[P]) Parse(p *Plan, set *flag.FlagSet, args []string, check func() 
 	})
 }
 
-// Run measures the rows that were chosen, and writes their tables.
+// Run measures the chosen rows and writes their tables.
 func (t Table[P]) Run(ctx context.Context, common *Plan, p P, w io.Writer) error {
 	for _, r := range t.Rows {
 		if !slices.Contains(common.only, r.Name) {
@@ -124,7 +125,7 @@ func (t Table[P]) Run(ctx context.Context, common *Plan, p P, w io.Writer) error
 	return nil
 }
 
-// once measures a row in a round.
+// once measures a row in one round.
 func (t Table[P]) once(ctx context.Context, common *Plan, p P, r Row[P], round int, all *figures.Table) error {
 	if r.Measure != nil {
 		return r.Measure(ctx, p, all)
@@ -155,7 +156,7 @@ func (t Table[P]) once(ctx context.Context, common *Plan, p P, r Row[P], round i
 	return ctx.Err()
 }
 
-// compare returns what figures are in proportion to those of the anchor in the same round.
+// compare returns the ratios of figures to those of the anchor in the same round.
 func (t Table[P]) compare(all []figures.Figure, anchor string, with []figures.Figure) (ratios []figures.Figure) {
 	for _, f := range all {
 		for _, w := range with {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/bench/internal/figures"
 )
 
-// measured is what a run of two rows, with these flags, writes.
+// measured returns the output of a run of two rows with the given flags.
 func measured(t *testing.T, args ...string) string {
 	t.Helper()
 	round := 0.0

@@ -1,5 +1,5 @@
-// Package slow has what the services have in common that benchmarks keep in memory: they take a while for a request,
-// and hardly any processor time.
+// Package slow has common parts of the in-memory services of benchmarks. A request to them takes time, but hardly any
+// processor time.
 package slow
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Wait waits, unless ctx ends before.
+// Wait waits for d. It returns early if ctx ends.
 func Wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -25,8 +25,8 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Keys finds the keys in the body of a request, whose documents call them id and have no other field of that name. It
-// decodes no JSON.
+// Keys returns the keys in the body of a request, without decoding JSON. The key field must be named id, and no other
+// field may have that name.
 func Keys(body io.Reader) ([]string, error) {
 	raw, err := io.ReadAll(body)
 	if err != nil {
@@ -48,7 +48,7 @@ func Keys(body io.Reader) ([]string, error) {
 	}
 }
 
-// Applied is the reply to a request of which all documents were applied.
+// Applied returns the reply to a request whose documents were all applied.
 func Applied(keys []string) models.IndexDocumentsResult {
 	r := models.IndexDocumentsResult{StatusCode: http.StatusOK, Results: make([]models.IndexingResult, len(keys))}
 	for i, key := range keys {

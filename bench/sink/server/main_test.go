@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	http.DefaultTransport.(*http.Transport).DisableKeepAlives = true // idle connections are no leaks
+	http.DefaultTransport.(*http.Transport).DisableKeepAlives = true // idle connections are not leaks
 	testkit.Main(m)
 }

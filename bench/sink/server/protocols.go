@@ -8,13 +8,12 @@ import (
 	"strconv"
 )
 
-// keyField comes before the key of every document. It cannot occur inside a
-// string, where the quotes are escaped; only a nested object must have no field
-// of that name.
+// keyField precedes the key of every document. It cannot occur within a string, because quotes are escaped there.
+// Nested objects must not have a field of that name.
 var keyField = []byte(`"id":`)
 
-// nextKey returns the next key in raw and what comes after it, nil if there is
-// none. Legal keys hold nothing that JSON escapes.
+// nextKey returns the next key in raw and the rest after it, nil if there is none. Legal keys contain nothing that
+// JSON escapes.
 func nextKey(raw []byte) (key, rest []byte) {
 	at := bytes.Index(raw, keyField)
 	if at < 0 {
@@ -47,7 +46,7 @@ func (azure) scan(items []item, body []byte) ([]item, error) {
 	}
 }
 
-// reply answers 207 if a document is refused, as the service does.
+// reply returns 207 if a document is refused, as the service does.
 func (azure) reply(dst []byte, items []item) ([]byte, int) {
 	status := http.StatusOK
 	dst = append(dst, envelope...)
@@ -77,24 +76,23 @@ func (azure) header(h http.Header) {
 
 // bulk is POST /_bulk of Elasticsearch and OpenSearch.
 type bulk struct {
-	// brief leaves out what a client has not asked for with filter_path: all but
-	// index, status and error.
+	// brief omits what the client excludes with filter_path: all but index, status and error.
 	brief bool
 }
 
-// info is what both clients ask the root for.
+// info is the reply to GET /, which both clients request.
 const info = `{"name":"sink","cluster_name":"sink","cluster_uuid":"c2luaw","version":{"number":"9.0.0","build_flavor":"default",` +
 	`"minimum_wire_compatibility_version":"8.18.0","minimum_index_compatibility_version":"8.0.0"},"tagline":"You Know, for Search"}`
 
-// indexInfo answers whatever loaders ask for below bulkIndex: the index and its settings, a mapping, a refresh, a flush.
+// indexInfo answers every request below bulkIndex: loaders ask for the index, its settings, a refresh and a flush.
 const (
 	bulkIndex = "/bench"
 	indexInfo = `{"acknowledged":true,"_shards":{"total":1,"successful":1,"failed":0},` +
 		`"bench":{"mappings":{},"settings":{"index":{"refresh_interval":"1s","number_of_replicas":"1"}}}}`
 )
 
-// scan reads pairs of lines: an action and, unless it is a delete, a document.
-// The key is looked for in the document, because an action need not have one.
+// scan reads pairs of lines: an action and, except for a delete, a document. It takes the key from the document,
+// because an action need not have one.
 func (bulk) scan(items []item, body []byte) ([]item, error) {
 	if len(body) == 0 || body[len(body)-1] != '\n' {
 		return items, errors.New("a bulk request ends with a newline")
@@ -118,7 +116,7 @@ func (bulk) scan(items []item, body []byte) ([]item, error) {
 	return items, nil
 }
 
-// actionName returns x of {"x":…}, nil if the line is no action.
+// actionName returns x of {"x":…}, nil if the line is not an action.
 func actionName(line []byte) []byte {
 	raw, ok := bytes.CutPrefix(line, []byte(`{"`))
 	if !ok {

@@ -1,10 +1,8 @@
-// Package server answers batches of documents as fast as it can: it speaks just
-// enough of Azure AI Search and of the bulk protocol of Elasticsearch and
-// OpenSearch for their clients to believe it, and counts what it was sent. It
-// looks for keys and lines in the bytes and decodes no JSON, so that a client
-// that is measured against it, on the same machine, has most of the machine.
+// Package server replies to batches of documents as fast as possible and counts them. It implements as much of Azure
+// AI Search and of the bulk protocol of Elasticsearch and OpenSearch as their clients need. It finds keys and lines
+// in the bytes without decoding JSON, so that a measured client on the same machine gets most of the processor time.
 //
-// It keeps no documents. search/searchtest is the emulator that does.
+// It stores no documents; search/searchtest is the emulator that does.
 package server
 
 import (
@@ -19,27 +17,26 @@ import (
 	"time"
 )
 
-// Config is how the server answers. The zero value accepts everything at once.
+// Config configures the replies. The zero value accepts everything at once.
 type Config struct {
-	// Latency is how long a request takes at least.
+	// Latency is the minimum duration of a request.
 	Latency time.Duration
-	// RefuseStatus is the status of refused requests, 429 or 503: of the first
-	// RefuseFirst, and of that share of all others, 0 to 1.
+	// RefuseStatus is the status of refused requests, 429 or 503: of the first RefuseFirst, and of the share
+	// RefuseRate (0 to 1) of the others.
 	RefuseStatus int
 	RefuseFirst  int
 	RefuseRate   float64
-	// MaxBody is the size of a request body at the most, in bytes; larger ones
-	// are answered 413. 0 is no limit.
+	// MaxBody is the maximum size of a request body in bytes; larger ones get 413. 0: no limit.
 	MaxBody int64
-	// ItemStatus is the status of refused documents: that share of them, 0 to 1,
-	// is refused when they come for the first time.
+	// ItemStatus is the status of refused documents. The share ItemRate (0 to 1) of the documents is refused on first
+	// arrival.
 	ItemStatus int
 	ItemRate   float64
-	// Definition is that of every index, in JSON, for clients that read it first.
+	// Definition is the JSON definition of every index, for clients that read it first.
 	Definition []byte
 }
 
-// Validate names every problem at once.
+// Validate returns every problem of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	for _, share := range []struct {
@@ -68,7 +65,7 @@ type Server struct {
 	tally  tally
 }
 
-// New returns a server that has counted nothing yet.
+// New returns a server with zero counts.
 func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -76,13 +73,13 @@ func New(c Config) (*Server, error) {
 	return &Server{config: c}, nil
 }
 
-// Counts returns what has been counted so far.
+// Counts returns the current counts.
 func (s *Server) Counts() Counts { return s.tally.snapshot() }
 
-// StatsPath is where the counts are read.
+// StatsPath is the path of the counts.
 const StatsPath = "/_sink/stats"
 
-// ServeHTTP tells the protocols apart by the path.
+// ServeHTTP selects the protocol by the path.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	write := r.Method == http.MethodPost || r.Method == http.MethodPut
@@ -109,25 +106,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// protocol is how batches and the answers to them are written.
+// protocol is the format of batches and replies.
 type protocol interface {
 	// scan appends the actions of a batch to items.
 	scan(items []item, body []byte) ([]item, error)
-	// reply appends the answer to a batch, and returns its status.
+	// reply appends the reply to a batch, and returns its status.
 	reply(dst []byte, items []item) ([]byte, int)
-	// refusal returns the answer to a request that is refused as a whole.
+	// refusal returns the reply to a request that is refused as a whole.
 	refusal(status int) string
 	header(h http.Header)
 }
 
-// item is one action of a batch. Its slices are parts of the body.
+// item is one action of a batch. Its slices refer to the body.
 type item struct {
 	name   []byte // of the action, in the bulk protocol
 	key    []byte
-	status int // what the document is answered; 0: the usual success
+	status int // status of the document in the reply; 0: success
 }
 
-// work is the memory of one request, used again for the next.
+// work has the buffers of one request, reused for later ones.
 type work struct {
 	body  bytes.Buffer
 	items []item
@@ -150,7 +147,7 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, p protocol) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	case encoding != "" && encoding != "identity":
-		// Nothing that is compared here compresses by default.
+		// No compared client compresses by default.
 		http.Error(w, "the sink reads no "+encoding, http.StatusUnsupportedMediaType)
 		return
 	}
@@ -175,7 +172,7 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request, p protocol) {
 	_, _ = w.Write(mem.reply)
 }
 
-// wait returns false if the client has gone away meanwhile.
+// wait returns false if the client disconnects meanwhile.
 func (s *Server) wait(r *http.Request) bool {
 	if s.config.Latency == 0 {
 		return true
@@ -190,8 +187,7 @@ func (s *Server) wait(r *http.Request) bool {
 	}
 }
 
-// refuse returns the status of a request of n bytes if it is to be refused as a
-// whole, 0 if not.
+// refuse returns the status of a request of n bytes if it must be refused as a whole, else 0.
 func (s *Server) refuse(n int64) int {
 	if s.config.MaxBody > 0 && n > s.config.MaxBody {
 		s.tally.refused(n)

@@ -228,7 +228,7 @@ func TestWrongConfigIsRefusedWithEveryProblem(t *testing.T) {
 	require.ErrorContains(t, err, "status of refused documents is 0")
 }
 
-// FuzzScan: whatever comes, a scan ends, and the keys are parts of the body.
+// FuzzScan checks that a scan of any body ends, and that the keys are parts of the body.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(`{"value":[{"id":"doc-1"},{"id":"doc-2"}]}`))
 	f.Add([]byte("{\"index\":{}}\n{\"id\":\"doc-1\"}\n{\"delete\":{}}\n"))
@@ -237,7 +237,7 @@ func FuzzScan(f *testing.F) {
 			items, err := p.scan(nil, body)
 			for _, it := range items {
 				if !bytes.Contains(body, it.key) {
-					t.Errorf("%q is no part of the body", it.key)
+					t.Errorf("%q is not part of the body", it.key)
 				}
 			}
 			if err == nil {

@@ -5,28 +5,26 @@ import (
 	"sync"
 )
 
-// Counts is what a server has seen.
+// Counts are the counts of a server.
 type Counts struct {
-	// Requests counts the batches, and Refused those of them that were refused
-	// as a whole, with 429, 503 or 413. Malformed ones are in Requests only.
+	// Requests counts the batches, and Refused those refused as a whole with 429, 503 or 413. Malformed batches count
+	// in Requests only.
 	Requests int64 `json:"requests"`
 	Refused  int64 `json:"refused"`
-	// Bytes is the size of all bodies, refused ones included.
+	// Bytes is the total size of the bodies, refused ones included.
 	Bytes int64 `json:"bytes"`
-	// Documents counts the documents that were applied, as often as they were,
-	// and Distinct those of them with different keys.
+	// Documents counts applications of documents, and Distinct the applied documents with different keys.
 	Documents int64 `json:"documents"`
 	Distinct  int64 `json:"distinct"`
-	// RefusedDocuments counts the documents that were refused inside a reply.
+	// RefusedDocuments counts the documents that were refused within a reply.
 	RefusedDocuments int64 `json:"refusedDocuments"`
 }
 
-// tally counts. Documents are told apart by the number at the end of their key,
-// which costs one bit each.
+// tally counts. It identifies documents by the number at the end of their key, with one bit each.
 type tally struct {
 	mu      sync.Mutex // guards the fields below
 	counts  Counts
-	turned  int // requests that turn has looked at
+	turned  int // requests that turn has seen
 	due     float64
 	applied bitset
 	refusal bitset // documents that were refused once
@@ -51,15 +49,14 @@ func (t *tally) refused(n int64) {
 	t.refuse(n)
 }
 
-// refuse needs the lock.
+// refuse counts a refused request. The caller holds the lock.
 func (t *tally) refuse(n int64) {
 	t.counts.Requests++
 	t.counts.Refused++
 	t.counts.Bytes += n
 }
 
-// turn returns whether it is the turn of a request to be refused. A rate
-// refuses at even intervals: the same in every run.
+// turn reports whether to refuse a request. A rate refuses at even intervals, the same in every run.
 func (t *tally) turn(n int64, c Config) bool {
 	if c.RefuseFirst == 0 && c.RefuseRate == 0 {
 		return false
@@ -77,8 +74,7 @@ func (t *tally) turn(n int64, c Config) bool {
 	return true
 }
 
-// apply counts the items of a batch of n bytes, and sets the status of those
-// that are refused.
+// apply counts the items of a batch of n bytes, and sets the status of refused ones.
 func (t *tally) apply(items []item, n int64, c Config) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,7 +94,7 @@ func (t *tally) apply(items []item, n int64, c Config) {
 	}
 }
 
-// numberOf returns the number that a key ends with, 0 if it does not.
+// numberOf returns the number at the end of a key, 0 without one.
 func numberOf(key []byte) uint32 {
 	from := len(key)
 	for from > 0 && key[from-1] >= '0' && key[from-1] <= '9' && len(key)-from < 9 {
@@ -111,17 +107,16 @@ func numberOf(key []byte) uint32 {
 	return n
 }
 
-// chosen says whether a document belongs to the share, whoever sends it and in
-// whatever order. Multiplying by an odd number near 2³² divided by the golden
-// ratio spreads neighbours evenly (Knuth, The Art of Computer Programming 6.4).
+// chosen reports whether a document belongs to the share, independently of client and order. Multiplying by an odd
+// number near 2³² divided by the golden ratio spreads neighbours evenly (Knuth, The Art of Computer Programming 6.4).
 func chosen(number uint32, share float64) bool {
 	return float64(number*2654435769) < share*math.MaxUint32
 }
 
-// bitset is a set of numbers that grows.
+// bitset is a growing set of numbers.
 type bitset []uint64
 
-// add reports whether n was not in the set yet.
+// add adds n and reports whether it is new.
 func (b *bitset) add(n uint32) bool {
 	word, bit := int(n/64), uint64(1)<<(n%64)
 	if word >= len(*b) {
