@@ -20,8 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// declaration is a document of about 650 bytes of JSON with fields of several
-// types, such as programs have.
+// declaration is a document of about 650 bytes of JSON with fields of several types.
 type declaration struct {
 	ID        string    `json:"id" search:"key"`
 	Package   string    `json:"package"`
@@ -38,7 +37,7 @@ type declaration struct {
 	Changed   time.Time `json:"changed"`
 }
 
-// declarations returns n documents that differ in their keys.
+// declarations returns n documents with different keys.
 func declarations(n int) []declaration {
 	docs := make([]declaration, n)
 	for i := range docs {
@@ -53,9 +52,8 @@ func declarations(n int) []declaration {
 	return docs
 }
 
-// sink is an Indexer that answers at once: it reads the body, looks for the
-// keys and agrees, after latency. It allocates next to nothing for a document,
-// so that what the benchmark counts is the sender's.
+// sink is an Indexer that reads the body, finds the keys and reports success after latency. It allocates almost
+// nothing per document, so the benchmark measures the sender.
 type sink struct {
 	latency time.Duration
 	bytes   atomic.Int64
@@ -96,13 +94,13 @@ func (s *sink) IndexDocumentsRaw(ctx context.Context, body io.ReadSeekCloser) (m
 	return result, nil
 }
 
-// BenchmarkSender measures documents through the sender: encoding, batching,
-// reading the results, settling.
+// BenchmarkSender measures the way of documents through the sender: encoding, batching, reading the results,
+// settling.
 func BenchmarkSender(b *testing.B) {
 	for _, c := range []struct {
 		name     string
 		parallel bool
-		docs     int // of one call
+		docs     int // per call
 		opts     bufferedsender.Options[declaration]
 		latency  time.Duration
 	}{
@@ -117,7 +115,7 @@ func BenchmarkSender(b *testing.B) {
 			service := &sink{latency: c.latency}
 			s, err := bufferedsender.New(service, &c.opts)
 			require.NoError(b, err)
-			docs := declarations(100_000) // more than the buffer holds, so that keys seldom meet
+			docs := declarations(100_000) // more than the buffer holds, so that keys rarely repeat in it
 			var next atomic.Int64
 			add := func() {
 				at := int(next.Add(int64(c.docs))-int64(c.docs)) % len(docs)
@@ -149,9 +147,8 @@ func BenchmarkSender(b *testing.B) {
 	}
 }
 
-// BenchmarkCallbacks is what it takes to tell an application of its documents.
-// allocs/doc is everything: a thousand documents are added, sent in one request,
-// reported and waited for.
+// BenchmarkCallbacks measures the cost of reporting documents to an application. allocs/doc includes everything: a
+// thousand documents are added, sent in one request, reported and waited for.
 func BenchmarkCallbacks(b *testing.B) {
 	const n = 1000
 	docs := declarations(n)
@@ -165,7 +162,7 @@ func BenchmarkCallbacks(b *testing.B) {
 	b.Run("all, documents are pointers", func(b *testing.B) { benchmarkCallbacks(b, pointers, allHandlers[*declaration]()) })
 }
 
-// allHandlers are handlers that do nothing.
+// allHandlers returns handlers that do nothing.
 func allHandlers[T any]() events.Handlers[T] {
 	return events.Handlers[T]{
 		ActionAdded:     func(context.Context, *events.ActionAdded[T]) error { return nil },
@@ -190,7 +187,7 @@ func benchmarkCallbacks[T any](b *testing.B, docs []T, handlers events.Handlers[
 			b.Error(err)
 		}
 	}
-	op() // what is made once is made now
+	op() // one-time allocations happen now
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	b.ReportAllocs()
@@ -203,8 +200,7 @@ func benchmarkCallbacks[T any](b *testing.B, docs []T, handlers events.Handlers[
 	require.NoError(b, s.Close(ctx))
 }
 
-// BenchmarkInFlight measures what requests in parallel are worth when each takes
-// 100 ms, as one to a distant or busy service does.
+// BenchmarkInFlight measures the gain of concurrent requests when each takes 100 ms, as to a distant or busy service.
 func BenchmarkInFlight(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8, 16} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkBody is what it takes to read the body of a full request, in the
-// pieces in which a transport reads it.
+// BenchmarkBody measures reading the body of a full request in pieces of the size that a transport uses.
 func BenchmarkBody(b *testing.B) {
 	const actions, size = 1000, 650
 	full := &batch{Bytes: envelopeBytes + actions*size + (actions-1)*len(bodyComma)}

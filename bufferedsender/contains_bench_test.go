@@ -11,9 +11,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// BenchmarkContains asks for 10 000 keys, of which half wait in a full buffer, as a
-// consumer does when it is to give a partition back. It is to take 10 ms at the
-// most.
+// BenchmarkContains asks for 10 000 keys, half of which wait in a full buffer, as a consumer does that hands over a
+// partition. The target is at most 10 ms.
 func BenchmarkContains(b *testing.B) {
 	const asked, buffered = 10_000, bufferedsender.DefaultMaxBufferedActions
 	s, err := bufferedsender.New(&sink{}, &bufferedsender.Options[declaration]{DisableAutoFlush: true, Logger: sendertest.NoLog})

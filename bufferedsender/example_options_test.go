@@ -19,11 +19,10 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// quiet is for examples that make trouble on purpose.
+// quiet is the logger of examples that provoke warnings.
 var quiet = slog.New(slog.DiscardHandler)
 
-// Many request handlers share one sender. Each waits for its own documents, and
-// they share requests.
+// Many request handlers share one sender. Each waits for its own documents, and they share requests.
 func ExampleBufferedSender_IndexDocumentsAndWait() {
 	_, client := library()
 	ctx := context.Background()
@@ -69,17 +68,16 @@ func ExampleBufferedSender_IndexDocumentsAndWait_failure() {
 	// 1 failed: 2
 }
 
-// The settings of request handlers, whose callers wait: requests of few documents,
-// several at once, an answer within the deadline, also while the service is away.
+// Options for request handlers, whose callers wait: small concurrent requests, and a reply within the deadline, also
+// while the service is down.
 func ExampleOptions_requestHandlers() {
 	_, client := library()
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		Limits: bufferedsender.Limits{MaxInFlight: 4, MaxBufferedActions: 5000},
-		// nobody waits for the request before his own
-		RequestTimeout: 3 * time.Second, // well below the deadline of a handler
-		Waiting:        bufferedsender.Waiting{FailFast: true},
-		// 503 at once while the service is away
-		// what the service takes within the deadline
+		// Four requests, so that a call does not wait for the request before its own. A buffer of as many documents
+		// as the service indexes within the deadline.
+		Limits:         bufferedsender.Limits{MaxInFlight: 4, MaxBufferedActions: 5000},
+		RequestTimeout: 3 * time.Second,                        // well below the deadline of a handler
+		Waiting:        bufferedsender.Waiting{FailFast: true}, // 503 at once while the service is down
 	})
 	must(err)
 	defer closeSoon(sender)
@@ -103,15 +101,14 @@ func ExampleOptions_requestHandlers() {
 	// Output: 200
 }
 
-// The settings of a program that follows changes, from a log for example: batches
-// as they come, a position that moves also when changes are few, and only the latest
-// of what waits for a key.
+// Options for a program that follows changes, for example from a log: batches as changes arrive, a position that also
+// advances when changes are rare, and only the latest waiting change of each key.
 func ExampleOptions_changes() {
 	_, client := library()
 	var position events.LowWatermark[int64]
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
 		Limits:            bufferedsender.Limits{MaxInFlight: 4},
-		AutoFlushInterval: 200 * time.Millisecond, // how late a change is found
+		AutoFlushInterval: 200 * time.Millisecond, // latency of a change while changes are rare
 		Folding:           &bufferedsender.Folding[Book]{},
 		Handlers: events.Track[Book](func(tag any) (*events.LowWatermark[int64], int64, bool) {
 			offset, ok := tag.(int64)
@@ -129,16 +126,15 @@ func ExampleOptions_changes() {
 	// Output: everything up to 99 is in the index
 }
 
-// closeSoon closes a sender with a deadline of its own: the context of the program
-// may have ended.
+// closeSoon closes a sender with its own deadline, because the program's context may have ended.
 func closeSoon[T any](sender *bufferedsender.BufferedSender[T]) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	must(sender.Close(ctx))
 }
 
-// A service that is down opens the breaker. Nothing is lost and nothing is sent
-// until it works again; a Flush whose context ends first says why.
+// A service that is down opens the breaker. Nothing is sent or lost until it works again; a Flush whose context ends
+// first returns the reason.
 func ExampleBufferedSender_Breaker() {
 	srv, client := library()
 	ctx := context.Background()
@@ -164,10 +160,10 @@ func ExampleBufferedSender_Breaker() {
 	short, cancel := context.WithCancel(ctx)
 	go func() { flushed <- sender.Flush(short, nil) }()
 	<-opened
-	cancel() // nobody waits any longer
+	cancel() // stop waiting
 	fmt.Println(errors.Is(<-flushed, bufferedsender.ErrCircuitOpen), sender.Health().State)
 
-	srv.SetFaults(nil) // the service is back, and nobody does anything
+	srv.SetFaults(nil) // the service is back; the sender detects it without a call
 	<-recovered
 	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"), "in the index")
@@ -192,7 +188,7 @@ func ExampleBufferedSender_Pause() {
 	// 2 in the index
 }
 
-// A job that is started from time to time sends what its queue has, and exits.
+// A job that runs from time to time sends what its queue has, and exits.
 func ExampleFlushOptions() {
 	service, client := library()
 	ctx := context.Background()
@@ -231,7 +227,7 @@ func ExampleBufferedSender_SetControl() {
 	sender, err := bufferedsender.New[Book](client, nil)
 	must(err)
 	defer closeSoon(sender)
-	old, err := sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 4}}) // the rest stays as it is
+	old, err := sender.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 4}}) // the other settings stay
 	must(err)
 	now := sender.Control().Limits
 	fmt.Println(old.Limits.MaxInFlight, now.MaxInFlight, now.MaxBatchActions)
@@ -242,8 +238,7 @@ func ExampleBufferedSender_SetControl() {
 	// bufferedsender: MaxInFlight is -1: use a number from 1 to 1024
 }
 
-// A key that changes often is written once for many changes. Each of them has
-// its own event.
+// A key that changes often is written once for many changes. Each change has its own event.
 func ExampleOptions_fold() {
 	srv, client := library()
 	ctx := context.Background()
@@ -270,8 +265,7 @@ func ExampleOptions_fold() {
 func ExampleOptions_tuning() {
 	_, client := library()
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{
-		Limits: bufferedsender.Limits{MaxInFlight: 8},
-		// at the most
+		Limits: bufferedsender.Limits{MaxInFlight: 8}, // the maximum
 		Tuning: tuning.Adaptive(nil),
 	})
 	must(err)

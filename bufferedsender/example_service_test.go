@@ -20,14 +20,15 @@ import (
 	"github.com/go-azsearch/azsearch/bufferedsender"
 )
 
-// service is a server around a sender: what it answers, and how it ends.
+// service is an HTTP server with a sender.
 type service struct {
 	http.ServeMux
 
 	sender *bufferedsender.BufferedSender[Book]
 }
 
-// newService makes the server. The indexer is a *search.Client; see the examples of search.NewClient for credentials.
+// newService creates the server. The indexer is a *search.Client; see the examples of search.NewClient for
+// credentials.
 func newService(indexer bufferedsender.Indexer, meters metric.MeterProvider) (*service, error) {
 	sender, err := bufferedsender.New(indexer, &bufferedsender.Options[Book]{MeterProvider: meters})
 	if err != nil {
@@ -35,12 +36,12 @@ func newService(indexer bufferedsender.Indexer, meters metric.MeterProvider) (*s
 	}
 	s := &service{sender: sender}
 	s.HandleFunc("PUT /books", s.put)
-	s.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Ready()) }) // traffic?
-	s.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Err) })    // an alarm?
+	s.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Ready()) }) // readiness
+	s.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, sender.Health().Err) })    // for alerts; not a liveness probe
 	return s, nil
 }
 
-// put accepts a book. It waits for room as long as the caller does.
+// put accepts a book. It waits for room until the caller disconnects.
 func (s *service) put(w http.ResponseWriter, r *http.Request) {
 	var book Book
 	if err := json.NewDecoder(r.Body).Decode(&book); err != nil {
@@ -60,19 +61,20 @@ func answer(w http.ResponseWriter, err error) {
 	}
 }
 
-// run serves until the program is told to end, and then sends what was accepted. Kubernetes kills 30 s after SIGTERM.
+// run serves until SIGTERM or Ctrl-C, and then sends accepted documents. Kubernetes kills the process 30 s after
+// SIGTERM.
 func (s *service) run(ctx context.Context, server *http.Server) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	<-ctx.Done() // a program has begun server.ListenAndServe on another goroutine
+	<-ctx.Done() // the program runs server.ListenAndServe on another goroutine
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), 25*time.Second)
 	defer cancel()
-	return errors.Join(server.Shutdown(draining), s.sender.Close(draining)) // first those who add, then the sender
+	return errors.Join(server.Shutdown(draining), s.sender.Close(draining)) // handlers first, because they add documents; then the sender
 }
 
-// A service on one page: readiness, health, metrics, and a drain with a deadline on SIGTERM.
-// For Prometheus the reader is the one of go.opentelemetry.io/otel/exporters/prometheus, and promhttp.Handler
-// serves it; samples/httpservice does that.
+// A complete service: readiness, health, metrics, and a drain with a deadline on SIGTERM. For Prometheus use the
+// reader of go.opentelemetry.io/otel/exporters/prometheus and serve it with promhttp.Handler, as samples/httpservice
+// does.
 func Example_service() {
 	srv, client := library()
 	reader := sdkmetric.NewManualReader() // prometheus.New() in a program

@@ -17,15 +17,14 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Book is what the examples index.
+// Book is the document of the examples.
 type Book struct {
 	ID    string `json:"id" search:"key"`
 	Title string `json:"title,omitempty"`
 	Pages int    `json:"pages,omitempty"`
 }
 
-// library returns an emulated service with an index of books, and a client for
-// it. With a real service it is
+// library returns an emulated service with an index of books, and its client. The client of a real service is
 //
 //	search.NewClient("https://my-service.search.windows.net", "books", credential, nil)
 func library() (*searchtest.Server, *search.Client) {
@@ -95,7 +94,7 @@ func ExampleBufferedSender_MergeDocuments() {
 	must(err)
 
 	must(sender.UploadDocuments(ctx, Book{ID: "1", Title: "Dune"}))
-	must(sender.MergeDocuments(ctx, Book{ID: "1", Pages: 412}))            // in order, although it is the same key
+	must(sender.MergeDocuments(ctx, Book{ID: "1", Pages: 412}))            // in order: it is the same key
 	must(sender.MergeDocuments(ctx, Book{ID: "2", Pages: 7}))              // does not exist
 	must(sender.MergeOrUploadDocuments(ctx, Book{ID: "3", Title: "Emma"})) // is created
 	var failed *bufferedsender.FlushError
@@ -117,7 +116,7 @@ func ExampleBufferedSender_DeleteDocuments() {
 	must(err)
 	must(sender.UploadDocuments(ctx, Book{ID: "1"}, Book{ID: "2"}, Book{ID: "3"}))
 	must(sender.DeleteDocuments(ctx, Book{ID: "1"}))    // only the key matters
-	must(sender.DeleteDocumentsByKey(ctx, "2", "none")) // deleting what is not there succeeds
+	must(sender.DeleteDocumentsByKey(ctx, "2", "none")) // deleting a missing document succeeds
 	closeSoon(sender)
 	fmt.Println(srv.DocumentCount("books"))
 	// Output: 1
@@ -135,8 +134,7 @@ func ExampleBufferedSender_DeleteDocumentsByKey() {
 	// Output: 0
 }
 
-// Tags come back in every event about the action: here the offset of a message
-// that may be acknowledged when its action is settled.
+// Every event of an action has its tag: here the offset of a message to acknowledge when the action is settled.
 func ExampleBufferedSender_IndexDocuments() {
 	_, client := library()
 	ctx := context.Background()
@@ -241,13 +239,13 @@ func ExampleBufferedSender_Flush() {
 	// the second Flush: <nil>
 }
 
-// Close with a deadline says what was not sent.
+// Close with a deadline reports what was not sent.
 func ExampleBufferedSender_Close() {
 	srv, client := library()
 	received := make(chan struct{}, 1)
 	srv.Intercept(func(req *http.Request, _ func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		received <- struct{}{}
-		<-req.Context().Done() // a service that does not answer
+		<-req.Context().Done() // a service that does not reply
 		return nil, req.Context().Err()
 	})
 	sender, err := bufferedsender.New(client, &bufferedsender.Options[Book]{Limits: bufferedsender.Limits{MaxBatchActions: 2}})
@@ -283,7 +281,7 @@ func ExampleBufferedSender_Stats() {
 	// 2 accepted = 2 completed + 0 failed + 0 pending
 }
 
-// must is for what cannot fail in an example.
+// must panics on an error, which an example does not expect.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -22,7 +22,7 @@ func TestAGateForgetsThePassesThatHaveEnded(t *testing.T) {
 	}
 	for left, i := range []int{1, 0, 2} {
 		permits[i].Done(publisher.ServiceSound, -1, nil)
-		permits[i].Done(publisher.ServiceSound, -1, nil) // once more changes nothing
+		permits[i].Done(publisher.ServiceSound, -1, nil) // a second call has no effect
 		assert.Len(t, g.out, 2-left)
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// BenchmarkStartup is a sender's whole life with one document, without the
-// network.
+// BenchmarkStartup measures the whole life of a sender with one document, without a network.
 func BenchmarkStartup(b *testing.B) {
 	docs := declarations(1)
 	b.ReportAllocs()
@@ -26,8 +25,7 @@ func BenchmarkStartup(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleSenders is the memory of senders that have sent a document each
-// and wait for more.
+// BenchmarkIdleSenders measures the memory of idle senders that have sent one document each.
 func BenchmarkIdleSenders(b *testing.B) {
 	const senders = 10_000
 	docs := declarations(1)
@@ -50,10 +48,8 @@ func BenchmarkIdleSenders(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkFullBuffer is the memory of a sender whose buffer is full, so full
-// that it refuses more: what is live, how much of that is beyond
-// MaxBufferedBytes, and what an action costs beside its encoded form. The caller
-// has dropped the documents.
+// BenchmarkFullBuffer measures the memory of a sender with a full buffer that refuses more: live memory, its excess
+// over MaxBufferedBytes, and the overhead per action. The caller keeps no documents.
 func BenchmarkFullBuffer(b *testing.B) {
 	for _, size := range []int{100, 650, 20_000} {
 		b.Run(fmt.Sprintf("documents_of_%d_bytes", size), func(b *testing.B) {
@@ -79,7 +75,7 @@ func BenchmarkFullBuffer(b *testing.B) {
 	}
 }
 
-// inUse returns the bytes of the heap and of the stacks that are in use.
+// inUse returns the bytes of heap and stacks in use.
 func inUse() uint64 {
 	runtime.GC()
 	runtime.GC() // empties the pools

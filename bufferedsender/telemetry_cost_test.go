@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget at random, and everything slow.
+// The race detector makes sync.Pool drop entries at random, and slows everything down.
 
 package bufferedsender_test
 
@@ -23,7 +23,7 @@ func observing(t testing.TB, n int, meters metric.MeterProvider) func() {
 	t.Helper()
 	observe, err := bufferedsender.ObservingABatch(&sendertest.Options{Logger: sendertest.NoLog, MeterProvider: meters}, n)
 	require.NoError(t, err)
-	observe() // what is made once is made now
+	observe() // one-time allocations happen now
 	return observe
 }
 
@@ -39,9 +39,8 @@ func TestTelemetryAllocatesForEachBatchAndNotForEachDocument(t *testing.T) {
 	}
 }
 
-// costs measures what a document costs a sender, and what it costs to watch
-// both when nobody does. The two take turns, so that a machine that is busy for a
-// while is busy for both.
+// costs measures the cost of a document for a sender, and the cost of observing both without an observer. The two
+// alternate, so that a busy machine affects both.
 func costs(t testing.TB, rounds int) (sending, watching time.Duration) {
 	t.Helper()
 	const docs, batch, call = 10_000, 1000, 100
@@ -61,15 +60,14 @@ func costs(t testing.TB, rounds int) (sending, watching time.Duration) {
 		for range docs / batch {
 			observe()
 		}
-		// The fastest round of each is the one that was disturbed least.
+		// The fastest round of each had the least disturbance.
 		sending, watching = min(sending, sent.Sub(began)/docs), min(watching, time.Since(sent)/docs)
 	}
 	return sending, watching
 }
 
-// BenchmarkTelemetry is what it costs to watch a document on its way. The share
-// is of all that is done for a document when the service answers at once; the
-// longer it takes, the smaller the share.
+// BenchmarkTelemetry measures the cost of observing a document. The share is relative to all work for a document with
+// an immediate reply; slower replies reduce it.
 func BenchmarkTelemetry(b *testing.B) {
 	const batch = 1000
 	for _, c := range []struct {

@@ -11,10 +11,9 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// ObservingABatch returns a function that does for one batch of n uploads what
-// a sender does only so that others can watch, from the n adding calls to the n
-// outcomes. There is more in it than telemetry, because the calls are those of
-// the publisher: what an observer does that has nobody to tell.
+// ObservingABatch returns a function that does everything a sender does for observers of one batch of n uploads, from
+// the n adding calls to the n outcomes. It includes more than telemetry, because the calls are those of the
+// publisher, also without an observer.
 func ObservingABatch[T any](opts *Options[T], n int) (func(), error) {
 	o := opts.settings()
 	if err := o.complete(); err != nil {

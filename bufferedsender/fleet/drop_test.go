@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// Drop in a handler of the index itself.
+// Drop is called in a handler of the index that it would close.
 func TestADropThatIsRefusedInAHandlerChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -53,7 +53,7 @@ func TestCloseDoesNotWaitForAClientThatIsBeingMade(t *testing.T) {
 	})
 }
 
-// What was accepted is lost, and Close says nil.
+// A refused Drop must not make Close lose accepted documents and return nil.
 func TestCloseAfterARefusedDropLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, newService(), nil)
@@ -81,7 +81,7 @@ func TestASenderOfAnIndexThatIsBeingDroppedIsClosed(t *testing.T) {
 		require.NoError(t, a.UploadDocuments(t.Context(), sendertest.Hotels("x", 1)...))
 		dropped := make(chan error, 1)
 		go func() { dropped <- f.Drop(sendertest.Within(t, time.Minute), "a") }()
-		synctest.Wait() // it waits, because the sender is paused
+		synctest.Wait() // Close waits, because the sender is paused
 		_, err := Sender[hotel](f, "a", nil)
 		require.ErrorIs(t, err, bufferedsender.ErrClosed)
 		require.NotErrorIs(t, err, ErrClosed)

@@ -17,13 +17,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Note is what the tenants write.
+// Note is the document of the tenants.
 type Note struct {
 	ID   string `json:"id" search:"key"`
 	Text string `json:"text" search:"searchable"`
 }
 
-// tenants returns an emulated service with an index for each tenant. With a real one it is
+// tenants returns the client of an emulated service with an index for each tenant. The client of a real service is
 //
 //	search.NewIndexClient("https://my-service.search.windows.net", credential, nil)
 func tenants(names ...string) *search.IndexClient {
@@ -40,7 +40,7 @@ func tenants(names ...string) *search.IndexClient {
 	return client
 }
 
-// An index for each tenant: what all of them may use together, readiness, health, and the end of the program.
+// One index per tenant, with common limits, readiness, health, and shutdown.
 func Example() {
 	ctx := context.Background()
 	names := []string{"tenant-a", "tenant-b", "tenant-c"}
@@ -48,7 +48,7 @@ func Example() {
 		Pool: &pool.Options{Expedited: 4, Shared: 4, BufferedActions: 50_000, BufferedBytes: 128 << 20},
 	})
 	must(err)
-	for _, name := range names { // the first call has the options; later ones, with nil, return the same sender
+	for _, name := range names { // the first call sets the options; later calls pass nil and get the same sender
 		_, err := fleet.Sender(f, name, &bufferedsender.Options[Note]{AutoFlushInterval: time.Second})
 		must(err)
 	}
@@ -59,7 +59,7 @@ func Example() {
 	must(tenant.UploadDocuments(models.WithClass(ctx, models.ClassBestEffort), Note{ID: "2", Text: "backfill"}))
 
 	ready := func(w http.ResponseWriter, _ *http.Request) {
-		if err := f.Health().Ready(); err != nil { // one tenant's trouble makes no program unready; Err is for an alarm
+		if err := f.Health().Ready(); err != nil { // a failing tenant does not make the program unready; Err is for alarms
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		}
 	}

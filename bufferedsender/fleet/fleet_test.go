@@ -29,12 +29,12 @@ import (
 
 type hotel = sendertest.Hotel
 
-// service is a Service in memory. What an index answers can be changed.
+// service is a Service in memory with configurable replies.
 type service struct {
 	takes time.Duration
 
 	mu     sync.Mutex
-	errs   map[string]error // what an index answers, nil for accepting everything
+	errs   map[string]error // by index; nil: accept everything
 	counts map[string]int   // requests
 	times  []time.Time
 	names  []string
@@ -85,7 +85,7 @@ func (s *service) IndexNames(context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// steady has breakers that are open for just ten seconds.
+// steady returns options of breakers that stay open for exactly ten seconds.
 func steady() *breaker.Options {
 	return &breaker.Options{OpenFor: 10 * time.Second, MaxOpenFor: 10 * time.Second, Jitter: -1}
 }
@@ -194,7 +194,7 @@ func TestDiscoverKnowsAllIndexesAndMakesNoSender(t *testing.T) {
 	})
 }
 
-// One index is sick, and the deadline is theirs together.
+// All indexes share the deadline, and one of them fails.
 func TestFlushAndCloseReportByIndexAndTheSickOneKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -268,8 +268,7 @@ func TestPauseHoldsSendersThatAreMadeLaterToo(t *testing.T) {
 	})
 }
 
-// Each of the indexes answers 503 by itself: nobody can tell from one that it is the
-// service.
+// Every index answers 503: a single index cannot show that the service is down.
 func TestWhenAllIndexesFailOneRequestAtATimeFindsOutWhenTheyWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names []string
@@ -330,7 +329,7 @@ func TestASickIndexDoesNotHoldTheOthers(t *testing.T) {
 	})
 }
 
-// Nothing proves that the service works, but those that fail are not the most.
+// Nothing proves that the service works, but the failing indexes are not the majority.
 func TestTwoSickIndexesAmongIdleOnesAreNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -349,7 +348,7 @@ func TestTwoSickIndexesAmongIdleOnesAreNoOutage(t *testing.T) {
 	})
 }
 
-// The sick one has borrowed all there was, and a new index needs room.
+// The failing index has borrowed all shared room, and a new index needs some.
 func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := new(hints.Set)
@@ -358,12 +357,12 @@ func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 			Hints: set, WhenFull: PurgeSick, Breaker: steady(),
 			Pool: &pool.Options{BufferedActions: 100, FloorActions: 50},
 		})
-		for _, name := range []string{"one", "two", "three"} { // otherwise it would be the service that is sick
+		for _, name := range []string{"one", "two", "three"} { // otherwise the service would count as failing
 			senderOf(t, f, name, nil)
 		}
 		s.answers(sendertest.StatusError(403), "sick", "ill")
 		healthy := senderOf(t, f, "healthy", nil)
-		senderOf(t, f, "idle", nil) // so that those that are sick are not the most, and the service is not tried as a whole
+		senderOf(t, f, "idle", nil) // so that failing indexes are not the majority, and are tried one by one
 		for _, name := range []string{"sick", "ill"} {
 			one := senderOf(t, f, name, nil)
 			upload(t, one, 50)
@@ -373,8 +372,8 @@ func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 		upload(t, healthy, 10)
 		assert.LessOrEqual(t, time.Since(began), 4*time.Second)
 		require.NoError(t, healthy.Flush(t.Context(), nil))
-		time.Sleep(5 * time.Second) // nobody waits any more
-		assert.GreaterOrEqual(t, set.Stats().Keys["sick"], 49, "that one was sick first; one may be in flight, as a probe")
+		time.Sleep(5 * time.Second) // no call is waiting now
+		assert.GreaterOrEqual(t, set.Stats().Keys["sick"], 49, "this one failed first; one may be in flight as a probe")
 		assert.Empty(t, set.Stats().Everything)
 		assert.Zero(t, set.Stats().Keys["ill"])
 
@@ -388,7 +387,7 @@ func TestPurgeSickGivesUpWhatASickIndexKeepsAndRemembersTheKeys(t *testing.T) {
 	})
 }
 
-// slowToOpen is a service whose clients take a while to make.
+// slowToOpen is a service whose clients take time to create.
 type slowToOpen struct{ *service }
 
 func (s slowToOpen) Indexer(index string) (bufferedsender.Indexer, error) {
@@ -396,7 +395,7 @@ func (s slowToOpen) Indexer(index string) (bufferedsender.Indexer, error) {
 	return s.service.Indexer(index)
 }
 
-// Otherwise nobody would ever close it.
+// A sender that is created during Close must be closed too.
 func TestASenderThatIsBeingMadeIsClosedWithTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, slowToOpen{newService()}, nil)
@@ -413,7 +412,7 @@ func TestASenderThatIsBeingMadeIsClosedWithTheFleet(t *testing.T) {
 	})
 }
 
-// The controller is one for the service: what it says of requests is for all of them.
+// One controller serves all indexes: what it learns applies to all of them.
 func TestTheSlotsFollowTheTuningOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -429,7 +428,7 @@ func TestTheSlotsFollowTheTuningOfTheService(t *testing.T) {
 	})
 }
 
-// onlyTwo is a policy of one request in flight first, and of two, with five documents, later.
+// onlyTwo is a policy of one request in flight at first, and later of two with five documents each.
 type onlyTwo struct{ seen bool }
 
 func (onlyTwo) New(tuning.Bounds) tuning.Controller { return &onlyTwo{} }
@@ -446,7 +445,7 @@ func (c *onlyTwo) Observe(tuning.Observation) tuning.Pace {
 	return c.Pace()
 }
 
-// What was counted stays counted, and nobody takes a closed fleet for a healthy one.
+// Counts survive, and a closed fleet does not report healthy.
 func TestStatsKeepWhatClosedSendersHaveDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -486,9 +485,9 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 		s.answers(sendertest.StatusError(403), "b")
 		upload(t, senderOf(t, f, "b", nil), 5)
 		require.Error(t, f.Flush(sendertest.Within(t, time.Second)))
-		synctest.Wait() // a slot is given back after the outcomes that Flush waits for
+		synctest.Wait() // slots are released after the outcomes that Flush waits for
 		for f.Pool().Stats().Classes[models.ClassExpedited].InUse > 0 {
-			time.Sleep(s.takes) // the breaker tries an index that refuses, at times drawn at random
+			time.Sleep(s.takes) // the breaker probes a refusing index at random times
 		}
 		var all metricdata.ResourceMetrics
 		require.NoError(t, reader.Collect(t.Context(), &all))
@@ -524,13 +523,13 @@ func TestTheMetricsOfTheFleet(t *testing.T) {
 	})
 }
 
-// A program that is off its load balancer for the outage gets no document to find out that it is over.
+// A program that its load balancer removed during the outage gets no document that could be a probe.
 func TestAFleetIsReadyOnceNothingButADocumentIsWantedToTryWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService("a", "b")
 		f := newFleet(t, s, &Options{Breaker: &breaker.Options{OpenFor: time.Hour, MaxOpenFor: time.Hour}})
 		s.answers(sendertest.ErrReset, "a", "b")
-		for range 10 { // each is taken back when its caller has gone
+		for range 10 { // each is withdrawn when its caller gives up
 			for _, name := range []string{"a", "b"} {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				_, err := senderOf(t, f, name, nil).IndexDocumentsAndWait(ctx, []models.IndexDocumentsAction[hotel]{models.UploadAction(hotel{ID: "x"})}, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// The service answers that they do not exist, so it is not down.
+// The service replies that the indexes do not exist, so the service itself is up.
 func TestIndexesThatAreMissingDoNotHoldOneThatIsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// PurgeAll in handlers of two indexes at the same time.
+// PurgeAll is called in handlers of two indexes at the same time.
 func TestPurgeAllInTwoHandlersEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -52,7 +52,7 @@ func TestPurgeAllInTwoHandlersEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A handler of one sender keeps the probe of the service.
+// A handler blocks while its sender has the probe of the service.
 func TestAHandlerOfOneIndexDoesNotKeepTheProbeOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -66,7 +66,7 @@ func TestAHandlerOfOneIndexDoesNotKeepTheProbeOfTheService(t *testing.T) {
 		p.Done(breaker.Result{Outcome: breaker.Trip})
 		upload(t, a, 5)
 		go func() { _ = a.Flush(sendertest.Within(t, 3*time.Hour), nil) }()
-		for s.requests("a") == 0 { // it is let through early
+		for s.requests("a") == 0 { // the probe is let through early
 			time.Sleep(10 * time.Millisecond)
 		}
 		go a.Purge(context.Background(), 0)
@@ -76,11 +76,11 @@ func TestAHandlerOfOneIndexDoesNotKeepTheProbeOfTheService(t *testing.T) {
 		_ = b.Flush(sendertest.Within(t, 2*time.Hour), nil)
 		assert.Less(t, time.Since(began), time.Minute, "b waits for a handler of a")
 		s.answers(nil, "a")
-		time.Sleep(2 * time.Hour) // the handler ends
+		time.Sleep(2 * time.Hour) // end of the handler
 	})
 }
 
-// Close while an Indexer hangs.
+// Close must end while an Indexer hangs.
 type hanging struct{ *service }
 
 func (h hanging) Indexer(index string) (bufferedsender.Indexer, error) {
@@ -90,7 +90,7 @@ func (h hanging) Indexer(index string) (bufferedsender.Indexer, error) {
 	return h.service.Indexer(index)
 }
 
-// A slot in hand while a handler runs. The reader stands for a prepare that takes a while.
+// A sender has a slot while a handler runs. The slow reader simulates a slow preparation.
 type slowRand struct{ n int }
 
 func (r *slowRand) Read(b []byte) (int, error) {

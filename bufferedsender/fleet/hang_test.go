@@ -19,22 +19,22 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// fault says which requests of an index hang without an end: the nth, of so many bytes.
+// fault selects the requests of an index that hang forever, by number and size in bytes.
 type fault func(nth, bytes int64) bool
 
 var (
 	all     fault = func(int64, int64) bool { return true }
-	batches fault = func(_, bytes int64) bool { return bytes > 200 } // single documents are answered
+	batches fault = func(_, bytes int64) bool { return bytes > 200 } // requests with single documents succeed
 	half    fault = func(nth, _ int64) bool { return nth%2 == 0 }
 )
 
-// hung is a service whose indexes can stop to answer.
+// hung is a service with indexes that can hang.
 type hung struct {
 	*service
-	took  map[string]time.Duration // by index, usual for others
-	hangs sync.Map                 // the faults of indexes
+	took  map[string]time.Duration // by index; usual for the others
+	hangs sync.Map                 // faults by index
 	sent  atomic.Int64
-	most  atomic.Int64 // requests that were under way together
+	most  atomic.Int64 // maximum number of concurrent requests
 	now   atomic.Int64
 }
 
@@ -67,10 +67,10 @@ func (h *hung) Indexer(index string) (bufferedsender.Indexer, error) {
 	}}, nil
 }
 
-// busy are senders that always have something to send.
+// busy are senders with a constant backlog.
 type busy struct {
 	t       *testing.T
-	most    int // requests of each under way
+	most    int // maximum number of requests in flight per index
 	taps    map[string]models.Tap
 	fleet   *Fleet
 	senders map[string]*bufferedsender.BufferedSender[hotel]
@@ -80,14 +80,14 @@ type busy struct {
 
 const (
 	batchOfBusy = 10
-	usual       = 250 * time.Millisecond // that a request takes
+	usual       = 250 * time.Millisecond // duration of a request
 )
 
 func newBusy(t *testing.T, h *hung) *busy {
 	return &busy{t: t, most: 8, fleet: newFleet(t, h, nil), senders: map[string]*bufferedsender.BufferedSender[hotel]{}}
 }
 
-// begin has an index get documents until the test ends.
+// begin adds documents to indexes until the test ends.
 func (b *busy) begin(names ...string) {
 	for _, name := range names {
 		s := senderOf(b.t, b.fleet, name, &bufferedsender.Options[hotel]{Tap: b.taps[name], Limits: bufferedsender.Limits{MaxBatchActions: batchOfBusy, MaxInFlight: b.most, MaxBufferedActions: 20 * batchOfBusy}})
@@ -108,7 +108,7 @@ func (b *busy) begin(names ...string) {
 	}
 }
 
-// in returns how many documents of these were applied in a second, from now on for so long.
+// in returns the documents per second that indexes apply during the next d.
 func (b *busy) in(d time.Duration, names ...string) float64 {
 	count := func() (n int64) {
 		for _, name := range names {
@@ -128,13 +128,13 @@ func indexes(from, to int) (names []string) {
 	return names
 }
 
-// Indexes that do not answer keep the slots of the pool for a moment only, for as long as they hang.
+// Hanging indexes keep the slots of the pool for a moment only.
 func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fault
 		hang  int
 		most  int
-		least float64 // of what the others did before
+		least float64 // minimum rate of the others, relative to before
 	}{
 		"1 of 20": {all, 1, 8, 0.95}, "4 of 20": {all, 4, 8, 0.8}, "10 of 20": {all, 10, 8, 0.8}, "1 of 20, one at a time": {all, 1, 1, 0.95},
 		"batches of 4": {batches, 4, 4, 0.8}, "batches of 10": {batches, 10, 3, 0.8}, "every second of 4": {half, 4, 4, 0.8}, "every second of 10": {half, 10, 3, 0.8},
@@ -157,7 +157,7 @@ func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				minutes := 10
 				if testing.Short() || c.hang == 10 || c.most < 8 {
-					minutes = 2 // also the second time that requests have hung for all of their time
+					minutes = 2 // also after the second timeout of the hanging requests
 				}
 				for minute := range minutes {
 					assert.GreaterOrEqual(t, b.in(time.Minute, good...), c.least*before, "documents a second in minute %d", minute)
@@ -166,8 +166,8 @@ func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 				for _, name := range bad {
 					h.hangs.Delete(name)
 				}
-				time.Sleep(2 * time.Minute) // no breaker waits longer
-				assert.Greater(t, b.in(10*time.Second, bad...), 0.8*float64(c.hang)*before/float64(20-c.hang), "those that answer again")
+				time.Sleep(2 * time.Minute) // longer than any breaker stays open
+				assert.Greater(t, b.in(10*time.Second, bad...), 0.8*float64(c.hang)*before/float64(20-c.hang), "the recovered indexes")
 				b.stop()
 				b.adding.Wait()
 				require.NoError(t, b.fleet.Flush(sendertest.Within(t, time.Hour)))
@@ -176,7 +176,7 @@ func TestIndexesThatHangLeaveTheSlotsToTheOthers(t *testing.T) {
 	}
 }
 
-// slowTap waits before each request, or before its outcome is taken over.
+// slowTap blocks before each request, or before its outcome is confirmed.
 type slowTap struct{ before, confirm atomic.Int64 }
 
 func (s *slowTap) Before(ctx context.Context, _ []string) error { return sleep(ctx, &s.before) }
@@ -194,7 +194,7 @@ func sleep(ctx context.Context, d *atomic.Int64) error {
 	}
 }
 
-// What a request waits for beside the service costs the others nothing.
+// A request that waits for its tap must not keep a slot from the others.
 func TestTapsThatWaitKeepNoSlots(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, confirm time.Duration
@@ -225,7 +225,7 @@ func TestTapsThatWaitKeepNoSlots(t *testing.T) {
 	}
 }
 
-// The one that hangs has all slots when the others come.
+// The hanging index has all slots when the others start.
 func TestAnIndexThatHangsWithAllSlotsGivesThemUpToThoseThatCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hung{service: newService()}
@@ -243,7 +243,7 @@ func TestAnIndexThatHangsWithAllSlotsGivesThemUpToThoseThatCome(t *testing.T) {
 	})
 }
 
-// Its first requests hang until their time is up, a minute, and it answers again after ten seconds.
+// Its first requests hang for a minute, until they time out; new ones succeed after ten seconds.
 func TestAnIndexThatAnswersAgainIsFoundWhileItsLateRequestsHang(t *testing.T) {
 	for _, most := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestAnIndexThatAnswersAgainIsFoundWhileItsLateRequestsHang(t *testing.T) {
 	}
 }
 
-// It answers after five seconds, as it always has; others after 50 ms.
+// This index always takes 5 s per request, the others 50 ms.
 func TestASlowIndexLeavesFastOnesTheirRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fast := indexes(0, 19)
@@ -284,7 +284,7 @@ func TestASlowIndexLeavesFastOnesTheirRate(t *testing.T) {
 	})
 }
 
-// It answers after five seconds, as it always has; others after 50 ms.
+// This index always takes 5 s per request, the others 50 ms.
 func TestASlowIndexBesideFastOnesKeepsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hung{service: newService(), took: map[string]time.Duration{"slow": 5 * time.Second}}
@@ -304,7 +304,7 @@ func TestASlowIndexBesideFastOnesKeepsItsRate(t *testing.T) {
 	})
 }
 
-// A live feed that always has more leaves every fourth turn for room to the backfill of its index.
+// A live feed with a constant backlog must leave every fourth turn for room to the backfill of its index.
 func TestABackfillGetsItsTurnsBesideAFeedThatFillsTheBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy(t, &hung{service: newService()})

@@ -17,8 +17,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Live updates of an index take at most twice as long under a backfill of the same index that always has more, also
-// when other indexes have more in a more urgent class; and the backfill keeps its floor.
+// A backfill with a constant backlog may at most double the latency of live updates of its index, also if other
+// indexes have a backlog in a more urgent class. The backfill keeps its floor.
 func TestLiveUpdatesDoNotNoticeABackfillWhichKeepsItsFloor(t *testing.T) {
 	alone, _ := liveUpdates(t, false, false)
 	require.NotZero(t, alone)
@@ -26,9 +26,9 @@ func TestLiveUpdatesDoNotNoticeABackfillWhichKeepsItsFloor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p99, backfilled := liveUpdates(t, true, others)
 			assert.LessOrEqual(t, p99, 2*alone)
-			floor := 20.0 * batchOfBackfill // a second in one slot, at 50 ms
+			floor := 20.0 * batchOfBackfill // per second in one slot, at 50 ms
 			if !others {
-				floor *= 4 // all that are shared
+				floor *= 4 // all shared slots
 			}
 			assert.GreaterOrEqual(t, backfilled, 0.95*floor, "documents a second")
 		})
@@ -37,8 +37,7 @@ func TestLiveUpdatesDoNotNoticeABackfillWhichKeepsItsFloor(t *testing.T) {
 
 const batchOfBackfill = 10
 
-// liveUpdates returns the p99 of the time from adding to the outcome, and how many documents of the backfill ended in
-// a second.
+// liveUpdates returns the p99 from adding to the outcome, and the documents of the backfill that settled per second.
 func liveUpdates(t *testing.T, backfill, others bool) (p99 time.Duration, backfilled float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

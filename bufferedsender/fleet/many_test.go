@@ -15,8 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// More indexes than there are floors, each with a document now and then: those that gather a batch send it when others
-// wait for their floor, and do not keep them until the timer ends.
+// There are more indexes than floors, each with an occasional document. An index that gathers a batch must send it
+// when others wait for their floor, before its timer.
 func TestMoreIndexesThanFloorsDoNotWaitForTheTimersOfEachOther(t *testing.T) {
 	for name, early := range map[string]bool{"all at once": true, "while others gather": false} {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestMoreIndexesThanFloorsDoNotWaitForTheTimersOfEachOther(t *testing.T) {
 	}
 }
 
-// Nobody is pressed while there is a floor for each: then batches are as large as they would be.
+// With a floor for each index, batches have their usual size.
 func TestIndexesThatFindAFloorLeaveTheOthersTheirBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := newService()

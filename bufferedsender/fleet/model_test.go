@@ -10,9 +10,9 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// Random programs of indexes that sicken and heal; see fleetmodel.Run. "go run ./internal/soak fleet" runs more of
-// them, or one of these seeds again. They are not made smaller when one fails: what goroutines do at one and the same
-// moment is not in the seed.
+// Random programs of failing and recovering indexes; see fleetmodel.Run. "go run ./internal/soak fleet" runs more of
+// them, or one of these seeds again. Failures are not shrunk, because the seed does not fix the order of concurrent
+// goroutines.
 func TestRandomFleetsKeepTheirPromises(t *testing.T) {
 	held := map[string]int{}
 	const enough = 400 // for each of Holds

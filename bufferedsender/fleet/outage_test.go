@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// The breakers of the indexes have ten minutes to wait when somebody says that the service works.
+// The breakers of the indexes would wait ten minutes when the breaker of the service closes.
 func TestAllGoOnSoonAfterTheBreakerOfTheServiceHasClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c", "d"}
@@ -35,7 +35,7 @@ func TestAllGoOnSoonAfterTheBreakerOfTheServiceHasClosed(t *testing.T) {
 	})
 }
 
-// Two indexes of three are not most of the service, if the third was only idle.
+// Two failing indexes of three are not the majority if the third was only idle.
 func TestTheFirstUpdateOfAnIdleIndexDoesNotWaitForThoseThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService("a", "b", "idle")
@@ -57,7 +57,7 @@ func TestTheFirstUpdateOfAnIdleIndexDoesNotWaitForThoseThatFail(t *testing.T) {
 	})
 }
 
-// When the service itself is down each idle index finds that out once, and one after the other.
+// While the service is down, each idle index detects that once, one after another.
 func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
@@ -91,7 +91,7 @@ func TestIdleIndexesTryAServiceThatIsDownOnceEach(t *testing.T) {
 	})
 }
 
-// A fleet that has more to do than slots is busy, not sick, and one index that is gone is nobody's readiness.
+// A fleet without a free slot is busy, not unhealthy, and one missing index does not make it unready.
 func TestHealthTellsWhatIsBusyFromWhatIsSick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := []string{"a", "b", "c", "gone"}

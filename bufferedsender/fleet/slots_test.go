@@ -17,7 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// Two sick indexes and one that is well and adds one document now and then.
+// Two failing indexes, and a healthy one that adds an occasional document.
 func TestTwoSickIndexesDoNotDelayOneThatIsIdleForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -41,7 +41,7 @@ func TestTwoSickIndexesDoNotDelayOneThatIsIdleForAMoment(t *testing.T) {
 	})
 }
 
-// BestEffort has slots, Expedited has none and waits.
+// BestEffort has free slots, while Expedited has none and waits.
 func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()
@@ -55,7 +55,7 @@ func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 		synctest.Wait()
 		a := senderOf(t, f, "a", &bufferedsender.Options[hotel]{AutoFlushInterval: time.Second})
 		upload(t, a, 1)
-		time.Sleep(10 * time.Second) // it waits for a slot
+		time.Sleep(10 * time.Second) // the Expedited document waits for a slot
 		ctx := models.WithClass(sendertest.Within(t, time.Hour), models.ClassBestEffort)
 		require.NoError(t, a.UploadDocuments(ctx, sendertest.Hotels("low", 3)...))
 		began := time.Now()
@@ -70,7 +70,7 @@ func TestALessUrgentClassIsSeenWhileAnotherWaitsForASlot(t *testing.T) {
 func TestASlotInHandIsGivenBackWhileAHandlerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		uuid.SetRand(&slowRand{})
-		t.Cleanup(func() { uuid.SetRand(nil) }) // when the fleet is closed
+		t.Cleanup(func() { uuid.SetRand(nil) }) // after the fleet is closed
 		s := newService()
 		s.takes = time.Second
 		f := newFleet(t, s, &Options{Pool: &pool.Options{Expedited: 2, Shared: 2}})

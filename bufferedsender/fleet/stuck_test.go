@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// An index that waits for a slot is only busy; one whose handler does not return meanwhile is not.
+// An index that waits for a slot is busy. If its handler also hangs, Health must name the handler.
 func TestAHandlerThatHangsIsNamedAlsoWhileItsIndexWaitsForASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, newService("hotels"), &Options{Pool: &pool.Options{Expedited: 1, Shared: 1}})
@@ -37,7 +37,7 @@ func TestAHandlerThatHangsIsNamedAlsoWhileItsIndexWaitsForASlot(t *testing.T) {
 	})
 }
 
-// Indexes in an outage have all floors. Whoever waits for one is told, and the fleet says so too.
+// Indexes in an outage use all floors. An index that waits for one must report that, and so must the fleet.
 func TestAnIndexThatWaitsForRoomThatOthersKeepSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService()

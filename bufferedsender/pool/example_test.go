@@ -8,7 +8,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A program exports an index and answers its users, with four requests to the service at a time.
+// A program exports an index and serves its users, with four concurrent requests in total.
 func Example() {
 	p, err := pool.New(&pool.Options{Expedited: 3, Shared: 1})
 	if err != nil {
@@ -22,7 +22,7 @@ func Example() {
 	}
 	ctx := context.Background()
 	err = hotels.Do(ctx, models.ClassBestEffort, func(context.Context) error {
-		// One page of the export. Meanwhile a user comes:
+		// One page of the export. Meanwhile a user's request arrives:
 		return hotels.Do(ctx, models.ClassExpedited, func(context.Context) error {
 			fmt.Println("the user was not kept waiting")
 			return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// inTime returns a pool with so many slots in which requests become late.
+// inTime returns a pool in which requests can become late.
 func inTime(t *testing.T, own, shared int) *Pool {
 	t.Helper()
 	p, err := New(&Options{Expedited: own, Shared: shared})
@@ -22,7 +22,7 @@ func inTime(t *testing.T, own, shared int) *Pool {
 	return p
 }
 
-// stranger joins a member of which nothing was answered yet.
+// stranger joins a member that has had no reply yet.
 func stranger(t *testing.T, p *Pool, name string) *Member {
 	t.Helper()
 	m, err := p.Join(name)
@@ -30,7 +30,8 @@ func stranger(t *testing.T, p *Pool, name string) *Member {
 	return m
 }
 
-// asks asks for a slot in a seat of its own. granted is told when one is kept for it, or it is refused.
+// asks asks for a slot in a new seat. granted receives when a slot is reserved for the seat or
+// the question is refused.
 func asks(m *Member) (seat *Seat, slot Slot, ok bool, granted chan struct{}) {
 	granted = make(chan struct{}, 2)
 	seat = m.Seat(func() { granted <- struct{}{} })
@@ -197,7 +198,7 @@ func TestWhoTakesLongAndIsAnsweredLendsItsSlotWithoutADoubt(t *testing.T) {
 	})
 }
 
-// However many hang, and however long.
+// The number of requests in flight is bounded, for any number and duration of hanging ones.
 func TestWhatIsUnderWayIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const members = 5

@@ -16,31 +16,31 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// asked is a question in the model.
+// asked is a waiting question in the model.
 type asked struct {
 	seat   *Seat
 	member string
 	class  models.Class
-	fresh  bool           // its member had nothing in the lane to pay for when it came
-	passed map[string]int // how often members have got a slot of the lane while it was the first of its own
-	woken  bool           // and its answer was not heard yet
+	fresh  bool           // its member owed nothing in the lane when it asked
+	passed map[string]int // by member: slots of the lane granted while this was the first of its own
+	woken  bool           // woken and not yet answered
 	slot   Slot
 }
 
-// model is what one goroutine has done with a pool, and what must hold.
+// model records what one goroutine does with a pool, and checks the invariants.
 type model struct {
 	*rapid.T
 	p       *Pool
 	members map[string]*Member
-	known   map[string]bool // whose requests were answered lately
-	waiting []*asked        // in their order
+	known   map[string]bool // members with recent replies
+	waiting []*asked        // in order
 	held    []*asked
 	grants  int
 	asks    int
-	gone    int // given up, refused, left
+	gone    int // gave up, refused or left
 }
 
-// granted notes that a slot was given, and checks what was promised to those who wait.
+// granted records a granted slot, and checks the guarantees for the waiting ones.
 func (m *model) granted(a *asked) {
 	m.grants++
 	m.held = append(m.held, a)
@@ -89,7 +89,7 @@ func (m *model) settle() {
 	m.check()
 }
 
-// check is what holds after every step.
+// check checks the invariants after every step.
 func (m *model) check() {
 	p := m.p
 	p.mu.Lock()
@@ -217,7 +217,7 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 				m.settle()
 			},
 		})
-		for len(m.held) > 0 { // all get their turn
+		for len(m.held) > 0 { // until all have had a slot
 			a := m.held[0]
 			m.held = m.held[1:]
 			a.slot.Release(true)
@@ -227,14 +227,14 @@ func TestRandomPoolsKeepTheirPromises(t *testing.T) {
 	})
 }
 
-// told is told by a seat: it has a slot, unless its member has left.
+// This handles the call of a seat: it has a slot, unless its member has left.
 func (m *model) told(a *asked) {
 	if a.seat.state == seatGranted {
 		m.granted(a)
 	}
 }
 
-// At a limit of one a class waits for at most ten turns of others, whoever comes meanwhile.
+// At a limit of one a class waits for at most ten turns of others, whatever arrives meanwhile.
 func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, err := New(&Options{late: time.Hour})
@@ -277,7 +277,7 @@ func TestAtALimitOfOneNoClassWaitsForMoreThanTenTurns(t *testing.T) {
 	})
 }
 
-// Everybody at once, for the race detector: there are never more at work than there are slots.
+// All at once, for the race detector: never more run than there are slots.
 func TestManyAtOnce(t *testing.T) {
 	p := newPool(t, slots(2, 3))
 	var atWork [2]atomic.Int64

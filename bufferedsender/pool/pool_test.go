@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// newPool returns a pool in which nothing is late: time is not of the test, and passes.
+// newPool returns a pool in which no request becomes late, for tests without time.
 func newPool(t testing.TB, o Options) *Pool {
 	t.Helper()
 	o.late = time.Hour
@@ -32,7 +32,7 @@ func join(t testing.TB, p *Pool, name string) *Member {
 	return wellKnown(m)
 }
 
-// wellKnown makes a member one whose many requests were answered lately.
+// wellKnown gives a member many recent replies.
 func wellKnown(m *Member) *Member {
 	m.answered.n = len(m.answered.at)
 	for i := range m.answered.at {
@@ -41,12 +41,12 @@ func wellKnown(m *Member) *Member {
 	return m
 }
 
-// slots are a pool of that many of each side.
+// slots returns options with the given numbers of slots.
 func slots(own, shared int) Options {
 	return Options{Expedited: own, Shared: shared}
 }
 
-// takes has a member take a slot that is free.
+// takes takes a free slot for a member.
 func (m *Member) takes(t testing.TB, c models.Class) *Slot {
 	t.Helper()
 	slot, ok, err := m.Seat(func() {}).Ask(c, 1)
@@ -55,14 +55,14 @@ func (m *Member) takes(t testing.TB, c models.Class) *Slot {
 	return &slot
 }
 
-// queue is what waits for slots, in the order in which they are granted.
+// queue records the waiting questions in the order of their grants.
 type queue struct {
 	t       testing.TB
 	granted []string
 	slots   []Slot
 }
 
-// asks has a member wait.
+// asks makes a member wait.
 func (q *queue) asks(m *Member, c models.Class, bytes int64) *Seat {
 	q.t.Helper()
 	name := fmt.Sprint(m.name, " ", c)
@@ -79,7 +79,7 @@ func (q *queue) asks(m *Member, c models.Class, bytes int64) *Seat {
 	return seat
 }
 
-// drain releases one slot after the other until all were granted.
+// drain releases slots one by one until all are granted.
 func (q *queue) drain(first *Slot) []string {
 	first.Release(true)
 	for len(q.slots) > 0 {
@@ -149,7 +149,7 @@ func TestAClassWithoutASlotComesFirstAndTheRestGoesToTheMostUrgent(t *testing.T)
 	require.Equal(t, "m assured1", q.granted[4])
 }
 
-// With one slot for all of them each has its turn: Expedited every second one, the others in rotation.
+// With one slot for all classes, Expedited has every second turn, and the others rotate.
 func TestAtALimitOfOneThereAreTurns(t *testing.T) {
 	p := newPool(t, slots(4, 4))
 	m := join(t, p, "m")
@@ -207,7 +207,7 @@ func TestMoreSlotsAreGivenToThoseWhoWait(t *testing.T) {
 	require.Len(t, q.granted, 1)
 }
 
-// One has 100 requests waiting, ten have one each: nobody waits for more than a turn of each other.
+// One member has 100 waiting requests, ten have one each: no member waits for more than one turn of each other.
 func TestNobodyIsPassedTwiceByTheSame(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	loud := join(t, p, "loud")
@@ -226,7 +226,7 @@ func TestNobodyIsPassedTwiceByTheSame(t *testing.T) {
 	require.Len(t, got, 110)
 }
 
-// Turns are by bytes: small requests are more often served than large ones.
+// Turns are by bytes, so small requests are served more often than large ones.
 func TestMembersThatAlwaysWaitGetTheSameBytes(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	sizes := map[string]int64{"small": 1 << 10, "large": 64 << 10, "middle": 10 << 10}
@@ -252,7 +252,7 @@ func TestMembersThatAlwaysWaitGetTheSameBytes(t *testing.T) {
 	require.LessOrEqual(t, slices.Max(bytes)-slices.Min(bytes), int64(64<<10), "%v", bytes)
 }
 
-// Whoever was idle gets no more than the others from then on, and whoever was alone has nothing to pay back.
+// An idle member gets no advantage afterwards, and a member that was alone has no debt.
 func TestIdlenessEarnsNothingAndSolitudeCostsNothing(t *testing.T) {
 	p := newPool(t, slots(1, 1))
 	early, late := join(t, p, "early"), join(t, p, "late")
@@ -309,11 +309,11 @@ func TestASeatThatIsGivenUpCostsNothing(t *testing.T) {
 	waits.Cancel()
 	q := &queue{t: t}
 	q.asks(other, models.ClassAssured1, 1)
-	first.Release(true) // other is next: m has had a byte more
+	first.Release(true) // other is next: m has had one byte more
 	require.Len(t, q.granted, 1)
 	q.slots[0].Release(true)
 	q.asks(other, models.ClassAssured1, 1)
-	granted.Cancel() // the slot was kept for it
+	granted.Cancel() // the slot was reserved for it
 	require.Len(t, q.granted, 2)
 	q.slots[1].GiveBack()
 	q.slots[1].GiveBack()
@@ -368,7 +368,7 @@ func TestWhoLeavesIsToldAndMayComeBack(t *testing.T) {
 	require.Equal(t, 1, p.Stats().Members)
 }
 
-// Slots that were granted, and not taken yet, go to others when their member leaves.
+// Slots that were granted but not yet taken go to others when their member leaves.
 func TestWhoLeavesKeepsNoSlotThatItHasNotTaken(t *testing.T) {
 	p := newPool(t, slots(1, 2))
 	m, other := join(t, p, "m"), join(t, p, "other")
@@ -383,7 +383,7 @@ func TestWhoLeavesKeepsNoSlotThatItHasNotTaken(t *testing.T) {
 	q := &queue{t: t}
 	q.asks(other, models.ClassAssured1, 1)
 	first.Release(true)
-	second.Release(true) // to m and to other, or to m both
+	second.Release(true) // to m and other, or both to m
 	seats[0].Cancel()
 	m.Leave()
 	for _, seat := range seats[1:] {
@@ -430,7 +430,7 @@ func TestDoRunsWorkInItsTurnAndReturnsItsError(t *testing.T) {
 	})
 }
 
-// Ninety of a hundred give up while they wait: the ten others have all of the slots.
+// Ninety of a hundred callers give up while they wait: the other ten get all slots.
 func TestCallersThatGiveUpCostNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(1, 1))
@@ -489,7 +489,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	})
 }
 
-// Half of the work panics; the last of it too, while others wait: nothing is stuck.
+// Half of the jobs panic, and the last one panics while others wait: nothing blocks.
 func TestWorkThatPanicsCostsNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(1, 1))
@@ -533,7 +533,7 @@ func TestAnEndedContextIsNotAskedFor(t *testing.T) {
 	require.ErrorContains(t, m.Do(t.Context(), models.ClassExpedited, nil), "work is nil")
 }
 
-// Of work at the time of Shutdown some has not begun, some ends in time, and some does not.
+// At Shutdown some jobs have not begun, some end in time, and some do not.
 func TestShutdownHasThreeOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(2, 1))
@@ -579,7 +579,7 @@ func TestShutdownHasThreeOutcomes(t *testing.T) {
 	})
 }
 
-// The last one that works crashes while Shutdown waits for it and others wait for a slot: Shutdown ends at once.
+// The last running job panics while Shutdown waits for it and others wait for a slot: Shutdown returns at once.
 func TestShutdownDoesNotWaitForWhoHasCrashed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, slots(1, 1))

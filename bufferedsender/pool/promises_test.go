@@ -14,7 +14,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The first of three that are told panics, or ends its goroutine: the others are told, and the slots are theirs.
+// The first of three callbacks panics or ends its goroutine: the others still run and get their slots.
 func TestAWakeUpThatPanicsLosesNoOther(t *testing.T) {
 	for name, fault := range map[string]func(){"panic": func() { panic("odd") }, "Goexit": runtime.Goexit} {
 		for what, end := range map[string]func(*Pool, *Member){
@@ -53,7 +53,7 @@ func TestAWakeUpThatPanicsLosesNoOther(t *testing.T) {
 	}
 }
 
-// However large its requests are said to be, nobody is passed twice by who makes them.
+// A member with huge declared requests passes no other member twice.
 func TestHugeRequestsPassNobodyTwice(t *testing.T) {
 	for _, bytes := range []int64{math.MaxInt64, math.MaxInt64 / 2, math.MinInt64, -1} {
 		p := newPool(t, slots(1, 1))
@@ -78,7 +78,7 @@ func TestHugeRequestsPassNobodyTwice(t *testing.T) {
 	}
 }
 
-// Slots that were taken long ago, and are given back now, put their member before nobody twice.
+// Slots that were taken long ago and released now do not let their member pass another one twice.
 func TestWhatIsGivenBackLatePassesNobodyTwice(t *testing.T) {
 	p := newPool(t, slots(1, 6))
 	late, other, fresh := join(t, p, "late"), join(t, p, "other"), join(t, p, "fresh")
@@ -107,7 +107,7 @@ func TestWhatIsGivenBackLatePassesNobodyTwice(t *testing.T) {
 	require.Contains(t, q.granted[:2], "fresh assured1", "%v", q.granted)
 }
 
-// What a member made up for by having waited, it is not given back a second time.
+// A member that has already regained bytes by waiting does not get them a second time.
 func TestWhatIsGivenBackLateEarnsNoBytes(t *testing.T) {
 	p := newPool(t, slots(1, 6))
 	late, other, fresh := join(t, p, "late"), join(t, p, "other"), join(t, p, "fresh")
@@ -141,7 +141,7 @@ func TestWhatIsGivenBackLateEarnsNoBytes(t *testing.T) {
 	require.LessOrEqual(t, got["late assured1"]-got["fresh assured1"], int64(1000), "%v", q.granted)
 }
 
-// Who gives back what it has had alone is behind those that waited before it, as if it had not had it.
+// A member that releases slots it had while alone stays behind the members that waited before it.
 func TestWhatIsGivenBackPutsNobodyInFrontOfTheLine(t *testing.T) {
 	p := newPool(t, slots(1, 3))
 	m, other := join(t, p, "m"), join(t, p, "other")
@@ -159,7 +159,7 @@ func TestWhatIsGivenBackPutsNobodyInFrontOfTheLine(t *testing.T) {
 	require.Equal(t, []string{"other assured1", "m assured1"}, q.drain(last))
 }
 
-// A turn of a class that is given up is the next one's of the class: as if it had not been asked for.
+// A turn that a member gives up goes to the next member of its class, as if it had not asked.
 func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 	for _, class := range []models.Class{models.ClassExpedited, models.ClassBestEffort} {
 		for _, limit := range []int{1, 0} {
@@ -195,8 +195,7 @@ func TestATurnThatIsGivenUpIsNoneOfItsClass(t *testing.T) {
 	}
 }
 
-// An old slot that is given back undoes no turn that its class has had since, nor do Expedited's that are slots of
-// its own.
+// Releasing an old slot does not undo later turns of its class; neither does Expedited by releasing its own slots.
 func TestOnlyTheTurnThatIsGivenUpIsUndone(t *testing.T) {
 	p := newPool(t, Options{Expedited: 1, Shared: 2})
 	m := join(t, p, "m")
@@ -245,7 +244,7 @@ func TestASeatThatIsGivenUpIsNotCounted(t *testing.T) {
 	})
 }
 
-// Slots without a bound were without a limit too, where the sum of both sides is out of range.
+// An overflow of the sum of both sides must not remove the limit.
 func TestALimitHoldsHoweverManySlotsThereAre(t *testing.T) {
 	for _, s := range []Options{{Expedited: math.MaxInt}, {Shared: math.MaxInt}, {Expedited: maxSlots + 1}} {
 		_, err := New(&s)

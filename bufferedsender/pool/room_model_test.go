@@ -11,13 +11,13 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// sender is a member in the model of room, as it knows itself.
+// sender is a member in the model of room, with its own accounting.
 type sender struct {
 	m     *Member
 	r     *Room
 	name  string
 	held  []int64 // bytes of its actions
-	wants int64   // bytes of the action that waits, 0 for none
+	wants int64   // bytes of the waiting action, 0 for none
 	class models.Class
 	lend  bool
 	woken bool
@@ -30,21 +30,21 @@ func (s *sender) size() (n size) {
 	return n
 }
 
-// rooms is what one goroutine does with the room of a pool, and what must hold.
+// rooms records what one goroutine does with the room of a pool, and checks the invariants.
 type rooms struct {
 	*rapid.T
 	p        *Pool
 	senders  []*sender
-	gone     []*sender // left, and holds something
-	forced   bool      // something had to be accepted since everything was empty
-	lowered  bool      // or the settings have changed
-	large    bool      // or an action was larger than a floor
+	gone     []*sender // left, and still holds room
+	forced   bool      // something was accepted by force since the pool was empty
+	lowered  bool      // the settings have changed
+	large    bool      // an action was larger than a floor
 	granted  size      // before the step
 	lines    [classes][]*Room
 	newcomer [classes][]*Room
 }
 
-// before notes what there is before a step.
+// before records the state before a step.
 func (m *rooms) before() {
 	b := &m.p.budget
 	m.granted = b.floors.plus(b.loans)
@@ -60,7 +60,7 @@ func members(l *roomLine) (all []*Room) {
 	return all
 }
 
-// take has a sender take room for an action, and checks that it gets what it has for certain.
+// take takes room for an action, and checks that a sender gets its guaranteed minimum.
 func (m *rooms) take(s *sender, class models.Class, bytes int64, lend, must bool) bool {
 	b := &m.p.budget
 	m.before()
@@ -92,7 +92,7 @@ func (m *rooms) take(s *sender, class models.Class, bytes int64, lend, must bool
 	return ok
 }
 
-// settle has those who were woken take what was kept for them, or give up.
+// settle lets woken senders take their reserved room, or give up.
 func (m *rooms) settle(t *rapid.T) {
 	for again := true; again; {
 		again = false
@@ -118,7 +118,7 @@ func (m *rooms) settle(t *rapid.T) {
 	}
 }
 
-// check is what holds after every step.
+// check checks the invariants after every step.
 func (m *rooms) check(self *Room, must bool) {
 	b := &m.p.budget
 	b.mu.Lock()
@@ -173,7 +173,7 @@ func (m *rooms) check(self *Room, must bool) {
 	m.waiters(floors.minus(idle), loans)
 }
 
-// order checks that of those who waited in a class who came first was granted first.
+// order checks that within a class the first to wait is granted first.
 func (m *rooms) order(self *Room) {
 	for i := range classes {
 		for _, l := range [][]*Room{m.lines[i], m.newcomer[i]} {
@@ -191,7 +191,7 @@ func (m *rooms) order(self *Room) {
 	}
 }
 
-// waiters checks that there is no room for those who wait.
+// waiters checks that there is no room for the waiting senders.
 func (m *rooms) waiters(busy, loans size) {
 	b := &m.p.budget
 	for i := range classes {
@@ -201,7 +201,7 @@ func (m *rooms) waiters(busy, loans size) {
 				own = own.plus(r.floor)
 			}
 			want := r.need.max(b.floor).max(own).minus(own)
-			if want.fits(b.limit.minus(busy).minus(loans)) && own == (size{}) { // who has what it must have, waits as the others
+			if want.fits(b.limit.minus(busy).minus(loans)) && own == (size{}) { // a sender with its minimum waits like the others
 				m.Fatalf("%s waits, and there is a floor", r.member.name)
 			}
 			if !m.forced && !m.lowered && !m.large {
@@ -235,7 +235,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 		p, err := New(new(draw(t)))
 		require.NoError(t, err)
 		m := &rooms{T: t, p: p}
-		known := rapid.Bool().Draw(t, "known") // as members that return
+		known := rapid.Bool().Draw(t, "known") // counts as a member that returns
 		joined := 0
 		joins := func() *sender {
 			joined++
@@ -283,7 +283,7 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 			for _, size := range s.held[:n] {
 				bytes += size
 			}
-			if s.held = s.held[n:]; n == 0 { // bytes alone
+			if s.held = s.held[n:]; n == 0 { // bytes only
 				bytes = s.held[0] - 1
 				s.held[0] = 1
 			}
@@ -320,13 +320,13 @@ func TestRandomMembersShareTheirRoomAsPromised(t *testing.T) {
 				s := m.senders[i]
 				s.m.Leave()
 				m.gone = append(m.gone, s)
-				m.lowered = true // a loan that was kept for it comes back with what it holds
+				m.lowered = true // a reserved loan returns with the room that it holds
 				m.senders[i] = joins()
 				m.check(nil, false)
 				m.settle(t)
 			},
 		})
-		for round := 0; ; round++ { // all get their turn
+		for round := 0; ; round++ { // until all have had a turn
 			left := 0
 			for _, s := range slices.Concat(m.senders, m.gone) {
 				if len(s.held) > 0 {

@@ -17,23 +17,23 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// roomFor is a pool with room for so many actions, in floors of 10, and any number of bytes.
+// roomFor returns a pool with room for the given actions, in floors of 10, and any number of bytes.
 func roomFor(t testing.TB, actions int) *Pool {
 	return newPool(t, Options{BufferedActions: actions, FloorActions: 10})
 }
 
-// guest is a member that wants room, and notes when it is told.
+// guest is a member that wants room, and records its callbacks.
 type guest struct {
 	*Room
 	t     testing.TB
 	class models.Class
-	woken int // not counting for being pressed
+	woken int // without calls to press it
 
 	pressed atomic.Bool
-	told    bool // that it is
+	told    bool // whether a call came
 }
 
-// newGuest is one that has shown that it returns what it borrows.
+// newGuest returns a member that has already returned what it borrowed.
 func newGuest(t testing.TB, p *Pool, name string, class models.Class) *guest {
 	t.Helper()
 	g := newStranger(t, p, name, class)
@@ -41,7 +41,7 @@ func newGuest(t testing.TB, p *Pool, name string, class models.Class) *guest {
 	return g
 }
 
-// newStranger is one that has returned nothing yet.
+// newStranger returns a member that has returned nothing yet.
 func newStranger(t testing.TB, p *Pool, name string, class models.Class) *guest {
 	t.Helper()
 	g := &guest{t: t, class: class}
@@ -58,7 +58,7 @@ func newStranger(t testing.TB, p *Pool, name string, class models.Class) *guest 
 
 var trusted = size{1 << 40, 1 << 40}
 
-// takes has it take room for as many of n actions as there is room for, and returns how many that were.
+// takes takes room for as many of n actions as possible, and returns their number.
 func (g *guest) takes(n int) int {
 	for i := range n {
 		if !g.Take(g.class, 1, true, false) {
@@ -68,7 +68,7 @@ func (g *guest) takes(n int) int {
 	return n
 }
 
-// returns has it return n actions.
+// returns returns n actions.
 func (g *guest) returns(n int) { g.Return(n, int64(n)) }
 
 func TestAMemberThatHasBorrowedAllLeavesAFloorForWhoComes(t *testing.T) {
@@ -86,8 +86,8 @@ func TestAMemberThatHasBorrowedAllLeavesAFloorForWhoComes(t *testing.T) {
 	assert.Zero(t, s.BudgetBytes)
 }
 
-// However many floors are in use, one more is not lent.
-// Of a fleet of five indexes in a budget of eight floors, four fell sick before the fifth had anything to send.
+// One floor beyond those in use is never lent. In a fleet of five indexes with a budget of eight floors, four had
+// failed before the fifth had documents.
 func TestEachOfAFewMembersFindsItsFloorWhateverTheOthersHaveBorrowed(t *testing.T) {
 	p := roomFor(t, 80)
 	var all []*guest
@@ -103,7 +103,7 @@ func TestEachOfAFewMembersFindsItsFloorWhateverTheOthersHaveBorrowed(t *testing.
 	}
 }
 
-// A member that has returned nothing may be one whose index has never worked.
+// A member that has returned nothing may have an index that never worked.
 func TestWhoHasReturnedNothingBorrowsAnEighthOfWhatCanBeLent(t *testing.T) {
 	p := roomFor(t, 1000)
 	sick := newStranger(t, p, "sick", models.ClassExpedited)
@@ -182,7 +182,7 @@ func TestTheMemberThatHasHadNothingForLongestLosesItsFloorToWhoComes(t *testing.
 	require.Zero(t, all[2].takes(1), "its floor has gone to one who waited")
 }
 
-// What nobody needs for an hour is lent; for a minute it is kept.
+// A floor that was unused for an hour is lent, one unused for a minute is not.
 func TestTheFloorOfWhoHasNothingForLongIsLent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := roomFor(t, 100)
@@ -286,7 +286,7 @@ func TestExpeditedHasTheLastEighth(t *testing.T) {
 	require.Equal(t, 1, urgent.takes(1)+other.takes(1), "one of them")
 }
 
-// What is kept for somebody, nobody else takes; and it comes back if it is not wanted any more.
+// Room that is reserved for a member is not given to others, and is released if the member no longer wants it.
 func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
 	for name, end := range map[string]func(*guest){
 		"Quit":             func(g *guest) { g.Quit() },
@@ -323,7 +323,7 @@ func TestWhatIsKeptForAMemberIsItsUntilItQuitsOrLeaves(t *testing.T) {
 	}
 }
 
-// What is kept for a member is for what it waits for, whatever it returns or must accept meanwhile.
+// Reserved room covers what the member waits for, whatever it returns or must accept in between.
 func TestWhatIsKeptForAMemberCoversWhatItWaitsFor(t *testing.T) {
 	for name, meanwhile := range map[string]func(*guest){
 		"it returns": func(g *guest) { g.returns(10) },
@@ -353,7 +353,7 @@ func TestWhatIsKeptForAMemberCoversWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// What a member takes within its floor while it waits, it needs beside what it waits for.
+// Room that a member takes within its floor while waiting does not count towards what it waits for.
 func TestWhoIsToldFindsRoomWhateverItHasTakenSince(t *testing.T) {
 	p := newPool(t, Options{BufferedBytes: 1020, FloorBytes: 100})
 	a, b := newGuest(t, p, "a", models.ClassExpedited), newGuest(t, p, "b", models.ClassExpedited)
@@ -477,7 +477,7 @@ func TestShutdownLeavesRoomAsItIs(t *testing.T) {
 	require.Equal(t, 1, a.takes(1))
 }
 
-// While there is room for all classes, no class waits for more than ten loans of others, and within a class nobody is
+// While there is room for all classes, no class waits for more than ten loans of others, and no member of a class is
 // passed.
 func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -535,7 +535,7 @@ func TestNoClassWaitsForMoreThanTenLoans(t *testing.T) {
 	})
 }
 
-// Who adds a few actions at a time and waits for none in between does not go back to the line for each few.
+// A member that adds a few actions at a time without waiting keeps room for the rest of its batch.
 func TestWhoQuitsKeepsTheRestOfABatch(t *testing.T) {
 	p := roomFor(t, 100)
 	a, b := newGuest(t, p, "a", models.ClassAssured1), newGuest(t, p, "b", models.ClassAssured1)
@@ -570,7 +570,7 @@ func TestAnotherRequestThatIsLessUrgentCostsAMemberNoPlace(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{b.woken, c.woken})
 }
 
-// Everybody at once, for the race detector.
+// All at once, for the race detector.
 func TestManyWantRoomAtOnce(t *testing.T) {
 	p := newPool(t, Options{BufferedActions: 100, FloorActions: 10, BufferedBytes: 10_000, FloorBytes: 1000})
 	var all atomic.Int64
@@ -653,7 +653,7 @@ func TestSettingsOfRoomAreChecked(t *testing.T) {
 func BenchmarkRoom(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		held int // while it takes one and returns one
+		held int // while it repeatedly takes one and returns one
 	}{{"within the floor", 1}, {"within a loan", 1500}, {"at the end of the floor", 1000}, {"from nothing", 0}} {
 		b.Run(c.name, func(b *testing.B) {
 			p := newPool(b, Options{BufferedActions: 100_000, BufferedBytes: 1 << 30})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What can be set at run time can be read back, each field by itself. What it does has tests of its own.
+// Every run-time setting can be read back field by field. Other tests check its effect.
 func TestEverySettingCanBeChangedAndReadBack(t *testing.T) {
 	p, err := New(nil)
 	require.NoError(t, err)

@@ -16,12 +16,12 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// What worker pools of other systems were found wanting in: a worker that crashes, and what becomes of the others.
+// These tests cover faults of worker pools in other systems: a worker crashes, and its effect on the others.
 
-// deaths are the ways in which work does not return.
+// deaths are the ways in which a job does not return.
 var deaths = map[string]func(){"panic": func() { panic("crash") }, "Goexit": runtime.Goexit}
 
-// works does a job in a goroutine of its own, and returns how it has ended: nil, a *PanicError, or died.
+// works runs a job on a new goroutine and returns its end: nil, a *PanicError, or errDied.
 func works(m *Member, c models.Class, takes time.Duration, death func()) <-chan error {
 	ended := make(chan error, 1)
 	go func() {
@@ -38,10 +38,10 @@ func works(m *Member, c models.Class, takes time.Duration, death func()) <-chan 
 	return ended
 }
 
-// errDied is the end of a goroutine that Do has not returned to.
+// errDied marks a goroutine to which Do has not returned.
 var errDied = errors.New("died")
 
-// survived checks that a job has ended in the way that was chosen.
+// survived checks that a job ended in the chosen way.
 func survived(t require.TestingT, err error, death string) {
 	crash := (*PanicError)(nil)
 	switch death {
@@ -54,8 +54,8 @@ func survived(t require.TestingT, err error, death string) {
 	}
 }
 
-// The only worker crashes, with others in line and with none: whoever comes then is served at once, and so are those
-// in line. (In the pool of Riak nothing was dequeued any more when a worker had crashed and the queue was empty.)
+// The only worker crashes, with and without others waiting: later and waiting jobs run at once. (In Riak's pool
+// nothing was dequeued after a worker had crashed while the queue was empty.)
 func TestACrashedLastWorkerIsReplaced(t *testing.T) {
 	for name, death := range deaths {
 		for _, waiting := range []int{0, 1, 5} {
@@ -86,8 +86,8 @@ func TestACrashedLastWorkerIsReplaced(t *testing.T) {
 	}
 }
 
-// Of ten jobs of each of three workers every other one crashes, in a class of five slots, and in
-// Expedited: each gets its own end, and all together need no longer than the slots allow.
+// Three workers have ten jobs each, and every other job crashes, in a class of five slots and in Expedited. Each job
+// has its own end, and all take no longer than the slots require.
 func TestHalfOfTheWorkCrashesAndTheOtherHalfIsDone(t *testing.T) {
 	for class, size := range map[models.Class]int{models.ClassAssured1: 5, models.ClassExpedited: 3} {
 		for name, death := range deaths {
@@ -123,7 +123,7 @@ func TestHalfOfTheWorkCrashesAndTheOtherHalfIsDone(t *testing.T) {
 	}
 }
 
-// Any list of jobs, some of which crash, for a pool of any size: each has one end, and the pool is as new.
+// Any list of jobs, some of them crashing, in a pool of any size: each job has one end, and the pool is unchanged.
 func TestAnyWorkWithCrashesInAnyPoolEnds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		o := slots(rapid.IntRange(1, 3).Draw(r, "expedited"), rapid.IntRange(1, 4).Draw(r, "shared"))
@@ -159,7 +159,7 @@ func TestAnyWorkWithCrashesInAnyPoolEnds(t *testing.T) {
 	})
 }
 
-// Work counts as much as the requests beside it do: it waits for a turn of each other member.
+// A job counts like the requests of others: it waits for one turn of each other member.
 func TestWorkBesideSmallRequestsWaitsForOneTurnOfEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const members, takes = 20, 100 * time.Millisecond

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// nothing is the value of an item, and of an answer, that nobody looks at.
+// nothing is the type of unused values of items and replies.
 type nothing = struct{}
 
 // done is a Transport that applies everything at once.
@@ -23,8 +23,8 @@ func (d *done) Send(_ context.Context, b *Batch[nothing]) Reply[nothing] {
 
 const benchBatch = 1000
 
-// benchPublisher returns a publisher that was not started, with the limits that
-// a sender has by default. Its service answers at once and its hooks do nothing.
+// benchPublisher returns a publisher that is not started, with the default limits of a sender. Its service replies at
+// once and its hooks do nothing.
 func benchPublisher() *Publisher[nothing, nothing] {
 	service := &done{make([]Result[nothing], benchBatch)}
 	for i := range service.results {
@@ -50,7 +50,7 @@ func benchPublisher() *Publisher[nothing, nothing] {
 	})
 }
 
-// benchItems returns n items whose keys differ.
+// benchItems returns n items with different keys.
 func benchItems(n int) []Item[nothing] {
 	items, body := make([]Item[nothing], n), make([]byte, 650)
 	for i := range items {
@@ -59,12 +59,11 @@ func benchItems(n int) []Item[nothing] {
 	return items
 }
 
-// BenchmarkAdd is what it takes to accept items. The loop is not running: what
-// it would take over is thrown away.
+// BenchmarkAdd measures accepting items. The loop does not run; the queued items are discarded.
 func BenchmarkAdd(b *testing.B) {
 	for _, call := range []int{1, 100} {
 		p := benchPublisher()
-		p.admission.wakeItems, p.admission.wakeBytes = math.MaxInt, math.MaxInt64 // as while a request is under way
+		p.admission.wakeItems, p.admission.wakeBytes = math.MaxInt, math.MaxInt64 // as while a request is in flight
 		empty := func() {
 			a := &p.admission
 			a.mu.Lock()
@@ -77,8 +76,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// BenchmarkPublisher is the whole way of an item: accepted, queued, sent in a
-// batch, settled.
+// BenchmarkPublisher measures the whole life of an item: accepted, queued, sent in a batch, settled.
 func BenchmarkPublisher(b *testing.B) {
 	for _, call := range []int{1, 100} {
 		p := benchPublisher()
@@ -90,10 +88,10 @@ func BenchmarkPublisher(b *testing.B) {
 	}
 }
 
-// benchmarkAdding measures calls of Add with so many items, from one goroutine
-// and from several. Each is followed by after.
+// benchmarkAdding measures calls of Add with the given number of items, from one goroutine and from several. after
+// runs after each call.
 func benchmarkAdding(b *testing.B, p *Publisher[nothing, nothing], call int, after func()) {
-	items := benchItems(100_000) // more than the buffer holds, so that keys seldom meet
+	items := benchItems(100_000) // more than the buffer holds, so that keys rarely repeat in it
 	var next atomic.Int64
 	add := func() {
 		at := int(next.Add(int64(call))-int64(call)) % len(items)
@@ -102,7 +100,7 @@ func benchmarkAdding(b *testing.B, p *Publisher[nothing, nothing], call int, aft
 		}
 		after()
 	}
-	for range 1000 { // what grows once has grown
+	for range 1000 { // so that buffers have grown
 		add()
 	}
 	name := fmt.Sprintf("%d items a call", call)
@@ -126,8 +124,7 @@ func benchmarkAdding(b *testing.B, p *Publisher[nothing, nothing], call int, aft
 	})
 }
 
-// BenchmarkSettle is what is done for a full batch from the landing of its
-// reply until the last of its items is told.
+// BenchmarkSettle measures the work for a full batch from the arrival of its reply until its last item is reported.
 func BenchmarkSettle(b *testing.B) {
 	p := benchPublisher()
 	defer p.cancel()

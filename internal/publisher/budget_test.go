@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// An item that fails alone each time is to blame after so many attempts, one every
-// five seconds, depending on how many of the others get through in between.
+// An item that fails alone at every attempt, one every five seconds, is to blame after a number of attempts that
+// depends on the success rate of the others in between.
 func TestHowManyFailuresAreNotChance(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -20,7 +20,7 @@ func TestHowManyFailuresAreNotChance(t *testing.T) {
 		{"one in a hundred fails", 99, 1, 4, 13},   // a minute
 		{"half of the others fail", 10, 10, 4, 21}, // 2^-20
 		{"nine of ten fail", 1, 9, 4, 130},
-		{"nobody else passes", 0, 10, 4, 0}, // it is the service
+		{"no other passes", 0, 10, 4, 0}, // it is the service
 		{"MaxRetries is more than chance asks for", 10, 0, 50, 50},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -46,11 +46,11 @@ func TestNobodyIsToBlameWithinAMinute(t *testing.T) {
 	assert.True(t, trial.counts(time.Minute, 1000*1000, 1000, 1, 4))
 }
 
-// What befalls everybody is not remarkable.
+// A failure that all items have is not remarkable.
 func TestWhatIsRemarkable(t *testing.T) {
 	for _, c := range []struct {
 		name         string
-		good, failed uint32 // of the others, in all
+		good, failed uint32 // of the others, in total
 		least, most  int
 	}{
 		{"all others pass", 1000, 0, 10, 10},
@@ -69,8 +69,7 @@ func TestWhatIsRemarkable(t *testing.T) {
 	}
 }
 
-// What an attempt of an item costs, by what befell it. Each row is an item that is tried
-// four times at most and has used three.
+// The cost of an attempt by its result. In each row an item may be tried four times and has used three attempts.
 func TestWhichAttemptsCount(t *testing.T) {
 	for name, c := range map[string]struct {
 		budget budget
@@ -95,8 +94,8 @@ func TestWhichAttemptsCount(t *testing.T) {
 	}
 }
 
-// An item that fails while nothing else is sent is given up after ten minutes, if that
-// is so of all there is, and a Ping, where there is one, says that the service works.
+// An item that fails while nothing else is sent is given up after ten minutes if all other items also fail, and if a
+// Ping, where there is one, succeeds.
 func TestWhatFailsAloneIsGivenUpAfterTenMinutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		canPing, pinged bool

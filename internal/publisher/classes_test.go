@@ -82,8 +82,7 @@ func (s *onlySlots) Free(class uint8, bytes int) (free bool, trial int) {
 	return s.slots.Free(class, bytes)
 }
 
-// The live update of a document that a backfill is about to write waits for the
-// backfill's: it takes its class.
+// A live update waits behind a backfill action of its key, which therefore takes the class of the update.
 func TestTheFirstActionOfAKeyTakesTheMostUrgentClassBehindIt(t *testing.T) {
 	for name, prepare := range map[string]func(p *pending[int]){
 		"never sent": func(*pending[int]) {},
@@ -157,7 +156,7 @@ func TestTheUrgentClassDoesNotWaitForRoomBehindTheOthers(t *testing.T) {
 	})
 }
 
-// An item of a class that was never queued goes to a group at once.
+// An item of a class without queued items goes to a group at once.
 func TestAGroupOfAnotherClassIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lackingFirst()
@@ -169,14 +168,13 @@ func TestAGroupOfAnotherClassIsSent(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		assert.NoError(t, p.Flush(ctx))
-		ended, cancel := withEnded(t) // or the bubble does not end
+		ended, cancel := withEnded(t) // otherwise the bubble does not end
 		defer cancel()
 		_ = p.Close(ended)
 	})
 }
 
-// While the urgent class has no slot, the timer and a full batch of another do not
-// have it sent.
+// While the urgent class has no slot, neither the timer nor a full batch of another class sends it.
 func TestAClassWithoutASlotDoesNotHoldTheTimerOfTheOthers(t *testing.T) {
 	for name, n := range map[string]int{"timer": 1, "full batch": 5} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +197,7 @@ func TestAClassWithoutASlotDoesNotHoldTheTimerOfTheOthers(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				assert.Equal(t, n, e.completed)
-				ended, cancel := withEnded(t) // or the bubble does not end
+				ended, cancel := withEnded(t) // otherwise the bubble does not end
 				defer cancel()
 				_ = p.Close(ended)
 			})
@@ -207,7 +205,7 @@ func TestAClassWithoutASlotDoesNotHoldTheTimerOfTheOthers(t *testing.T) {
 	}
 }
 
-// The first urgent action wakes the loop, although what waits of others is not enough.
+// The first urgent action wakes the loop, also if too few actions of other classes wait.
 func TestAnUrgentActionIsNotSeenLaterBecauseOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, pool := &service{answer: applied}, &slots{left: 4}
@@ -229,7 +227,7 @@ func TestAnUrgentActionIsNotSeenLaterBecauseOthersWait(t *testing.T) {
 	})
 }
 
-// A request of a slow class is under way for long, and the sender may have only one.
+// A request of a slow class is in flight for long, and the sender may have only one.
 func TestAnUrgentRequestDoesNotWaitForASlowOneOfItsOwnSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan struct{})
@@ -252,7 +250,7 @@ func TestAnUrgentRequestDoesNotWaitForASlowOneOfItsOwnSender(t *testing.T) {
 	})
 }
 
-// slowFor is a service that does not answer requests of a class until it may.
+// slowFor is a service that delays replies to requests of one class until it is released.
 type slowFor struct {
 	*service
 	class uint8
@@ -295,7 +293,7 @@ func TestEveryFourthTurnIsOneOfTheOthersAndProbesGoRound(t *testing.T) {
 	}
 }
 
-// A call of the most urgent class must not wait until those have room that wait in vain.
+// A call of the most urgent class does not wait for others that wait for room.
 func TestAnUrgentCallEncodesWhileOthersWaitForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := start(t, &service{answer: applied}, func(c *Config[int, int]) { c.Limits.Items, c.Limits.Bytes = 16, 1000 })

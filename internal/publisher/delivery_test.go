@@ -21,7 +21,7 @@ func TestEachEndIsAccountedForOnce(t *testing.T) {
 	items, bytes := d.account(&s, &given)
 	assert.Equal(t, 4, items)
 	assert.EqualValues(t, 40, bytes)
-	items, bytes = d.account(&s, &given) // whoever goes on after a hook has ended the goroutine
+	items, bytes = d.account(&s, &given) // by the code that continues after a hook has ended the goroutine
 	assert.Zero(t, items)
 	assert.Zero(t, bytes)
 	assert.Equal(t, Stats{Completed: 1, Failed: 3, Purged: 1, Withdrawn: 1}, s)
@@ -32,7 +32,7 @@ func TestEachEndIsAccountedForOnce(t *testing.T) {
 	assert.Equal(t, CloseError{Unsent: 1, Unknown: 1}, given)
 }
 
-// A Close that could not wait has called unknown what nobody had accounted for.
+// A Close that could not wait has reported unaccounted items as unknown.
 func TestOnlyWhatIsNotAccountedForBecomesUnknown(t *testing.T) {
 	type end = Settlement[int, int]
 	d := delivered(end{Outcome: Completed})
@@ -49,7 +49,7 @@ func TestOnlyWhatIsNotAccountedForBecomesUnknown(t *testing.T) {
 	}
 }
 
-// The cursor stands behind what was reported, wherever a hook ended the goroutine.
+// The cursor is after the last reported item, wherever a hook ended the goroutine.
 func TestTheCursorGoesOnBehindWhatWasReported(t *testing.T) {
 	type end = Settlement[int, int]
 	d := delivered(end{}, end{}, end{})

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a command has settled is counted, also if the next command ends the goroutine:
-// else its room is lost for good.
+// Items settled by a command are counted, also if the next command ends the goroutine. Otherwise their room would be
+// lost.
 func TestACommandThatEndsTheGoroutineLosesNoRoom(t *testing.T) {
 	for name, next := range map[string]func(p *Publisher[int, int], h *Hold[int, int]){
 		"the Accepted hook of what a hold adds": func(_ *Publisher[int, int], h *Hold[int, int]) { _ = h.Add(letter("h1")) },
@@ -31,7 +31,7 @@ func TestACommandThatEndsTheGoroutineLosesNoRoom(t *testing.T) {
 							runtime.Goexit()
 						}
 					}
-					c.Hooks.Sent = func(*Batch[int]) { time.Sleep(time.Second) } // the mail piles up
+					c.Hooks.Sent = func(*Batch[int]) { time.Sleep(time.Second) } // so that mail accumulates
 				})
 				h, err := p.Hold(t.Context(), []string{"h"}, someone)
 				require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestACommandThatEndsTheGoroutineLosesNoRoom(t *testing.T) {
 				}()
 				time.Sleep(100 * time.Millisecond)
 				if strings.HasPrefix(name, "the Accepted") {
-					// the first call of the hook is for k1, which comes before the commands
+					// the first call of the hook is for k1, before the commands
 					p.config.Hooks.Accepted = func(n int) {
 						p.config.Hooks.Accepted = func(int) { p.config.Hooks.Accepted = func(int) {}; runtime.Goexit() }
 					}
@@ -76,14 +76,14 @@ func ignoreFailed(err error) error {
 	return err
 }
 
-// A request that Close has left behind returns after all, and a hook ends the goroutine
-// while Close reports: nobody reads that reply.
+// A request that Close has abandoned returns, and a hook ends the goroutine while Close reports: the reply must not
+// be read.
 func TestAReplyThatComesAfterCloseHasLeftItIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := map[string][]Outcome{}
 		exited := false
 		s := &service{answer: func(b *Batch[int]) Reply[int] {
-			time.Sleep(1500 * time.Millisecond) // whatever its context says
+			time.Sleep(1500 * time.Millisecond) // ignores its context
 			return applied(b)
 		}}
 		p, _ := start(t, s, func(c *Config[int, int]) {
@@ -91,8 +91,8 @@ func TestAReplyThatComesAfterCloseHasLeftItIsNotRead(t *testing.T) {
 				ended[s.Item.Key] = append(ended[s.Item.Key], s.Outcome)
 				if !exited {
 					exited = true
-					time.Sleep(time.Second) // a dead letter, say
-					runtime.Goexit()        // FailNow
+					time.Sleep(time.Second) // for example a dead letter
+					runtime.Goexit()        // as FailNow does
 				}
 			}
 		})

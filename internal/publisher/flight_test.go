@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The permit is given back in takeBack; a subscriber of the breaker ends the goroutine.
+// takeBack returns the permit, and a subscriber of the breaker ends the goroutine.
 type exitingGate struct {
 	step int
 	exit bool
@@ -57,7 +57,7 @@ func TestASubscriberThatEndsTheGoroutineWhileARequestIsTakenBack(t *testing.T) {
 		defer cancel()
 		assert.NoError(t, p.Flush(ctx))
 		assert.Equal(t, 3, e.completed)
-		ended, cancel := withEnded(t) // or the bubble does not end
+		ended, cancel := withEnded(t) // otherwise the bubble does not end
 		defer cancel()
 		_ = p.Close(ended)
 	})

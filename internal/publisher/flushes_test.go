@@ -9,14 +9,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEveryFailureIsReportedToEveryFlushThatWaitedForIt compares with a list of
-// all actions and all flushes. What no flush was given is given to the next one.
+// TestEveryFailureIsReportedToEveryFlushThatWaitedForIt compares with a list of all actions and flushes. Failures
+// that no flush received go to the next one.
 func TestEveryFailureIsReportedToEveryFlushThatWaitedForIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var fs flushes
 		var accepted, told, news uint64
 		unsettled := map[uint64]bool{}
-		waiting := map[*flush]map[string]bool{} // what each has waited for that failed
+		waiting := map[*flush]map[string]bool{} // by flush: the failed items that it waited for
 		failedAt, reported := map[string]uint64{}, map[string]bool{}
 		deliver := func(f *flush) {
 			result, n := fs.deliver(f)
@@ -43,7 +43,7 @@ func TestEveryFailureIsReportedToEveryFlushThatWaitedForIt(t *testing.T) {
 			}
 			return true
 		}
-		waiters := 0 // failures that a waiter of the action was given
+		waiters := 0 // failures that a waiter of the action received
 		t.Repeat(map[string]func(*rapid.T){
 			"accept": func(*rapid.T) { accepted++; unsettled[accepted] = true },
 			"flush": func(*rapid.T) {

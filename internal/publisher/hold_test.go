@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// journal is what requests have carried, in order: keys with a letter for the body.
+// journal records the content of requests in order: keys, each followed by one character of the body.
 type journal struct {
 	mu   sync.Mutex
 	sent []string
@@ -43,7 +43,7 @@ func (j *journal) of(key string) string {
 	return strings.Join(bodies, "")
 }
 
-// write adds items, each a key and a letter.
+// write adds items, each a key and one character.
 func write(t *testing.T, p *Publisher[int, int], items ...string) {
 	t.Helper()
 	for _, s := range items {
@@ -129,7 +129,7 @@ func TestHoldsOfTheSameKeysFollowOneAnother(t *testing.T) {
 func TestAHoldThatWaitsHasWhatIsBeforeItSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
-		p, _ := start(t, &service{answer: j.answer}, nil) // which has no timer
+		p, _ := start(t, &service{answer: j.answer}, nil) // there is no timer
 		write(t, p, "x1")
 		first, err := p.Hold(t.Context(), []string{"k"}, someone)
 		require.NoError(t, err)
@@ -217,7 +217,7 @@ func TestWhatIsTakenBackBehindAHoldSettlesWhenItIsReleased(t *testing.T) {
 	})
 }
 
-// cutFirst is a service whose first request is cut; times notes when they came.
+// cutFirst returns a service that cuts its first request; times gets the time of each.
 func cutFirst(times *[]time.Duration) *service {
 	began, cut := time.Now(), true
 	return &service{answer: func(b *Batch[int]) Reply[int] {
@@ -230,8 +230,8 @@ func cutFirst(times *[]time.Duration) *service {
 	}}
 }
 
-// The service may still be at work on a request that was cut: what a hold adds, and what
-// came since, wait as long as any action of that key would.
+// The service may still execute a cut request: actions added by a hold, and later ones, wait as long as any action of
+// that key.
 func TestAHoldKeepsTheWaitAfterARequestThatWasCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
@@ -305,8 +305,8 @@ func TestAHoldInsideAHookIsRefused(t *testing.T) {
 	})
 }
 
-// Producers, holders and a service that fails now and then: each key ends with what was
-// written last, and what a holder has written comes before what it kept waiting.
+// With producers, holders and an unreliable service, each key ends with its last write, and the writes of a holder
+// come before the delayed ones.
 func TestHoldsAmongProducersConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -353,8 +353,8 @@ func TestHoldsAmongProducersConcurrentSafe(t *testing.T) {
 
 var errRefused = errors.New("refused")
 
-// A Flush covers an item behind a place; what the hold adds later has a higher number
-// than the watermark, so nothing has it sent, and the item stays behind it.
+// A Flush covers an item behind a place. The actions of the hold get numbers above the watermark, so the flush alone
+// does not send them. It must send them anyway, because the item is behind them.
 func TestAFlushOfWhatWaitsForAHoldSendsWhatTheHoldHasAdded(t *testing.T) {
 	for name, change := range map[string]func(*Config[int, int]){
 		"no automatic flush": func(c *Config[int, int]) { c.AutoFlush = false },
@@ -382,8 +382,7 @@ func TestAFlushOfWhatWaitsForAHoldSendsWhatTheHoldHasAdded(t *testing.T) {
 	}
 }
 
-// Close gives up while a hold is out, a hook ends the goroutine, and then the hold is
-// released: its place is gone.
+// Close gives up during a hold, a hook ends the goroutine, and then the hold is released: its place no longer exists.
 func TestAHoldMayBeReleasedAfterACloseThatGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *Hold[int, int]
@@ -407,7 +406,7 @@ func TestAHoldMayBeReleasedAfterACloseThatGaveUp(t *testing.T) {
 	})
 }
 
-// Close gives up: the next holder of a key is let in while the first has it.
+// When Close gives up, the next holder of a key must not run while the first one holds it.
 func TestACloseThatGivesUpLetsNoSecondHolderIn(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
@@ -446,7 +445,7 @@ func lackingFirst() *service {
 	}}
 }
 
-// An innocent group and a hold: the publisher says that it is held by the index.
+// A released group and a delayed key exist: neither may make the publisher report the index as faulty.
 func TestAHoldIsNoFaultOfTheIndex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lackingFirst()
@@ -485,7 +484,7 @@ func (openPermit) Answered() {}
 
 func (openPermit) Done(Service, time.Duration, error) {}
 
-// Contains in a hook does not see what a hold has added.
+// Contains in a hook must see actions that a hold has just added.
 func TestContainsSeesInAHookWhatAHoldHasAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *Hold[int, int]
@@ -517,7 +516,7 @@ func TestContainsSeesInAHookWhatAHoldHasAdded(t *testing.T) {
 	})
 }
 
-// What waits after a request that was cut is taken back: the one behind it waits.
+// The first action that waits after a cut request is withdrawn: the next one has to wait.
 func TestTheWaitAfterACutOutlivesTheFirstThatWaits(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		t.Run(map[bool]string{false: "usual", true: "held"}[held], func(t *testing.T) {
@@ -547,5 +546,5 @@ func TestTheWaitAfterACutOutlivesTheFirstThatWaits(t *testing.T) {
 	}
 }
 
-// someone has a hold.
+// someone is the name of a holder.
 func someone() string { return "someone" }

@@ -9,7 +9,7 @@ import (
 func TestFateOfAnItem(t *testing.T) {
 	for name, c := range map[string]struct {
 		met            met
-		spent, ofIndex bool // what is answered if it is asked
+		spent, ofIndex bool // replies of the callbacks
 		want           fate
 	}{
 		"it is applied": {met: met{next: Complete}, spent: true, want: fateApplied},

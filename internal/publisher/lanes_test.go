@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The lanes are what a map would be, also if hashes are the same or next to each
-// other, round the end of the table.
+// The lanes behave like a map, also with equal or adjacent hashes around the end of the table.
 func TestLanesAreAMap(t *testing.T) {
 	for name, hash := range map[string]func(i int) uint32{
 		"by the key":      func(int) uint32 { return 0 },

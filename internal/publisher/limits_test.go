@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// serve sends n full batches to a service that refuses what is larger than
-// hidden, and returns how many were refused.
+// serve sends n full batches to a service that refuses batches larger than hidden, and returns the number of
+// refusals.
 func serve(s *sizeLimit, hidden, n int) (refused int) {
 	for range n {
 		if s.current > hidden {
@@ -93,7 +93,7 @@ func TestTheSizeLimitNeverLeavesItsRange(t *testing.T) {
 }
 
 func TestOneRefusalDoesNotKeepLargeDocumentsApart(t *testing.T) {
-	const document = 450_000 // two make a request, before the refusal
+	const document = 450_000 // two make a request before the refusal
 	s := newSizeLimit(1_000_000)
 	s.refuse(2 * document)
 	for range 200 {
@@ -105,7 +105,7 @@ func TestOneRefusalDoesNotKeepLargeDocumentsApart(t *testing.T) {
 
 func TestARequestThatIsCutIsHeldToBeTooLargeOnceASmallerOneHasPassed(t *testing.T) {
 	s := newSizeLimit(1 << 20)
-	s.cut(1 << 20) // an outage, or its size
+	s.cut(1 << 20) // caused by an outage or by the size
 	assert.Equal(t, slowStart, s.current)
 	assert.False(t, s.suspect(1<<20))
 	for want := 2 * slowStart; want <= 1<<18; want *= 2 {
@@ -129,8 +129,8 @@ func TestARequestThatIsCutIsHeldToBeTooLargeOnceASmallerOneHasPassed(t *testing.
 	assert.False(t, s.suspect(1<<20), "it was an outage")
 }
 
-// What was learned from cuts is tried again soon: with a service that answered single
-// items only for a while, batches were small for minutes.
+// A limit learned from cuts is soon tested again. Otherwise a service that briefly accepted single items only would
+// get small batches for minutes.
 func TestALimitThatWasLearnedFromCutsIsTriedAgainSoon(t *testing.T) {
 	s := newSizeLimit(1 << 20)
 	s.cut(1 << 20)

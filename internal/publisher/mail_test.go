@@ -9,33 +9,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// roomy has a call of thousands accepted at once, and what waits for a full batch wait.
+// roomy lets a call of thousands be accepted at once, and items wait for a full batch.
 func roomy(c *Config[int, int]) {
 	atOnce(c)
 	c.Interval, c.Limits.Items = time.Hour, 10_000
 }
 
-// inboxes returns how many entries there is memory for.
+// inboxes returns the capacity of both inboxes in entries.
 func inboxes(p *Publisher[int, int]) int {
 	p.admission.mu.Lock()
 	defer p.admission.mu.Unlock()
 	return cap(p.admission.inbox) + cap(p.admission.spare)
 }
 
-// It is a call of many items that made it long, and they are all that a sender with little to do needs
-// for the rest of its life if it never gets idle.
+// A call of many items has grown the inbox. A sender with little work that never becomes idle would keep it forever.
 func TestALongInboxIsNotKeptByAPublisherThatIsBusyWithLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := start(t, &service{}, roomy)
 		for range 2 {
 			add(t, p, 5000) // both inboxes
 			synctest.Wait()
-			add(t, p, 1) // it waits for more, so the publisher never has nothing
+			add(t, p, 1) // it waits for more, so the publisher never becomes idle
 			synctest.Wait()
 		}
 		for range 200 {
 			add(t, p, 10)
-			p.Wake() // a round, or it would wait for more before it looks
+			p.Wake() // one round; otherwise it would wait for more items
 			synctest.Wait()
 		}
 		assert.Less(t, inboxes(p), 1000)
@@ -43,7 +42,7 @@ func TestALongInboxIsNotKeptByAPublisherThatIsBusyWithLess(t *testing.T) {
 	})
 }
 
-// Or each round would cost an inbox.
+// Otherwise each round would allocate an inbox.
 func TestAnInboxIsKeptBetweenCallsThatDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := start(t, &service{}, roomy)

@@ -10,8 +10,7 @@ import (
 
 func doubling(attempt int) time.Duration { return time.Second << (attempt - 1) }
 
-// Each row is a series of replies, one a second, and the times until which all sending
-// is held after each.
+// Each row is a series of replies, one per second, with the time until which sending pauses after each.
 func TestPausesGrowWhileNothingIsAppliedAndHeadersOnlyLengthenThem(t *testing.T) {
 	const second = time.Second
 	busy := pacing{pause: true, header: -1, generation: -1} // -1: started after the last pause
@@ -75,7 +74,7 @@ func TestAPauseNamesItsReasonAndResumeEndsIt(t *testing.T) {
 	assert.Equal(t, 6*time.Second, p.notBefore(), "the interval between two requests")
 }
 
-// A service that is busy is left alone for a moment even without any back-off.
+// A busy service gets a short pause also without a back-off.
 func TestABusyServiceIsLeftAloneForAMoment(t *testing.T) {
 	p := newPace(1000, Tuned{}, func(int) time.Duration { return 0 }, 0)
 	assert.Equal(t, leastPause, p.after(pacing{pause: true, header: -1, busy: true}, 0))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// immediate is a Transport that takes everything and no time.
+// immediate is a Transport that applies everything without taking time.
 type immediate struct{}
 
 func (immediate) Send(_ context.Context, b *Batch[int]) Reply[int] {
@@ -73,9 +73,8 @@ func TestAWakeUpBeforeTheMarkStartsTheLoopAgain(t *testing.T) {
 	})
 }
 
-// A publisher of the whole program has no goroutine when a test adds to it from
-// inside its bubble. The one that it needs must not be made there: the bubble
-// could not end.
+// A publisher of the whole program has no goroutine when a test adds to it within a bubble. Its goroutine must not
+// start in the bubble, which could not end then.
 func TestAPublisherFromOutsideABubbleStaysOutside(t *testing.T) {
 	p, e := start(t, &service{}, atOnce)
 	for !p.parked.Load() {
@@ -86,9 +85,8 @@ func TestAPublisherFromOutsideABubbleStaysOutside(t *testing.T) {
 	assert.Equal(t, 1, e.completed)
 }
 
-// Each Flush is followed at once by the next Add, when the loop is about to end
-// its goroutine or has just ended it. A wake-up that is lost then is a deadlock,
-// which synctest reports.
+// Each Flush is followed at once by the next Add, while the loop ends its goroutine or has just ended it. A lost
+// wake-up is a deadlock, which synctest reports.
 func TestNoWakeUpIsLostConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers, rounds = 2, 2000

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPending is what the queue costs an action: it comes, is taken into a
-// batch and goes, while so many others wait.
+// BenchmarkPending measures the cost of the queue per action: it is added, taken into a batch and removed, while
+// others wait.
 func BenchmarkPending(b *testing.B) {
 	const batch, body, comma = 1000, 650, 1
 	byCount := batchLimits{actions: batch, bytes: 1 << 30, newest: 1 << 62}
@@ -15,12 +15,12 @@ func BenchmarkPending(b *testing.B) {
 		name    string
 		waiting int
 		limits  batchLimits
-		perKey  int // actions that come one after the other
+		perKey  int // consecutive actions
 	}{
 		{"1000_waiting", 1000, byCount, 1},
 		{"100000_waiting", 100_000, byCount, 1},
 		{"1000_waiting, the bytes fill a batch", 1000, bySize, 1},
-		// The second of a key is not sent before the first has gone.
+		// The second action of a key is sent after the first is settled.
 		{"1000_waiting, each key twice", 1000, byCount, 2},
 	} {
 		b.Run(c.name, func(b *testing.B) {

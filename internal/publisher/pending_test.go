@@ -21,7 +21,7 @@ func fill(p *pending[int], keys ...string) {
 	}
 }
 
-// take is p.take for tests that do not ask what ended the batch.
+// take is p.take for tests that ignore what ended the batch.
 func take(p *pending[int], l batchLimits) []ref {
 	batch, _ := p.take(nil, l)
 	for _, r := range batch {
@@ -30,7 +30,7 @@ func take(p *pending[int], l batchLimits) []ref {
 	return batch
 }
 
-// A call that waits must not end for a reason that has passed.
+// The reason of a group must not end a call after the group is released.
 func TestAnItemIsHeldApartUntilItsGroupIsReleased(t *testing.T) {
 	p := newPending[int]()
 	fill(p, "a", "b")
@@ -49,8 +49,8 @@ func keysOf(p *pending[int], refs []ref) (keys []string) {
 	return keys
 }
 
-// naive is a pending that anybody can check by reading it: a list in which the actions
-// of a key, and the places that holds have in its lane, are in their order.
+// naive is a pending that is correct by inspection: a list with the actions of a key, and the places of holds in its
+// lane, in order.
 type naive struct {
 	actions []*naiveAction
 }
@@ -64,15 +64,15 @@ type naiveAction struct {
 	retry bool
 	out   bool
 
-	since uint64 // of a place, and of what was put in front of it: the last action before
-	held  bool   // it was put in front of a place
+	since uint64 // of a place and of actions put before it: the last action before it
+	held  bool   // put before a place
 
-	// Of a place.
+	// For a place:
 	at      ref
 	reached bool
 }
 
-// place is where it is in the order of all keys.
+// place returns its position in the order of all keys.
 func (a *naiveAction) place() uint64 {
 	if a.held {
 		return a.since
@@ -80,7 +80,7 @@ func (a *naiveAction) place() uint64 {
 	return a.seq
 }
 
-// first reports whether nothing of its key is before it.
+// first reports whether no other action of its key is before it.
 func (n *naive) first(a *naiveAction) bool {
 	for _, b := range n.actions {
 		if b == a {
@@ -93,7 +93,7 @@ func (n *naive) first(a *naiveAction) bool {
 	return false
 }
 
-// classOf returns the most urgent class of an action and those of its key behind it.
+// classOf returns the most urgent class of an action and of those of its key behind it.
 func (n *naive) classOf(a *naiveAction) uint8 {
 	class := a.class
 	for _, b := range n.actions[slices.Index(n.actions, a):] {
@@ -149,7 +149,7 @@ func (n *naive) ofKey(key string) (seqs []uint64) {
 	return seqs
 }
 
-// Keys, classes and holds in any order: what can be sent is what can be sent of a list.
+// For keys, classes and holds in any order, pending can send the same actions as the list.
 func TestPendingTakesWhatANaiveListWouldTake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, n := newPending[int](), &naive{}

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// service is a Transport made of a function; times notes when requests came,
-// and sizes how many items they had.
+// service is a Transport from a function; times records the time of each request, sizes its number of items.
 type service struct {
 	answer func(b *Batch[int]) Reply[int]
 
@@ -25,7 +24,7 @@ type service struct {
 	times    []time.Duration
 	sizes    []int
 	inFlight int
-	most     int // in flight at once
+	most     int // maximum in flight at once
 }
 
 func (s *service) Send(_ context.Context, b *Batch[int]) Reply[int] {
@@ -41,7 +40,7 @@ func (s *service) Send(_ context.Context, b *Batch[int]) Reply[int] {
 	return s.answer(b)
 }
 
-// all returns a reply that gives each item the same result.
+// all returns a reply with the same result for each item.
 func all(b *Batch[int], r Result[int]) Reply[int] {
 	reply := Reply[int]{RetryAfter: -1, Service: ServiceSound}
 	for range b.Items {
@@ -50,7 +49,7 @@ func all(b *Batch[int], r Result[int]) Reply[int] {
 	return reply
 }
 
-// ends is what has become of the items of a publisher under test.
+// ends records the outcomes of a publisher's items.
 type ends struct {
 	completed, failed int
 	attempts          int // of the last one
@@ -132,8 +131,8 @@ func TestATunerNarrowsTheLimits(t *testing.T) {
 	})
 }
 
-// One item of each batch gets through, and which one is chance: nobody fails
-// for having been unlucky more often than there are attempts.
+// One random item of each batch passes. An item must not fail because it was unlucky more often than its number of
+// attempts.
 func TestBadLuckUsesNoAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answer: func(b *Batch[int]) Reply[int] {
@@ -149,7 +148,7 @@ func TestBadLuckUsesNoAttempts(t *testing.T) {
 	})
 }
 
-// When nothing gets through, the attempts count.
+// If no item passes, the attempts count.
 func TestAnItemThatIsAlwaysThrottledFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answer: func(b *Batch[int]) Reply[int] {
@@ -193,8 +192,8 @@ func TestAProbeInVainLetsOthersTry(t *testing.T) {
 	assert.Equal(t, []string{"a0", "b1", "c2", "a0"}, order)
 }
 
-// A probe is small, even when all that waits is a part of a split batch; and it
-// is new when all that waits again was a probe before.
+// A probe has one action, also if all waiting actions belong to a split batch. It is another action than earlier
+// probes, also if all waiting ones were probes.
 func TestAProbeIsOneAction(t *testing.T) {
 	probe := noLimits
 	probe.actions, probe.probe = 1, true
@@ -237,11 +236,11 @@ func TestReplaceCountsTheNewBody(t *testing.T) {
 	assert.Zero(t, p.classes[0].waitingBytes)
 }
 
-// Every place from which the oldest can be taken, and the order in which it is.
+// The oldest action is found at every place, in the right order.
 func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 	p := newPending[int]()
 	fill(p, "part1", "part2", "delayed1", "delayed2", "due", "flight", "done", "ready", "flight", "done")
-	batch := take(p, noLimits) // all but the second ones of a key
+	batch := take(p, noLimits) // all but the second action of a key
 	require.Len(t, batch, 8)
 	p.split(batch[:2], nil)
 	p.retry(batch[3], 200)
@@ -261,12 +260,11 @@ func TestTheOldestIsTakenWhereverItWaits(t *testing.T) {
 	assert.Zero(t, p.delayed.len()+p.classes[0].due.len()+p.classes[0].ready.len()+p.classes[0].freed.len())
 }
 
-// leavingGate is always open, and ends the goroutine that asks it for the n-th
-// time.
+// leavingGate is always open, and its n-th call ends the goroutine of the caller.
 type leavingGate struct {
 	asked, n int
-	given    int          // permits, …
-	out      atomic.Int64 // … of which so many have not ended
+	given    int          // permits
+	out      atomic.Int64 // permits that have not ended
 }
 
 func (g *leavingGate) Enter() (Permit, bool) {
@@ -299,8 +297,7 @@ func (p *leavingPermit) Done(Service, time.Duration, error) {
 	}
 }
 
-// A subscriber of the breaker may end the goroutine wherever the loop looks at
-// the gate.
+// A subscriber of the breaker may end the goroutine wherever the loop reads the gate.
 func TestAGateThatEndsTheGoroutineAnywhereLosesNothing(t *testing.T) {
 	for n := range 30 {
 		synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// story is what happens to refusals, one step after the other, a second each.
+// story is a sequence of refusals, one step per second.
 type story struct {
 	name  string
 	steps func(r *refusals, tick func() instant)
@@ -76,7 +76,7 @@ func TestTwentyKeysInARowForOneReasonAreMany(t *testing.T) {
 	}
 }
 
-// Probes go by turns to the newest action and to any other place, and to none twice.
+// Probes alternate between the newest action and any other place, and use none twice.
 func TestProbesGoElsewhere(t *testing.T) {
 	p := newPending[int]()
 	const n = 100

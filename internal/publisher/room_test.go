@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// room is a Room of so many items and bytes.
+// room is a Room with a number of items and bytes.
 type room struct {
 	mu    sync.Mutex
 	items int
@@ -77,7 +77,7 @@ func TestPublishersThatShareRoomWaitForEachOther(t *testing.T) {
 	})
 }
 
-// All ways to give room back: settled, folded, withdrawn, purged and given up.
+// All ways to return room: settled, folded, withdrawn, purged and given up.
 func TestAllSharedRoomComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &room{items: 100, bytes: 1000}

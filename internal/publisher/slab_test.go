@@ -56,7 +56,7 @@ func TestWhichBodiesGetASlab(t *testing.T) {
 	}
 }
 
-// What waits for long does not keep the memory of its neighbours.
+// An item that waits for long does not keep the memory of its neighbours.
 func TestWhoWaitsBehindAnotherMovesOut(t *testing.T) {
 	s := newSlab(10, largeSlab)
 	p := newPending[int]()
@@ -91,9 +91,8 @@ func TestWhatIsSentAgainMovesOut(t *testing.T) {
 	}
 }
 
-// What was taken back while it was in a request is settled when it comes back to
-// be sent again. Its slab must not be released twice: somebody else's bodies would
-// be overwritten.
+// An item withdrawn during its request is settled when it would be sent again. Its slab must not be released twice:
+// the bodies of others would be overwritten.
 func TestWhatIsTakenBackReleasesItsSlabOnce(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
 	s := newSlab(10, largeSlab)
@@ -120,7 +119,7 @@ func TestWhatIsTakenBackReleasesItsSlabOnce(t *testing.T) {
 	assert.Equal(t, "body", string(l.delivery.settled[0].Item.Body), "until it is reported")
 }
 
-// Requests that Close has left behind may still read.
+// Requests that Close has abandoned may still read.
 func TestWhatCloseLeavesBehindIsNeverUsedAgain(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
 	s := newSlab(10, largeSlab)
@@ -132,7 +131,7 @@ func TestWhatCloseLeavesBehindIsNeverUsedAgain(t *testing.T) {
 	assert.Empty(t, p.loop.bodies.released)
 }
 
-// A call that is turned away, or waits, takes no memory beside what it brings.
+// A call that is refused or waits uses no memory besides its own.
 func TestOnlyWhatIsAcceptedIsStored(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{Items: 1000, Bytes: 1 << 20, BatchBytes: 1 << 20}})
 	body := bytes.Repeat([]byte("x"), 1000)
@@ -153,7 +152,7 @@ func TestOnlyWhatIsAcceptedIsStored(t *testing.T) {
 		assert.NotSame(t, &body[0], &it.Body[0], "it is a copy")
 		slabs[it.slab]++
 	}
-	delete(slabs, nil) // the first few
+	delete(slabs, nil) // of the first calls
 	stored := 0
 	for s, n := range slabs {
 		stored += n
@@ -188,7 +187,7 @@ func TestAnIdleSenderKeepsNoSlab(t *testing.T) {
 	assert.EqualValues(t, 1, s.users.Load())
 }
 
-// One of them could be refused for ever and keep the others.
+// A large body could be refused forever and keep the memory of the others.
 func TestLargeBodiesMoveOutAlone(t *testing.T) {
 	p := New(Config[int, int]{Limits: Limits{BatchBytes: 1 << 20}})
 	var refs []ref
@@ -218,8 +217,8 @@ func TestASlabWithAnItemInItIsNotUsedAgain(t *testing.T) {
 	s := newSlab(10, slabsFrom)
 	require.NotNil(t, s.put([]byte("one")))
 	require.NotNil(t, s.put([]byte("two")))
-	s.release() // its filler's
-	s.release() // one of the items
+	s.release() // by its filler
+	s.release() // by one of the items
 	next := newSlab(10, slabsFrom)
 	assert.NotSame(t, s, next, "the other one is in it")
 	next.release()

@@ -14,15 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slots are so many slots, and who has asked for them.
+// slots is a number of slots with the record of requests for them.
 type slots struct {
 	mu    sync.Mutex
 	wake  func()
 	left  int
-	late  bool    // Take refuses what Free has promised, once
-	asked []uint8 // classes of Take
-	wants uint64  // classes, as bits, in which slots are asked for
-	given int     // slots that were given back unused
+	late  bool    // Take refuses once after Free has reported a slot
+	asked []uint8 // classes of the calls of Take
+	wants uint64  // classes that ask for slots, as bits
+	given int     // slots that were returned unused
 	trial time.Duration
 	err   error
 }
@@ -162,8 +162,8 @@ func TestAPublisherThatWaitsForASlotSaysSoAndUsesNoAttempt(t *testing.T) {
 	})
 }
 
-// Nobody else's work waits while a hook runs, a request that failed waits to be sent
-// again, or the gate is shut.
+// A sender holds no slot while a hook runs, a failed request waits for its retry, or the gate is shut: others could
+// use it.
 func TestNoSlotIsHeldWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := true
@@ -227,7 +227,7 @@ func TestASlotOutlivesAClientThatPanicsOrEndsItsGoroutineOrHangs(t *testing.T) {
 	}
 }
 
-// A gate that lets nothing through is asked last, with the slot in hand.
+// refusingGate refuses the first three calls. A publisher asks its gate last, when it has a slot.
 type refusingGate struct {
 	leavingGate
 	slots   *slots
@@ -283,8 +283,7 @@ func standing(t *testing.T, change func(*Config[int, int])) (*Publisher[int, int
 	return p, pool, e, s
 }
 
-// Whoever has announced a request keeps its place until it has a slot, and does not
-// announce it again.
+// An announced request keeps its place until it has a slot, and is not announced again.
 func TestAnAnnouncedRequestWaitsForItsSlotAndIsAnnouncedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		announced := 0
@@ -337,7 +336,7 @@ func TestARequestThatWaitsForItsSlotIsTakenBack(t *testing.T) {
 	}
 }
 
-// An urgent action of the same key makes the request that stands urgent.
+// An urgent action of the same key makes the waiting request urgent.
 func TestARequestThatWaitsForItsSlotTakesTheClassOfWhatIsBehindIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, pool, _, _ := standing(t, nil)
@@ -356,8 +355,7 @@ func TestARequestThatWaitsForItsSlotTakesTheClassOfWhatIsBehindIt(t *testing.T) 
 	})
 }
 
-// There is nothing to send while the publisher is paused, so it must not have a place in
-// the line.
+// A paused publisher has nothing to send, so it must not wait in line for a slot.
 func TestAPausedPublisherAsksForNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := &slots{}
@@ -394,7 +392,7 @@ func TestWithoutAnyMoreSlotsThePublisherSaysWhy(t *testing.T) {
 	})
 }
 
-// hanging is a service that answers no request but the sixth and later ones.
+// hanging is a service that replies only from the sixth request on.
 type hanging struct{ *service }
 
 func (h hanging) Send(ctx context.Context, b *Batch[int]) Reply[int] {
@@ -426,7 +424,7 @@ func TestATrialWhoseTimeIsUpSaysNothingAndUsesNoAttempt(t *testing.T) {
 	})
 }
 
-// counting is an open gate that counts the failures it is told of.
+// counting is an open gate that counts the reported failures.
 type counting struct{ failed atomic.Int64 }
 
 func (g *counting) Early(bool)            {}

@@ -104,7 +104,7 @@ func TestWhatIsNotConfirmedWhenCloseGivesUpIsUnknown(t *testing.T) {
 	})
 }
 
-// A tap that cannot be read while the gate is half-open.
+// halfOpenGate is a gate that stays half-open and lets one probe in at a time.
 type halfOpenGate struct{ out atomic.Bool }
 
 func (g *halfOpenGate) Enter() (Permit, bool) {

@@ -43,13 +43,13 @@ func TestAProducerThatGivesUpWakesTheSenderForTheNext(t *testing.T) {
 			AutoFlushInterval: time.Second, RequestTimeout: -1,
 		})
 		require.NoError(t, err)
-		for i := range 4 { // a request each
+		for i := range 4 { // one request each
 			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: strconv.Itoa(i), Name: strings.Repeat("x", 800)}))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		// There is no room for the large one, which is less than a quarter of the buffer:
-		// more than that, and the small one would not even be encoded before it.
+		// There is no room for the large document. It is smaller than a quarter of the buffer: a larger one would
+		// keep the small one even from being encoded.
 		go func() { _ = sender.UploadDocuments(ctx, sendertest.Hotel{ID: "large", Name: strings.Repeat("x", 880)}) }()
 		synctest.Wait()
 		small := make(chan error, 1)
@@ -136,7 +136,7 @@ func TestAContextEndsTheWaitingNeverTheWork(t *testing.T) {
 	t.Run("of a Flush that has ended before it began", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, nil)
-			r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)}) // else all may be done before Flush looks
+			r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)}) // otherwise all may be settled before Flush looks
 			r.Upload(sendertest.Hotels("k", 5)...)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -181,7 +181,7 @@ func TestAContextThatHasEndedAddsNothing(t *testing.T) {
 		cancel()
 		for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "a"}) {
 			if name == "TryIndexDocuments" {
-				continue // takes none
+				continue // takes no time
 			}
 			err := add(ended)
 			require.ErrorIs(t, err, context.Canceled, name)
@@ -212,7 +212,7 @@ func TestAContextThatEndsInTheMiddleOfACallEndsIt(t *testing.T) {
 	})
 }
 
-// An error of an adding call says whether it is about the document.
+// The error of an adding call shows whether the document caused it.
 func TestAnAddingCallDistinguishesABadDocumentFromABadMoment(t *testing.T) {
 	type number struct {
 		ID string `json:"id" search:"key"`

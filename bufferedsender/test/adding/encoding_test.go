@@ -43,7 +43,7 @@ func TestEncoderWritesTheDocuments(t *testing.T) {
 		r.Upload(sendertest.Hotel{ID: "a", Name: "ignored"})
 		require.NoError(t, r.Sender.MergeDocuments(t.Context(), sendertest.Hotel{ID: "b"}))
 		require.NoError(t, r.Sender.DeleteDocuments(t.Context(), sendertest.Hotel{ID: "c"}))
-		_ = r.Flush() // there is no b to be merged into
+		_ = r.Flush() // fails: there is no b to merge into
 		assert.Equal(t, []any{sendertest.Hotel{ID: "a", Name: "ignored"}, sendertest.Hotel{ID: "b"}}, asked, "a delete needs no document")
 		assert.Equal(t, `{"value":[{"@search.action":"upload",`+"\n"+` "id": "a", "rooms": 7},`+
 			`{"@search.action":"merge",`+"\n"+` "id": "b", "rooms": 7},{"@search.action":"delete","id":"c"}]}`, string(body))
@@ -93,8 +93,8 @@ func TestEncoderMayBeJSONMarshal(t *testing.T) {
 	})
 }
 
-// strictService is a service that knows what each document must look like, and gives
-// the sender every reason to send it again.
+// strictService is a service that checks the content of each document, and has faults of all kinds that make the
+// sender retry.
 type strictService struct {
 	t      *testing.T
 	wrong  func(doc sendertest.Hotel) string // what is wrong with a document, or ""
@@ -109,7 +109,7 @@ func (p *strictService) chance(one int) bool {
 }
 
 func (p *strictService) index(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-	if p.chance(8) { // an answer before the body is read, which goes on
+	if p.chance(8) { // a reply before the body is read, which continues
 		head := make([]byte, 100)
 		_, _ = body.Read(head)
 		go func() { _, _ = io.Copy(io.Discard, body) }()
@@ -149,8 +149,7 @@ func (p *strictService) index(ctx context.Context, body io.ReadSeekCloser) (mode
 	return result, nil
 }
 
-// Whatever happens to the documents around it, each request carries each
-// document as it was added: the memory that they lie in is used again and again.
+// Each request contains each document as it was added, whatever happens to others in the same reused memory.
 func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const producers, docs = 4, 1500
@@ -176,7 +175,7 @@ func TestEveryRequestCarriesWhatWasAddedConcurrentSafe(t *testing.T) {
 		for p := range producers {
 			adding.Go(func() {
 				for i := range docs {
-					id := fmt.Sprintf("%d-%d", p, i%1000) // some keys twice
+					id := fmt.Sprintf("%d-%d", p, i%1000) // some keys repeat
 					if err := s.UploadDocuments(t.Context(), sendertest.Hotel{ID: id, Name: name(id)}); err != nil {
 						t.Error(err)
 						return

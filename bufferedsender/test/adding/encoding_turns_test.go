@@ -21,8 +21,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// While callers wait for room, few encode at once. One that takes an hour over it must
-// not hold the others, nor those who come when there is room again.
+// While callers wait for room, few encode at once. A caller that needs an hour to encode must delay neither the
+// others nor those that come when there is room again.
 func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
@@ -67,7 +67,7 @@ func TestOneCallerThatEncodesSlowlyHoldsNoOthers(t *testing.T) {
 	})
 }
 
-// A spell of a full buffer is over when it is over.
+// After a full buffer has room again, callers encode concurrently again.
 func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 			return sendertest.AcceptAll(ctx, body)
 		}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 1000, MaxBatchActions: 100}, Handlers: sendertest.Handlers{
 			ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
-				time.Sleep(20 * time.Millisecond) // writes it down somewhere
+				time.Sleep(20 * time.Millisecond) // for example to write a record
 				return nil
 			},
 		}})
@@ -107,7 +107,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 		}
 		before := measure()
 		slow.Store(true)
-		time.Sleep(5 * time.Second) // full
+		time.Sleep(5 * time.Second) // full by now
 		slow.Store(false)
 		time.Sleep(10 * time.Second)
 		after := measure()
@@ -119,7 +119,7 @@ func TestCallersEncodeTogetherAgainWhenThereIsRoom(t *testing.T) {
 	})
 }
 
-// An ActionAdded handler may add to its sender with a context of its own.
+// An ActionAdded handler may add to its sender with its own context.
 func TestAddingInsideActionAddedWhileTheBufferIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *sendertest.Rig
@@ -158,8 +158,7 @@ func (s slowText) MarshalText() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// Calls that wait for their turn to encode do not all encode at once when the buffer is
-// empty for a moment.
+// When the buffer is briefly empty, waiting calls do not all encode at once.
 func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +175,7 @@ func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 		require.NoError(t, err)
 		sendertest.CloseAtEnd(t, s)
 		text := slowText(strings.Repeat("x", size))
-		for i := range 12 { // fill it
+		for i := range 12 { // until it is full
 			go func() { _ = s.UploadDocuments(sendertest.Within(t, time.Hour), &slowDoc{fmt.Sprint("a-", i), text}) }()
 		}
 		time.Sleep(time.Second)
@@ -193,7 +192,7 @@ func TestTurnsBoundWhatWaitingCallsHold(t *testing.T) {
 	})
 }
 
-// Calls that come together, before any of them waits, do not all encode at once.
+// Calls that arrive together, before any of them waits, do not all encode at once.
 func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 	const limit, callers, size = 4 << 20, 400, 100_000
 	for name, full := range map[string]bool{"empty buffer": false, "full buffer, nobody waits yet": true} {
@@ -203,7 +202,7 @@ func TestCallsThatComeAtOnceHoldLittle(t *testing.T) {
 					Limits: bufferedsender.Limits{MaxBufferedBytes: limit, MaxBatchBytes: limit / 4},
 					Logger: sendertest.NoLog,
 					Handlers: sendertest.Handlers{ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
-						time.Sleep(time.Millisecond) // a checkpoint
+						time.Sleep(time.Millisecond) // for example to write a checkpoint
 						return nil
 					}},
 				})

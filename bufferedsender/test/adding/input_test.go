@@ -32,7 +32,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Of these only nil pointers are made.
+// Only nil pointers to these types are used.
 type (
 	nilPolicy  struct{ tuning.Policy }
 	nilTap     struct{ models.Tap }
@@ -253,7 +253,7 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 	t.Run("that is no service", func(t *testing.T) {
 		client, err := dial(plain.URL()+"/nowhere", "hotels", searchtest.AdminKey, own)
 		if err != nil {
-			return // one clear error already here
+			return // this is already one clear error
 		}
 		failure, s := outcome(t, client, err)
 		assert.LessOrEqual(t, s.Requests, int64(attempts))
@@ -294,8 +294,8 @@ func TestAWrongEndpointFailsWithWhatItAnswers(t *testing.T) {
 	}
 }
 
-// newOf makes a sender of a type and returns the error. Each type that is no pointer costs the compiler a sender of
-// its own; which types are documents is the business of TestOnlyWhatIsAnObjectInJSONIsADocument beside New.
+// newOf creates a sender for a type and returns the error. Each non-pointer type costs the compiler a separate
+// sender; TestOnlyWhatIsAnObjectInJSONIsADocument next to New covers the kinds of documents.
 func newOf[T any]() error {
 	_, err := bufferedsender.New(&sendertest.Indexer{}, &bufferedsender.Options[T]{Documents: bufferedsender.Documents[T]{KeyField: "id"}, Logger: sendertest.NoLog})
 	return err
@@ -311,7 +311,7 @@ func TestATypeThatIsNoJSONObjectIsRefusedByNew(t *testing.T) {
 	}
 }
 
-// turnedDown is New that must refuse, and must not have asked anybody anything.
+// turnedDown checks that New refuses the options before it calls anything.
 func turnedDown(t *testing.T, opts *sendertest.Options, names ...string) {
 	t.Helper()
 	var service sendertest.Indexer
@@ -326,7 +326,7 @@ func turnedDown(t *testing.T, opts *sendertest.Options, names ...string) {
 
 func TestNewNamesEveryOptionThatCannotBeUsed(t *testing.T) {
 	tooMany := math.MaxInt32
-	tooMany++ // with 32 bits it becomes negative, and is refused too
+	tooMany++ // overflows to a negative number on 32 bits, which is refused too
 	for name, c := range map[string]struct {
 		opts  sendertest.Options
 		names []string
@@ -355,8 +355,7 @@ func TestOptionsThatAreNilAreTheDefault(t *testing.T) {
 	require.NoError(t, s.Close(sendertest.Within(t, 10*time.Second)))
 }
 
-// Each option reaches what it is about: Yokozuna had one whose name in the code
-// differed from that in the configuration.
+// Each option has its effect. In Yokozuna one option's name in the code differed from its name in the configuration.
 func TestLimitsAreThoseOfTheOptions(t *testing.T) {
 	s, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{}, nil)
 	require.NoError(t, err)

@@ -48,8 +48,7 @@ func TestKeysAreCheckedPerDocumentAtUpload(t *testing.T) {
 	})
 }
 
-// catalog is a service whose index definition says keyField. It counts how
-// often it is asked.
+// catalog returns a service with a key field from its definition, and counts the requests for it.
 func catalog(asked *int, keyField func(context.Context) (string, error)) *sendertest.Catalog {
 	var mu sync.Mutex
 	return &sendertest.Catalog{KeyField: func(ctx context.Context) (string, error) {
@@ -97,7 +96,7 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 			sendertest.CloseAtEnd(t, s)
 			require.NoError(t, s.UploadDocuments(t.Context(), &twoIDs{"tag", "other"}))
 			require.NoError(t, s.DeleteDocumentsByKey(t.Context(), "by-key"))
-			s.Close(t.Context()) // agree answers about id
+			s.Close(t.Context()) // waits until agree has replied for id
 			assert.Equal(t, []string{"tag", "by-key"}, seen)
 			assert.Zero(t, asked)
 		})
@@ -151,7 +150,7 @@ func TestWhereTheKeyComesFrom(t *testing.T) {
 	})
 }
 
-// uploadOne uploads a document through a sender that knows no key field.
+// uploadOne uploads a document through a sender without a configured key field.
 func uploadOne[T any](t *testing.T, srv *searchtest.Server, doc T) error {
 	s, err := bufferedsender.New[T](sendertest.NewClient(t, srv), nil)
 	require.NoError(t, err)

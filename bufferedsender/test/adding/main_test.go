@@ -1,5 +1,5 @@
-// Package adding tests what a call that adds documents accepts and what it refuses: options, types, keys,
-// encoding. While the buffer is full it waits, fails, or has older documents purged, and memory stays bounded.
+// Package adding tests adding calls: which options, types, keys and encodings they accept or refuse. While the buffer
+// is full, a call waits, fails, or purges older documents, and memory stays bounded.
 package adding
 
 import (

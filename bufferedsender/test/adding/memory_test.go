@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector has memory of its own, and makes sync.Pool forget at random.
+// The race detector uses memory itself, and makes sync.Pool drop entries at random.
 
 package adding
 
@@ -25,8 +25,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// conflicting is an index in which the documents whose keys end in "0" are in
-// conflict with something, for ever.
+// conflicting is an index in which documents whose keys end in "0" always conflict.
 func conflicting(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 	answer, err := sendertest.AcceptAll(ctx, body)
 	for i := range answer.Results {
@@ -105,7 +104,7 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 					synctest.Wait()
 					return s
 				}
-				all := []*bufferedsender.BufferedSender[sendertest.Hotel]{full()} // what is made once is made now
+				all := []*bufferedsender.BufferedSender[sendertest.Hotel]{full()} // so that one-time allocations happen now
 				before := sendertest.HeapNow()
 				for range senders {
 					all = append(all, full())
@@ -119,7 +118,7 @@ func TestASenderWhoseBufferWasFullKeepsLittleWhileItIsIdle(t *testing.T) {
 	}
 }
 
-// The callers have one document, so that only what they have encoded counts.
+// The callers share one document, so that only encoded copies count.
 func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 	testkit.Long(t)
 	const limit, callers, size = 4 << 20, 400, 100_000
@@ -143,7 +142,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 						done <- s.UploadDocuments(context.Background(), sendertest.Hotel{ID: fmt.Sprint("k-", i), Name: name})
 					}()
 					if i <= limit/size {
-						synctest.Wait() // the buffer is full before the many come
+						synctest.Wait() // the buffer is full before the callers come
 					}
 				}
 				synctest.Wait()
@@ -162,7 +161,7 @@ func TestCallsThatWaitForRoomHoldLittle(t *testing.T) {
 	}
 }
 
-// Telemetry that nobody asked for must not be paid for by each document.
+// Without providers, telemetry must not cost an allocation per document.
 func TestTelemetryWithoutProvidersAllocatesNothingPerDocument(t *testing.T) {
 	const docs = 1000
 	fixed := models.IndexDocumentsResult{StatusCode: 200}
@@ -185,7 +184,7 @@ func TestTelemetryWithoutProvidersAllocatesNothingPerDocument(t *testing.T) {
 			}
 		}) / docs
 	}
-	// One for the encoded document, one for its place in the queue; the requests
-	// make up the rest. A third would be telemetry.
+	// One for the encoded document, one for its place in the queue, and a share of the request. A third per document
+	// would be telemetry.
 	assert.Less(t, perDocument(&sendertest.Options{Logger: sendertest.NoLog}), 2.5)
 }

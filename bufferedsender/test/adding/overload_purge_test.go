@@ -33,11 +33,10 @@ func purgeAll(l *sendertest.Ledger) bufferedsender.WhenFull {
 	return bufferedsender.PurgeAll(l.OnPurged)
 }
 
-// Yokozuna's regression d2c2fd5: who was blocked before the fuse blew stayed so.
+// Yokozuna's regression d2c2fd5: a call that blocked before the fuse blew stayed blocked.
 //
-// The breaker learns of a request before the publisher does, so that no hook
-// delays it. When it opens, the request may still count as in flight, and what
-// is in flight is never purged: then it is the other two.
+// The breaker gets the result of a request before the publisher does, so that no hook delays it. When it opens, the
+// request may still count as in flight and so not be purged; then the other two are.
 func TestACallBlockedBeforeTheOpeningIsReleasedByIt(t *testing.T) {
 	behindFirst := []string{"k-2", "k-3"}
 	for name, policy := range overloads {
@@ -148,7 +147,7 @@ func TestNothingIsPurgedWithoutNeed(t *testing.T) {
 	}
 }
 
-// At a mark of four with the first in flight, Yokozuna drops the second.
+// With a limit of four and the first action in flight, Yokozuna drops the second.
 func TestNoActionInFlightIsPurged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
@@ -268,9 +267,8 @@ func TestAClosingSenderPurgesNothing(t *testing.T) {
 	})
 }
 
-// Yokozuna's model test. For every schedule: what is in the index is what was
-// neither refused nor purged, and the breaker has counted each failure that was
-// injected, and nothing else.
+// Yokozuna's model test. For every schedule the index has exactly the documents that were neither refused nor purged,
+// and the breaker has counted exactly the injected failures.
 func TestWhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var (
@@ -317,7 +315,7 @@ func TestWhatIsDeliveredIsWhatWasNotRefused(t *testing.T) {
 					injected++
 				}
 			}
-			// What has failed before, while others pass, says nothing about the service.
+			// A failure among successes says nothing about the service.
 			assert.LessOrEqual(t, b.Status().Counts.Failures, uint64(injected), "melts")
 			assert.Equal(t, injected > 0, b.Status().Counts.Failures > 0, "melts")
 			for key, versions := range wanted {

@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// All that waits together is smaller than what is lacking: the rest is in flight.
+// All waiting actions together are smaller than the missing room: the rest is in flight.
 func TestNothingIsPurgedIfThatCannotMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
@@ -56,7 +56,7 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 			Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{OpenFor: time.Hour}), WhenFull: bufferedsender.PurgeAll(func(_ context.Context, keys []string) { purges = append(purges, keys) })},
 		})
 		old := sendertest.Hotels("old", batch*flight)
-		r.OpenBreaker(old...) // all of them are retries now
+		r.OpenBreaker(old...) // now all of them are retries
 		r.Upload(sendertest.Hotel{ID: "new"})
 		synctest.Wait()
 		require.Equal(t, 32, len(purges), "calls of OnPurged, with 64 actions each") // Len would print them all
@@ -70,8 +70,7 @@ func TestAllThatWaitsIsPurgedInPieces(t *testing.T) {
 	})
 }
 
-// To delete and upload what was purged is a natural repair, and one more than
-// there is room for.
+// Deleting and uploading a purged document is a natural repair, which needs more room than was freed.
 func TestARepairThatNeedsMoreRoomThanWasMadeComesToAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const enough = 1000 // so that the test fails instead of hanging
@@ -126,15 +125,15 @@ func TestPurgingEndsWhenTheBreakerIsReset(t *testing.T) {
 		})
 		b.Disable()
 		r.Upload(sendertest.Hotels("k", 10)...)
-		r.Upload(sendertest.HotelOfSize("big", 900)) // all ten would have to go
+		r.Upload(sendertest.HotelOfSize("big", 900)) // would need the room of all ten
 		assert.Equal(t, 1, sendertest.CloseError(t, r.Close()).Failed)
 		assert.Equal(t, []string{"k-0"}, purged)
 		assert.Len(t, r.Indexed(), 10)
 	})
 }
 
-// What folding has merged still takes room if handlers want it back: a purge that
-// cannot make enough of it loses actions for nothing.
+// Actions merged by folding still take room while handlers may need them. A purge that cannot free enough would lose
+// actions for nothing.
 func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
@@ -148,7 +147,7 @@ func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 			<-release
 			return next()
 		})
-		for range 5 { // 1500 bytes are charged, 300 travel
+		for range 5 { // 1500 bytes are charged, 300 are in the request
 			r.Upload(sendertest.HotelOfSize("in-flight", 300))
 		}
 		flushed := sendertest.Later(r.Flush)
@@ -164,7 +163,7 @@ func TestNothingIsPurgedForTheRoomOfFoldedActionsInFlight(t *testing.T) {
 	})
 }
 
-// A handler of a purge decides for the very next request.
+// A decision in a purge handler applies to the next request.
 func TestWhatAHandlerOfAPurgeDecidesHoldsAtOnce(t *testing.T) {
 	for name, decide := range map[string]func(*bufferedsender.BufferedSender[sendertest.Hotel]){
 		"SetControl": func(s *bufferedsender.BufferedSender[sendertest.Hotel]) {

@@ -19,8 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Most of these tests, and of those of purging, have their counterparts in the test
-// suite of Yokozuna, Riak's indexer for Solr.
+// Most of these tests, and of those of purging, have counterparts in the tests of Yokozuna, Riak's indexer for Solr.
 
 func TestABatchIsSentWhenItIsFullOrItsIntervalIsOver(t *testing.T) {
 	for _, size := range []int{2, 10, 100} {
@@ -120,8 +119,7 @@ func TestWhatWasNotDeliveredIsSentAgainInOrder(t *testing.T) {
 	})
 }
 
-// fullAndSick is a sender whose buffer is full, with k-0 to k-3, while its
-// breaker is open.
+// fullAndSick returns a sender with a full buffer, k-0 to k-3, and an open breaker.
 func fullAndSick(t *testing.T, l *sendertest.Ledger, policy func(*sendertest.Ledger) bufferedsender.WhenFull) *sendertest.Rig {
 	t.Helper()
 	opts := &sendertest.Options{
@@ -228,7 +226,7 @@ func TestOverloadFailRejects(t *testing.T) {
 		for name, add := range sendertest.AddingCalls(r, sendertest.Hotel{ID: "new"}) {
 			err := add(t.Context())
 			require.ErrorIs(t, err, bufferedsender.ErrBufferFull, name)
-			if name != "TryIndexDocuments" { // which never waits, whatever the breaker
+			if name != "TryIndexDocuments" { // which never waits, for any breaker
 				require.ErrorIs(t, err, bufferedsender.ErrCircuitOpen, name)
 			}
 			sendertest.RequireAccepted(t, err, 0)

@@ -40,7 +40,7 @@ func TestRequestsInFlightMultiplyThroughputAndKeepOrder(t *testing.T) {
 	}
 }
 
-// The rig checks that no two actions of one key are in flight.
+// The rig checks that no two actions of one key are in flight at once.
 func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var (
@@ -55,7 +55,7 @@ func TestOrderPerKeyIsKeptWhateverTheLatencies(t *testing.T) {
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex                     // guards rnd
-			rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test that can be repeated
+			rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a repeatable test
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: flight, MaxBatchActions: batch}, AutoFlushInterval: 10 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000}})
 			r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				mu.Lock()
@@ -137,7 +137,7 @@ func TestTheNextBatchFillsWhileOthersTravel(t *testing.T) {
 		r.Upload(sendertest.Hotels("first", 4)...)
 		time.Sleep(time.Second)
 		r.Upload(sendertest.Hotels("second", 4)...)
-		for i := range 4 { // both slots are taken; these come one by one
+		for i := range 4 { // both slots are taken; these arrive one by one
 			time.Sleep(time.Second)
 			r.Upload(sendertest.Hotel{ID: fmt.Sprint("third-", i)})
 		}

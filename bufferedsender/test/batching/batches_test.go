@@ -32,8 +32,7 @@ func TestNoRequestIsOverItsLimits(t *testing.T) {
 		})
 	})
 	t.Run("bytes: to the last one, envelope and commas included", func(t *testing.T) {
-		// Two documents fit exactly: {"value":[A,B]} has one comma, and the
-		// envelope is counted once.
+		// Two documents fit exactly: {"value":[A,B]} has one comma and one envelope.
 		const envelope, alone = len(`{"value":[]}`), 100
 		const exact = envelope + 2*(alone-envelope) + 1
 		for limit, want := range map[int][]int{exact: {exact}, exact + 1: {exact}, exact - 1: {alone, alone}} {
@@ -62,7 +61,7 @@ func TestNoRequestIsOverItsLimits(t *testing.T) {
 	})
 	t.Run("as many requests at once as MaxInFlight says", func(t *testing.T) {
 		for given, want := range map[int]int{0: 1, 1: 1, 3: 3, 7: 7} {
-			synctest.Test(t, func(t *testing.T) { // the rig checks that there are no more
+			synctest.Test(t, func(t *testing.T) { // the rig checks the number
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: given}})
 				r.Faults(searchtest.Fault{Delay: searchtest.Duration(time.Second)})
 				r.Upload(sendertest.Hotels("k", 42)...)
@@ -123,7 +122,7 @@ func TestADocumentThatCannotFitAloneIsRefused(t *testing.T) {
 	})
 }
 
-// The rig checks in every snapshot that the marks are not exceeded.
+// The rig checks the limits in every snapshot.
 func TestTheBufferIsBounded(t *testing.T) {
 	t.Run("in count: adding waits for room, first come, first served", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -244,8 +243,7 @@ func TestTheBufferIsBounded(t *testing.T) {
 	})
 }
 
-// The loop sleeps until it is notified that a batch is full; it must be notified by
-// bytes too, and must not be woken by every single document.
+// The loop sleeps until a batch is full by number or by bytes. A single document must not wake it.
 
 func TestFullInBytesIsSentAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -270,7 +268,7 @@ func TestFullInActionsIsSentAtOnce(t *testing.T) {
 		for i := range 1400 {
 			require.NoError(t, sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "k" + strconv.Itoa(i)}))
 			if i%97 == 0 {
-				synctest.Wait() // let the loop sleep now and then
+				synctest.Wait() // let the loop sleep from time to time
 			}
 		}
 		synctest.Wait()

@@ -67,18 +67,18 @@ func TestTheLeastUrgentIsPurgedFirst(t *testing.T) {
 		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassAssured1), sendertest.Hotel{ID: "middle-0"}))
 		synctest.Wait()
 		require.Empty(t, l.Purged())
-		// An urgent one has those of the least urgent class given up, and then of the next.
+		// An urgent action purges the least urgent class first, and then the next one.
 		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotels("new", 3)...))
 		synctest.Wait()
 		assert.Equal(t, []string{"least-0", "least-1"}, l.Purged())
 		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotel{ID: "new-3"}))
 		synctest.Wait()
 		assert.Equal(t, []string{"least-0", "least-1", "middle-0"}, l.Purged())
-		// One of the least urgent has nothing given up that is more urgent.
+		// A call of the least urgent class purges nothing more urgent.
 		err := r.Sender.UploadDocuments(models.WithClass(sendertest.Within(t, time.Second), models.ClassBestEffort), sendertest.Hotel{ID: "backfill"})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Len(t, l.Purged(), 3)
-		// And urgent ones have each other given up.
+		// Urgent actions purge each other.
 		require.NoError(t, r.Sender.UploadDocuments(ofClass(t, models.ClassExpedited), sendertest.Hotel{ID: "new-4"}))
 		synctest.Wait()
 		assert.Equal(t, []string{"least-0", "least-1", "middle-0", "urgent-0"}, l.Purged())

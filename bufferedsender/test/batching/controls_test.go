@@ -87,7 +87,7 @@ func TestPauseHoldsAllSending(t *testing.T) {
 			require.ErrorIs(t, err, bufferedsender.ErrPaused)
 			assert.Equal(t, 1, sendertest.WaitError(t, err).Withdrawn)
 			assert.Len(t, results, 1)
-			synctest.Wait() // or the Flush would wait for what was withdrawn, and report it
+			synctest.Wait() // otherwise Flush would wait for the withdrawn action and report it
 			flushed := sendertest.Later(r.Flush)
 			time.Sleep(time.Minute)
 			sendertest.StillRunning(t, flushed, "Flush")
@@ -349,13 +349,13 @@ func TestControlsOfAClosedSenderDoNothing(t *testing.T) {
 	})
 }
 
-// The handler of the first request is where the sender starts the others from.
+// The sender starts further requests from where the handler of the first one runs.
 func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		decide func(*bufferedsender.BufferedSender[sendertest.Hotel]) error
 		sent   [][]string // before Resume
 	}{
-		"Pause": {func(s *bufferedsender.BufferedSender[sendertest.Hotel]) error { s.Pause(); return nil }, nil}, // nor does this one leave
+		"Pause": {func(s *bufferedsender.BufferedSender[sendertest.Hotel]) error { s.Pause(); return nil }, nil}, // this request does not leave either
 		"SetControl": {func(s *bufferedsender.BufferedSender[sendertest.Hotel]) error {
 			_, err := s.SetControl(bufferedsender.Control{Limits: bufferedsender.Limits{MaxInFlight: 1, MaxBatchActions: 1}})
 			return err
@@ -386,7 +386,7 @@ func TestWhatAHandlerOfARequestDecidesHoldsForTheNext(t *testing.T) {
 	}
 }
 
-// Whoever pauses from outside a handler that hangs is believed at once.
+// A pause from outside takes effect at once, also while a handler hangs.
 func TestAPauseIsSeenWhileAHandlerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

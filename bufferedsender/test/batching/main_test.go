@@ -1,5 +1,5 @@
-// Package batching tests when a request leaves and what it carries: limits, intervals, splits, tuning, and
-// settings that change meanwhile. Classes, and the slots of a pool, decide who is next.
+// Package batching tests when requests are sent and their content: limits, intervals, splits, tuning, and settings
+// that change at run time. Classes, and the slots of a pool, determine the order.
 package batching
 
 import (

@@ -53,8 +53,7 @@ func TestABatchIsSentAsSoonAsMinBatchActionsWait(t *testing.T) {
 	})
 }
 
-// Yokozuna's batches adapt to the service in the same way: what comes while a request is
-// under way makes the next one.
+// Yokozuna's batches adapt to the service in the same way: documents that arrive during a request form the next one.
 func TestBatchesGrowWithTheTimeOfTheService(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes time.Duration
@@ -123,7 +122,7 @@ func TestMinBatchActionsAboveMaxBatchActionsIsRefused(t *testing.T) {
 	})
 }
 
-// pairs is a policy that wants batches of two.
+// pairs is a policy with batches of two.
 type pairs struct{}
 
 func (pairs) New(tuning.Bounds) tuning.Controller { return pairs{} }

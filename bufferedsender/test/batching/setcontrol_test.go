@@ -20,11 +20,11 @@ import (
 
 type limits = bufferedsender.Limits
 
-// control has a row for each field of Control, and of its Limits: a test wants it.
+// control has a row for each field of Control and of its Limits; a test requires that.
 var control = map[string]struct {
 	options func(o *sendertest.Options)
 	set     bufferedsender.Control
-	// show calls set in the middle, and shows what is different from then on.
+	// show calls set half-way, and shows the difference.
 	show     func(t *testing.T, r *sendertest.Rig, set func())
 	unusable []bufferedsender.Control
 }{
@@ -117,7 +117,7 @@ var control = map[string]struct {
 			time.Sleep(time.Minute)
 			assert.Equal(t, []time.Duration{3 * time.Second}, sendertest.Times(r.Requests()), "since it was accepted")
 		},
-		// No time is unusable; where it would have no effect see below.
+		// Every duration is valid; durations without an effect are tested below.
 	},
 	"WhenFull": {
 		options: func(o *sendertest.Options) { o.Limits.MaxBufferedActions = 2 },
@@ -137,7 +137,7 @@ var control = map[string]struct {
 	},
 }
 
-// sizes are the numbers of actions of the requests.
+// sizes returns the number of actions of each request.
 func sizes(r *sendertest.Rig) (all []int) {
 	for _, x := range r.Requests() {
 		all = append(all, len(x.Keys))
@@ -145,7 +145,7 @@ func sizes(r *sendertest.Rig) (all []int) {
 	return all
 }
 
-// leaves calls f for each option of a Control, with where it is.
+// leaves calls f for each option of a Control, with its index.
 func leaves(f func(name string, at []int)) {
 	for i := range reflect.TypeFor[bufferedsender.Control]().NumField() {
 		field := reflect.TypeFor[bufferedsender.Control]().Field(i)
@@ -159,7 +159,7 @@ func leaves(f func(name string, at []int)) {
 	}
 }
 
-// said is what a Control says, functions apart.
+// said formats a Control without its functions.
 func said(c bufferedsender.Control) string { return fmt.Sprintf("%+v", c) }
 
 func TestEveryOptionOfControlTakesEffectAtOnce(t *testing.T) {
@@ -217,7 +217,7 @@ func TestSetControlNamesEveryProblemAtOnce(t *testing.T) {
 	})
 }
 
-// Whoever sets something expects an effect.
+// A setting without an effect is refused, because its caller expects one.
 func TestSetControlRefusesWhatWouldHaveNoEffect(t *testing.T) {
 	queue, err := memqueue.New(nil)
 	require.NoError(t, err)
@@ -283,7 +283,7 @@ func TestAnIntervalCountsForWhatWaitsWhenItIsSet(t *testing.T) {
 	}
 }
 
-// full is a sender whose breaker is disabled and whose buffer of two is full.
+// full returns a sender with a disabled breaker and a full buffer of two.
 func full(t *testing.T, change func(*sendertest.Options)) *sendertest.Rig {
 	t.Helper()
 	o := sendertest.Options{Limits: limits{MaxBufferedActions: 2}, Outage: bufferedsender.Hold{Breaker: sendertest.NewBreaker(t, nil)}}

@@ -53,8 +53,7 @@ func TestPurgeGivesUpWhatWaitsWhileTheBreakerIsOpen(t *testing.T) {
 	}
 }
 
-// What is in a request may be applied, and what is behind it for the same key must not
-// come before it.
+// An action in flight may be applied, and a later action of its key must not be applied before it.
 func TestPurgeLeavesWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := sendertest.SteadyBreaker(t, nil)
@@ -122,7 +121,7 @@ func TestFlushOfKeysReportsWhatHasFailedOfThem(t *testing.T) {
 	})
 }
 
-// ofOneService returns two senders of different indexes with a breaker of the service.
+// ofOneService returns two senders of different indexes that share the breaker of their service.
 func ofOneService(t *testing.T, service *breaker.Breaker, index func(i int) error) (both [2]*bufferedsender.BufferedSender[sendertest.Hotel], requests [2]*sendertest.Indexer) {
 	t.Helper()
 	for i := range both {
@@ -143,7 +142,7 @@ func ofOneService(t *testing.T, service *breaker.Breaker, index func(i int) erro
 	return both, requests
 }
 
-// Nothing of another index is tried in vain when the name of the service is not resolved.
+// If the name of the service does not resolve, no request of another index is tried.
 func TestAServiceThatCannotBeReachedHoldsTheSendersOfAllItsIndexes(t *testing.T) {
 	for name, cause := range map[string]error{
 		"name":       &net.DNSError{Err: "no such host", IsNotFound: true},

@@ -35,7 +35,7 @@ func newPool(t *testing.T, s pool.Options) *pool.Pool {
 	return p
 }
 
-// busyService answers each request after a while, and notes who was there.
+// busyService delays its replies and records the order of requests.
 type busyService struct {
 	takes time.Duration
 
@@ -69,7 +69,7 @@ func (s *busyService) served() []string {
 	return append([]string(nil), s.order...)
 }
 
-// With a handler between the turn and the request the sender takes its slot in another way.
+// A sender with a handler between turn and request takes its slot in another way.
 func withAndWithoutHandler(t *testing.T, test func(t *testing.T, handlers events.Handlers[sendertest.Hotel])) {
 	t.Helper()
 	for name, h := range map[string]events.Handlers[sendertest.Hotel]{
@@ -113,7 +113,7 @@ func TestSendersOfAPoolHaveAsManyRequestsAsItHasSlotsAndTurns(t *testing.T) {
 		for _, name := range order[:32] {
 			had[name]++
 		}
-		for name, n := range had { // whose handler runs when its turn comes, has the next
+		for name, n := range had { // a sender whose handler runs at its turn gets the next one
 			assert.InDelta(t, 8, n, 2, "the first 32 requests of sender %s in %v", name, order)
 		}
 		for from := 8; from < 32 && h.ActionSent == nil; from += 4 { // each has its turn
@@ -125,8 +125,7 @@ func TestSendersOfAPoolHaveAsManyRequestsAsItHasSlotsAndTurns(t *testing.T) {
 	})
 }
 
-// One document goes past a backfill of its own index, although the sender may have one
-// request under way.
+// One document passes a backfill of its own index, although the sender may have only one request in flight.
 func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})
@@ -149,7 +148,7 @@ func TestAnExpeditedDocumentGoesPastABackfillOfItsIndex(t *testing.T) {
 	})
 }
 
-// It waits for the older action of its key, which takes its class.
+// The document waits for an older action of its key, which takes the document's class.
 func TestAnExpeditedDocumentKeepsTheOrderOfItsKey(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})
@@ -214,14 +213,14 @@ func TestNobodyElseWaitsForASenderThatWaits(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
 				_ = sick.Close(ctx)
-				time.Sleep(2 * time.Hour) // the handler ends
+				time.Sleep(2 * time.Hour) // end of the handler
 				synctest.Wait()
 			})
 		})
 	}
 }
 
-// Two senders with handlers want the one slot all the time. Both must go on.
+// Two senders with handlers want the one slot all the time. Both must continue.
 func TestASenderWithAHandlerIsNotPassedForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1})
@@ -282,8 +281,8 @@ func TestAnUnknownClassIsServedAsExpeditedAndCounted(t *testing.T) {
 	assert.ErrorContains(t, err, "there is no class 9")
 }
 
-// What senders keep is bounded together. One that is sick keeps its floor, and takes nothing
-// of what the others need.
+// The buffers of senders have a common bound. A failing sender keeps its floor, and takes nothing that the others
+// need.
 func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 	withAndWithoutHandler(t, func(t *testing.T, h events.Handlers[sendertest.Hotel]) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 2, BufferedActions: 100, FloorActions: 10})
@@ -298,7 +297,7 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 			return sendertest.AcceptAll(ctx, body)
 		}}, &sickOpts)
 		require.NoError(t, err)
-		require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 200)...)) // it has shown that it returns what it borrows
+		require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 200)...)) // it has returned what it borrowed
 		require.NoError(t, sick.Flush(t.Context(), nil))
 		down = true
 		require.NoError(t, sick.UploadDocuments(t.Context(), sendertest.Hotels("k", 1)...))
@@ -324,8 +323,7 @@ func TestASickSenderKeepsItsFloorAndTheOthersGoOn(t *testing.T) {
 	})
 }
 
-// With a policy for overload a sender that is held does not wait for room that others
-// have: it purges its own.
+// A suspended sender with an overload policy does not wait for room used by others: it purges its own documents.
 func TestASickSenderPurgesItsOwnFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(t, pool.Options{BufferedActions: 100, FloorActions: 10})
@@ -352,7 +350,7 @@ func TestASickSenderPurgesItsOwnFloor(t *testing.T) {
 	})
 }
 
-// Its handler runs for a request of another class when it is granted a slot.
+// When the sender gets a slot, its handler is running for a request of another class.
 func TestASlotIsNotKeptForASenderWhoseHandlerRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &busyService{takes: time.Second}, newPool(t, pool.Options{Expedited: 1, Shared: 1})

@@ -19,7 +19,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// guilty refuses whole requests that carry one of the keys, without naming it.
+// guilty refuses whole requests with one of the keys, without naming it.
 func guilty(status int, keys ...string) sendertest.Answer {
 	return func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		for _, key := range keys {
@@ -48,7 +48,7 @@ func TestARefusedBatchIsHalvedAndUsesNoAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: -1}}) // one attempt is all there is
+				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: -1}}) // only one attempt
 				r.Respond(f)
 				r.Upload(sendertest.Hotels("k", 33)...)
 				require.NoError(t, r.Flush())
@@ -272,7 +272,7 @@ func TestASplitKeepsOrderAndAccounts(t *testing.T) {
 	})
 }
 
-// One pause for all of a refused request: its documents travel together again.
+// A refused request has one pause, so that its documents are sent together again.
 func TestARefusedRequestDoesNotComeBackInTinyParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 1000}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})

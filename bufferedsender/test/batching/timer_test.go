@@ -39,7 +39,7 @@ func TestAutoFlush(t *testing.T) {
 			time.Sleep(9 * s)
 			r.Upload(sendertest.Hotel{ID: "b"})
 			time.Sleep(20 * s)
-			r.Upload(sendertest.Hotel{ID: "c"}) // and so again
+			r.Upload(sendertest.Hotel{ID: "c"}) // and the same again
 			time.Sleep(time.Hour)
 			assert.Equal(t, []time.Duration{13 * s, 42 * s}, sendertest.Times(r.Requests()))
 			assert.Equal(t, [][]string{{"a", "b"}, {"c"}}, sendertest.KeysOf(r.Requests()))
@@ -82,7 +82,7 @@ func TestAutoFlush(t *testing.T) {
 			r.Faults(searchtest.Fault{Delay: searchtest.Duration(30 * s)})
 			r.Upload(sendertest.Hotel{ID: "a", Rooms: 1}, sendertest.Hotel{ID: "a", Rooms: 2})
 			time.Sleep(15 * s)
-			r.Upload(sendertest.Hotel{ID: "b"}) // while the request is under way
+			r.Upload(sendertest.Hotel{ID: "b"}) // while the request is in flight
 			time.Sleep(time.Hour)
 			assert.Len(t, r.Indexed(), 2)
 			assert.Equal(t, 10*s, r.Requests()[0].At)

@@ -17,8 +17,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A buffer of one never holds a backlog, but there is demand all the same: the
-// next call is waiting for room.
+// A buffer of one never has a backlog, but there is demand: the next call waits for room.
 func TestAnAdaptiveSenderWithABufferOfOneRecoversFromA503(t *testing.T) {
 	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +28,7 @@ func TestAnAdaptiveSenderWithABufferOfOneRecoversFromA503(t *testing.T) {
 			require.NoError(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("k", n)}))
 			time.Sleep(2 * time.Millisecond)
 		}
-		// From here on it is as fast as before the 503.
+		// From now on it is as fast as before the 503.
 		before := r.Sender.Stats().Completed
 		for n := 0; time.Since(began) < 40*time.Second; n++ {
 			require.NoError(t, r.Sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: fmt.Sprint("k", n)}))
@@ -39,7 +38,7 @@ func TestAnAdaptiveSenderWithABufferOfOneRecoversFromA503(t *testing.T) {
 	})
 }
 
-// leaver ends the goroutine that it is called on.
+// leaver ends the goroutine that calls it.
 type leaver struct{}
 
 func (leaver) New(tuning.Bounds) tuning.Controller { return leaver{} }
@@ -61,7 +60,7 @@ func TestAControllerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	})
 }
 
-// resizing is a controller that could forget something.
+// resizing is a controller with state that could be lost.
 type resizing struct {
 	leaver
 	made, resized *int

@@ -23,13 +23,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// tuningRow is a service and the senders that use it at the same time.
+// tuningRow is a service with the senders that share it.
 type tuningRow struct {
-	capacity   float64 // documents a second; 0: no limit
+	capacity   float64 // documents per second; 0: no limit
 	latency    time.Duration
 	workers    int // requests that the service works on at once; 0: all
 	senders    int
-	reply      int // what is refused: 0 single documents, else requests, with that status
+	reply      int // refusals: 0 single documents, otherwise requests with this status
 	retryAfter time.Duration
 	batch      int // 0: 1000, or 10 without a limit
 }
@@ -48,9 +48,8 @@ func (r tuningRow) form() string {
 	return strconv.Itoa(r.reply)
 }
 
-// phases are how long, in seconds, a row is watched: until everything has found
-// its pace, at full capacity, at a tenth of it, and at most until the full
-// capacity is used again.
+// phases are the phases of a row in seconds: to adapt, at full capacity, at a tenth of it, and the maximum time until
+// the full capacity is used again.
 type phases struct{ warm, steady, low, again int }
 
 func (r tuningRow) phases(policy string) phases {
@@ -71,11 +70,10 @@ func (r tuningRow) phases(policy string) phases {
 	return phases{30, 90, 90, 120}
 }
 
-// tiny reports whether a tenth of the capacity is only two or three documents a
-// second for each sender.
+// tiny reports whether a tenth of the capacity is only two or three documents per second and sender.
 func (r tuningRow) tiny() bool { return r.capacity == 100 && r.senders > 1 }
 
-// slots is MaxInFlight of each sender: all together can use the capacity.
+// slots returns MaxInFlight of each sender: all together can use the capacity.
 func (r tuningRow) slots() int {
 	if r.latency > 100*time.Millisecond {
 		return 32 / r.senders
@@ -102,7 +100,7 @@ func tuningRows() (all []tuningRow) {
 	return append(all, tuningRow{latency: 50 * time.Millisecond, workers: 2, senders: 1})
 }
 
-// fewTuningRows are what runs with all other tests.
+// fewTuningRows returns the rows that run with all other tests.
 func fewTuningRows() []tuningRow {
 	const latency = 50 * time.Millisecond
 	return []tuningRow{
@@ -113,27 +111,25 @@ func fewTuningRows() []tuningRow {
 	}
 }
 
-// outcome of a row. Goodput is a share of the capacity, or without one, documents
-// a second; refused is a share of the documents sent; least is the share of the
-// sender that got least, 1 is fair.
+// outcome is the result of a row. Goodput is a share of the capacity, or without a limit, documents per second.
+// refused is a share of the documents sent. least is the share of the sender with the least, 1 is fair.
 type outcome struct {
 	goodput, refused, least          float64
 	lowGoodput, lowRefused, lowLeast float64
-	settled, recovered               int // seconds, never: a lot
+	settled, recovered               int // seconds; a large number means never
 	inFlight                         float64
 	failed                           int64
 }
 
 const never = 999
 
-// TestTuningTable compares fixed limits with adaptive ones, with real senders
-// and the emulator, and holds the latter to its targets. Run by name,
+// TestTuningTable compares fixed limits with adaptive ones, with real senders and the emulator, and checks the
+// targets of the adaptive ones. Run by name,
 //
 //	go test ./bufferedsender/test/batching -run '^TestTuningTable$' -v
 //
-// it does all rows and prints the table, in two or three minutes; otherwise a
-// few. Fixed limits stay the default: where nothing limits the service, adaptive
-// ones are as good and not better.
+// it runs all rows and prints the table, in two or three minutes; otherwise it runs a few. Fixed limits stay the
+// default: without a limit of the service, adaptive ones are equal but not better.
 func TestTuningTable(t *testing.T) {
 	all := fewTuningRows()
 	if f := flag.Lookup("test.run"); f != nil && strings.Contains(f.Value.String(), "TuningTable") {
@@ -156,11 +152,10 @@ func TestTuningTable(t *testing.T) {
 	}
 }
 
-// judge says what must hold of adaptive limits, in themselves and compared with
-// fixed ones.
+// judge checks the targets of adaptive limits, alone and relative to fixed ones.
 func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
 	if r.capacity == 0 {
-		// Which goroutine is first is chance in simulated time, too: a per cent or two.
+		// The order of goroutines is random in simulated time too: one or two per cent.
 		assert.Greater(t, adaptive.goodput, 0.95*fixed.goodput, "documents a second without a limit, from the first request on")
 		if r.workers > 0 {
 			assert.Less(t, adaptive.inFlight, 0.8*fixed.inFlight, "requests in flight of which most only wait")
@@ -170,16 +165,12 @@ func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
 	assert.GreaterOrEqual(t, adaptive.goodput, 0.9, "goodput")
 	assert.Less(t, adaptive.refused, 0.05, "throttled")
 	assert.GreaterOrEqual(t, adaptive.least, 0.5, "least share")
-	// At a tenth the targets are weaker, for these reasons. In 60 s with a few
-	// dozen documents a second, who is how lucky counts: in one of 70 runs of the
-	// simulation a sender has less than half of its share, in none of 400 less than
-	// a third.
-	// And a few requests refused whole, one after the other, open the breaker of a
-	// sender for 30 s, which is not for the controller to prevent: with a reply for
-	// whole requests it happens when the capacity falls, with one document a
-	// request, as a tenth of 100 a second has, at any time. The others use what the
-	// sender leaves. Of the latter's 300 documents in 30 s it is chance, too, if 14
-	// or 16 are refused.
+	// At a tenth the targets are weaker, for three reasons. In 60 s with a few dozen documents per second the shares
+	// depend on chance: in one of 70 simulated runs a sender has less than half of its share, in none of 400 less
+	// than a third. A few consecutive refused requests open the breaker of a sender for 30 s, which the controller
+	// cannot prevent. With whole refused requests that happens when the capacity falls, and with one document per
+	// request (10 per second) at any time; the others use the freed capacity. With 10 per second, 30 s have 300
+	// documents, and it is chance whether 14 or 16 of them are refused.
 	settled, lowLeast := 30, 0.25
 	if r.reply != 0 {
 		settled, lowLeast = 60, 0.1
@@ -190,9 +181,9 @@ func (r tuningRow) judge(t *testing.T, fixed, adaptive outcome) {
 	assert.LessOrEqual(t, adaptive.settled, settled, "seconds until it settled at a tenth")
 	assert.GreaterOrEqual(t, adaptive.lowLeast, lowLeast, "least share at a tenth")
 	assert.LessOrEqual(t, adaptive.recovered, 120, "seconds until it used 80 %% again")
-	// What is above 1 was saved up by the service before.
+	// Values above 1 use capacity that the service saved up before.
 	assert.GreaterOrEqual(t, adaptive.goodput, min(fixed.goodput, 1)-0.1, "goodput compared with fixed limits")
-	if fixed.goodput > 0.5 { // else its breaker was open most of the time
+	if fixed.goodput > 0.5 { // otherwise its breaker was open most of the time
 		assert.Less(t, adaptive.refused, fixed.refused, "throttled compared with fixed limits")
 	}
 	assert.LessOrEqual(t, adaptive.failed, fixed.failed+5, "failed compared with fixed limits")
@@ -256,7 +247,7 @@ func (r tuningRow) run(t *testing.T, policy string) outcome {
 	return o
 }
 
-// tuningLoad is an emulator, and senders with more than enough to send.
+// tuningLoad is an emulator with senders that have a constant backlog.
 type tuningLoad struct {
 	row       tuningRow
 	srv       *searchtest.Server
@@ -273,7 +264,7 @@ type onlyKey struct {
 	ID string `json:"id" search:"key"`
 }
 
-// tally is what happened in one second.
+// tally has the counts of one second.
 type tally struct{ sent, done, refused, busy float64 }
 
 func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad {
@@ -295,7 +286,7 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 	case r.batch > 0:
 		maxBatch = r.batch
 	case r.capacity == 0:
-		maxBatch = 10 // or there would be millions a second
+		maxBatch = 10 // otherwise there would be millions per second
 	}
 	for i := range r.senders {
 		s, err := bufferedsender.New(sendertest.NewClient(t, l.srv), &bufferedsender.Options[*onlyKey]{
@@ -306,7 +297,7 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 		})
 		require.NoError(t, err)
 		l.senders = append(l.senders, s)
-		docs := make([]*onlyKey, (r.slots()+20)*batch) // no key comes again while it waits
+		docs := make([]*onlyKey, (r.slots()+20)*batch) // no key repeats while it waits
 		for k := range docs {
 			docs[k] = &onlyKey{fmt.Sprintf("%d-%d", i, k)}
 		}
@@ -320,7 +311,7 @@ func newTuningLoad(t *testing.T, r tuningRow, policy tuning.Policy) *tuningLoad 
 	return l
 }
 
-// setCapacity changes what the service takes; what is saved up stays.
+// setCapacity changes the capacity of the service, which keeps what it has saved up.
 func (l *tuningLoad) setCapacity(perSecond float64) {
 	f := &searchtest.Faults{Rules: []searchtest.Fault{{Operation: searchtest.OpIndexDocuments, Delay: searchtest.Duration(l.row.latency)}}}
 	if perSecond > 0 {
@@ -343,7 +334,7 @@ func (l *tuningLoad) count(sender int, b *events.Batch) {
 	x.busy += b.Duration.Seconds()
 }
 
-// window is what all senders saw in some seconds.
+// window has the means of all senders over some seconds.
 type window struct{ goodput, refused, least, inFlight float64 }
 
 func (l *tuningLoad) between(from, to int) window {
@@ -374,13 +365,13 @@ func (l *tuningLoad) close() {
 	ended, end := context.WithCancel(context.Background())
 	end()
 	for _, s := range l.senders {
-		_ = s.Close(ended) // what still waits is not wanted any more
+		_ = s.Close(ended) // discard the rest
 	}
 	_ = l.srv.Close()
 }
 
-// TestAdaptiveAgainstALimitOfRequests checks a row of the simulation in
-// bufferedsender/tuning with a real sender: five requests a second.
+// TestAdaptiveAgainstALimitOfRequests checks a row of the simulation in bufferedsender/tuning with a real sender:
+// five requests per second.
 func TestAdaptiveAgainstALimitOfRequests(t *testing.T) {
 	// No seed of the simulation is below: see TestNoSeedStaysFarBelowALimitOfRequests there.
 	const perSecond, batch, least = 5.0, 200, 0.6

@@ -264,7 +264,7 @@ func TestAResumeDoesNotHideAnOpenBreaker(t *testing.T) {
 		require.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		r.Sender.Pause()
 		synctest.Wait()
-		r.Sender.Resume() // the handler hangs
+		r.Sender.Resume() // while the handler hangs
 		assert.Equal(t, events.HealthStateCircuitOpen, r.Sender.Health().State)
 		assert.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil), bufferedsender.ErrCircuitOpen)
 		close(release)

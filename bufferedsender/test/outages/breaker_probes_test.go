@@ -53,7 +53,7 @@ func TestProbesRotate(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})}, Retry: sendertest.RetryAtOnce})
 		r.OpenBreaker(sendertest.Hotels("k", 3)...)
 		r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			if x.Keys[0] == "k-0" { // the service stumbles over this document
+			if x.Keys[0] == "k-0" { // the service fails on this document
 				return sendertest.Reply(req, 500, ""), nil
 			}
 			return next()
@@ -141,8 +141,8 @@ func TestRetryAfterLengthensTheOpening(t *testing.T) {
 	}
 }
 
-// A 401 opens the breaker without any throttling before it, so nothing but the
-// reply to the probe can say when the next one may go.
+// A 401 opens the breaker without earlier throttling, so only the reply to the probe determines the time of the next
+// one.
 func TestAThrottledProbeIsNotFollowedAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		headers []string
@@ -189,7 +189,7 @@ func TestARetryAfterOfARequestFromBeforeTheOpeningCounts(t *testing.T) {
 func TestAProbeSendsNothingThatNobodyHasFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{DisableAutoFlush: true, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
-		r.Respond(sendertest.First(4, sendertest.Failing)) // three open it, a probe that fails
+		r.Respond(sendertest.First(4, sendertest.Failing)) // three open it, one is a probe that fails
 		r.Upload(sendertest.Hotel{ID: "flushed"})
 		require.Error(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil))
 		time.Sleep(20 * time.Second)
@@ -216,7 +216,7 @@ func TestASenderThatIsStuckGivesTheProbeBack(t *testing.T) {
 
 		r.OpenBreakerWith(sendertest.Always(401, ""), sendertest.Hotel{ID: "a"})
 		r.Respond(sendertest.When(func(_ int, x *sendertest.Request) bool { return x.Keys[0] != "c" }, func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
-			<-release // whatever becomes of its context
+			<-release // ignores its context
 			return nil, sendertest.ErrReset
 		}))
 		r.Upload(sendertest.Hotel{ID: "b"})

@@ -28,8 +28,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Two senders share a breaker. The documents of one are all refused, those of the other
-// are applied all the time: it cannot be the index.
+// Two senders share a breaker. All documents of one are refused and all of the other are applied, so the index is not
+// the cause.
 func TestASenderWithBadDocumentsStopsNoOtherOfItsBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := sendertest.NewBreaker(t, nil)
@@ -76,8 +76,7 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 		require.NoError(t, second.UploadDocuments(t.Context(), sendertest.Hotels("second", 25)...))
 		r.Upload(sendertest.Hotels("third", 20)...)
 		synctest.Wait()
-		// The third time one of them goes ahead alone; the others follow if it is not
-		// back before they could.
+		// At the third attempt one of them is sent alone; the others follow if it has not settled in time.
 		before := len(r.Requests())
 		assert.Contains(t, []int{3, 4}, before)
 		for _, x := range r.Requests() {
@@ -90,8 +89,8 @@ func TestOneBreakerForTwoSendersOfOneIndex(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
 		assert.Len(t, r.Indexed(), 50, "both wake when the probe of one succeeds")
-		// One probes with a document, the other may have made a batch of one for the
-		// same moment; all else goes by five.
+		// One probes with one document, and the other may have sent a batch of one at the same moment; all others are
+		// batches of five.
 		assert.Contains(t, []int{1 + 10, 2 + 10}, len(r.RequestsSince(time.Minute)))
 		assert.NoError(t, second.Close(t.Context()))
 	})
@@ -169,7 +168,7 @@ func TestASubscriberOfTheBreakerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	})
 }
 
-// slow is a MeterProvider that keeps New at its last step.
+// slow is a MeterProvider that blocks the last step of New.
 type slow struct{ noop.MeterProvider }
 
 func (slow) Meter(string, ...metric.MeterOption) metric.Meter { return slowMeter{} }
@@ -181,7 +180,7 @@ func (slowMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric
 	return noop.Registration{}, nil
 }
 
-// There is something to report at once: the breaker is open already.
+// There is an event at once: the breaker is already open.
 func TestHandlersAreNotCalledBeforeTheSenderIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, reported := time.Now(), make(chan context.Context, 10)

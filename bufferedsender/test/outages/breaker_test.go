@@ -24,8 +24,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The rules of fuse, a breaker for Erlang, that have a meaning for a sender. Those
-// of the breaker alone are tested in its package.
+// These tests apply the rules of fuse, a circuit breaker for Erlang, to a sender. The package of the breaker tests
+// those of the breaker alone.
 
 func TestASenderHasABreakerOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestTheBreakerOpensOnTheNthFailure(t *testing.T) {
 			})
 		})
 	}
-	// A document each, whose first request fails, at these seconds.
+	// One document each, whose first request fails, at these seconds.
 	for name, c := range map[string]struct {
 		at    []float64
 		state breaker.State
@@ -169,8 +169,8 @@ func TestWhatTheBreakerCountsAsAFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := sendertest.SteadyBreaker(t, nil)
-				// More attempts than any of these can take, but few enough to end. The
-				// delay lets all be added before the first is sent again.
+				// More attempts than any case needs, but few enough to end. The delay allows adding all documents
+				// before the first is retried.
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Outage: bufferedsender.Hold{Breaker: b}, Retry: retry.Options{Delay: time.Millisecond, MaxDelay: time.Millisecond, MaxRetries: 30}})
 				r.Faults(c.script...)
 				r.Respond(c.answer)
@@ -223,7 +223,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			r.Upload(sendertest.Hotel{ID: "k"})
 			time.Sleep(10*time.Minute + time.Second)
 			before := len(r.Requests())
-			// From now on the service works, but for this document.
+			// From now on the service works, except for this document.
 			r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k"}, Status: 409}}})
 			require.Error(t, r.Flush())
 			assert.Len(t, r.Requests()[before:], 4, "four attempts, and MaxRetries is 3")
@@ -238,7 +238,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 			r.Down(500)
 			r.Upload(sendertest.Hotels("k", 2)...)
 			time.Sleep(time.Hour - time.Second)
-			// It comes back between a probe and the Ping that follows it.
+			// The service recovers between a probe and the Ping after it.
 			r.Respond(sendertest.First(len(r.Requests())+1, sendertest.Failing))
 			r.Service.SetFaults(nil)
 			require.NoError(t, r.Flush())
@@ -249,7 +249,7 @@ func TestNoAttemptIsUsedWhileTheServiceIsGone(t *testing.T) {
 	t.Run("but one that fails while a Ping is answered is to blame", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, Retry: sendertest.RetryAtOnce})
-			r.OpenBreaker(sendertest.Hotel{ID: "k"}) // indexing requests only
+			r.OpenBreaker(sendertest.Hotel{ID: "k"}) // fails indexing requests only
 			require.Error(t, r.Flush())
 			failure := r.Failure("k")
 			assert.Equal(t, 500, failure.Status)
@@ -356,7 +356,7 @@ func TestResultsFromBeforeTheOpeningAreIgnored(t *testing.T) {
 	})
 }
 
-// broken is a service that is not there.
+// broken is a service that cannot be reached.
 func broken(calls *atomic.Int64) *sendertest.Indexer {
 	return &sendertest.Indexer{Index: func(context.Context, io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 		calls.Add(1)
@@ -364,7 +364,7 @@ func broken(calls *atomic.Int64) *sendertest.Indexer {
 	}}
 }
 
-// With a number that is never reached there is nothing but age to drop them for.
+// The limit is never reached, so failures are dropped by age only.
 func TestABreakerForgetsFailuresThatAreOutOfItsWindow(t *testing.T) {
 	b := sendertest.SteadyBreaker(t, &breaker.Options{Failures: math.MaxInt, Window: time.Nanosecond})
 	before := sendertest.HeapNow()

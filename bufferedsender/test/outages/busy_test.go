@@ -21,7 +21,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A busy service works for somebody: to slow down comes first.
+// A busy service still serves other clients: the sender must slow down before the breaker opens.
 func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer sendertest.Answer
@@ -40,7 +40,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 				r.Upload(sendertest.Hotels("k", 3)...)
 				time.Sleep(110 * time.Second)
 				var want []time.Duration
-				for second := range 11 { // of which the last one counts
+				for second := range 11 { // the last of these counts
 					want = append(want, time.Duration(second)*time.Second)
 				}
 				want = append(want, 40*time.Second, 70*time.Second, 100*time.Second)
@@ -73,8 +73,7 @@ func TestABusyServiceOpensTheBreakerAfterTenSecondsWithoutAnything(t *testing.T)
 	})
 }
 
-// What was not held against a document when it was throttled is not held
-// against it later either.
+// A failure that did not count while a document was throttled does not count later either.
 func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 	for name, last := range map[string]searchtest.Fault{
 		"a 409":            {Documents: []searchtest.DocumentFault{{Keys: []string{"k-1*"}, Times: 1, Status: 409}}},
@@ -97,7 +96,7 @@ func TestOneFailureAfterMuchThrottlingIsNotTheLast(t *testing.T) {
 	}
 }
 
-// All others get through, so it is not the capacity; but it passes.
+// All other documents pass, so the capacity is not the cause; and the condition is temporary.
 func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 	for name, opts := range map[string]sendertest.Options{
 		"one request at a time": {Limits: bufferedsender.Limits{MaxBatchActions: 100}},
@@ -119,7 +118,7 @@ func TestAPartOfTheServiceThatIsBusyForTenSecondsLosesNothing(t *testing.T) {
 	}
 }
 
-// fourAtOnce takes four requests at once, so long for each, and refuses others.
+// fourAtOnce takes four concurrent requests, each for the given duration, and refuses others.
 func fourAtOnce(took time.Duration) sendertest.Answer {
 	workers := make(chan struct{}, 4)
 	return func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
@@ -134,7 +133,7 @@ func fourAtOnce(took time.Duration) sendertest.Answer {
 	}
 }
 
-// The requests that the service takes were under way when it refused others.
+// The requests that the service takes were in flight when it refused others.
 func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
@@ -145,10 +144,10 @@ func TestALimitOfRequestsAtOnceDoesNotMakePausesGrow(t *testing.T) {
 	})
 }
 
-// The breaker stays closed because the others get through, so they count.
+// The breaker stays closed because others pass, so the failures count.
 func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for range testkit.Cases(1, 2, 5) { // it is a matter of luck
+		for range testkit.Cases(1, 2, 5) { // the result depends on chance
 			opts := &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}}
 			r := sendertest.New(t, opts)
 			r.Service.SetFaults(&searchtest.Faults{
@@ -158,7 +157,7 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 			small, err := bufferedsender.New(r.Client, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 9}, Outage: opts.Outage, Logger: sendertest.NoLog})
 			require.NoError(t, err)
 			r.AllowInFlight(9)
-			r.Abandoned = true // what the rig checks is not for two senders
+			r.Abandoned = true // the checks of the rig are not for two senders
 			r.Upload(sendertest.Hotels("k", 1000)...)
 			require.NoError(t, small.UploadDocuments(t.Context(), sendertest.Hotels("o", 200)...))
 			closed := sendertest.Later(func() error { return small.Close(sendertest.Within(t, time.Hour)) })
@@ -168,8 +167,7 @@ func TestASmallSenderBesideALargeOneLosesNothing(t *testing.T) {
 	})
 }
 
-// As long as older requests of its own keep the service busy, being throttled counts
-// against no document.
+// While the sender's own older requests keep the service busy, throttling counts against no document.
 func TestRequestsThatTakeLongDoNotLoseTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 8, MaxBatchActions: 10}, Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}})
@@ -189,8 +187,7 @@ func TestRetriesThatAreOffAreOffForThrottlingToo(t *testing.T) {
 	})
 }
 
-// After being throttled for an hour a document meets its first conflict, and
-// does not wait for a minute because of it.
+// After an hour of throttling a document has its first conflict. It must not wait a minute because of the throttling.
 func TestTheWaitForAConflictDoesNotCountWhatThrottlingCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 1, MaxInFlight: 2}, Retry: retry.Options{Jitter: -1}})
@@ -222,8 +219,7 @@ func TestTheWaitForAConflictDoesNotCountWhatThrottlingCost(t *testing.T) {
 	})
 }
 
-// What was refused while hardly anything got through waits no longer than the rest
-// when the capacity is back.
+// Documents refused while almost nothing passed do not wait longer than others after the capacity returns.
 func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
 	for _, slots := range []int{8, 1} {
 		if testing.Short() && slots == 1 {
@@ -246,14 +242,14 @@ func TestAServiceThatWasTooSlowForAWhileIsUsedFullyAgain(t *testing.T) {
 				capacity(500)
 				began := r.Now()
 				require.NoError(t, r.Flush())
-				// Mostly at two thirds of the capacity or more; nobody comes near it who waits.
+				// usually at two thirds of the capacity or more; waiting senders would be far slower
 				assert.Less(t, r.Now()-began, 4*time.Duration(waiting)*time.Millisecond, "%d documents, 500 a second", waiting)
 			})
 		})
 	}
 }
 
-// oneEach is a service that has time for the first document of each request.
+// oneEach is a service that applies only the first document of each request.
 func oneEach(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
 	time.Sleep(2 * time.Second)
 	result, err := sendertest.AcceptAll(ctx, body)
@@ -278,7 +274,7 @@ func TestThrottlingLosesNothingHoweverLongItLasts(t *testing.T) {
 	})
 }
 
-// Between two documents that get through, every other request fails.
+// Between two documents that pass, every other request fails.
 func TestATrickleLosesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		perSecond       float64
@@ -310,7 +306,7 @@ func TestATrickleLosesNothing(t *testing.T) {
 	}
 }
 
-// Its retries travel alone: nothing in its requests says that others go through.
+// Its retries are sent alone, so no reply shows that other documents pass.
 func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, AutoFlushInterval: time.Second, Retry: retry.Options{Delay: 30 * time.Second}})
@@ -325,7 +321,7 @@ func TestADocumentThatIsThrottledInQuietTimesIsGivenUp(t *testing.T) {
 	})
 }
 
-// The service is not busy if all the others get through.
+// The service is not busy if all other documents pass.
 func TestADocumentThatAloneIsThrottledIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Outage: bufferedsender.Hold{Breaker: sendertest.SteadyBreaker(t, nil)}, AutoFlushInterval: time.Millisecond})

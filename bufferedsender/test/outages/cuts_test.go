@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/testkit"
 )
 
-// A proxy that resets the connection of a body that is too large for it, without an answer.
+// A proxy resets the connection of a body above its limit, without a reply.
 func TestRequestsThatAreCutForTheirSizeGetSmaller(t *testing.T) {
 	for name, opts := range map[string]*sendertest.Options{"hold": sendertest.WithBreaker(t), "fail soon": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestRequestsThatAreCutForTheirSizeGetSmaller(t *testing.T) {
 				}
 				require.NoError(t, r.Flush())
 				most := 5 * time.Second
-				if name == "fail soon" { // which learns nothing, because it takes no failure for a reason to hold back
+				if name == "fail soon" { // learns nothing, because no failure makes it hold back
 					most = time.Minute
 				}
 				assert.LessOrEqual(t, r.Now(), most)
@@ -49,7 +49,7 @@ func TestADocumentThatCutsItsConnectionFailsNoOtherWithFailSoon(t *testing.T) {
 	}
 }
 
-// What is divided for one of its documents must not be in an outage.
+// A split for one bad document must not count as an outage.
 func TestAnOutageEndsSoonWithFailSoon(t *testing.T) {
 	for name, works := range map[string]int{"from the start": 0, "after a request": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package outages tests what a sender does while its service or index is busy, broken or away: retries, pauses,
-// the breaker. Nothing is lost, and sending goes on soon after it is over.
+// Package outages tests a sender while its service or index is busy, failing or unreachable: retries, pauses, the
+// breaker. Nothing is lost, and sending resumes soon after the fault ends.
 package outages
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// Without a delay, too: what is tried on because nobody knows whose fault it is goes twice a second at the most.
+// While the cause of a failure is unknown, a document is tried at most twice a second, also without a delay.
 func TestWithoutADelayADocumentThatHasUsedItsAttemptsIsTriedTwiceASecond(t *testing.T) {
 	for name, answer := range map[string]sendertest.Answer{
 		"its connection breaks": sendertest.BreakConnection, "500": sendertest.Always(500, ""), "503": sendertest.Always(503, ""), "a foreign 400": sendertest.Always(400, "<html>no"),

@@ -24,13 +24,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// sends is a policy.Transporter that is no *http.Client.
+// sends is a policy.Transporter other than *http.Client.
 type sends func(*http.Request) (*http.Response, error)
 
 func (s sends) Do(req *http.Request) (*http.Response, error) { return s(req) }
 
-// TestDocumentsAreHeldWhileTheEndpointRedirects: none fails, none is reported as applied, and all
-// are once the endpoint answers for itself.
+// TestDocumentsAreHeldWhileTheEndpointRedirects checks that no document fails or is reported as applied, and that all
+// are applied after the endpoint stops redirecting.
 func TestDocumentsAreHeldWhileTheEndpointRedirects(t *testing.T) {
 	var visits atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -43,12 +43,12 @@ func TestDocumentsAreHeldWhileTheEndpointRedirects(t *testing.T) {
 	defer inner.CloseIdleConnections()
 	for name, c := range map[string]struct {
 		transport policy.Transporter
-		visits    bool // the Transporter cannot be kept from it
+		visits    bool // the Transporter follows redirects regardless
 	}{
 		"of an http.Client": {transport: inner},
 		"of a wrapped one":  {transport: sends(inner.Do)},
 		"of one that hides itself": {visits: true, transport: sends(func(req *http.Request) (*http.Response, error) {
-			again, err := http.NewRequestWithContext(context.Background(), req.Method, req.URL.String(), req.Body) //nolint:contextcheck // that is the point
+			again, err := http.NewRequestWithContext(context.Background(), req.Method, req.URL.String(), req.Body) //nolint:contextcheck // on purpose
 			if err != nil {
 				return nil, err
 			}
@@ -99,7 +99,7 @@ func TestDocumentsAreHeldWhileTheEndpointRedirects(t *testing.T) {
 	}
 }
 
-// results are the results of documents k-0, k-1, …: all were created.
+// results returns the results of documents k-0, k-1, …: all created.
 func results(n int) (list []string) {
 	for _, id := range sendertest.IDs(sendertest.Hotels("k", n)) {
 		list = append(list, `{"key":"`+id+`","status":true,"errorMessage":null,"statusCode":201}`)

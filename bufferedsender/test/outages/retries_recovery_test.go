@@ -30,7 +30,7 @@ func TestAShortInterruptionIsFollowedByProgressWithinASecond(t *testing.T) {
 	const interruption = 50 * time.Millisecond
 	for _, inFlight := range []int{1, 3, 8} {
 		t.Run(fmt.Sprintf("%d in flight", inFlight), func(t *testing.T) {
-			for range testkit.Cases(10, 50, 50) { // the draws of the jitter differ
+			for range testkit.Cases(10, 50, 50) { // the jitter is random
 				synctest.Test(t, func(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
 					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 2, inFlight
@@ -75,7 +75,7 @@ func TestAnOutageLastsNoLongerThanThirtySecondsMore(t *testing.T) {
 		t.Run(outage.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, sendertest.WithBreaker(t))
-				// Of all requests, so that a Ping is not answered either.
+				// For all requests, so that a Ping fails too.
 				r.Service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{For: searchtest.Duration(outage), Cut: searchtest.CutBeforeCommit}}})
 				r.Upload(sendertest.Hotels("k", 3)...)
 				require.NoError(t, r.Flush())
@@ -94,7 +94,7 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
 					opts.Limits.MaxBatchActions, opts.Limits.MaxInFlight = 10, inFlight
 					if status < 500 {
-						opts.Retry = retry.Options{MaxRetries: -1} // not even then
+						opts.Retry = retry.Options{MaxRetries: -1} // also without retries
 					}
 					r := sendertest.New(t, opts)
 					r.Respond(sendertest.When(sendertest.Before(5*time.Minute), func(_ int, _ *sendertest.Request, req *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
@@ -114,9 +114,8 @@ func TestWhatIsWrongWithTheAddressOrTheKeyFailsNothing(t *testing.T) {
 	}
 }
 
-// The one test of the breaker with real connections and a real clock: the
-// service dies in the middle of the load, stays dead until the breaker is open
-// and a probe has failed, and comes back when nobody adds or flushes anything.
+// This is the only test of the breaker with real connections and a real clock: the service dies under load, stays
+// down until the breaker is open and a probe has failed, and returns while no goroutine adds or flushes.
 func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T) {
 	testkit.Long(t)
 	const documents, keys = 4000, 900 // several versions of each key
@@ -195,7 +194,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 		wanted[key] = append(wanted[key], i)
 		require.NoError(t, sender.IndexDocuments(ctx, sendertest.TaggedUpload(key, i)))
 	}
-	for range 2 { // it opens, and again after a probe that fails
+	for range 2 { // it opens, and again after a failed probe
 		select {
 		case <-opened:
 		case <-ctx.Done():
@@ -207,7 +206,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 	require.NotZero(t, pending, "the service died under load")
 	sendertest.RequireCircuitOpen(t, sender.Flush(sendertest.Within(t, time.Millisecond), nil))
 	require.NoError(t, srv.Listen(address))
-	select { // no new traffic, no Flush
+	select { // without new traffic or Flush
 	case <-all:
 	case <-ctx.Done():
 		require.Fail(t, "the queue has not drained", "%d of %d pending, %+v", sender.Stats().PendingActions, pending, sender.Health())
@@ -233,7 +232,7 @@ func TestAServiceThatDiesAndComesBackFindsTheQueueDrainingByItself(t *testing.T)
 		raw, _ := srv.Document("hotels", key)
 		require.NoError(t, json.Unmarshal(raw, &stored))
 		assert.Equal(t, wanted[key][len(wanted[key])-1], stored.Rooms, "%s in the index", key)
-		newest := -1 // never an older version after a newer one, not even for a moment
+		newest := -1 // never an older version after a newer one, not even briefly
 		for _, change := range srv.History("hotels", key) {
 			var sent sendertest.Hotel
 			require.NoError(t, json.Unmarshal(change.Document, &sent))

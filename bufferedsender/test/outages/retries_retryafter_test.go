@@ -18,7 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-const ages = "9223372036" // seconds, 292 years
+const ages = "9223372036" // seconds: 292 years
 
 func TestARetryAfterHoldsForTenMinutesAtTheMost(t *testing.T) {
 	for _, status := range []int{429, 503} {
@@ -75,7 +75,7 @@ func TestARetryAfterOfNothingIsNoPermission(t *testing.T) {
 	}
 }
 
-// What a reply asks for while a request is being prepared holds for that too.
+// A Retry-After that arrives while a request is prepared delays that request too.
 func TestARequestThatWasPreparedWhenAPauseBeganIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 2}, Handlers: sendertest.Handlers{
@@ -108,7 +108,7 @@ func TestARequestThatWasPreparedWhenAPauseBeganIsNotSent(t *testing.T) {
 	})
 }
 
-// throttled is a 503 that asks to come back later.
+// throttled is a 503 with a Retry-After.
 type throttled time.Duration
 
 func (throttled) Error() string { return "too busy" }

@@ -18,8 +18,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// bounded is how long to wait for a service that fails, when the back-off says
-// draw and the service has failed for so long.
+// bounded returns the delay for a failing service, given the random back-off and the duration of the failure.
 func bounded(draw, failing time.Duration) time.Duration {
 	return min(draw, max(time.Second, failing), 30*time.Second)
 }
@@ -73,7 +72,7 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 					seen[gap] = true
 					bound, failing = min(2*bound, time.Minute), failing+gap
 				}
-				assert.Greater(t, len(seen), 20) // half of the draws are above the bound of 30 s
+				assert.Greater(t, len(seen), 20) // half of the random values exceed the bound of 30 s
 			})
 		})
 	}
@@ -90,8 +89,7 @@ func TestNothingWaitsLongerForAServiceThanItHasFailed(t *testing.T) {
 	})
 }
 
-// A document that others do not keep from being applied has nothing to do with the
-// service: its delays have the bounds of Options.Retry.
+// If other documents pass, a failing document says nothing about the service: its delays follow Options.Retry.
 func TestBackOffOfADocumentDoublesToItsCap(t *testing.T) {
 	busy := sendertest.Results(func(rs []sendertest.WireResult) []sendertest.WireResult {
 		rs[0]["status"], rs[0]["statusCode"] = false, 409
@@ -203,7 +201,7 @@ func TestAThrottledReplyPausesTheWholeSender(t *testing.T) {
 	t.Run("and the longest of several pauses counts", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3, MaxInFlight: 2}})
-			// A millisecond, or the second request may find the pause before it leaves.
+			// A millisecond, or the second request may see the pause before it is sent.
 			r.Faults(searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Millisecond), Status: 503, RetryAfter: searchtest.Duration(100 * time.Second)},
 				searchtest.Fault{Count: 1, Delay: searchtest.Duration(time.Second), Status: 503, RetryAfter: searchtest.Duration(5 * time.Second)})
 			r.Upload(sendertest.Hotels("k", 6)...)
@@ -223,7 +221,7 @@ func TestARefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 				r.Faults(searchtest.Fault{Documents: []searchtest.DocumentFault{{Keys: []string{"k-1"}, Nth: 1, Status: status}}})
 				r.Upload(sendertest.Hotels("k", 3)...)
 				time.Sleep(time.Second)
-				r.Upload(sendertest.Hotel{ID: "k-1", Rooms: 99}) // waits for its elder
+				r.Upload(sendertest.Hotel{ID: "k-1", Rooms: 99}) // waits for the earlier action of its key
 				r.Upload(sendertest.Hotels("l", 6)...)
 				synctest.Wait()
 				for _, d := range sendertest.Hotels("l", 6) {
@@ -245,7 +243,7 @@ func TestARefusedDocumentDelaysOnlyItsKey(t *testing.T) {
 	}
 }
 
-// Each with a draw of its own a batch would come back as a hundred requests.
+// With separate random delays a batch would come back as a hundred requests.
 func TestDocumentsRefusedTogetherComeBackTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -314,7 +312,7 @@ func TestRetriedActionsGoFirst(t *testing.T) {
 	})
 }
 
-// The timer that Close, Flush and pauses share must not go astray.
+// The timer that Close, Flush and pauses share must not be lost.
 func TestAPauseEndsForWhateverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: -1, Retry: retry.Options{MaxRetries: 20, Delay: time.Second, Jitter: -1}})

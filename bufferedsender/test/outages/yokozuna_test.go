@@ -18,9 +18,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// An index is deleted while its sender lives, and made again: nothing is sent in vain
-// meanwhile, nothing fails, and what was accepted is in the new index. (In Yokozuna
-// the statistics of an index that was made a second time ended the node.)
+// An index is deleted while its sender runs, and created again. Meanwhile nothing is sent needlessly and nothing
+// fails, and accepted documents are in the new index. (In Yokozuna the statistics of an index that was created a
+// second time ended the node.)
 func TestAnIndexThatIsDeletedAndMadeAgainGetsWhatWasAcceptedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -48,8 +48,8 @@ func TestAnIndexThatIsDeletedAndMadeAgainGetsWhatWasAcceptedMeanwhile(t *testing
 	})
 }
 
-// Two indexes of one service fail in their own ways: the breaker of each counts exactly
-// the requests of its index that failed, none of which is a bad document.
+// Two indexes of one service fail differently. Each breaker counts exactly the failed requests of its index, none of
+// which is a bad document.
 func TestEachBreakerCountsTheFailuresOfItsIndexAndNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type index struct {
@@ -66,7 +66,7 @@ func TestEachBreakerCountsTheFailuresOfItsIndexAndNoOther(t *testing.T) {
 			x.Faults(sendertest.RefuseKeys("k-1", "k-4"))
 			x.Respond(func(n int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 				if n%failing == 0 {
-					x.injected++ // requests come one at a time
+					x.injected++ // requests arrive one at a time
 					return sendertest.Failing(n, nil, req, next)
 				}
 				return next()

@@ -21,11 +21,11 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// What Close and a purge give up is written as dead letters piece by piece.
+// Close and a purge write their dead letters piece by piece.
 
-// disk is a deadletter.Sink that takes its time, and keeps nothing.
+// disk is a slow deadletter.Sink that stores nothing.
 type disk struct {
-	letter time.Duration // for each dead letter
+	letter time.Duration // duration per dead letter
 	before func()        // called by Write
 
 	mu      sync.Mutex
@@ -45,14 +45,14 @@ func (d *disk) Write(_ context.Context, letters []deadletter.Letter) error {
 	return nil
 }
 
-// all returns how many dead letters were written, and the most in one Write.
+// all returns the number of written dead letters, and the maximum of one Write.
 func (d *disk) all() (written, most int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.written, slices.Max(append(d.pieces, 0))
 }
 
-// held is a sender that sends nothing and has n documents of a size.
+// held returns a sender that does not send and has n documents of a size.
 func held(t *testing.T, opts sendertest.Options, n, size int) *bufferedsender.BufferedSender[sendertest.Hotel] {
 	t.Helper()
 	opts.Logger = sendertest.NoLog
@@ -66,7 +66,7 @@ func held(t *testing.T, opts sendertest.Options, n, size int) *bufferedsender.Bu
 	return s
 }
 
-// closeWithin is Close with a context that ends after a second.
+// closeWithin calls Close with a deadline of one second.
 func closeWithin(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel]) (err *bufferedsender.CloseError, took time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -79,7 +79,7 @@ func closeWithin(t *testing.T, s *bufferedsender.BufferedSender[sendertest.Hotel
 func TestCloseWaitsForASlowDiskThatMakesProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000
-		d := &disk{letter: 1600 * time.Microsecond} // eight seconds in all
+		d := &disk{letter: 1600 * time.Microsecond} // eight seconds in total
 		s := held(t, sendertest.Options{DeadLetters: d}, n, 100)
 		err, _ := closeWithin(t, s)
 		assert.False(t, err.CallbackStuck)
@@ -105,7 +105,7 @@ func TestCloseWaitsForAllDeadLettersAsLongAsSomeAreWritten(t *testing.T) {
 	})
 }
 
-// Its disk comes to a standstill for half a minute.
+// The disk of the sink blocks for half a minute.
 func TestTheFirstPiecesAreWrittenWhenCloseCannotWaitForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 5000
@@ -157,7 +157,7 @@ func TestAPurgeIsWrittenPieceByPiece(t *testing.T) {
 	})
 }
 
-// A piece is a mebibyte at the most, or one document.
+// A piece has at most a mebibyte, or one document.
 func TestPiecesOfLargeDocumentsAreSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, size = 40, 200_000
@@ -170,7 +170,7 @@ func TestPiecesOfLargeDocumentsAreSmall(t *testing.T) {
 	})
 }
 
-// Dead letters of all that is given up would be another buffer, and more.
+// Dead letters of all unsent documents at once would need another buffer, and more.
 func TestGivingUpWithDeadLettersTakesLittleMoreThanTheBuffer(t *testing.T) {
 	testkit.Long(t)
 	const limit, size = 8 << 20, 2000

@@ -206,7 +206,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Who goes on behind a document must know that it is in the index or in the dead letters.
+// A program that commits past a document must know that it is in the index or a dead letter.
 func TestFailuresSayWhetherADeadLetterIsKept(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		t.Run(fmt.Sprint(kept), func(t *testing.T) {
@@ -251,8 +251,7 @@ func TestDeadLettersOfCompletedActionsAreNotWritten(t *testing.T) {
 	})
 }
 
-// What travelled as one becomes one dead letter, which makes what all of it would
-// have made.
+// Actions that were sent as one become one dead letter with the same effect as all of them.
 func TestDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := &sendertest.DeadLetters{}
@@ -273,12 +272,12 @@ func TestDeadLettersOfFoldedActionsCanBeReplayed(t *testing.T) {
 	})
 }
 
-// Each dead letter is what travelled, no more and no less: Replay of several that
-// hold each other's documents would make an index that never was.
+// A dead letter has exactly the actions that were sent together. If several had each other's documents, Replay would
+// produce a wrong index.
 func TestDeadLettersOfOneKeyHoldWhatTravelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		first    sendertest.Action
-		inFlight bool // the first one is when the others come
+		inFlight bool // the first is in flight when the others arrive
 		others   []sendertest.Action
 		letters  []string
 		failed   int

@@ -22,8 +22,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A caller whose context ends takes its own actions back, and not what others wrote to
-// the same key that was folded into them.
+// A caller whose context ends withdraws its own actions, but not actions of others on the same key that were folded
+// into them.
 func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		t.Run(fmt.Sprint("plain=", plain), func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestAWaiterThatLeavesTakesBackNothingOfOthers(t *testing.T) {
 	}
 }
 
-// The same when the folded action is in a request that has to be sent again.
+// The same while the folded action waits for a retry.
 func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -84,7 +84,7 @@ func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 		r.Sender.Contains("k")
 		r.Sender.Resume()
 		flushed := sendertest.Later(r.Flush)
-		time.Sleep(500 * time.Millisecond) // in a request
+		time.Sleep(500 * time.Millisecond) // in flight
 		cancel()
 		require.Error(t, <-first)
 		assert.NoError(t, <-flushed)
@@ -92,7 +92,7 @@ func TestAWaiterThatLeavesEndsNoRetriesOfOthers(t *testing.T) {
 	})
 }
 
-// Merging each into the document would mean reading all of it each time.
+// Merging each change into the document would require reading all of it each time.
 func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const changes = 200
@@ -113,8 +113,7 @@ func TestSmallChangesOfALargeDocumentAreFoldedAmongThemselves(t *testing.T) {
 	})
 }
 
-// The rig has handlers, which are given each action with its document, so the
-// sender keeps them all.
+// The rig's handlers get each action with its document, so the sender keeps all of them.
 func TestFoldedDocumentsThatAreKeptCountInTheBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, room = 2000, 40_000
@@ -206,7 +205,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 			})
 			r.Sender.Breaker().Disable()
 			r.Add(sendertest.TaggedUpload("k", 1), sendertest.TaggedUpload("other", 1), sendertest.TaggedUpload("k", 2), sendertest.TaggedUpload("k", 3))
-			sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil)) // after which they are folded
+			sendertest.RequireCircuitOpen(t, r.Sender.Flush(sendertest.Within(t, time.Second), nil)) // afterwards they are folded
 			r.Add(sendertest.TaggedUpload("new", 1))
 			synctest.Wait()
 			assert.Contains(t, l.Purged(), "k")
@@ -243,7 +242,7 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 					assert.NoError(t, err)
 					return results[0]
 				}))
-				synctest.Wait() // so that they come in this order
+				synctest.Wait() // so that they arrive in this order
 			}
 			for _, call := range calls {
 				assert.True(t, (<-call).Succeeded)
@@ -270,8 +269,8 @@ func TestFoldingKeepsTheOtherPromises(t *testing.T) {
 	})
 }
 
-// The property of the guarantees: random actions on documents that are there or
-// not, in random batches, end in the same index as one by one.
+// The guaranteed property: random actions on existing and missing documents, in random batches, produce the same
+// index as one by one.
 func TestAFoldedIndexEndsAsOneSentOneByOne(t *testing.T) {
 	fields := []string{
 		`"name":"%d"`, `"name":null`, `"rooms":%d`, `"rooms":null`, `"tags":["%d"]`, `"tags":[]`, `"address":{"city":"%d"}`, `"address":{"zip":"%d"}`,
@@ -286,7 +285,7 @@ func TestAFoldedIndexEndsAsOneSentOneByOne(t *testing.T) {
 		again := rapid.Float64Range(0, 0.4).Draw(rt, "share of 409")
 		ok := true
 		synctest.Test(t, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a test that can be repeated
+			rnd := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a repeatable test
 			folding := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, Limits: bufferedsender.Limits{MaxInFlight: flight, MaxBatchActions: batch}, AutoFlushInterval: 300 * time.Millisecond, Retry: retry.Options{MaxRetries: 1000, Delay: 50 * time.Millisecond, MaxDelay: time.Second}})
 			plain := sendertest.NewDocuments(t, &sendertest.DocumentOptions{})
 			folding.Respond(sendertest.Seconds(func(n int, _ *sendertest.Request) float64 { return float64(n*37%11) / 10 }))

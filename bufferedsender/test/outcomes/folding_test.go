@@ -129,8 +129,7 @@ func TestDeleteThenMergeIsNeverFolded(t *testing.T) {
 	})
 }
 
-// What stands behind a pair that is never folded may still be folded among
-// itself.
+// Actions after a pair that never folds may still fold with each other.
 func TestFoldingGoesOnBehindAPairThatIsNeverFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewDocuments(t, &sendertest.DocumentOptions{Folding: &bufferedsender.Folding[models.Document]{}, AutoFlushInterval: -1})
@@ -175,7 +174,7 @@ func TestFoldedActionsKeepThePlaceOfTheOldest(t *testing.T) {
 			var l sendertest.Ledger
 			r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, Limits: bufferedsender.Limits{MaxBatchActions: 2}, AutoFlushInterval: 10 * time.Second, Handlers: l.Handlers()})
 			r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
-			for i := range 200 { // ten a second for twenty seconds, and one other
+			for i := range 200 { // ten per second for twenty seconds, and one other
 				r.Add(sendertest.TaggedUpload("hot", i))
 				if i%10 == 0 {
 					r.Upload(sendertest.Hotel{ID: fmt.Sprint("other-", i)})
@@ -268,8 +267,8 @@ func TestFoldingNeverMakesAnActionThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// A sender that nobody asks for documents keeps only what it will send; the
-// rest of a folded action is a place in the buffer.
+// Without handlers that need documents, a sender keeps only the folded one; the other folded actions only use a place
+// in the buffer.
 func TestFoldingGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
@@ -299,7 +298,7 @@ func TestFoldingGivesMemoryBackAtOnceAndCountWhenSettled(t *testing.T) {
 	})
 }
 
-// Handlers get their documents back, so folded ones are held on to, and count.
+// Handlers get their documents back, so folded ones are kept and count.
 func TestFoldedDocumentsThatHandlersWantCountUntilSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{}, AutoFlushInterval: -1, Limits: bufferedsender.Limits{MaxBatchBytes: 10_000, MaxBufferedBytes: 10_000}})

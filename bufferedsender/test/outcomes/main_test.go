@@ -1,5 +1,6 @@
-// Package outcomes tests what becomes of an accepted document: one truthful outcome, in the order of its key, also
-// if it is folded, superseded, withdrawn or a dead letter. The files peers_* have what other senders get wrong.
+// Package outcomes tests the outcome of accepted documents: exactly one, truthful, in the order of the key, also if
+// an action is folded, superseded, withdrawn or becomes a dead letter. The files peers_* test faults of other
+// senders.
 package outcomes
 
 import (

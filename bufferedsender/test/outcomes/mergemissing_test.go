@@ -221,7 +221,7 @@ func TestMergeMissingAcrossRetries(t *testing.T) {
 	})
 }
 
-// A mergeOrUpload is eight bytes longer than a merge. The rig checks that no request is over its limits.
+// A mergeOrUpload is eight bytes longer than a merge. The rig checks the limits of requests.
 func TestMergeMissingAtTheLimitsOfSize(t *testing.T) {
 	for _, fold := range []bool{false, true} {
 		for size := 1000; size < 1020; size++ {

@@ -6,12 +6,12 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// TestModel runs the model, see sendertest.RunModel: a few hundred programs, of which
-// rapid makes the first that fails as small as it can. More of them takes
+// TestModel runs some hundred programs of the model, see sendertest.RunModel; rapid shrinks the first failing one. To
+// run more:
 //
 //	go run ./internal/soak sender -for 1h
 func TestModel(t *testing.T) {
-	for _, half := range []string{"one", "two"} { // a core each
+	for _, half := range []string{"one", "two"} { // one core each
 		t.Run(half, func(t *testing.T) {
 			t.Parallel()
 			sendertest.CheckModel(t)

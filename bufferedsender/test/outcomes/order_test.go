@@ -20,8 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The rig itself checks that no two actions of a key are in flight, in all
-// tests. What is left is order.
+// In all tests the rig checks that no two actions of a key are in flight. These tests check the order.
 func TestOneActionPerKeyIsInFlightAndSettledInOrder(t *testing.T) {
 	const keys, versions = 5, 20
 	cut := func(after bool) sendertest.Answer {
@@ -131,15 +130,14 @@ func TestOneActionPerKeyIsInFlightAndSettledInOrder(t *testing.T) {
 	})
 }
 
-// A service that has not answered may still be at work, and would apply the older
-// write last.
+// A service that has not replied may still be working, and would apply the older write last.
 func TestTheNextActionOfAKeyWaitsAfterARequestWithoutAReply(t *testing.T) {
 	const wait = 5 * time.Second
 	for name, c := range map[string]struct {
 		answer sendertest.Answer
-		ended  time.Duration // when the first request has
+		ended  time.Duration // of the first request
 		option time.Duration
-		next   time.Duration // when the second action goes, 0 for with the end of the first
+		next   time.Duration // time of the second action, 0: at the end of the first
 	}{
 		"timed out":               {sendertest.Hang, 10 * time.Second, 0, 10*time.Second + wait},
 		"cut":                     {sendertest.BreakConnection, 0, 0, wait},
@@ -153,7 +151,7 @@ func TestTheNextActionOfAKeyWaitsAfterARequestWithoutAReply(t *testing.T) {
 		"answered 429 by itself":  {sendertest.Always(429, ""), 0, 0, 0},
 		"answered with malformed": {sendertest.Always(200, "<html>"), 0, 0, 0},
 	} {
-		for _, late := range []bool{false, true} { // is the second one added when the first has settled?
+		for _, late := range []bool{false, true} { // true: the second is added after the first has settled
 			t.Run(name+map[bool]string{true: ", added later"}[late], func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
@@ -192,7 +190,7 @@ func TestTheNextActionOfAKeyWaitsAfterARequestWithoutAReply(t *testing.T) {
 	}
 }
 
-// B waits because A of its key was cut. B is taken back: then it is C that waits.
+// B waits because A of its key was cut. After B is withdrawn, C has to wait.
 func TestTheActionBehindOneThatWasWithdrawnWaitsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
@@ -225,7 +223,7 @@ func ignoreFailed(err error) error {
 	return err
 }
 
-// B waits because A of its key was cut. That B is to be held apart ends no waiting.
+// B waits because A of its key was cut. Setting B apart must not end the wait.
 func TestAGroupDoesNotSendWhatWaitsBehindACutRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))

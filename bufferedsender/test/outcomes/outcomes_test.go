@@ -28,11 +28,11 @@ func TestEveryAcceptedActionSettlesExactlyOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxBufferedActions: 25, MaxInFlight: 2}})
 				r.Faults(script...)
-				for round := range 3 { // the second and third replace documents
+				for round := range 3 { // the second and third round replace documents
 					r.Upload(sendertest.Hotels("k", 60)...)
 					require.NoError(t, r.Sender.DeleteDocumentsByKey(sendertest.Within(t, time.Hour), "k-1", "k-2"))
 					if round == 1 {
-						r.Flush() // its error is no subject here
+						r.Flush() // its error does not matter here
 						quiet := r.CheckStats()
 						assert.EqualValues(t, 2*62, quiet.Accepted)
 						assert.Equal(t, quiet.Accepted, quiet.Completed+quiet.Failed, "at a quiet moment")
@@ -85,8 +85,7 @@ func TestAnOutcomeIsWhatTheIndexSays(t *testing.T) {
 }
 
 func TestNilMeansAccepted(t *testing.T) {
-	// Each case adds good-0 … good-4 and then something that is not accepted,
-	// then after-0.
+	// Each case adds good-0 … good-4, then a document that is not accepted, then after-0.
 	type attempt struct {
 		opts sendertest.Options
 		bad  sendertest.Hotel
@@ -172,7 +171,7 @@ func TestNilMeansAccepted(t *testing.T) {
 	})
 }
 
-// No order of Add and Close may make nil a lie. go-docappender's does.
+// In any order of Add and Close, nil must mean accepted. In go-docappender it does not.
 func TestClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T) {
 	for range 30 {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 7, MaxBufferedActions: 20}})
@@ -215,7 +214,7 @@ func TestClosingAndAcceptingAreDecidedUnderOneLockConcurrentSafe(t *testing.T) {
 	}
 }
 
-// outcomes notes what callbacks are called with, by tag.
+// outcomes records the callbacks by tag.
 type outcomes struct {
 	mu  sync.Mutex
 	all map[any][]models.Outcome

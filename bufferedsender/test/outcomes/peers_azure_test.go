@@ -20,11 +20,9 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// The mistakes of the senders of other Azure SDKs, each with a test that ours does
-// not make it. peers_go_test.go has those of other indexers for Go.
+// Each test covers a fault of a sender in another Azure SDK. peers_go_test.go covers other indexers for Go.
 
-// .NET's sender halves its batch size at a 413; after a single document it is 0
-// and the sender spins for ever.
+// .NET's sender halves its batch size at a 413. After a single document it is 0, and the sender loops forever.
 func TestDotNet413OfOneDocumentEndsInNoEndlessLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -40,7 +38,7 @@ func TestDotNet413OfOneDocumentEndsInNoEndlessLoop(t *testing.T) {
 	})
 }
 
-// .NET's Flush completes with a flush that was under way before it.
+// .NET's Flush completes with a flush that was already running.
 func TestDotNetFlushDoesNotEndWithAnEarlierFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -60,8 +58,7 @@ func TestDotNetFlushDoesNotEndWithAnEarlierFlush(t *testing.T) {
 	})
 }
 
-// An exception of .NET's key accessor ends its loop: later documents are
-// accepted and never sent.
+// An exception in .NET's key accessor ends its loop: later documents are accepted and never sent.
 func TestDotNetKeyAccessorThatPanicsDoesNotStopTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Documents: bufferedsender.Documents[sendertest.Hotel]{Key: func(d sendertest.Hotel) string {
@@ -88,7 +85,7 @@ func TestDotNetKeyAccessorThatPanicsDoesNotStopTheSender(t *testing.T) {
 	})
 }
 
-// .NET caches a failed key discovery for ever.
+// .NET caches a failed key discovery forever.
 func TestDotNetFailedKeyDiscoveryIsNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := searchtest.NewServer(nil)
@@ -106,7 +103,7 @@ func TestDotNetFailedKeyDiscoveryIsNotCached(t *testing.T) {
 	})
 }
 
-// .NET's back-off overflows from the 23rd throttle on: no waiting at all.
+// .NET's back-off overflows from the 23rd throttling on, and then does not wait.
 func TestDotNetBackOffDoesNotOverflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 200, Jitter: 0.1}})
@@ -117,7 +114,7 @@ func TestDotNetBackOffDoesNotOverflow(t *testing.T) {
 			assert.Greater(t, gap, 700*time.Millisecond, "after throttle %d", i+1)
 			assert.LessOrEqual(t, gap, 30*time.Second, "after throttle %d", i+1)
 			if i > 10 {
-				assert.Equal(t, 30*time.Second, gap, "after throttle %d", i+1) // the draw is above 54 s
+				assert.Equal(t, 30*time.Second, gap, "after throttle %d", i+1) // the random back-off is above 54 s
 			}
 		}
 	})
@@ -139,7 +136,7 @@ func TestDotNetRetriedAndPendingActionOfAKeyShareNoBatch(t *testing.T) {
 	})
 }
 
-// Java retries 401, 403, 404 and network failures for ever, and close() hangs.
+// Java retries 401, 403, 404 and network failures forever, and close() hangs.
 func TestJavaCloseDoesNotHangInRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   sendertest.Answer
@@ -148,7 +145,7 @@ func TestJavaCloseDoesNotHangInRetries(t *testing.T) {
 		"401": {sendertest.Always(401, ""), 1}, "403": {sendertest.Always(403, ""), 1}, "404": {sendertest.Always(404, sendertest.ErrorBody("no such index")), 1},
 		"network": {func(int, *sendertest.Request, *http.Request, func() (*http.Response, error)) (*http.Response, error) {
 			return nil, errors.New("no route to host")
-		}, 5}, // before the last attempt one of them went ahead alone
+		}, 5}, // before the last attempt one of them was sent alone
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -163,7 +160,7 @@ func TestJavaCloseDoesNotHangInRetries(t *testing.T) {
 	}
 }
 
-// Java's flush sends one batch, and nothing while another flush runs.
+// Java's flush sends one batch, and none while another flush runs.
 func TestJavaFlushSendsAllBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 512}, DisableAutoFlush: true})
@@ -180,7 +177,7 @@ func TestJavaFlushSendsAllBatches(t *testing.T) {
 	})
 }
 
-// Java's timer is dead until the first full batch, and after one tick.
+// Java's timer does not run before the first full batch, and fires only once.
 func TestJavaAutoFlushTimerRunsBeforeTheFirstFullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second})
@@ -192,7 +189,7 @@ func TestJavaAutoFlushTimerRunsBeforeTheFirstFullBatch(t *testing.T) {
 	})
 }
 
-// Java drops a document that the reply says nothing about.
+// Java drops a document without a result in the reply.
 func TestJavaDocumentsWithoutResultAreNotDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -203,7 +200,7 @@ func TestJavaDocumentsWithoutResultAreNotDropped(t *testing.T) {
 	})
 }
 
-// JavaScript reports failures inside a 207 as success.
+// JavaScript reports failures within a 207 as success.
 func TestJavaScriptFailuresInside207AreNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -216,7 +213,7 @@ func TestJavaScriptFailuresInside207AreNoSuccess(t *testing.T) {
 	})
 }
 
-// In JavaScript, after a batch that failed the rest is never attempted.
+// After a failed batch JavaScript never sends the rest.
 func TestJavaScriptFailedBatchDoesNotTakeTheRestWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 8}})
@@ -227,7 +224,7 @@ func TestJavaScriptFailedBatchDoesNotTakeTheRestWithIt(t *testing.T) {
 	})
 }
 
-// JavaScript's flush and dispose return while requests are under way.
+// JavaScript's flush and dispose return while requests are in flight.
 func TestJavaScriptFlushAndCloseDoNotReturnEarly(t *testing.T) {
 	for name, end := range map[string]func(*sendertest.Rig) error{"Flush": (*sendertest.Rig).Flush, "Close": (*sendertest.Rig).Close} {
 		synctest.Test(t, func(t *testing.T) {
@@ -243,7 +240,7 @@ func TestJavaScriptFlushAndCloseDoNotReturnEarly(t *testing.T) {
 	}
 }
 
-// In JavaScript a flush by the timer that fails ends the process.
+// In JavaScript a failing timer flush ends the process.
 func TestJavaScriptFailingTimerFlushDoesNotEndTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second})
@@ -257,8 +254,7 @@ func TestJavaScriptFailingTimerFlushDoesNotEndTheProcess(t *testing.T) {
 	})
 }
 
-// In JavaScript the timer and an add send at the same time, and the older
-// version of a document wins.
+// In JavaScript the timer and an add send concurrently, and the older version of a document wins.
 func TestJavaScriptOrderOfAKeyIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{AutoFlushInterval: time.Second, Limits: bufferedsender.Limits{MaxBatchActions: 2, MaxInFlight: 4}})
@@ -273,8 +269,7 @@ func TestJavaScriptOrderOfAKeyIsKept(t *testing.T) {
 	})
 }
 
-// Python retries only the first action of a request that failed; the others
-// vanish.
+// Python retries only the first action of a failed request; the others disappear.
 func TestPythonFailedRequestIsRetriedAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -288,7 +283,7 @@ func TestPythonFailedRequestIsRetriedAsAWhole(t *testing.T) {
 	})
 }
 
-// In Python one oversize document makes its neighbours be sent without end.
+// In Python one oversize document makes the sender repeat its neighbours forever.
 func TestPythonOversizeDocumentMakesNoDuplicateSends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -306,7 +301,7 @@ func TestPythonOversizeDocumentMakesNoDuplicateSends(t *testing.T) {
 	})
 }
 
-// With two actions of one key in a request Python credits the first twice.
+// With two actions of one key in a request, Python assigns the first result to both.
 func TestPythonDuplicateKeysAreCreditedToTheirOwnActions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -322,8 +317,8 @@ func TestPythonDuplicateKeysAreCreditedToTheirOwnActions(t *testing.T) {
 	})
 }
 
-// Python's retry counter never resets, so that a long-lived sender gives up at
-// the first trouble of a document that had trouble before.
+// Python's retry counter is never reset, so a long-lived sender gives up at the first failure of a document that
+// failed earlier.
 func TestPythonAttemptsAreCountedForEachActionAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 2, Delay: time.Second, Jitter: -1}})
@@ -332,8 +327,8 @@ func TestPythonAttemptsAreCountedForEachActionAnew(t *testing.T) {
 			r.Upload(sendertest.Hotel{ID: "a"})
 			before := r.Now()
 			require.NoError(t, r.Flush())
-			// One second each: the second draw of 2 s is more than the service has failed.
-			assert.Equal(t, 2*time.Second, r.Now()-before, "the back-off of round %d starts anew", round)
+			// One second each: the second random delay of 2 s exceeds the duration of the failure.
+			assert.Equal(t, 2*time.Second, r.Now()-before, "the back-off of round %d starts again", round)
 		}
 		for _, e := range r.Events("completed") {
 			assert.Equal(t, 3, e.Attempt)

@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// langchaingo's store: 100 documents refused by 503-inside-207, and no error.
+// langchaingo's store returns no error for 100 documents refused with 503 within a 207.
 func TestLangchaingo503Inside207IsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -32,8 +32,7 @@ func TestLangchaingo503Inside207IsAnError(t *testing.T) {
 	})
 }
 
-// nats.go defers disconnect callbacks inside a loop that never ends: they never
-// run. Ours run after each request, not when all is over.
+// nats.go defers disconnect callbacks within an endless loop, so they never run. Ours run after each request.
 func TestNATSCallbacksAreNotDeferredForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reported := make(chan string, 100)
@@ -70,7 +69,7 @@ func TestDocappenderAddAfterCloseIsAnError(t *testing.T) {
 	})
 }
 
-// go-docappender: documents to be retried sit in an idle worker for ever.
+// go-docappender: documents that wait for a retry stay in an idle worker forever.
 func TestDocappenderRetriedDocumentsDoNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 100, MaxInFlight: 4}, AutoFlushInterval: -1})
@@ -81,7 +80,7 @@ func TestDocappenderRetriedDocumentsDoNotWaitForEver(t *testing.T) {
 	})
 }
 
-// esutil's Flush never reports a send that failed.
+// esutil's Flush never reports a failed send.
 func TestESUtilFlushReportsAFailedSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -105,7 +104,7 @@ func TestESUtilUseAfterCloseDoesNotPanic(t *testing.T) {
 	})
 }
 
-// esutil pairs results with documents by position and does not count them.
+// esutil pairs results with documents by position and does not check their number.
 func TestESUtilResultsAreNotPairedByPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)
@@ -119,7 +118,7 @@ func TestESUtilResultsAreNotPairedByPosition(t *testing.T) {
 	})
 }
 
-// esutil gives no signal of back-pressure while the service is down.
+// esutil has no back-pressure while the service is down.
 func TestESUtilBackPressureWhileTheServiceIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBufferedActions: 100}})
@@ -139,7 +138,7 @@ func TestESUtilBackPressureWhileTheServiceIsDown(t *testing.T) {
 	})
 }
 
-// opensearch-go ignores a per-item 429; here it is the document quota.
+// opensearch-go ignores a 429 of a single document; here it is the document quota.
 func TestOpenSearch429OfOneDocumentIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.NewOnService(t, &searchtest.Options{DocumentQuota: 3}, nil)
@@ -151,8 +150,7 @@ func TestOpenSearch429OfOneDocumentIsRetried(t *testing.T) {
 	})
 }
 
-// pubsub v2's Flush reads fields without the lock that guards them. Run with
-// -race.
+// pubsub v2's Flush reads fields without their lock. Run this test with -race.
 func TestPubSubFlushReadsUnderTheLockConcurrentSafe(t *testing.T) {
 	r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 5, MaxInFlight: 3, MaxBufferedActions: 50}})
 	var callers sync.WaitGroup

@@ -64,13 +64,13 @@ func TestARawActionSaysWhatBecameOfIt(t *testing.T) {
 	})
 }
 
-// The first request with the action has no answer, the second one completes it; the service may still be at work on
-// the first.
+// The first request with the action has no reply, and the second one completes it. The service may still be working
+// on the first.
 func TestAnOutcomeSaysThatARequestWasCut(t *testing.T) {
 	for wait, cut := range map[time.Duration]bool{0: true, 10 * time.Millisecond: false, -1: false} {
 		synctest.Test(t, func(t *testing.T) {
 			var o outcomes
-			r := sendertest.New(t, &sendertest.Options{UnknownWait: wait, Retry: retry.Options{Jitter: -1}}) // a pause may last no time otherwise
+			r := sendertest.New(t, &sendertest.Options{UnknownWait: wait, Retry: retry.Options{Jitter: -1}}) // otherwise a pause may have no length
 			cutFirst(r)
 			for i, key := range []string{"a", "b"} {
 				a := rawUpload(key, `{"id":"`+key+`"}`)
@@ -87,7 +87,7 @@ func TestAnOutcomeSaysThatARequestWasCut(t *testing.T) {
 	}
 }
 
-// cutFirst has the line be cut in the first request.
+// cutFirst cuts the connection of the first request.
 func cutFirst(r *sendertest.Rig) {
 	r.Respond(sendertest.When(func(n int, _ *sendertest.Request) bool { return n == 1 }, sendertest.BreakConnection))
 }
@@ -202,12 +202,12 @@ func TestARawActionNeedsNoTypeThatSaysWhereTheKeyIs(t *testing.T) {
 	})
 }
 
-// nothing is what a HoldKeys does that is not to be run.
+// nothing is a function of HoldKeys that must not run.
 func nothing(context.Context, func(actions ...models.RawAction) error) error {
 	panic("it was run")
 }
 
-// A writer flushes, or waits for, a document whose key is being repaired.
+// A writer flushes, or waits for, a document whose key is held for repair.
 func TestAFlushDoesNotWaitForEverForAKeyThatWasHeld(t *testing.T) {
 	for name, o := range map[string]*sendertest.Options{
 		"no automatic flush": {DisableAutoFlush: true},
@@ -249,7 +249,7 @@ func TestAWaiterIsNotDelayedByWhatAHoldHasAdded(t *testing.T) {
 	})
 }
 
-// The name of the key field comes from the index, and nobody has asked for it yet.
+// The name of the key field comes from the index, and has not been requested yet.
 func TestARawActionWithAnotherKeyIsRefusedBeforeTheKeyFieldIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -265,8 +265,8 @@ func TestARawActionWithAnotherKeyIsRefusedBeforeTheKeyFieldIsKnown(t *testing.T)
 	})
 }
 
-// One document has had a property that the index lacks. A minute later at the latest nobody
-// thinks of it any more, and at no time was the index to blame.
+// One document had a property that the index lacks. After a minute that has no effect any more, and the index never
+// was the cause.
 func TestAHoldDoesNotMakeTheSenderSayThatItsCircuitIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))

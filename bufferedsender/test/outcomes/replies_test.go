@@ -30,8 +30,7 @@ func renamed(rs []sendertest.WireResult, to func(i int, key string) string) []se
 	return rs
 }
 
-// What a reply to k-0 … k-4 can be. unclear are the keys whose outcome it does
-// not say.
+// malformedReplies are wrong replies to k-0 … k-4. unclear are the keys without a clear outcome in the reply.
 var malformedReplies = map[string]struct {
 	reply   sendertest.Answer
 	unclear []string
@@ -86,8 +85,7 @@ func TestMalformedReplies(t *testing.T) {
 		t.Run("always: failed with ErrNoResult: "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := sendertest.New(t, &sendertest.Options{Retry: retry.Options{MaxRetries: 2}})
-				// What was clear is answered only in the first request, so that
-				// the following replies are wrong about the same keys.
+				// Clear results are only in the first reply, so that later replies are wrong about the same keys.
 				r.Respond(func(n int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 					if n == 1 || len(c.unclear) == 5 {
 						return c.reply(n, x, req, next)
@@ -172,7 +170,7 @@ func TestContradictionsAreNoSuccess(t *testing.T) {
 	}
 }
 
-// An Indexer of somebody else's may return anything.
+// An Indexer of a user may return anything.
 func TestAnIndexerThatReturnsNonsenseCompletesNothing(t *testing.T) {
 	for name, result := range map[string]models.IndexDocumentsResult{
 		"nothing":         {},
@@ -213,7 +211,7 @@ func TestAnIndexerThatReturnsNonsenseCompletesNothing(t *testing.T) {
 	})
 }
 
-// The rows of the verdict table, as an action meets them.
+// The rows of the verdict table, from the view of an action.
 func TestVerdictsOfTheService(t *testing.T) {
 	const gaveUp = 1 + 2 // MaxRetries is 2
 	for _, c := range []struct {
@@ -228,7 +226,7 @@ func TestVerdictsOfTheService(t *testing.T) {
 		{422, gaveUp, models.ReasonConflict, false},
 		{500, gaveUp, models.ReasonUnreachable, true},
 		{504, gaveUp, models.ReasonUnreachable, true},
-		{503, gaveUp + 1, models.ReasonBusy, true}, // the first time others got through
+		{503, gaveUp + 1, models.ReasonBusy, true}, // the first time others passed
 	} {
 		t.Run(fmt.Sprintf("document %d", c.status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -254,7 +252,7 @@ func TestVerdictsOfTheService(t *testing.T) {
 		{502, gaveUp, models.ReasonUnreachable, true},
 		{504, gaveUp, models.ReasonUnreachable, true},
 		{500, gaveUp, models.ReasonUnreachable, true},
-		{501, gaveUp, models.ReasonUnreachable, true}, // like every 5xx that nobody knows
+		{501, gaveUp, models.ReasonUnreachable, true}, // like every unknown 5xx
 		{520, gaveUp, models.ReasonUnreachable, true},
 		{408, gaveUp, models.ReasonUnreachable, true},
 		{401, 1, models.ReasonCredentials, false},
@@ -271,7 +269,7 @@ func TestVerdictsOfTheService(t *testing.T) {
 				require.Error(t, r.Flush())
 				requests := c.attempts
 				if c.attempts > 1 {
-					requests++ // before the last attempt one of them went ahead alone
+					requests++ // before the last attempt one of them was sent alone
 				}
 				assert.Len(t, r.Requests(), requests)
 				for _, d := range sendertest.Hotels("k", 3) {

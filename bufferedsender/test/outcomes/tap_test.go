@@ -39,7 +39,7 @@ func TestASenderWhoseTapCannotBeReadSendsNothingAndFailsNothing(t *testing.T) {
 	})
 }
 
-// While a rebuild keeps writers waiting the tap refuses; they go on when it is done.
+// While a rebuild stops writers, the tap refuses; afterwards they continue.
 func TestASenderGoesOnAtOnceWhenItsTapLetsItGo(t *testing.T) {
 	for _, long := range []time.Duration{5 * time.Second, 12 * time.Second, 50 * time.Second, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestASenderGoesOnAtOnceWhenItsTapLetsItGo(t *testing.T) {
 	}
 }
 
-// What the tap held back says nothing about the service: one 503 afterwards is the first one.
+// Delays by the tap say nothing about the service: a later 503 counts as the first one.
 func TestATapThatWasClosedLeavesNoSuspicionOfTheService(t *testing.T) {
 	const long = time.Minute
 	for name, confirms := range map[string]bool{"before": false, "confirm": true} {
@@ -136,7 +136,7 @@ func TestNothingIsCompletedBeforeTheTapHasConfirmedIt(t *testing.T) {
 	})
 }
 
-// Whoever looks why nothing comes through finds it in the log and in Health.
+// The log and Health must name the tap as the reason why nothing is sent.
 func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
 	for name, tc := range map[string]struct {
 		again  bool
@@ -165,7 +165,7 @@ func TestWhyTheTapKeepsDocumentsIsSaid(t *testing.T) {
 				flushed := make(chan error)
 				go func() { flushed <- r.Flush() }()
 				for n := 0; tc.err != nil && r.Sender.Health().Err == nil && n < 1000; n++ {
-					time.Sleep(10 * time.Millisecond) // it pauses between its tries
+					time.Sleep(10 * time.Millisecond) // the sender pauses between its attempts
 				}
 				assert.ErrorIs(t, r.Sender.Health().Err, tc.err)
 				require.NoError(t, <-flushed)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// lease is for how long actions may be in requests, as models.RawAction.Until says it.
+// lease returns a models.RawAction.Until for actions that must not be in flight after end.
 func lease(end time.Time) func() time.Duration {
 	return func() time.Duration { return time.Until(end) }
 }
@@ -58,7 +58,7 @@ func TestARequestIsCutWhenTheTimeOfAnActionIsUp(t *testing.T) {
 		a.Tag, a.OnOutcome, a.Until = 0, o.note, lease(time.Now().Add(20*time.Second))
 		require.NoError(t, sender.Raw().Add(t.Context(), a))
 		time.Sleep(time.Minute)
-		synctest.Wait() // Sleep orders nothing for the race detector
+		synctest.Wait() // Sleep does not order memory for the race detector
 		assert.InDelta(t, 20, took.Seconds(), 0.1, "RequestTimeout is a minute")
 		assert.Equal(t, models.ReasonWithdrawn, o.one(t, 0).Reason, "it is not sent again")
 		assert.True(t, o.one(t, 0).Unknown)
@@ -66,7 +66,7 @@ func TestARequestIsCutWhenTheTimeOfAnActionIsUp(t *testing.T) {
 	})
 }
 
-// It is asked before each request: a lease that was extended counts.
+// Until is called before each request, so an extended lease counts.
 func TestATimeThatIsExtendedLetsAnActionBeSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outcomes

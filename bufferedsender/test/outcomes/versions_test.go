@@ -21,7 +21,7 @@ import (
 func TestANegativeVersionIsNotOlderThanNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: byRooms}})
-		r.Upload(sendertest.Hotel{ID: "k", Rooms: 0}) // has none
+		r.Upload(sendertest.Hotel{ID: "k", Rooms: 0}) // has no version
 		r.Upload(sendertest.Hotel{ID: "k", Rooms: -5})
 		require.NoError(t, r.Flush())
 		assert.Equal(t, -5, roomsOf(r, "k"))
@@ -47,10 +47,10 @@ func TestAPanicOfVersionRefusesTheAction(t *testing.T) {
 	})
 }
 
-// Nothing of it has travelled, so nothing can be unknown of it.
+// It was never sent, so it cannot be unknown.
 func TestASupersededActionIsNeverUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
-		cut        int // so many requests are
+		cut        int // number of requests that are cut
 		superseded bool
 	}{
 		"the newer one is applied in the end": {1, true},
@@ -88,10 +88,10 @@ func TestASupersededActionIsNeverUnknown(t *testing.T) {
 	}
 }
 
-// byRooms takes the number of rooms for the version of a hotel.
+// byRooms returns the number of rooms as the version of a hotel.
 func byRooms(h sendertest.Hotel) int64 { return int64(h.Rooms) }
 
-// roomsOf returns what the index holds, -1 if there is no such document.
+// roomsOf returns the rooms of a document in the index, -1 if it does not exist.
 func roomsOf(r *sendertest.Rig, key string) int {
 	raw, ok := r.Service.Document("hotels", key)
 	if !ok {
@@ -112,7 +112,7 @@ func TestAnOlderVersionIsSuperseded(t *testing.T) {
 	}
 	gone := func(tag string) step { return models.DeleteAction(sendertest.Hotel{ID: "k"}).WithTag(tag) }
 	for name, c := range map[string]struct {
-		flight, waiting []step // flight is under way when the others are added
+		flight, waiting []step // flight is in flight when the others are added
 		marks           []string
 		rooms           int // -1: no document
 		writes          int
@@ -271,7 +271,7 @@ func TestAnOlderVersionIsSentIfTheNewerOneIsRefused(t *testing.T) {
 	}
 }
 
-// A merge that changes nothing, because there is no such document, outdates nothing.
+// An ignored merge of a missing document supersedes nothing.
 func TestAnOlderVersionIsSentAfterAMergeThatWasIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := &sendertest.Options{Folding: &bufferedsender.Folding[sendertest.Hotel]{Version: func(h sendertest.Hotel) int64 { return int64(h.Rooms) }}, OnMergeMissing: bufferedsender.MergeMissingIgnore}
@@ -279,7 +279,7 @@ func TestAnOlderVersionIsSentAfterAMergeThatWasIgnored(t *testing.T) {
 		r.Respond(sendertest.Seconds(func(int, *sendertest.Request) float64 { return 1 }))
 		r.Add(models.MergeAction(sendertest.Hotel{ID: "k", Rooms: 5}))
 		flushed := sendertest.Later(r.Flush)
-		time.Sleep(500 * time.Millisecond) // in a request
+		time.Sleep(500 * time.Millisecond) // in flight
 		r.Add(models.UploadAction(sendertest.Hotel{ID: "k", Name: "created", Rooms: 3}))
 		require.NoError(t, <-flushed)
 		require.NoError(t, r.Flush())

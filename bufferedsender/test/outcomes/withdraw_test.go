@@ -24,7 +24,7 @@ func TestWithdrawTakesBackWhatIsNotInARequest(t *testing.T) {
 		for i := range 6 {
 			r.Add(models.UploadAction(sendertest.Hotel{ID: fmt.Sprint("k-", i)}).WithTag(i).WithCallback(o.note))
 		}
-		r.Add(models.UploadAction(sendertest.Hotel{ID: "k-5", Rooms: 9}).WithTag(6).WithCallback(o.note)) // behind one that is taken back
+		r.Add(models.UploadAction(sendertest.Hotel{ID: "k-5", Rooms: 9}).WithTag(6).WithCallback(o.note)) // behind one that is withdrawn
 		synctest.Wait()
 		flushed := sendertest.Later(r.Flush)
 		synctest.Wait()

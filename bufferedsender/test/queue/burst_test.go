@@ -17,15 +17,15 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// Many callers that come at once with large documents hold a part of the buffer's bytes and no more, also those that
-// wait for a queue which does not answer.
+// Many concurrent callers with large documents use only part of the buffer's bytes, also while they wait for a queue
+// that does not reply.
 func TestABurstOfLargeDocumentsIsNotEncodedAtOnce(t *testing.T) {
 	for _, withAQueue := range []bool{false, true} {
 		t.Run(fmt.Sprint("with a queue ", withAQueue), func(t *testing.T) {
 			withQueue(t, nil, func(q *queued) {
 				opts := sendertest.Options{Logger: sendertest.NoLog, Handlers: sendertest.Handlers{
 					ActionAdded: func(context.Context, *events.ActionAdded[sendertest.Hotel]) error {
-						time.Sleep(time.Millisecond) // all of them are at it
+						time.Sleep(time.Millisecond) // all of them are encoding
 						return nil
 					},
 				}}

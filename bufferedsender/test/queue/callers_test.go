@@ -24,7 +24,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// An accepted change is replaced in the queue by one whose caller gives up.
+// A later change replaces an accepted one in the queue, and its caller gives up.
 func TestChangeIsNotLostBecauseTheCallerOfALaterOneGaveUp(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.down.Store(true)
@@ -41,8 +41,7 @@ func TestChangeIsNotLostBecauseTheCallerOfALaterOneGaveUp(t *testing.T) {
 	})
 }
 
-// A request under way fails when the breaker is open already, so what it carried goes back to the queue, and is sent
-// again later.
+// A request in flight fails after the breaker has opened. Its actions go back to the queue and are sent again later.
 func TestCallersHearOfWhatWentBackToTheQueueAndWasSentAgain(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.down.Store(true)
@@ -92,7 +91,7 @@ func TestCallbackHearsOfAnotherProcessAlsoWhileThisOneGoesOnAdding(t *testing.T)
 	withQueue(t, nil, func(q *queued) {
 		q.slow.Store(int64(300 * time.Millisecond))
 		mine, other := q.sender(sendertest.Options{}), q.sender(sendertest.Options{AutoFlushInterval: 200 * time.Millisecond})
-		mine.Pause() // so that the other one sends them
+		mine.Pause() // so that the other process sends them
 		synctest.Wait()
 		var first, all atomic.Int64
 		add := func(i int, n *atomic.Int64) {
@@ -160,7 +159,7 @@ func TestLoaderThatEndsItsGoroutineStopsNeitherTheFeedNorClose(t *testing.T) {
 		var calls atomic.Int64
 		s := q.sender(sendertest.Options{Loader: func(_ context.Context, keys []string) (all []sendertest.Action, err error) {
 			if calls.Add(1) == 1 {
-				runtime.Goexit() // what FailNow of a test does
+				runtime.Goexit() // like FailNow in a test
 			}
 			for _, key := range keys {
 				all = append(all, models.UploadAction(sendertest.Hotel{ID: key, Rooms: 4}))
@@ -192,7 +191,7 @@ func TestCallThatIsLargerThanTheQueueMayBeIsAppendedPieceByPiece(t *testing.T) {
 	})
 }
 
-// Reserve answers after sending was held.
+// Reserve returns after sending was suspended.
 func TestWhatIsReservedWhileSendingComesToBeHeldIsGivenBack(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		slow := &faulty{Queue: q.queue}
@@ -202,7 +201,7 @@ func TestWhatIsReservedWhileSendingComesToBeHeldIsGivenBack(t *testing.T) {
 			if len(leases) > 0 && pause != nil {
 				pause()
 				pause = nil
-				time.Sleep(100 * time.Millisecond) // the answer is on its way
+				time.Sleep(100 * time.Millisecond) // the reply is on its way
 			}
 			return leases, err
 		}
@@ -222,7 +221,7 @@ func TestAppendThatMayHaveBeenAppliedIsNeverSaidNotToBeKept(t *testing.T) {
 		n := 0
 		f := &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			if n++; n == 1 {
-				_, _ = next(call) // applied, and the answer is lost
+				_, _ = next(call) // applied, and the reply is lost
 				return queue.Receipt{}, queue.ErrUnknown
 			}
 			return queue.Receipt{}, fmt.Errorf("%w: connection refused", queue.ErrFailed)
@@ -237,8 +236,8 @@ func TestAppendThatMayHaveBeenAppliedIsNeverSaidNotToBeKept(t *testing.T) {
 	})
 }
 
-// The first call waits for room when its caller has left with Unknown; the second one of the same
-// caller overtakes it.
+// The first call waits for room after its caller has left with Unknown. The next call of that caller must not
+// overtake it.
 func TestAddingCallIsNotOvertakenByALaterOneWhileTheQueueIsFull(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 1}, func(q *queued) {
 		ctx := context.Background()
@@ -252,7 +251,7 @@ func TestAddingCallIsNotOvertakenByALaterOneWhileTheQueueIsFull(t *testing.T) {
 		}}
 		s := q.sender(sendertest.Options{Queue: f})
 		s.Pause()
-		time.AfterFunc(7500*time.Millisecond-time.Since(began), func() { // somebody makes room
+		time.AfterFunc(7500*time.Millisecond-time.Since(began), func() { // makes room
 			_, _ = q.queue.Park(ctx, "away", "full")
 			_, _ = q.queue.Drop(ctx, "full")
 		})
@@ -349,7 +348,7 @@ func TestPausedQueueWithSuspectsCostsNothing(t *testing.T) {
 		f := &faulty{Queue: q.queue}
 		f.reserve = func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			if calls++; calls == 10_000 {
-				time.Sleep(24 * time.Hour) // else the test would not end
+				time.Sleep(24 * time.Hour) // otherwise the test would not end
 			}
 			return next()
 		}
@@ -387,7 +386,7 @@ func TestSlowLoaderCostsNoLeaseOfWhatIsSent(t *testing.T) {
 	})
 }
 
-// Two changes of one key, the first one refused in another process.
+// Two changes of one key. Another process has the first one refused.
 func TestChangeThatWasRefusedElsewhereIsNotToldAsCompleted(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		letters := sinkFunc(noLetters)
@@ -454,7 +453,7 @@ func TestDocumentOfTheLoaderThatCannotBeEncodedIsSetAside(t *testing.T) {
 			for _, key := range keys {
 				a := models.UploadAction(sendertest.Hotel{ID: key, Rooms: 4})
 				if key == "bad" {
-					a.Type = "nonsense" // or a NaN, or an Encoder that fails
+					a.Type = "nonsense" // or a NaN, or a failing Encoder
 				}
 				all = append(all, a)
 			}
@@ -469,7 +468,7 @@ func TestDocumentOfTheLoaderThatCannotBeEncodedIsSetAside(t *testing.T) {
 	})
 }
 
-// A caller of IndexDocumentsAndWait leaves at the moment when sending comes to be held.
+// A caller of IndexDocumentsAndWait leaves at the moment when sending is suspended.
 func TestSenderGivesBackWhatItHoldsAlsoWhenACallerLeavesAtThatMoment(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.slow.Store(int64(time.Second))
@@ -526,14 +525,14 @@ func TestCallerIsNotToldThatNothingWasAppliedWhenAnotherProcessHasTheKey(t *test
 			return err
 		})
 		time.Sleep(3 * time.Second)
-		s.Pause() // what it holds goes back
+		s.Pause() // its reserved keys go back
 		time.Sleep(time.Second)
 		busy.Store(false)
 		other := q.sender(sendertest.Options{AutoFlushInterval: 10 * time.Millisecond})
 		for q.rooms("x") != 3 {
 			time.Sleep(time.Millisecond)
 		}
-		cancel() // before anybody here has asked
+		cancel() // before any request here has asked
 		err := <-waits
 		assert.Zero(t, sendertest.WaitError(t, err).Withdrawn, "it is in the index, and is said to be certainly not: %v", err)
 		s.Resume()
@@ -570,7 +569,7 @@ func TestEachCallerThatWaitsForRoomInVainIsToldThatTheQueueIsFull(t *testing.T) 
 	})
 }
 
-// Merges do not replace each other, and the queue tells of the first few of a pile only.
+// Merges do not replace each other, and the queue returns only the first ones of a long list.
 func TestKeyThatIsMergedAllTheTimeDoesNotGrow(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		s := q.adder(sendertest.Options{})
@@ -596,7 +595,7 @@ func TestKeyThatIsMergedAllTheTimeDoesNotGrow(t *testing.T) {
 	})
 }
 
-// The caller has left while its call was under way, and was told that it is not known.
+// The caller has left with Unknown while its call was running.
 func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
 		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
@@ -623,14 +622,14 @@ func TestCallWhoseCallerHasLeftDoesNotWaitForRoom(t *testing.T) {
 	})
 }
 
-// The caller of the first call has left, and its memory is used for the next one, while the queue has not copied it.
+// The caller of the first call has left, and the next call reuses its memory before the queue has copied it.
 func TestCallWhoseCallerHasLeftKeepsItsDocuments(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		s := q.sender(sendertest.Options{Queue: &faulty{Queue: q.queue, append: func(call queue.Call, next func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
 			time.Sleep(2 * time.Second)
 			return next(call)
 		}}})
-		for i := range 20 { // the pool of memory drops some under the race detector
+		for i := range 20 { // under the race detector the pool drops some memory
 			err := s.UploadDocuments(q.within(time.Second), sendertest.Hotel{ID: fmt.Sprint("first-", i), Rooms: 1000 + i})
 			var added *bufferedsender.AddError
 			require.ErrorAs(t, err, &added)
@@ -657,7 +656,7 @@ func TestTryIndexDocumentsDoesNotWaitBehindThoseWhoWaitForRoom(t *testing.T) {
 		require.NoError(t, s.UploadDocuments(q.within(time.Minute), hotels(100, 1)...))
 		ctx, cancel := context.WithCancel(context.Background())
 		first := sendertest.Later(func() error { return s.UploadDocuments(ctx, sendertest.Hotel{ID: "k-0"}) }) // fits
-		time.Sleep(10 * time.Millisecond)                                                                      // under way: the next ones gather
+		time.Sleep(10 * time.Millisecond)                                                                      // in flight: the next ones gather
 		var all []<-chan error
 		for i := range 20 {
 			all = append(all, sendertest.Later(func() error { return s.UploadDocuments(ctx, sendertest.Hotel{ID: fmt.Sprint("more-", i)}) }))
@@ -722,7 +721,7 @@ func TestFlushReportsWhatOthersHaveParkedBesideWhatThisProcessHas(t *testing.T) 
 
 func noLetters(_ []deadletter.Letter) error { return nil }
 
-// Of what waits in a queue through an outage each action has its end and its tag, also where the document is not kept.
+// Each action that waits in a queue during an outage has an outcome with its tag, also if the document is not kept.
 func TestEachActionThatWaitsInAQueueHasItsEnd(t *testing.T) {
 	for _, keys := range []int{10, 500} {
 		withQueue(t, nil, func(q *queued) {

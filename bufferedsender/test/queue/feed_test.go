@@ -29,7 +29,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// faulty is a queue whose answers a test changes.
+// faulty is a queue whose replies a test can change.
 type faulty struct {
 	*memqueue.Queue
 	reserve func(next func() ([]queue.Lease, error)) ([]queue.Lease, error)
@@ -124,7 +124,8 @@ func TestHealthHasWhatIsWrongWithTheQueue(t *testing.T) {
 	})
 }
 
-// Close gives back what it does not send, and returns nil: it has lost nothing. Flush has promised more.
+// Close releases what it does not send and returns nil, because nothing is lost. Flush promises more, so it must
+// return an error.
 func TestFlushReturnsNoNilForWhatCloseLeavesInTheQueue(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.down.Store(true)
@@ -144,7 +145,7 @@ func TestFlushReturnsNoNilForWhatCloseLeavesInTheQueue(t *testing.T) {
 	})
 }
 
-// The server is there and answers nothing, whatever the context says.
+// The server is reachable and never replies, also after the context has ended.
 func TestCloseLeavesBehindAQueueThatDoesNotAnswer(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var silent atomic.Bool
@@ -194,7 +195,7 @@ func TestHealthSaysThatTheQueueDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// A queue that waits for its server answers nothing, and only a look, which is cut, has a reason.
+// A queue that waits for its server does not reply. Only a cut check of the server has a reason.
 func TestWhyAQueueDoesNotAnswerIsSaidToWhoWaitsForItAndInTheLog(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		refused := errors.New("READONLY You can't write against a read only replica")
@@ -241,7 +242,7 @@ func TestDocumentsThatTheIndexLacksAPropertyForAreHeldAndNotReservedInALoop(t *t
 		calls := 0
 		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			if calls++; calls == 1000 {
-				time.Sleep(24 * time.Hour) // else the test would not end
+				time.Sleep(24 * time.Hour) // otherwise the test would not end
 			}
 			return next()
 		}}
@@ -300,7 +301,7 @@ func TestParkedPileSaysWhyItWasRefused(t *testing.T) {
 	})
 }
 
-// The document is refused with 429 and waits for its next try when the caller leaves.
+// The document was refused with 429 and waits for its retry when the caller leaves.
 func TestCallerWhoLeavesDuringABackOffIsNotToldThatItsChangeIsWithdrawn(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var busy atomic.Bool
@@ -379,7 +380,7 @@ func TestPausedSenderGivesBackAKeyThatComesForTheProbe(t *testing.T) {
 			leases, err := next()
 			if len(leases) == 1 && pause.CompareAndSwap(true, false) {
 				s.Pause()
-				time.Sleep(100 * time.Millisecond) // the answer is on its way
+				time.Sleep(100 * time.Millisecond) // the reply is on its way
 			}
 			return leases, err
 		}}
@@ -398,7 +399,7 @@ func TestPausedSenderGivesBackAKeyThatComesForTheProbe(t *testing.T) {
 	})
 }
 
-// More records of a key than the buffer takes.
+// More records of a key than fit into the buffer.
 func TestPausedSenderGivesBackAPileThatDoesNotFitIntoItsBuffer(t *testing.T) {
 	for name, closes := range map[string]bool{"paused": false, "closed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -411,7 +412,7 @@ func TestPausedSenderGivesBackAPileThatDoesNotFitIntoItsBuffer(t *testing.T) {
 					require.NoError(t, s.MergeOrUploadDocuments(q.within(time.Minute), sendertest.Hotel{ID: "x", Rooms: i}))
 				}
 				s.Resume()
-				time.Sleep(5 * time.Second) // the first is under way
+				time.Sleep(5 * time.Second) // the first one is in flight
 				s.Pause()
 				time.Sleep(10 * time.Minute)
 				if closes {
@@ -432,7 +433,7 @@ func TestPausedSenderGivesBackAPileThatDoesNotFitIntoItsBuffer(t *testing.T) {
 	}
 }
 
-// Dead letters are asked for, and nothing is sent for a while.
+// Dead letters are configured, and nothing is sent for a while.
 func TestMemoryDoesNotGrowWithTheChangesOfAKey(t *testing.T) {
 	testkit.Long(t)
 	withQueue(t, nil, func(q *queued) {
@@ -474,7 +475,7 @@ func TestMemoryOfAnAdderDoesNotGrowWithWhatWaits(t *testing.T) {
 	})
 }
 
-// A call of which it is not known whether it was kept is repeated, but not for ever by a server that has lost its keys.
+// A call with an unknown result is repeated, but not forever if the server has lost its keys.
 func TestCallsThatTheServerHasLostReturn(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		f := &faulty{Queue: q.queue, append: func(queue.Call, func(queue.Call) (queue.Receipt, error)) (queue.Receipt, error) {
@@ -489,7 +490,7 @@ func TestCallsThatTheServerHasLostReturn(t *testing.T) {
 	})
 }
 
-// The server has forgotten what it had acknowledged, once.
+// The server has lost acknowledged records once.
 func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var lost atomic.Pointer[queue.Position]
@@ -524,7 +525,7 @@ func TestCallbacksAreCalledAfterTheServerHasLostSomething(t *testing.T) {
 	})
 }
 
-// The next process may send what such a queue has kept: this one learns nothing of it any more.
+// The next process may send the records of such a queue; this one cannot learn their outcome.
 func TestCallbacksAreCalledWhenTheQueueHasEnded(t *testing.T) {
 	for _, end := range []error{queue.ErrFailed, queue.ErrClosed} {
 		withQueue(t, nil, func(q *queued) {
@@ -550,7 +551,7 @@ func TestCallbacksAreCalledWhenTheQueueHasEnded(t *testing.T) {
 	}
 }
 
-// brief is a queue that answers about fewer keys than it was asked for.
+// brief is a queue that replies for fewer keys than requested.
 type brief struct{ *memqueue.Queue }
 
 func (brief) Contains(context.Context, ...string) ([]bool, error) { return []bool{false}, nil }
@@ -564,7 +565,7 @@ func TestKeysOfWhichTheQueueDoesNotAnswerMayBeInIt(t *testing.T) {
 	})
 }
 
-// What others have sent is found out while Close is waiting for its last settle.
+// While Close waits for its last settle, the sender learns what other processes have sent.
 func TestCallbackIsNotLostWhenCloseIsAlmostDone(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var slow atomic.Bool
@@ -647,7 +648,7 @@ func TestCallOfWhichAPartIsKeptIsRepeatedUntilThereIsRoom(t *testing.T) {
 	})
 }
 
-// A second Continue after one that has given up.
+// A second Continue after one that gave up.
 func TestContinueReturnsAlsoAfterOneThatGaveUpWaitingForRoom(t *testing.T) {
 	withQueue(t, &memqueue.Options{MaxKeys: 100}, func(q *queued) {
 		var slow atomic.Bool
@@ -684,7 +685,7 @@ func TestContinueReturnsAlsoAfterOneThatGaveUpWaitingForRoom(t *testing.T) {
 	})
 }
 
-// Pause and Resume while a handler keeps the publisher.
+// Pause and Resume are called while a handler blocks the publisher.
 func TestResumeWakesTheFeedAlsoIfThePublisherHasNotSeenThePause(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var slow atomic.Bool
@@ -722,7 +723,7 @@ func TestPauseAndResumeAtOnceLeaveNothingInTheQueue(t *testing.T) {
 	})
 }
 
-// A Loader whose documents are large.
+// A Loader returns large documents.
 func TestBufferBoundsWhatTheLoaderIsAskedFor(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var most, alive atomic.Int64
@@ -748,7 +749,7 @@ func TestBufferBoundsWhatTheLoaderIsAskedFor(t *testing.T) {
 	})
 }
 
-// A handler is stuck when Close's context ends; it returns later.
+// A handler blocks beyond the end of Close's context, and returns later.
 func TestCallbacksAreCalledOnceAlsoAfterACloseThatCouldNotWait(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		stuck := make(chan struct{})
@@ -784,7 +785,7 @@ func TestCallbacksAreCalledOnceAlsoAfterACloseThatCouldNotWait(t *testing.T) {
 	})
 }
 
-// Leases end while the extending fails, with folding.
+// Leases end while extending them fails, with folding.
 func TestFoldedActionsOfALostLeaseDoNotSpin(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		gone := &stopped{Queue: q.queue}
@@ -806,7 +807,7 @@ func TestFoldedActionsOfALostLeaseDoNotSpin(t *testing.T) {
 	})
 }
 
-// A Loader that fails while many keys wait.
+// A Loader fails while many keys wait.
 func TestLoaderThatFailsDoesNotChurnTheQueue(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		calls, ends := 0, 0
@@ -835,7 +836,7 @@ func TestLoaderThatFailsDoesNotChurnTheQueue(t *testing.T) {
 
 var _ deadletter.Sink = sinkFunc(nil)
 
-// The oldest key is one that the service cannot digest, and there was an outage.
+// The oldest key makes the service fail, and there was an outage.
 func TestAKeyThatTheServiceCannotDigestDoesNotKeepTheBreakerOpen(t *testing.T) {
 	for _, outage := range []time.Duration{time.Minute, 10 * time.Minute, 2 * time.Hour} {
 		for _, ping := range []bool{true, false} {
@@ -876,13 +877,13 @@ func TestAKeyThatTheServiceCannotDigestDoesNotKeepTheBreakerOpen(t *testing.T) {
 	}
 }
 
-// Bad documents come first, and good ones behind them.
+// Bad documents come first, good ones after them.
 func TestDocumentsPassThoseThatAreHeldApart(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		calls := 0
 		f := &faulty{Queue: q.queue, reserve: func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
 			if calls++; calls == 3000 {
-				time.Sleep(24 * time.Hour) // else the test would not end
+				time.Sleep(24 * time.Hour) // otherwise the test would not end
 			}
 			return next()
 		}}
@@ -928,8 +929,8 @@ func TestAnOutageFailsNothingThatAQueueKeeps(t *testing.T) {
 	})
 }
 
-// A key is changed two hundred thousand times while sending is held, and each change has a callback. The stack is
-// bounded to a small part of what it may be, in place of millions of changes.
+// A key is changed two hundred thousand times while sending is suspended, and each change has a callback. The test
+// limits the stack to a small size, which stands for millions of changes.
 func TestManyChangesOfAKeyDoNotOverflowTheStack(t *testing.T) {
 	testkit.Long(t)
 	defer debug.SetMaxStack(debug.SetMaxStack(4 << 20))
@@ -1012,7 +1013,7 @@ func TestFlushWithAQueueEndsSoonAfterAnOutage(t *testing.T) {
 	}
 }
 
-// A program that alone cannot reach the service leaves its keys to another one.
+// Only this process cannot reach the service. It must leave its keys to another one.
 func TestSenderThatIsCutOffKeepsFewKeysFromOthers(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		tried := map[string]bool{}
@@ -1045,8 +1046,8 @@ func TestSenderThatIsCutOffKeepsFewKeysFromOthers(t *testing.T) {
 	})
 }
 
-// Another process may get the key as soon as the lease ends, while the service is still at work on a request that had
-// no answer.
+// Another process may get the key as soon as the lease ends, while the service may still be working on a request
+// without a reply.
 func TestAKeyWhoseRequestWasCutRestsWhenItHasBeenCompleted(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var commits []queue.End

@@ -21,11 +21,11 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// Whatever keeps the sender from going on, Health says so within fifteen seconds, and not any more when it is over.
+// Health names whatever blocks the sender within fifteen seconds, and stops doing so when it no longer blocks.
 func TestHealthNamesWhatDoesNotReturn(t *testing.T) {
 	type options = sendertest.Options
 	for name, c := range map[string]struct {
-		stop func(q *queued, o *options, wait func()) // wait returns when the trouble is over
+		stop func(q *queued, o *options, wait func()) // wait returns when the blockage is over
 		says string
 	}{
 		"a handler": {func(_ *queued, o *options, wait func()) {
@@ -91,7 +91,7 @@ func TestHealthNamesWhatDoesNotReturn(t *testing.T) {
 	}
 }
 
-// A function of HoldKeys keeps the changes of its keys. Health names it, and so does who has waited in vain, also
+// A function of HoldKeys delays the changes of its keys. Health and the errors of waiting calls must name it, also
 // while the sender is paused.
 func TestWhoWaitsForAFunctionOfHoldKeysIsToldWhichOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -135,11 +135,11 @@ func TestWhoWaitsForAFunctionOfHoldKeysIsToldWhichOne(t *testing.T) {
 	})
 }
 
-// That a tap takes long says nothing about the service, and neither does a handler.
+// A slow tap or handler says nothing about the service.
 func TestWhatTheSenderItselfWaitsForIsNoSilenceOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
-		opts.RequestTimeout = 8 * time.Second // silent after two
+		opts.RequestTimeout = 8 * time.Second // counts as silent after two
 		opts.Tap = &sendertest.Tap{
 			BeforeKeys:  func([]string) error { time.Sleep(5 * time.Second); return nil },
 			ConfirmKeys: func([]string) (bool, error) { time.Sleep(5 * time.Second); return false, nil },
@@ -156,7 +156,7 @@ func TestWhatTheSenderItselfWaitsForIsNoSilenceOfTheService(t *testing.T) {
 	})
 }
 
-// A queue that has nothing to do is looked at all the same, and one that others have paused is not called healthy.
+// An idle queue is checked too, and a queue that another process has paused is not reported as healthy.
 func TestHealthLooksAtAnIdleQueue(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var down atomic.Bool
@@ -185,7 +185,7 @@ func TestHealthLooksAtAnIdleQueue(t *testing.T) {
 	})
 }
 
-// What the queue has lost is not called sent by Close, unless a Flush has seen that it was.
+// Close does not count records that the queue lost as sent, unless a Flush has seen that they were.
 func TestCloseSaysThatTheQueueHasLostSomething(t *testing.T) {
 	for _, flushed := range []bool{false, true} {
 		withQueue(t, nil, func(q *queued) {

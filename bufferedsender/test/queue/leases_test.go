@@ -31,7 +31,7 @@ func TestRequestMayTakeLongerThanALease(t *testing.T) {
 	})
 }
 
-// A holder dies with a request under way, and another one sends what it had.
+// A holder dies with a request in flight, and another one sends its keys.
 func TestKeysOfADeadHolderAreSentSoon(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var dead atomic.Bool
@@ -60,10 +60,10 @@ func TestKeysOfADeadHolderAreSentSoon(t *testing.T) {
 	})
 }
 
-// The queue does not answer for longer than a lease lasts, while a request is under way.
+// The queue does not reply for longer than a lease, while a request is in flight.
 func TestRequestIsCutBeforeALeaseEndsThatCannotBeExtended(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
-		var reserved atomic.Int64 // when, the last time it was extended or leased
+		var reserved atomic.Int64 // time of the last reservation or extension
 		var silent atomic.Bool
 		f := &faulty{Queue: q.queue}
 		note := func(next func() ([]queue.Lease, error)) ([]queue.Lease, error) {
@@ -107,7 +107,7 @@ func TestRequestIsCutBeforeALeaseEndsThatCannotBeExtended(t *testing.T) {
 	})
 }
 
-// Its packets to the service vanish, and the queue is well.
+// Its packets to the service are lost, while the queue works.
 func TestSenderWhoseRequestsHangLeavesWhatWaitsToOthers(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		cut := q.sender(sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 500}})

@@ -1,5 +1,5 @@
-// Package queue tests a sender that keeps its documents in a queue, alone or beside other processes. Lost leases,
-// callers that leave, and a queue that does not answer lose nothing.
+// Package queue tests a sender with a queue, alone or with other processes. Nothing is lost when leases expire,
+// callers leave, or the queue does not reply.
 package queue
 
 import (

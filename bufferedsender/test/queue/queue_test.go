@@ -28,13 +28,13 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// queued is an emulated index and a queue, for senders between the two.
+// queued is an emulated index and a queue, for senders in between.
 type queued struct {
 	*testing.T
 	service  *searchtest.Server
 	queue    *memqueue.Queue
 	requests atomic.Int64
-	down     atomic.Bool // requests are refused
+	down     atomic.Bool // refuse requests
 	slow     atomic.Int64
 }
 
@@ -66,7 +66,7 @@ func withQueue(t *testing.T, opts *memqueue.Options, test func(q *queued)) {
 	})
 }
 
-// sender makes one more sender on the queue.
+// sender creates another sender on the queue.
 func (q *queued) sender(opts sendertest.Options) *bufferedsender.BufferedSender[sendertest.Hotel] {
 	q.Helper()
 	if opts.Queue == nil {
@@ -80,7 +80,7 @@ func (q *queued) sender(opts sendertest.Options) *bufferedsender.BufferedSender[
 	return s
 }
 
-// drained waits until everything is sent that is in the queue.
+// drained waits until the queue is empty.
 func (q *queued) drained() {
 	q.Helper()
 	for range 3600 {
@@ -93,7 +93,7 @@ func (q *queued) drained() {
 	q.Fatalf("not drained after an hour: %+v", q.stats())
 }
 
-// adder makes a sender that only adds.
+// adder creates a sender that only adds.
 func (q *queued) adder(opts sendertest.Options) *bufferedsender.BufferedSender[sendertest.Hotel] {
 	q.Helper()
 	opts.Queue, opts.Logger = q.queue, sendertest.NoLog
@@ -388,7 +388,7 @@ func TestCallbackSaysWhenAnotherProcessHasSentWhatWasGivenBack(t *testing.T) {
 		mine := q.sender(sendertest.Options{AutoFlushInterval: time.Hour})
 		var got []models.Outcome
 		require.NoError(t, mine.IndexDocuments(q.within(time.Minute), models.UploadAction(sendertest.Hotel{ID: "x", Rooms: 3}).WithCallback(func(o models.Outcome) { got = append(got, o) })))
-		time.Sleep(time.Minute) // it is in the buffer
+		time.Sleep(time.Minute) // the change is in the buffer
 		mine.Pause()
 		synctest.Wait()
 		other := q.sender(sendertest.Options{})
@@ -402,7 +402,7 @@ func TestCallbackSaysWhenAnotherProcessHasSentWhatWasGivenBack(t *testing.T) {
 	})
 }
 
-// A document of which the Loader can make nothing, in the middle of others.
+// The Loader fails for one document among others.
 func TestLoaderThatFailsForAKeyDoesNotHoldTheOthers(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		var calls atomic.Int64
@@ -436,7 +436,7 @@ func TestLoaderThatFailsForAKeyDoesNotHoldTheOthers(t *testing.T) {
 	})
 }
 
-// stopped is a queue as a process has it that was stopped: nothing of it reaches the queue.
+// stopped is the queue of a stopped process: nothing reaches the real queue.
 type stopped struct {
 	*memqueue.Queue
 	off atomic.Bool
@@ -581,7 +581,7 @@ func TestParkedKeysAreNamedByHealthAndByWhoeverHasNoRoomForThem(t *testing.T) {
 		err := s.TryIndexDocuments(models.UploadAction(sendertest.Hotel{ID: "e"}))
 		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
 		require.ErrorContains(t, err, "4 are parked")
-		// Not when it asks the queue again, which may then be said not to have answered.
+		// Not at the moment of the next call to the queue, whose missing reply could be the error.
 		err = s.UploadDocuments(q.within(5300*time.Millisecond), sendertest.Hotel{ID: "e"})
 		require.ErrorIs(t, err, bufferedsender.ErrQueueFull)
 		require.ErrorContains(t, err, "4 are parked")
@@ -711,7 +711,7 @@ func TestLoaderIsAskedForTheTruthWhenKeysAreSent(t *testing.T) {
 		database.Lock()
 		truth["a"], fail = 7, nil
 		database.Unlock()
-		time.Sleep(2 * time.Minute) // a back-off lasts a minute, and then it has to be sent
+		time.Sleep(2 * time.Minute) // a back-off lasts up to a minute, and then it must be sent
 		synctest.Wait()
 		assert.Equal(t, [...]int{7, 2, -1}, [...]int{q.rooms("a"), q.rooms("b"), q.rooms("gone")})
 		time.Sleep(time.Hour)
@@ -755,7 +755,7 @@ func TestMetricsSayHowTheQueueIs(t *testing.T) {
 		require.NoError(t, err)
 		one, err := q.queue.Reserve(context.Background(), queue.Want{Token: queue.NewID(), Keys: 1, Bytes: 1000, For: time.Second})
 		require.NoError(t, err)
-		time.Sleep(2 * time.Second) // the lease runs out
+		time.Sleep(2 * time.Second) // the lease expires
 		_, err = q.queue.Extend(context.Background(), time.Second, one...)
 		require.NoError(t, err)
 		_, err = q.queue.Reserve(context.Background(), queue.Want{Token: queue.NewID(), Keys: 1, Bytes: 1000, For: time.Second})
@@ -814,7 +814,7 @@ func TestNewRefusesOptionsThatAQueueCannotKeep(t *testing.T) {
 	require.ErrorContains(t, err, "require a Queue")
 }
 
-// What is added behind a change that is parked is not in the index, and whoever asks is told so.
+// A change behind a parked one is not in the index, and its waiters must get that outcome.
 func TestWhatWaitsBehindAParkedChangeIsNotSaidToBeApplied(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		q.service.SetFaults(&searchtest.Faults{Rules: []searchtest.Fault{{Documents: []searchtest.DocumentFault{{Keys: []string{"a"}, Ratio: 1, Times: 1, Status: 400}}}}})
@@ -863,7 +863,7 @@ func TestWhatWaitsBehindAParkedChangeIsNotSaidToBeApplied(t *testing.T) {
 	})
 }
 
-// A request without an answer is remembered when its documents go back to the queue, and when its holder dies.
+// An unanswered request is recorded when its documents go back to the queue, and when its holder dies.
 func TestWhatMayHaveBeenAppliedBeforeItWentBackIsUnknown(t *testing.T) {
 	for name, before := range map[string]func(q *queued){
 		"the breaker opened": func(q *queued) {
@@ -907,7 +907,7 @@ func TestWhatMayHaveBeenAppliedBeforeItWentBackIsUnknown(t *testing.T) {
 	}
 }
 
-// When Flush or Close returns, what another process has sent is told.
+// Before Flush or Close returns, outcomes of other processes are reported.
 func TestWhatAnotherProcessHasSentIsToldBeforeFlushAndCloseReturn(t *testing.T) {
 	for name, end := range map[string]func(q *queued, s *bufferedsender.BufferedSender[sendertest.Hotel]) error{
 		"Flush": func(q *queued, s *bufferedsender.BufferedSender[sendertest.Hotel]) error {

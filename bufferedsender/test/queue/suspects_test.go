@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/internal/sendertest"
 )
 
-// died leaves n keys in the queue, of which a process has died with as many as held.
+// died leaves n keys in the queue after a process died with held of them reserved.
 func (q *queued) died(n, held int) {
 	q.Helper()
 	s := q.sender(sendertest.Options{})
@@ -59,7 +59,7 @@ func TestSuspectsAreMarkedBeforeTheyAreSentAndTheOthersAreNot(t *testing.T) {
 	})
 }
 
-// The dead holder may have had both changes applied: a reader must not see the first one alone again.
+// The dead holder may have applied both changes: a reader must not see the first one alone again.
 func TestADocumentDoesNotGoBackWhenTheChangesOfADeadHolderAreSentAgain(t *testing.T) {
 	withQueue(t, nil, func(q *queued) {
 		s := q.sender(sendertest.Options{})
@@ -117,13 +117,13 @@ func TestSuspectIsNotSentWhileTheQueueCannotBeToldOfIt(t *testing.T) {
 	}
 }
 
-// A sender dies with the request that has one key: neither its queue nor the service hears of it again.
+// A sender dies with a request of one key: neither queue nor service gets further calls of it.
 func TestKeyThatKillsEachProcessCostsThreeAndItsNeighboursAreSent(t *testing.T) {
 	const keys, killer, lease = 8000, `"k-4000"`, 2 * time.Minute
 	withQueue(t, nil, func(q *queued) {
 		q.died(keys, 0)
 		gone := errors.New("the process is dead")
-		var dead atomic.Pointer[atomic.Bool] // of the process that lives
+		var dead atomic.Pointer[atomic.Bool] // of the living process
 		q.service.Intercept(func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 			if !strings.HasSuffix(req.URL.Path, "/docs/search.index") {
 				return next(req)

@@ -20,8 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// What something in front of the service answers, or the service about something else than documents, says nothing
-// about documents.
+// Replies of gateways and firewalls, and replies of the service about something else, say nothing about documents.
 
 // saidOfNothing are replies that are not about documents, although their status may be that of a refusal.
 var saidOfNothing = map[string]struct {
@@ -51,12 +50,12 @@ var saidOfNothing = map[string]struct {
 	"451 as a page":                 {451, "<html>no</html>"},
 }
 
-// speaking answers everything so, unless it is quiet.
+// speaking gives the same reply to every request, unless it is quiet.
 type speaking struct {
 	status int
 	body   string
 	quiet  atomic.Bool
-	only   string // requests with this key; "" for all
+	only   string // only requests with this key; "" for all
 	times  atomic.Int64
 }
 
@@ -71,7 +70,7 @@ func (s *speaking) answer(_ int, x *sendertest.Request, req *http.Request, next 
 func TestNoDocumentFailsForAReplyThatIsNotAboutDocuments(t *testing.T) {
 	hiccups, documents := testkit.Cases(1, 3, 3), testkit.Cases(120, 300, 300)
 	for name, c := range saidOfNothing {
-		for _, size := range []int{1, 100} { // documents a request
+		for _, size := range []int{1, 100} { // documents per request
 			t.Run(fmt.Sprintf("%s, %d a request", name, size), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					opts := sendertest.WithBreaker(t)
@@ -136,7 +135,7 @@ func TestADocumentThatAFirewallDislikesFailsAloneAfterAMinuteWithItsWords(t *tes
 	}
 }
 
-// What a document holds is quoted by the service, and must not make its words about something else.
+// The service quotes the content of a document, which must not change the meaning of the message.
 func TestAValueThatReadsLikeAnAddressIsJudgedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
@@ -150,7 +149,7 @@ func TestAValueThatReadsLikeAnAddressIsJudgedAtOnce(t *testing.T) {
 	})
 }
 
-// The service has wordings that nobody has recorded; its replies have a header of its own.
+// The service has unrecorded messages; a header identifies its replies.
 func TestAnUnknownWordingOfTheServiceIsJudgedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
@@ -210,7 +209,7 @@ func TestWhereNothingIsHeldOneBadDocumentFailsNoOthers(t *testing.T) {
 	}
 }
 
-// New fields whose values are arrays or objects are refused in other words than plain ones.
+// The refusal of a new field with an array or object has another message than that of a plain value.
 func TestAnIndexThatLacksAFieldOfAnyTypeHoldsItsDocumentsAfterTwenty(t *testing.T) {
 	for name, value := range map[string]string{
 		"plain": `1`, "vector": `[0.5,0.25]`, "collection": `["a"]`, "complex": `{"city":"Bern"}`, "point": `{"type":"Point","coordinates":[7.4,46.9]}`,

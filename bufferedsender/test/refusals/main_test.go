@@ -1,5 +1,5 @@
-// Package refusals tests what is blamed when the service refuses: a document, a property that the index lacks, or
-// the index. A document fails for its own fault only, and holds up no others.
+// Package refusals tests which cause a refusal has: a document, a property that the index lacks, or the index. A
+// document fails only for its own fault, and delays no others.
 package refusals
 
 import (

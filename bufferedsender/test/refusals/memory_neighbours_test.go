@@ -37,8 +37,8 @@ func (e saying) Error() string { return e.text }
 
 func (e saying) HTTPStatus() int { return e.status }
 
-// keepsNoNeighbours adds documents in calls of sixteen, of which it changes one, and
-// checks that little more is kept than what waits when the others have settled.
+// keepsNoNeighbours adds documents in calls of sixteen and changes one of each. It checks that after the others have
+// settled, little more memory is kept than that of the waiting documents.
 func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fatHotel), settled func(completed, others int64) bool) {
 	t.Helper()
 	s, err := bufferedsender.New(index, &bufferedsender.Options[*fatHotel]{Limits: bufferedsender.Limits{MaxBufferedBytes: 16 << 20, MaxBatchActions: 200}, Handlers: events.Handlers[*fatHotel]{
@@ -64,8 +64,7 @@ func keepsNoNeighbours(t *testing.T, index *sendertest.Indexer, change func(*fat
 	runtime.KeepAlive(s)
 }
 
-// Actions that are added together share memory. What is held apart must not keep
-// fifteen others that have settled long since.
+// Actions of one call share memory. A document that is set apart must not keep the memory of fifteen settled ones.
 func TestHeldApartDocumentsKeepNoNeighbours(t *testing.T) {
 	testkit.Long(t)
 	index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -84,7 +83,7 @@ func TestHeldApartDocumentsKeepNoNeighbours(t *testing.T) {
 	keepsNoNeighbours(t, index, func(h *fatHotel) { h.Rooms = 1 }, func(completed, others int64) bool { return completed == others })
 }
 
-// Nor what waits behind an action of its key.
+// The same holds for actions that wait behind an action of their key.
 func TestActionsBehindAnotherOfTheirKeyKeepNoNeighbours(t *testing.T) {
 	testkit.Long(t)
 	index := &sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -99,7 +98,7 @@ func TestActionsBehindAnotherOfTheirKeyKeepNoNeighbours(t *testing.T) {
 	keepsNoNeighbours(t, index, func(h *fatHotel) { h.ID = "hot" }, func(completed, others int64) bool { return completed >= others })
 }
 
-// The keys of a request that was cut are remembered for UnknownWait, and no longer.
+// The keys of a cut request are kept for UnknownWait, and no longer.
 func TestAnIdleSenderForgetsTheKeysOfAnOutage(t *testing.T) {
 	testkit.Long(t)
 	synctest.Test(t, func(t *testing.T) {

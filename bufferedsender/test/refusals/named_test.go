@@ -15,8 +15,8 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// naming refuses a request as the service does that names every bad action in it: in the text, and in the details if
-// asked.
+// naming refuses a request and names every bad action in it, as the service does: in the message, and optionally in
+// the details.
 func naming(bad func(key string) bool, details bool) sendertest.Answer {
 	return func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		var texts, list []string

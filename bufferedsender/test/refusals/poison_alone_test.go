@@ -20,10 +20,10 @@ import (
 	"github.com/go-azsearch/azsearch/retry"
 )
 
-// pingless is an Indexer that cannot be asked for anything else.
+// pingless is an Indexer without other calls.
 type pingless struct{ bufferedsender.Indexer }
 
-// pinging is one that can, and counts how often it is.
+// pinging is an Indexer with a Ping, which it counts.
 type pinging struct {
 	bufferedsender.Indexer
 	err   error
@@ -42,7 +42,7 @@ func poisoned() bufferedsender.Indexer {
 	}}
 }
 
-// aloneWith sends one document and returns what Flush says, and how long it took.
+// aloneWith sends one document and returns the result of Flush and its duration.
 func aloneWith(t *testing.T, indexer bufferedsender.Indexer) (*bufferedsender.FlushError, bufferedsender.Stats, time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -97,7 +97,7 @@ func TestALoneDocumentThatCannotBeSentEndsTheFlush(t *testing.T) {
 	})
 }
 
-// Its failures are its own when others pass in between.
+// Its failures count against it if others pass in between.
 func TestADocumentThatFailsAmongOthersThatPassIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -121,13 +121,13 @@ func TestADocumentThatFailsAmongOthersThatPassIsGivenUp(t *testing.T) {
 	})
 }
 
-// Where every other request fails, twelve failures in a row befall one document in
-// four thousand, and nobody may lose that one.
+// If every other request fails, one document in four thousand has twelve failures in a row by chance. Even that one
+// must not fail.
 func TestADocumentIsNotBlamedForWhatChanceExplains(t *testing.T) {
 	const always = 1 << 30
 	for name, c := range map[string]struct {
-		halfFail bool // every other request of the others does
-		failures int  // of the one, in a row and alone
+		halfFail bool // every other request of the others fails
+		failures int  // consecutive failures of the one document, alone
 		blamed   bool
 	}{
 		"twelve failures, as half of all requests fail":    {true, 12, false},
@@ -139,7 +139,7 @@ func TestADocumentIsNotBlamedForWhatChanceExplains(t *testing.T) {
 				opts := sendertest.WithBreaker(t)
 				opts.Limits.MaxBatchActions, opts.Retry = 1, retry.Options{Delay: 10 * time.Second, MaxDelay: 10 * time.Second, Jitter: -1}
 				r := sendertest.New(t, opts)
-				requests := map[string]int{} // of one in flight at a time
+				requests := map[string]int{} // per key, one in flight at a time
 				r.Respond(func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 					key := x.Keys[0]
 					requests[key]++

@@ -13,7 +13,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// completeWithin waits until so many actions are completed.
+// completeWithin waits until the given number of actions are completed.
 func completeWithin(t *testing.T, r *sendertest.Rig, want int64, d time.Duration) {
 	t.Helper()
 	for since := r.Now(); r.Sender.Stats().Completed < want && r.Now()-since < d; {
@@ -31,7 +31,7 @@ func TestUrgentDocumentsThatAreRefusedDoNotHoldTheOtherClasses(t *testing.T) {
 				require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassExpedited), sendertest.Hotels("poison", 40)...))
 				require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassBestEffort), sendertest.Hotels("k", 500)...))
 				completeWithin(t, r, 500, 30*time.Second)
-				// They may have gone before the twentieth bad one was refused: then it takes another one.
+				// They may have been sent before the twentieth bad one was refused: then another one is needed.
 				for i := 0; r.Sender.Stats().Failed < 40 && i < 300; i++ {
 					require.NoError(t, r.Sender.UploadDocuments(models.WithClass(t.Context(), models.ClassBestEffort), sendertest.Hotel{ID: fmt.Sprint("late-", i)}))
 					time.Sleep(time.Second)

@@ -94,7 +94,7 @@ func TestAnIndexThatLacksAPropertyOfHalfOfTheDocumentsTakesTheOthers(t *testing.
 	})
 }
 
-// What is said of a document by itself is about the index when it is said of twenty.
+// A reason that concerns one document concerns the index if twenty documents have it.
 func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 	for _, status := range []int{400, 429} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -127,11 +127,11 @@ func TestTwentyDocumentsRefusedForOneReasonHoldTheRest(t *testing.T) {
 	}
 }
 
-// Documents may be written with blanks around the names of their members.
+// Encoders may write spaces around the names of members.
 func TestIndentedDocumentsAreHeldApartToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
-		opts.Documents.Encode = func(doc any) ([]byte, error) { // as Jackson's pretty printer writes it
+		opts.Documents.Encode = func(doc any) ([]byte, error) { // like the output of Jackson's pretty printer
 			raw, err := json.MarshalIndent(doc, "", "  ")
 			return []byte(strings.ReplaceAll(string(raw), `": `, `" : `)), err
 		}
@@ -152,7 +152,7 @@ func TestIndentedDocumentsAreHeldApartToo(t *testing.T) {
 		r.Upload(docs...)
 		producing, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { // the producers that are not deployed yet go on, ten documents a second
+		wg.Go(func() { // producers of the old version continue, ten documents per second
 			for i := 0; r.Sender.UploadDocuments(producing, sendertest.Hotel{ID: fmt.Sprint("old-later-", i)}) == nil; i++ {
 				time.Sleep(100 * time.Millisecond)
 			}
@@ -171,7 +171,7 @@ func TestIndentedDocumentsAreHeldApartToo(t *testing.T) {
 	})
 }
 
-// Twenty documents with twenty properties that the index lacks are twenty documents.
+// Twenty documents, each with another property that the index lacks, have twenty different reasons.
 func TestPropertiesThatDifferInDigitsAreDifferentReasons(t *testing.T) {
 	for _, zero := range []rune{'0', 'a'} {
 		t.Run(string(zero), func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestPropertiesThatDifferInDigitsAreDifferentReasons(t *testing.T) {
 	}
 }
 
-// An index lacks two properties of every document, and is mended for one of them.
+// An index lacks two properties of every document, and gets one of them.
 func TestTwoMissingPropertiesAreProbedNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))

@@ -22,7 +22,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// What a request fails in the company of others says nothing about any of them.
+// A failure of a request with several documents says nothing about any one of them.
 
 func TestADocumentThatBreaksTheConnectionFailsAlone(t *testing.T) {
 	for _, n := range []int{100, 1000} {
@@ -40,7 +40,7 @@ func TestADocumentThatBreaksTheConnectionFailsAlone(t *testing.T) {
 					assert.True(t, failure.Unknown)
 					assert.True(t, failure.Exhausted)
 					assert.False(t, failure.Rejected(), "nobody can say that it is the document")
-					var others time.Duration // when the last of the others was applied
+					var others time.Duration // time at which the last of the others was applied
 					for _, e := range r.Events("completed") {
 						others = max(others, e.At)
 					}
@@ -121,7 +121,7 @@ func TestALineTooSlowForAFullBatchLosesNothing(t *testing.T) {
 	}
 }
 
-// Only a batch that is refused for its content is divided; an outage divides nothing.
+// Only a batch that is refused for its content is split; an outage splits nothing.
 func TestAnOutageLeavesBatchesAsLargeAsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -157,9 +157,9 @@ func TestAPoisonedDocumentInAThousandIsFoundWithinTwentyRequests(t *testing.T) {
 	}
 }
 
-// What a request that fails as a whole costs those that were in it.
+// These tests cover the effect of a request that fails as a whole on its documents.
 
-// One by one it would take 2000 requests and half an hour to find it.
+// One by one it would take 2000 requests and half an hour to find the document.
 func TestABatchThatKeepsFailingWhileOthersPassIsDivided(t *testing.T) {
 	for name, a := range map[string]sendertest.Answer{"reset": sendertest.BreakConnection, "500": sendertest.Always(500, sendertest.ErrorBody("out of order")), "502": sendertest.Always(502, "")} {
 		t.Run(name, func(t *testing.T) {
@@ -180,10 +180,10 @@ func TestABatchThatKeepsFailingWhileOthersPassIsDivided(t *testing.T) {
 	}
 }
 
-// Else every batch would be tried without success for a whole RequestTimeout.
+// Otherwise every batch would take a whole RequestTimeout and fail.
 func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 	testkit.Long(t)
-	const line, rounds = 20_000, 30 // larger requests have no reply; a round is about twice that
+	const line, rounds = 20_000, 30 // larger requests have no reply; a round has about twice that
 	for _, inFlight := range []int{4, 1} {
 		t.Run(fmt.Sprint(inFlight, " in flight"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -206,8 +206,8 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 					}
 				}
 				t.Log("failed requests:", inVain, "of", len(r.Requests()))
-				// Mostly about one a round, and up to two while the line is searched for by
-				// halves; when nothing is learned it is more than three.
+				// Usually one per round, and up to two while the size is searched for by halving. If nothing is
+				// learned it is more than three.
 				assert.Less(t, inVain, 3*rounds)
 				assert.Less(t, r.Sender.Stats().BatchBytesLimit, search.DefaultMaxBatchBytes)
 			})
@@ -215,7 +215,7 @@ func TestAFullBatchThatTakesTooLongTeachesTheSize(t *testing.T) {
 	}
 }
 
-// MaxRetries are for the document, whatever has become of requests before.
+// MaxRetries counts attempts of the document alone, not failures in requests with others.
 func TestWhatFailsInCompanyLeavesADocumentAllItsAttempts(t *testing.T) {
 	const conflicts = 3
 	conflict := func(key string) searchtest.Fault {
@@ -242,7 +242,7 @@ func TestWhatFailsInCompanyLeavesADocumentAllItsAttempts(t *testing.T) {
 			opts := sendertest.WithBreaker(t)
 			opts.Retry = retry.Options{MaxRetries: conflicts}
 			r := sendertest.New(t, opts)
-			for _, doc := range sendertest.Hotels("before", 20) { // requests hardly ever fail
+			for _, doc := range sendertest.Hotels("before", 20) { // so that requests rarely fail
 				r.Upload(doc)
 				require.NoError(t, r.Flush())
 				time.Sleep(time.Minute)

@@ -23,8 +23,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// refusesPoison refuses documents with the keys poison-…: whole refuses a request in
-// which there is one, as for a wrong type; else the result of each says so.
+// refusesPoison refuses documents with the keys poison-…. With whole it refuses the request that has one, as for a
+// wrong type; otherwise the result of each.
 func refusesPoison(whole bool) sendertest.Answer {
 	poisoned := func(key string) bool { return strings.HasPrefix(key, "poison-") }
 	if whole {
@@ -41,8 +41,8 @@ func refusesPoison(whole bool) sendertest.Answer {
 	})
 }
 
-// Many documents in a row that the service refuses are what 20 in a row are taken
-// for, the index, only until one of the others has passed.
+// Many consecutively refused documents count as a fault of the index, the usual meaning of 20 in a row, only until
+// one of the others passes.
 func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 	for _, where := range []string{"first", "in the middle", "anywhere"} {
 		for _, bad := range []int{25, 20, 300} {
@@ -73,8 +73,8 @@ func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 						}
 						assert.EqualValues(t, good, r.Sender.Stats().Completed)
 						t.Log(r.Now(), r.Sender.Stats().Requests)
-						// The good ones may have gone before the twentieth bad one was refused:
-						// then it takes another one.
+						// The good ones may have been sent before the twentieth bad one was refused: then another one
+						// is needed.
 						r.Upload(sendertest.Hotel{ID: "late"})
 						assert.Equal(t, bad, sendertest.FlushFailures(t, r.Flush()))
 						assert.LessOrEqual(t, r.Now(), 2*time.Minute)
@@ -88,7 +88,7 @@ func TestManyBadDocumentsInARowDoNotHoldTheGoodOnes(t *testing.T) {
 	}
 }
 
-// If the bad ones are all there is, the next good one does.
+// If all buffered documents are bad, the next good one ends the suspension.
 func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bad = 200
@@ -97,7 +97,7 @@ func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 		r.Upload(append(sendertest.Hotels("k", 1000), sendertest.Hotels("poison", bad)...)...)
 		time.Sleep(time.Minute)
 		assert.LessOrEqual(t, r.Sender.Stats().Failed, int64(20), "it may be the index")
-		// Now and then it leaves the next probe to others, for a tenth of a second.
+		// The sender occasionally leaves the next probe to others, for a tenth of a second.
 		assert.Contains(t, []events.HealthState{events.HealthStateCircuitOpen, events.HealthStateHalfOpen}, r.Sender.Health().State)
 		assert.Contains(t, r.Sender.Health().Reason, "Edm.Int32")
 		r.Upload(sendertest.Hotel{ID: "late"})
@@ -107,8 +107,8 @@ func TestOneGoodDocumentEndsTheHoldOfBadOnes(t *testing.T) {
 	})
 }
 
-// What the service says of a property that a document does not have is not about the
-// index: it must not be asked again and again.
+// A message about a property that the document does not have is not about the index: the document must not be probed
+// repeatedly.
 func TestADocumentRefusedForAPropertyThatItDoesNotHaveFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
@@ -124,7 +124,7 @@ func TestADocumentRefusedForAPropertyThatItDoesNotHaveFails(t *testing.T) {
 	})
 }
 
-// While what is left is held apart, the health of the sender says so all the time.
+// While all remaining documents are set apart, Health reports that all the time.
 func TestHealthDoesNotFlickerWhileAllThatIsLeftIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -148,8 +148,7 @@ func TestHealthDoesNotFlickerWhileAllThatIsLeftIsHeldApart(t *testing.T) {
 	})
 }
 
-// A document that has failed, alone, finds out that the service is gone although
-// others have passed a moment ago.
+// A single failing document detects that the service is unreachable, although others passed a moment ago.
 func TestASoleDocumentFindsOutThatTheServiceIsGone(t *testing.T) {
 	for _, ping := range []bool{true, false} {
 		t.Run(fmt.Sprintf("Ping %v", ping), func(t *testing.T) {
@@ -188,7 +187,7 @@ func sameReason(string) string {
 	return "The request is invalid. Details: Cannot convert the literal 'many' to the expected type 'Edm.Int32'."
 }
 
-// typed refuses, as a whole, requests with a document whose key starts with "poison-".
+// typed refuses whole requests with a document whose key starts with "poison-".
 func typed(message func(key string) string) sendertest.Answer {
 	return func(_ int, x *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
 		time.Sleep(10 * time.Millisecond)
@@ -201,11 +200,11 @@ func typed(message func(key string) string) sendertest.Answer {
 	}
 }
 
-// A 404 is about one document, and says nothing about the others.
+// A 404 concerns one document, and says nothing about the others.
 func TestAMergeThatFindsNothingDoesNotProveTheIndexSound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
-		// The sender looks at the breaker while it is still being notified of the reply.
+		// The sender reads the breaker's state while the breaker is still being notified of the reply.
 		r.Sender.Breaker().Subscribe(func(breaker.Change) { time.Sleep(time.Millisecond) })
 		r.Respond(typed(sameReason))
 		r.Upload(sendertest.Hotels("poison", 2000)...)
@@ -219,7 +218,7 @@ func TestAMergeThatFindsNothingDoesNotProveTheIndexSound(t *testing.T) {
 	})
 }
 
-// A delete is applied whatever is the matter with the fields of the index.
+// A delete is applied whatever is wrong with the fields of the index.
 func TestADeleteDoesNotProveTheIndexSound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
@@ -234,8 +233,7 @@ func TestADeleteDoesNotProveTheIndexSound(t *testing.T) {
 	})
 }
 
-// Documents that are refused each for a reason of its own fail while others wait for
-// the index.
+// Documents that are refused each for its own reason fail while others wait for the index.
 func TestProbesRefusedForAReasonOfTheirOwnFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))

@@ -16,8 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// A stream waits until somebody mends the index. A call that waits for its documents has nothing
-// to wait for.
+// A stream waits until the index is repaired. A call that waits for its own documents must return with the reason.
 func TestACallOfWhichTheServiceRefusesEverythingEndsAndSaysWhy(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		for _, bad := range []int{5, 20, 21, 200, 2000} {
@@ -51,8 +50,8 @@ func TestACallOfWhichTheServiceRefusesEverythingEndsAndSaysWhy(t *testing.T) {
 	}
 }
 
-// A document that comes in while the index is suspected has nothing to do with those that were
-// refused: it is tried at once, and if it is applied the others are the cause.
+// A document that arrives while the index is suspected is independent of the refused ones: it is tried at once, and
+// if it is applied the others are the cause.
 func TestADocumentThatComesInWhileTheIndexIsSuspectedIsTriedAtOnce(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		for name, classes := range map[string][2]models.Class{
@@ -77,8 +76,8 @@ func TestADocumentThatComesInWhileTheIndexIsSuspectedIsTriedAtOnce(t *testing.T)
 	}
 }
 
-// The index lacks a property. What has it is held apart, and a call that waits for that ends with the reason, while
-// others are applied and a call that finds the index mended is not given up.
+// The index lacks a property. Documents with it are set apart, and a call that waits for them returns with the
+// reason, while others are applied. A call after the repair of the index does not give up.
 func TestACallOfWhichAllThatIsLeftIsHeldApartEndsAndSaysWhy(t *testing.T) {
 	for _, bad := range []int{21, 200, 2000} {
 		t.Run(fmt.Sprint(bad), func(t *testing.T) {
@@ -116,7 +115,7 @@ func TestACallOfWhichAllThatIsLeftIsHeldApartEndsAndSaysWhy(t *testing.T) {
 	}
 }
 
-// A call that waits for something else, too, goes on, and nothing of it is taken back by a probe.
+// A call that also waits for other documents continues, and a probe withdraws nothing of it.
 func TestACallOfWhichAPartIsHeldApartWaitsForTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const mended, free = 2 * time.Minute, 3 * time.Minute // the next probe of the index comes in between
@@ -145,7 +144,7 @@ func TestACallOfWhichAPartIsHeldApartWaitsForTheRest(t *testing.T) {
 	})
 }
 
-// However much of it comes, the index is seldom asked about what is held apart.
+// The index is rarely probed for documents set apart, for any number of them.
 func TestTheIndexIsAskedSeldomForWhatIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)

@@ -26,7 +26,7 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// instrumentList is a meter provider that notes which instruments are made.
+// instrumentList is a meter provider that records which instruments are created.
 type instrumentList struct {
 	noop.MeterProvider
 	instruments []instrument
@@ -38,7 +38,7 @@ func (c *instrumentList) Meter(string, ...metric.MeterOption) metric.Meter {
 	return &listingMeter{c: c}
 }
 
-// describes is what the options of all kinds of instruments have.
+// describes are the common methods of the options of all instruments.
 type describes interface {
 	Unit() string
 	Description() string
@@ -48,7 +48,7 @@ func (c *instrumentList) note(name, kind string, d describes) {
 	c.instruments = append(c.instruments, instrument{name, kind, d.Unit(), d.Description()})
 }
 
-// listingMeter overrides what a sender calls, and what it might call one day.
+// listingMeter overrides the methods that a sender calls or may call later.
 type listingMeter struct {
 	noop.Meter
 	c *instrumentList
@@ -96,7 +96,7 @@ func (m *listingMeter) Float64ObservableGauge(name string, o ...metric.Float64Ob
 	return m.Meter.Float64ObservableGauge(name, o...)
 }
 
-// instrumentsOfASender returns what New makes.
+// instrumentsOfASender returns the instruments that New creates.
 func instrumentsOfASender(t *testing.T) []instrument {
 	t.Helper()
 	c := &instrumentList{}
@@ -106,7 +106,7 @@ func instrumentsOfASender(t *testing.T) []instrument {
 	return c.instruments
 }
 
-// instrumentsWithAQueue returns what New makes with a durable queue: those of the queue too.
+// instrumentsWithAQueue returns the instruments that New creates with a durable queue, those of the queue included.
 func instrumentsWithAQueue(t *testing.T) []instrument {
 	t.Helper()
 	c := &instrumentList{}
@@ -124,7 +124,7 @@ func (m *listingMeter) Float64ObservableCounter(name string, o ...metric.Float64
 	return m.Meter.Float64ObservableCounter(name, o...)
 }
 
-// instrumentsOfAFleet returns what a fleet makes, beside its senders.
+// instrumentsOfAFleet returns the instruments of a fleet, without those of its senders.
 func instrumentsOfAFleet(t *testing.T) []instrument {
 	t.Helper()
 	c := &instrumentList{}
@@ -134,7 +134,7 @@ func instrumentsOfAFleet(t *testing.T) []instrument {
 	return c.instruments
 }
 
-// shorter is a name as readings have it.
+// shorter returns a name as readings have it.
 func shorter(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "azsearch.sender."), "db.client.")
 }
@@ -170,7 +170,7 @@ func TestMetricNamesFollowTheConventions(t *testing.T) {
 	}
 }
 
-// TELEMETRY.md is the manual. It must name every metric, as it is, and no other.
+// TELEMETRY.md must list exactly the metrics that exist.
 func TestManualNamesTheMetricsOfSendersAndFleets(t *testing.T) {
 	manual := metricsOfTheManual(t)
 	var names []string
@@ -207,10 +207,10 @@ func TestManualNamesTheValuesOfAttributes(t *testing.T) {
 
 type manualRow struct {
 	instrument
-	attributes string // but for the common ones
+	attributes string // without the common ones
 }
 
-// metricsOfTheManual reads the table.
+// metricsOfTheManual parses the table.
 func metricsOfTheManual(t *testing.T) map[string]manualRow {
 	t.Helper()
 	raw, err := os.ReadFile("../../TELEMETRY.md")

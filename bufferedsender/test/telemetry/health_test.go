@@ -126,7 +126,7 @@ func TestHealthChangesAreReportedInOrderWithoutDuplicates(t *testing.T) {
 		assert.Empty(t, l.HealthStates(), "a healthy sender has nothing to report")
 		r.Respond(sendertest.Always(429, ""))
 		r.Upload(sendertest.Hotel{ID: "k"})
-		time.Sleep(10 * time.Minute) // throttled, then open, with many probes that fail
+		time.Sleep(10 * time.Minute) // throttled, then open, with many failed probes
 		r.Respond(nil)
 		require.NoError(t, r.Flush())
 		synctest.Wait()
@@ -178,7 +178,7 @@ func TestHealthIsReportedInOrderWithTheOtherEvents(t *testing.T) {
 		require.NoError(t, r.Flush())
 		require.NoError(t, r.Close())
 		notes := l.Notes()
-		index := map[string]int{} // of the first time
+		index := map[string]int{} // index of its first occurrence
 		for i, line := range notes {
 			if _, again := index[line]; !again {
 				index[line] = i
@@ -298,7 +298,7 @@ func TestTheClosedHandlerRunsLastAndItsErrorIsThatOfClose(t *testing.T) {
 	})
 }
 
-// Throttling that lets something through never looks like an outage.
+// Throttling with some successes never looks like an outage.
 func TestThrottledIsNotOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l sendertest.Ledger
@@ -314,7 +314,7 @@ func TestThrottledIsNotOpen(t *testing.T) {
 	})
 }
 
-// Health names an index that does not answer long before the breaker opens.
+// Health names an index that does not reply long before the breaker opens.
 func TestHealthSaysThatNoRequestIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -341,7 +341,7 @@ func TestHealthSaysThatNoRequestIsAnswered(t *testing.T) {
 		require.EqualError(t, after(2*time.Second), "no request was answered for 6s")
 		assert.Equal(t, events.HealthStateHealthy, r.Sender.Health().State)
 		require.NoError(t, r.Sender.Health().Ready())
-		for range 200 { // over the end of the requests as well
+		for range 200 { // beyond the end of the requests
 			require.Error(t, after(time.Second))
 		}
 		r.Respond(nil)

@@ -81,8 +81,8 @@ func TestNothingSecretOrPrivateIsLogged(t *testing.T) {
 					assert.NotEmpty(t, text)
 					for what, secret := range map[string]string{"document contents": content, "an api key": searchtest.AdminKey, "document keys": key} {
 						if level == slog.LevelDebug && secret != searchtest.AdminKey {
-							// At debug level keys are allowed, and what the
-							// service says about documents; the documents are not.
+							// Keys and the service's messages about documents are allowed at debug level; the
+							// documents are not.
 							secret = `"name":"` + content
 						}
 						for line := range strings.Lines(text) {
@@ -98,7 +98,7 @@ func TestNothingSecretOrPrivateIsLogged(t *testing.T) {
 	}
 }
 
-// The log says why a document was refused as far as that needs no word of it.
+// The log gives the reason of a refusal as far as that is possible without content of the document.
 func TestTheLogNamesTheTypeThatAValueDoesNotHave(t *testing.T) {
 	for _, whole := range []bool{true, false} {
 		t.Run(fmt.Sprintf("whole request %v", whole), func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestTheLogNamesTheTypeThatAValueDoesNotHave(t *testing.T) {
 				const message = "Cannot convert the literal 'secret' to the expected type 'Edm.Int32'."
 				lines := &sendertest.Buffer{}
 				opts := sendertest.WithBreaker(t)
-				opts.Logger = slog.New(slog.NewTextHandler(lines, nil)) // from Info on
+				opts.Logger = slog.New(slog.NewTextHandler(lines, nil)) // from Info
 				r := sendertest.New(t, opts)
 				if whole {
 					r.Respond(sendertest.Always(400, sendertest.ErrorBody(message)))

@@ -1,5 +1,5 @@
-// Package telemetry tests what a sender says of itself: metrics, spans, statistics, health, logs. Each number
-// moves when its thing happens and at no other time, and TELEMETRY.md names them all.
+// Package telemetry tests metrics, spans, statistics, health and logs of a sender. Each number changes exactly when
+// its event happens, and TELEMETRY.md lists all of them.
 package telemetry
 
 import (

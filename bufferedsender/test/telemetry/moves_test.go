@@ -25,7 +25,7 @@ import (
 
 const answered200 = "name=BATCH,status_code=200"
 
-// narrow is a policy that has its own idea from the first request on.
+// narrow is a policy with its own limits from the first request on.
 type narrow struct{}
 
 func (narrow) New(tuning.Bounds) tuning.Controller { return &narrowing{} }
@@ -51,8 +51,7 @@ func serviceIsGone(r *sendertest.Rig) {
 	assert.ErrorIs(r.T, r.Sender.Flush(sendertest.Within(r.T, 10*time.Second), nil), bufferedsender.ErrCircuitOpen)
 }
 
-// movement is one thing that happens, after others have: what it moves is in
-// want, and nothing else may move.
+// movement is an event after others. want has the changes that it causes; nothing else may change.
 type movement struct {
 	opts   func(t *testing.T) *sendertest.Options
 	before func(r *sendertest.Rig)
@@ -142,7 +141,7 @@ var movements = map[string]movement{
 	"a request is under way": {
 		before: func(r *sendertest.Rig) {
 			r.Respond(sendertest.Hang)
-			r.Abandoned = true // that Close may not wait
+			r.Abandoned = true // because Close must not wait
 			r.T.Cleanup(func() { _ = r.Sender.Close(sendertest.Within(r.T, time.Millisecond)) })
 		},
 		act: func(r *sendertest.Rig) {
@@ -157,7 +156,7 @@ var movements = map[string]movement{
 		},
 		before: func(r *sendertest.Rig) { r.Sender.Pause(); r.Upload(sendertest.Hotels("k", 2)...) },
 		act: func(r *sendertest.Rig) {
-			go r.Sender.UploadDocuments(sendertest.Within(r.T, time.Hour), sendertest.Hotel{ID: "a"}) //nolint:errcheck // accepted when all is over
+			go r.Sender.UploadDocuments(sendertest.Within(r.T, time.Hour), sendertest.Hotel{ID: "a"}) //nolint:errcheck // accepted at the end
 		},
 		want: reading{"producers.blocked": 1, "producers.waits": 1},
 	},
@@ -190,7 +189,7 @@ var movements = map[string]movement{
 		before: func(r *sendertest.Rig) { r.Faults(searchtest.Fault{Status: 429}) },
 		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("k", 2)...); r.Flush() },
 		want: together(reading{
-			"items.added": 2, "flushes": 1, "drain.duration{outcome=failed}": 1, "items.retried{status_code=429}": 6, "throttle.delay": 5, // before the last attempt one goes ahead alone
+			"items.added": 2, "flushes": 1, "drain.duration{outcome=failed}": 1, "items.retried{status_code=429}": 6, "throttle.delay": 5, // before the last attempt one is sent alone
 			"operation.duration{name=BATCH,status_code=429,type=429}": 5, "batch.items": 5, "batch.bytes": 5, "item.wait.duration": 2,
 		}, settles(2, "failed", "429"), becomes("healthy", "throttled"), reading{"health.changes{health=throttled}": 4, "health.changes{health=healthy}": 4}), // after each pause
 	},
@@ -253,8 +252,8 @@ var movements = map[string]movement{
 		},
 		before: serviceIsGone,
 		act:    func(r *sendertest.Rig) { r.Respond(nil); require.NoError(r.T, r.Flush()) },
-		// The worker reports the answer to the breaker before the loop has it: until
-		// then the pause after the last failure holds, which somebody may see.
+		// The worker passes the reply to the breaker before the loop has it. Until then the pause after the last
+		// failure is still visible.
 		want: together(reading{"flushes": 1, "drain.duration{outcome=ok}": 1, "breaker.state": -2, "breaker.changes{state=half_open}": 1, "breaker.changes{state=closed}": 1, "queue.items": -1, "queue.bytes": somehow, "health.changes{health=throttled}": perhaps},
 			oneRequest(0, answered200), settles(1, "completed", "201"), becomes("circuit_open", "healthy")),
 	},
@@ -271,7 +270,7 @@ var movements = map[string]movement{
 		},
 		before: func(r *sendertest.Rig) { r.Sender.Breaker().Disable(); r.Upload(sendertest.Hotels("k", 3)...) },
 		act:    func(r *sendertest.Rig) { r.Upload(sendertest.Hotels("m", 2)...) },
-		// The room may have been made before the call waits for it.
+		// The room may have been freed before the call waits for it.
 		want: together(reading{"items.added": 2, "items.purged": 2, "producers.waits": perhaps}, settles(2, "failed", "0")),
 	},
 	"it is paused": {
@@ -366,13 +365,13 @@ func TestMetricsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 				}
 				assert.Equal(t, want, together(moved))
 				noteAttributes(t, r.Metrics, seen)
-				r.Sender.Resume() // so that the end is quick
+				r.Sender.Resume() // so that the test ends quickly
 			})
 		})
 	}
 	for name, row := range metricsOfTheManual(t) {
 		if strings.HasPrefix(name, "azsearch.pool.") || strings.HasPrefix(name, "azsearch.fleet.") {
-			continue // the tests of the fleet move them
+			continue // covered by the tests of the fleet
 		}
 		assert.Equal(t, row.attributes, strings.Join(slices.Sorted(maps.Keys(seen[name])), " "), "attributes of %s", name)
 	}

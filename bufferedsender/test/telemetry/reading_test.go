@@ -14,9 +14,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// reading is what all metrics say at a moment: of counters and levels the value,
-// of histograms how many measurements there were. Names and attributes are
-// short: "items.settled{action=upload,outcome=failed,status_code=400}".
+// reading has all metrics at a moment: the value of counters and levels, the number of measurements of histograms.
+// Names and attributes are short: "items.settled{action=upload,outcome=failed,status_code=400}".
 type reading map[string]float64
 
 // commonAttributes are the attributes that every metric of a sender has.
@@ -38,7 +37,7 @@ func readMetrics(t *testing.T, reader *sdkmetric.ManualReader) reading {
 type point struct {
 	name       string
 	attributes attribute.Set
-	value      float64 // of a histogram, how many measurements there were
+	value      float64 // number of measurements of a histogram
 	sum        float64 // of a histogram
 	counter    bool
 }
@@ -78,8 +77,7 @@ func eachPoint(t *testing.T, reader *sdkmetric.ManualReader, f func(point)) {
 	}
 }
 
-// noteAttributes adds the attributes of each metric to seen, but for the common
-// ones.
+// noteAttributes adds the attributes of each metric to seen, without the common ones.
 func noteAttributes(t *testing.T, reader *sdkmetric.ManualReader, seen map[string]map[string]bool) {
 	t.Helper()
 	eachPoint(t, reader, func(p point) {
@@ -94,13 +92,13 @@ func noteAttributes(t *testing.T, reader *sdkmetric.ManualReader, seen map[strin
 	})
 }
 
-// ownAttributes writes the attributes that are not common, without their namespaces. All
-// that are common must be there.
+// ownAttributes formats the attributes that are not common, without their namespaces. It checks that all common ones
+// are present.
 func ownAttributes(t *testing.T, name string, set attribute.Set) string {
 	t.Helper()
 	var own []string
 	missing := maps.Clone(commonAttributes)
-	delete(missing, "server.port") // 443 is not named
+	delete(missing, "server.port") // 443 is omitted
 	for _, a := range set.ToSlice() {
 		key := string(a.Key)
 		delete(missing, key)
@@ -115,7 +113,7 @@ func ownAttributes(t *testing.T, name string, set attribute.Set) string {
 	return "{" + strings.Join(own, ",") + "}"
 }
 
-// since returns what has moved, and by how much.
+// since returns the changed values with their differences.
 func (now reading) since(before reading) reading {
 	moved := reading{}
 	for name, value := range now {
@@ -131,13 +129,13 @@ func (now reading) since(before reading) reading {
 	return moved
 }
 
-// somehow stands for a movement of any size.
+// somehow is a change by any amount.
 var somehow = math.Inf(1)
 
-// perhaps is what something moves by that may move or not.
+// perhaps is an optional change.
 var perhaps = math.NaN()
 
-// together adds up movements.
+// together adds readings.
 func together(parts ...reading) reading {
 	sum := reading{}
 	for _, part := range parts {
@@ -149,18 +147,17 @@ func together(parts ...reading) reading {
 	return sum
 }
 
-// accepts is what n actions move when they are accepted.
+// accepts returns the changes when n actions are accepted.
 func accepts(n float64) reading {
 	return reading{"items.added": n, "queue.items": n, "queue.bytes": somehow}
 }
 
-// oneRequest is what one request moves that carries actions, so many of them for
-// the first time, and is answered.
+// oneRequest returns the changes by a request with a reply. first of its actions are sent for the first time.
 func oneRequest(first float64, attributes string) reading {
 	return reading{"batch.items": 1, "batch.bytes": 1, "item.wait.duration": first, "operation.duration{" + attributes + "}": 1}
 }
 
-// settles is what n uploads move when they are settled.
+// settles returns the changes when n uploads settle.
 func settles(n float64, outcome, status string) reading {
 	return reading{
 		"items.settled{action=upload,outcome=" + outcome + ",status_code=" + status + "}": n,
@@ -168,7 +165,7 @@ func settles(n float64, outcome, status string) reading {
 	}
 }
 
-// becomes is what a change of the condition moves.
+// becomes returns the changes when the health state changes.
 func becomes(from, to string) reading {
 	return reading{"health.changes{health=" + to + "}": 1, "health.state{health=" + from + "}": -1, "health.state{health=" + to + "}": 1}
 }

@@ -33,8 +33,8 @@ func sumsOf(t *testing.T, reader *sdkmetric.ManualReader) map[string]float64 {
 	return sums
 }
 
-// A program may have several senders of an index, one after the other or at
-// once. What one has done stays counted when it is closed.
+// A program may have several senders of an index, in sequence or at the same time. The counts of a closed sender are
+// kept.
 func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cumulative := sdkmetric.NewManualReader()
@@ -83,7 +83,7 @@ func TestMetricsOfSendersOfOneIndexAddUp(t *testing.T) {
 	})
 }
 
-// A program that collects and ends between two collections loses nothing.
+// A program that ends between two collections loses no metrics.
 func TestMetricsOfAShortLifeAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
@@ -135,8 +135,8 @@ func TestMetricsCanBeCollectedAtAnyTimeConcurrentSafe(t *testing.T) {
 	assert.EqualValues(t, senders*docs, sums["item.settle.duration"])
 }
 
-// Programs often set the global provider after they have made their clients. It
-// can be set once in a process, so this takes one of its own.
+// Programs often set the global provider after creating their clients. A process can set it only once, so this test
+// starts another process.
 func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 	const marker = "AZSEARCH_TEST_LATE_PROVIDER"
 	if os.Getenv(marker) == "" {
@@ -167,7 +167,7 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 	assert.EqualValues(t, 1, sums["item.settle.duration"], "durations only from now on")
 	require.NoError(t, s.Close(t.Context()))
 
-	// Who has kept the provider of before gets other instruments from it now.
+	// The earlier provider now returns other instruments.
 	later, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{MeterProvider: early})
 	require.NoError(t, err)
 	require.NoError(t, later.UploadDocuments(t.Context(), sendertest.Hotel{ID: "d"}))
@@ -175,7 +175,7 @@ func TestMetricsBeginWhenAGlobalProviderIsSet(t *testing.T) {
 	assert.EqualValues(t, 5, sumsOf(t, reader)["items.added"])
 }
 
-// optionDropper is a Tracer that takes options out of the slice it is given.
+// optionDropper is a Tracer that removes options from the slice that it receives.
 type optionDropper struct {
 	noop.Tracer
 	kinds []trace.SpanKind
@@ -209,8 +209,8 @@ func TestATracerMayChangeItsOptions(t *testing.T) {
 	})
 }
 
-// Whoever wakes an idle sender has profiler labels of his own. What it does then
-// is for others too.
+// A caller that wakes an idle sender has its own profiler labels. The sender's goroutine works for all callers, so it
+// must not have them.
 func TestTheSenderHasNobodysProfilerLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		labelled := false

@@ -26,7 +26,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// traced is a rig whose spans are recorded.
+// traced returns a rig that records its spans.
 func traced(t *testing.T, opts sendertest.Options) (*sendertest.Rig, *tracetest.SpanRecorder, trace.Tracer) {
 	spans := tracetest.NewSpanRecorder()
 	limits := sdktrace.NewSpanLimits()
@@ -36,7 +36,7 @@ func traced(t *testing.T, opts sendertest.Options) (*sendertest.Rig, *tracetest.
 	return sendertest.New(t, &opts), spans, provider.Tracer("the program's own")
 }
 
-// batches are the spans of the sender.
+// batches returns the spans of the sender.
 func batches(spans *tracetest.SpanRecorder) (found []sdktrace.ReadOnlySpan) {
 	for _, s := range spans.Ended() {
 		if strings.Contains(s.InstrumentationScope().Name, "azsearch") {
@@ -221,7 +221,7 @@ func TestSpansOneForEachRequest(t *testing.T) {
 	})
 }
 
-// linkedTo returns the spans that a span is linked to, in order.
+// linkedTo returns the spans to which a span is linked, in order.
 func linkedTo(s sdktrace.ReadOnlySpan) (ids []trace.SpanID) {
 	for _, l := range s.Links() {
 		ids = append(ids, l.SpanContext.SpanID())
@@ -230,7 +230,7 @@ func linkedTo(s sdktrace.ReadOnlySpan) (ids []trace.SpanID) {
 }
 
 func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
-	// adding returns the context of a span, and its id.
+	// adding returns the context of a span, and its ID.
 	adding := func(t *testing.T, tracer trace.Tracer) (context.Context, trace.SpanID) {
 		ctx, span := tracer.Start(t.Context(), "adding")
 		t.Cleanup(func() { span.End() })
@@ -279,7 +279,7 @@ func TestSpanIsLinkedOnceToEachAddingSpan(t *testing.T) {
 	})
 }
 
-// linkWatch is a sampler that sees what there is when a span starts.
+// linkWatch is a sampler that records the links at the start of a span.
 type linkWatch struct {
 	mu    sync.Mutex
 	links [][]trace.Link
@@ -294,8 +294,7 @@ func (w *linkWatch) ShouldSample(p sdktrace.SamplingParameters) sdktrace.Samplin
 
 func (w *linkWatch) Description() string { return "sees links" }
 
-// A sampler can keep the spans that belong to a trace which is kept only if it is
-// given the links at the start.
+// A sampler can keep spans linked to a kept trace only if it gets the links at the start.
 func TestSpanHasItsLinksWhenItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := &linkWatch{}
@@ -309,7 +308,7 @@ func TestSpanHasItsLinksWhenItStarts(t *testing.T) {
 	})
 }
 
-// The conventions: what holds one operation is no batch.
+// By the conventions a request with one operation is not a batch.
 func TestSpanOfOneActionIsNoBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, spans, _ := traced(t, sendertest.Options{})
@@ -364,8 +363,7 @@ func TestSpanSaysWhyThereWasNoReply(t *testing.T) {
 	}
 }
 
-// What was answered is no error of the request, whatever the answer is about
-// single documents.
+// A reply is not an error of the request, whatever it says about single documents.
 func TestSpanOfAReplyThatRefusesDocumentsIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, spans, _ := traced(t, sendertest.Options{})

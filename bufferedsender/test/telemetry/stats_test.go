@@ -23,7 +23,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// moved returns what two snapshots differ in, as "Accepted +3".
+// moved returns the differences of two snapshots, as "Accepted +3".
 func moved(before, after bufferedsender.Stats) (all []string) {
 	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range b.NumField() {
@@ -35,8 +35,7 @@ func moved(before, after bufferedsender.Stats) (all []string) {
 	return all
 }
 
-// Each number moves when its thing happens, and no other does. BytesSent moves
-// with Requests and is looked at apart.
+// Each number changes exactly when its event happens. BytesSent changes with Requests and is checked separately.
 func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts  sendertest.Options
@@ -112,7 +111,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 			what: func(r *sendertest.Rig) {
 				_ = r.Sender.UploadDocuments(sendertest.Within(r.T, time.Second), sendertest.Hotel{ID: "w"})
 			},
-			moved: []string{"OldestAge +1000000000"}, // of those that wait
+			moved: []string{"OldestAge +1000000000"}, // of the waiting ones
 		},
 		"a document is refused": {
 			opts:  sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 3}},
@@ -201,8 +200,8 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 				r.Upload(sendertest.Hotels("k", 60)...)
 				r.Sender.Resume()
 			},
-			// The first twenty fail, one by one between batches of the others, and then
-			// the index is to blame and not they.
+			// The first twenty fail, one by one between batches of the others; after that the index counts as the
+			// cause.
 			moved: []string{"Accepted +85", "BytesSent", "Completed +60", "Failed +20", "HeldApart +5", "PendingActions +5", "PendingBytes", "Requests +51", "Splits +1"},
 		},
 		"a dead letter is written": {
@@ -246,7 +245,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if hold, ok := c.opts.Outage.(bufferedsender.Hold); ok { // whose timers belong to the bubble
+				if hold, ok := c.opts.Outage.(bufferedsender.Hold); ok { // its timers belong to the bubble
 					hold.Breaker = sendertest.SteadyBreaker(t, &breaker.Options{Failures: 1})
 					c.opts.Outage = hold
 				}
@@ -260,7 +259,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 				synctest.Wait()
 				after := r.Sender.Stats()
 				got := moved(before, after)
-				for i := range got { // how many bytes exactly is looked at below
+				for i := range got { // exact numbers of bytes are checked below
 					for _, name := range []string{"BytesSent", "PendingBytes", "BlockedBytes"} {
 						if strings.HasPrefix(got[i], name) {
 							got[i] = name
@@ -282,7 +281,7 @@ func TestStatsMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) {
 		})
 	}
 	t.Run("every number is in the table", func(t *testing.T) {
-		const ofAQueue = 3 // package queue is about these
+		const ofAQueue = 3 // tested in package queue
 		require.Equal(t, 29+ofAQueue, reflect.TypeFor[bufferedsender.Stats]().NumField(), "a new one needs a row above")
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// A large deletion holds keys for longer than ten seconds, one after the other.
+// A large deletion holds keys for longer than ten seconds, one after another.
 func TestAHoldThatNothingWaitsForIsNoAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, nil)

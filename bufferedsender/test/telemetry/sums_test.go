@@ -23,8 +23,8 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// temperaments are ways to configure a sender that the sums must not depend on.
-// They are functions because a breaker is for one sender.
+// temperaments are configurations of a sender on which the sums must not depend. They are functions because a breaker
+// is for one sender.
 var temperaments = map[string]func(t *testing.T) sendertest.Options{
 	"as it comes": func(*testing.T) sendertest.Options { return sendertest.Options{} },
 	"folding": func(*testing.T) sendertest.Options {
@@ -41,7 +41,7 @@ var temperaments = map[string]func(t *testing.T) sendertest.Options{
 	},
 }
 
-// eventCounts counts what the events report.
+// eventCounts counts the events.
 type eventCounts struct {
 	retried, healthChanges, panics int
 }
@@ -63,8 +63,7 @@ func (n *eventCounts) handlers() sendertest.Handlers {
 	}
 }
 
-// In every fault scenario, and whatever becomes of the actions, the metrics add
-// up: at every quiet moment, and when the sender is closed.
+// In every fault scenario, and for all outcomes, the metrics add up whenever nothing runs, and after Close.
 func TestMetricSumsAreTheOutcomesInEveryFaultScenario(t *testing.T) {
 	for fault, script := range sendertest.FaultScripts {
 		for temperament, options := range temperaments {
@@ -81,7 +80,7 @@ func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
 	r := sendertest.New(t, &opts)
 	r.Faults(script...)
 	for round := range 3 {
-		// Their errors are no subject here: the breaker may keep them waiting.
+		// Their errors do not matter here: the breaker may delay them.
 		ctx := sendertest.Within(t, 10*time.Minute)
 		_ = r.Sender.UploadDocuments(ctx, sendertest.Hotels("k", 40)...)
 		_ = r.Sender.MergeDocuments(ctx, sendertest.Hotels("m", 10)...)
@@ -95,7 +94,7 @@ func addUp(t *testing.T, script []searchtest.Fault, opts sendertest.Options) {
 		synctest.Wait()
 		checkSums(r, events)
 	}
-	r.Respond(sendertest.Hang) // so that Close has something to give up
+	r.Respond(sendertest.Hang) // so that Close has unsent documents
 	_ = r.Sender.UploadDocuments(sendertest.Within(t, time.Minute), sendertest.Hotels("last", 12)...)
 	_ = r.Sender.Close(sendertest.Within(t, time.Minute))
 	checkSums(r, events)
@@ -148,13 +147,12 @@ func checkSums(r *sendertest.Rig, events *eventCounts) {
 	}
 }
 
-// The first of the two is given up in the reply after which the second is sent
-// again.
+// The reply after which the first document fails makes the second be retried.
 func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Retry: sendertest.RetryAtOnce, Limits: bufferedsender.Limits{MaxBatchActions: 2}})
 		r.Respond(func(n int, _ *sendertest.Request, _ *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-			if n == 3 { // while the first travels for the third time
+			if n == 3 { // while the first is sent for the third time
 				r.Upload(sendertest.Hotel{ID: "second"})
 			}
 			return next()
@@ -172,7 +170,7 @@ func TestWhatIsGivenUpIsNotCountedAsRetried(t *testing.T) {
 	})
 }
 
-// Two requests under way ask for a pause of 100 s, one a second after the other.
+// Two requests in flight ask for a pause of 100 s, one second apart.
 func TestAPauseIsMeasuredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxInFlight: 2, MaxBatchActions: 1}})
@@ -201,7 +199,7 @@ func TestTheMetricOfHealthSaysWhatHealthSays(t *testing.T) {
 		r.Upload(sendertest.Hotel{ID: "k"})
 		flushed := sendertest.Later(r.Flush)
 		synctest.Wait()
-		r.Sender.Pause() // the sender's goroutine does not come to it
+		r.Sender.Pause() // while the sender's goroutine does not run
 		require.Equal(t, events.HealthStatePaused, r.Sender.Health().State)
 		assert.Equal(t, "paused", healthMetric(t, r))
 		r.Sender.Resume()
@@ -210,7 +208,7 @@ func TestTheMetricOfHealthSaysWhatHealthSays(t *testing.T) {
 	})
 }
 
-// healthMetric returns the state that the metric has.
+// healthMetric returns the state according to the metric.
 func healthMetric(t *testing.T, r *sendertest.Rig) (state string) {
 	eachPoint(t, r.Metrics, func(p point) {
 		if shorter(p.name) == "health.state" && p.value == 1 {
@@ -221,8 +219,7 @@ func healthMetric(t *testing.T, r *sendertest.Rig) (state string) {
 	return state
 }
 
-// points returns the value of each data point of a metric, a histogram's count,
-// by its attributes.
+// points returns the value of each data point of a metric (the count of a histogram) by its attributes.
 func points(t *testing.T, reader *sdkmetric.ManualReader, name string) map[attribute.Set]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -254,7 +251,7 @@ func points(t *testing.T, reader *sdkmetric.ManualReader, name string) map[attri
 	return values
 }
 
-// by adds up points that have the same value of an attribute.
+// by adds up points with the same value of an attribute.
 func by(values map[attribute.Set]int64, key string) map[string]int64 {
 	sums := map[string]int64{}
 	for set, n := range values {

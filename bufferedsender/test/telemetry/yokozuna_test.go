@@ -23,11 +23,11 @@ import (
 	"github.com/go-azsearch/azsearch/search/searchtest"
 )
 
-// statistic is one of Yokozuna: what it is here, in a snapshot of all metrics.
+// statistic is the equivalent of one of Yokozuna's statistics, computed from a snapshot of all metrics.
 type statistic func(t *testing.T, reader *sdkmetric.ManualReader) float64
 
-// only returns the points of a metric that have the attributes, given as name=value. Of
-// values a "*" stands for any, and "" for none.
+// only selects the points of a metric that have the attributes, given as name=value. The value "*" stands for any,
+// and "" for none.
 func only(metric string, attributes ...string) func(p point) bool {
 	return func(p point) bool {
 		if p.name != metric {
@@ -49,7 +49,7 @@ func only(metric string, attributes ...string) func(p point) bool {
 	}
 }
 
-// count adds up the values: of a histogram how many measurements there were.
+// count adds up the values: of a histogram the number of measurements.
 func count(metric string, attributes ...string) statistic {
 	return func(t *testing.T, reader *sdkmetric.ManualReader) (n float64) {
 		eachPoint(t, reader, func(p point) {
@@ -78,8 +78,8 @@ const (
 	drains     = "azsearch.sender.drain.duration"
 )
 
-// statistics are the rows of "Coming from Yokozuna" in TELEMETRY.md. Of latencies
-// it is the sum: with the count it says how long.
+// statistics are the rows of "Coming from Yokozuna" in TELEMETRY.md. For latencies it is the sum, because the count
+// alone gives no duration.
 var statistics = map[string]statistic{
 	"search_index_throughput":                count("azsearch.sender.items.settled", "azsearch.outcome=completed"),
 	"search_index_latency":                   total(operations, "db.operation.name=BATCH"),
@@ -91,7 +91,7 @@ var statistics = map[string]statistic{
 	"search_queue_batchsize":                 total("azsearch.sender.batch.items"),
 	"search_queue_hwm_purged":                count("azsearch.sender.items.purged"),
 	"search_queue_total_length":              count("azsearch.sender.queue.items"),
-	"search_queue_capacity":                  count("azsearch.sender.queue.items"), // by what does not move here
+	"search_queue_capacity":                  count("azsearch.sender.queue.items"), // by something that does not change here
 	"search_blockedvnode":                    count("azsearch.sender.producers.waits"),
 	"search_queue_drain":                     count(drains, "azsearch.drain.outcome=ok"),
 	"search_queue_drain_fail":                count(drains, "azsearch.drain.outcome=failed"),
@@ -107,11 +107,10 @@ var statistics = map[string]statistic{
 	"search_index_error_threshold_recovered": count("azsearch.sender.breaker.changes", "azsearch.breaker.state=closed"),
 }
 
-// noStatisticHere are those that the manual says have no meaning.
+// noStatisticHere are statistics that have no meaning here according to the manual.
 var noStatisticHere = []string{"search_detected_repairs"}
 
-// watched is a rig whose client has the provider of its sender, as in a program that
-// sets the global one.
+// watched is a rig whose client uses the sender's provider, as in a program that sets the global one.
 type watched struct {
 	*sendertest.Rig
 	client *search.Client
@@ -122,7 +121,7 @@ func (w *watched) query() error {
 	return err
 }
 
-// batchOfTwo is what a request with two documents moves that takes a second.
+// batchOfTwo has the changes by a request with two documents that takes a second.
 var batchOfTwo = reading{
 	"search_index_latency": 1, "search_queue_batch_latency": 1, "search_queue_batchsize": 2, "search_index_error_threshold_ok": 1,
 }
@@ -131,7 +130,7 @@ var yokozuna = map[string]struct {
 	opts   func(t *testing.T) *sendertest.Options
 	before func(w *watched)
 	act    func(w *watched)
-	want   reading // the statistics that move, and by how much; all others do not
+	want   reading // the changed statistics with their differences; all others must stay
 }{
 	"documents wait in a queue": {
 		act:  func(w *watched) { w.Upload(sendertest.Hotels("k", 3)...) },
@@ -194,7 +193,7 @@ var yokozuna = map[string]struct {
 		},
 		before: func(w *watched) { w.Sender.Breaker().Disable(); w.Upload(sendertest.Hotels("k", 3)...) },
 		act:    func(w *watched) { w.Upload(sendertest.Hotels("m", 2)...) },
-		want:   reading{"search_queue_hwm_purged": 2, "search_blockedvnode": perhaps}, // until the room is made
+		want:   reading{"search_queue_hwm_purged": 2, "search_blockedvnode": perhaps}, // until the room is freed
 	},
 	"a queue is drained": {
 		before: func(w *watched) { answerSlowly(w); w.Upload(sendertest.Hotels("k", 2)...) },
@@ -337,14 +336,14 @@ func TestStatisticsOfYokozunaMoveWhenAndOnlyWhenTheirThingHappens(t *testing.T) 
 					}
 				}
 				assert.Equal(t, want, together(moved))
-				w.Sender.Resume() // so that the end is quick
+				w.Sender.Resume() // so that the test ends quickly
 				w.Service.SetFaults(nil)
 			})
 		})
 	}
 }
 
-// Each statistic is in the manual and is moved by some case, and no other is in either.
+// Each statistic is in the manual and is changed by some case, and neither has others.
 func TestManualNamesTheStatisticsOfYokozuna(t *testing.T) {
 	raw, err := os.ReadFile("../../TELEMETRY.md")
 	require.NoError(t, err)

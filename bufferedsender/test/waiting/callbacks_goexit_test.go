@@ -20,7 +20,7 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// hostileContext panics when it is asked for a value, once it is armed.
+// hostileContext panics in Value once it is armed.
 type hostileContext struct {
 	context.Context
 	armed *bool
@@ -81,14 +81,13 @@ func TestAnErrorThatPanicsFailsItsActionsOnly(t *testing.T) {
 	})
 }
 
-// A test's FailNow inside a handler, or inside a fake client, ends the goroutine
-// that it runs on. It must not end the sender.
+// FailNow in a handler, or in a fake client, ends its goroutine. It must not end the sender.
 
 func TestAHandlerThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	var ended atomic.Int64
 	for name, handlers := range fiveHandlers(func(context.Context) error { ended.Add(1); runtime.Goexit(); return nil }) {
 		if name == "ActionAdded" {
-			continue // that is the caller's own goroutine
+			continue // that runs on the caller's goroutine
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -150,7 +149,7 @@ func TestAnAddingCallThatIsEndedByItsHandlerAcceptsNothingLater(t *testing.T) {
 			}},
 		})
 		require.NoError(t, err)
-		for range 20 { // the chunk of a call goes back to a pool
+		for range 20 { // the chunk of a call returns to a pool
 			go func() {
 				_ = sender.UploadDocuments(t.Context(), sendertest.Hotel{ID: "first"}, sendertest.Hotel{ID: "last"})
 			}()
@@ -227,8 +226,7 @@ func TestAMatchThatEndsItsGoroutineLosesNoAction(t *testing.T) {
 	})
 }
 
-// Withdraw returns although a handler ends the goroutine when the request that it
-// waits for has been held back.
+// Withdraw waits for a request that is held back, and a handler ends the goroutine: Withdraw must return.
 func TestWithdrawReturnsAfterAHandlerEndsTheGoroutineOfARequestHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)

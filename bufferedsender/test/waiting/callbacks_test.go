@@ -25,7 +25,7 @@ import (
 func TestACallbackThatBlocksForEverHoldsOnlyWhatWaitsForIt(t *testing.T) {
 	for name := range fiveHandlers(nil) {
 		if name == "ActionAdded" {
-			continue // it gets the caller's ctx and holds nobody else up: see TestNoLockIsHeldWhileAnythingBlocks
+			continue // it gets the caller's ctx and blocks no other: see TestNoLockIsHeldWhileAnythingBlocks
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestAClientThatFlushesItsOwnSenderDoesNotWaitForItself(t *testing.T) {
 	})
 }
 
-// fiveHandlers call f from one of the five callbacks each. With refuseKeys("bad")
-// an upload of "bad" and of others reaches all of them.
+// fiveHandlers returns handlers in which one of the five callbacks calls f. With refuseKeys("bad") an upload of "bad"
+// and others triggers all of them.
 func fiveHandlers(f func(context.Context) error) map[string]sendertest.Handlers {
 	ignore := func(ctx context.Context) { _ = f(ctx) }
 	return map[string]sendertest.Handlers{
@@ -118,7 +118,7 @@ func TestAPanicInACallbackChangesNothing(t *testing.T) {
 	}
 }
 
-// panickingLog is a slog.Handler that panics, wherever it can.
+// panickingLog is a slog.Handler that always panics.
 type panickingLog struct{ slog.Handler }
 
 func (panickingLog) Enabled(context.Context, slog.Level) bool  { panic("Enabled") }
@@ -139,9 +139,8 @@ func TestALoggerThatPanicsChangesNothing(t *testing.T) {
 	})
 }
 
-// testing.T's FailNow and Skip end a goroutine in this way.
-// foreign are contexts that do not come from the one a handler was given. On the
-// publisher goroutine they make no difference.
+// foreign are contexts that do not derive from the one a handler received. On the publisher's goroutine that makes no
+// difference.
 var foreign = map[string]bool{"one without its values": true, "context.Background()": true}
 
 func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
@@ -156,7 +155,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 		inside := func(ctx context.Context) error {
 			called++
 			began := time.Now()
-			limited, cancel := context.WithTimeout(with(ctx), time.Minute) // so that a mistake is no deadlock
+			limited, cancel := context.WithTimeout(with(ctx), time.Minute) // so that a fault is not a deadlock
 			defer cancel()
 			assert.ErrorIs(r.T, r.Sender.Flush(limited, nil), bufferedsender.ErrInCallback)
 			assert.ErrorIs(r.T, r.Sender.Close(limited), bufferedsender.ErrInCallback)
@@ -165,7 +164,7 @@ func TestFlushAndCloseInsideACallbackReturnErrInCallback(t *testing.T) {
 		}
 		for name, handlers := range fiveHandlers(inside) {
 			if foreign[which] && name == "ActionAdded" {
-				continue // on the caller's goroutine, where nothing can wait for itself
+				continue // on the caller's goroutine, which cannot wait for itself
 			}
 			t.Run(fmt.Sprintf("with %s in %s", which, name), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -237,7 +236,7 @@ func TestAddingInsideACallbackNeverWaits(t *testing.T) {
 			defer cancel()
 			began := time.Now()
 			before := added + full
-			added++ // ActionAdded runs again before it returns
+			added++ // ActionAdded runs again before the call returns
 			switch err := r.Sender.UploadDocuments(limited, sendertest.Hotel{ID: fmt.Sprint("from-inside-", before)}); {
 			case errors.Is(err, bufferedsender.ErrBufferFull):
 				added--
@@ -287,9 +286,8 @@ func TestAddingInsideACallbackNeverWaits(t *testing.T) {
 	})
 }
 
-// Everything that the program does not wait for must work while anything that
-// can block does. A lock held there would show as a goroutine that waits for
-// it, so this test has no bubble: those never end there.
+// Everything that the program does not wait for must work while any callback blocks. A lock held there would show as
+// a goroutine that waits for it. There is no bubble, because a bubble does not end with such goroutines.
 func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 	type blockage struct {
 		rig *sendertest.Rig
@@ -361,7 +359,7 @@ func TestNoLockIsHeldWhileAnythingBlocks(t *testing.T) {
 	}
 }
 
-// gate holds whoever comes until it is released, and reports when the first comes.
+// gate blocks callers until it is released, and reports the first one.
 type gate struct{ blocked, release chan struct{} }
 
 func (g gate) wait() {
@@ -387,7 +385,7 @@ func inTime(t *testing.T, what string, f func()) {
 	}
 }
 
-// blockingLog blocks when something is logged.
+// blockingLog blocks on every record.
 type blockingLog struct {
 	slog.Handler
 	block func()

@@ -17,10 +17,10 @@ import (
 	"github.com/go-azsearch/azsearch/models"
 )
 
-// The reply to the first request arrives while the Sent handler of the second
-// keeps the loop, and with it Close, which gives up.
+// The reply to the first request arrives while the Sent handler of the second blocks the loop, and with it Close,
+// which gives up.
 func TestAReplyBehindAStuckHandlerIsReportedAsUnknown(t *testing.T) {
-	for range 20 { // the loop may look at the reply first, or at Close
+	for range 20 { // the loop may handle the reply or Close first
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
 			completed, unknown := 0, 0
@@ -53,8 +53,7 @@ func TestAReplyBehindAStuckHandlerIsReportedAsUnknown(t *testing.T) {
 	}
 }
 
-// stuck makes a sender whose Close has given up on a handler that waits for
-// release.
+// stuck returns a sender whose Close gave up on a handler that waits for release.
 func stuck(t *testing.T, release <-chan struct{}) (*bufferedsender.BufferedSender[sendertest.Hotel], error) {
 	sender, err := bufferedsender.New(&sendertest.Indexer{}, &sendertest.Options{Handlers: sendertest.Handlers{
 		ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { <-release },
@@ -112,18 +111,17 @@ func TestSlowHandlersDoNotHoldCloseForLong(t *testing.T) {
 		require.Error(t, sender.Close(ctx))
 		assert.LessOrEqual(t, time.Since(began), 13*time.Second)
 		assert.Zero(t, sender.Stats().PendingActions)
-		time.Sleep(time.Hour) // the handlers go on
+		time.Sleep(time.Hour) // the handlers continue
 	})
 }
 
-// Replies that come when Close has already said that nobody knows must not be
-// reported as successes.
+// Replies that come after Close has reported unknown outcomes must not be reported as successes.
 func TestEventsAgreeWithAStuckClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := &sendertest.Indexer{}
 		completed, unsent := 0, 0
 		sender, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-			<-ctx.Done() // it answers, but late
+			<-ctx.Done() // it replies, but late
 			return good.IndexDocumentsRaw(context.WithoutCancel(ctx), body)
 		}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 4}, Handlers: sendertest.Handlers{
 			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) {

@@ -79,7 +79,7 @@ func TestEveryCallerOfCloseGetsTheSameAnswer(t *testing.T) {
 		var callers sync.WaitGroup
 		for i := range 10 {
 			callers.Go(func() {
-				ctx := context.Background() // most have all the time in the world
+				ctx := context.Background() // most have no deadline
 				if i == 4 {
 					ctx = sendertest.Within(t, 5*time.Second)
 				}
@@ -100,12 +100,12 @@ func TestEveryCallerOfCloseGetsTheSameAnswer(t *testing.T) {
 }
 
 func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
-	// k-0 … k-9 are in a request that hangs, the others wait.
+	// k-0 … k-9 are in a hanging request, the others wait.
 	t.Run("in a request that was cut off, and waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10}})
 			r.Respond(func(_ int, _ *sendertest.Request, req *http.Request, next func() (*http.Response, error)) (*http.Response, error) {
-				_, err := next() // it is applied, and only the answer is late
+				_, err := next() // it is applied, and the reply is late
 				<-req.Context().Done()
 				return nil, errors.Join(err, req.Context().Err())
 			})
@@ -190,7 +190,7 @@ func TestCloseDistinguishesUnsentUnknownAndFailed(t *testing.T) {
 			cancel()
 			closed := sendertest.CloseError(t, r.Sender.Close(ended))
 			assert.Equal(t, 4, closed.Unsent+closed.Unknown)
-			if len(r.Requests()) > 0 { // it may have started one, between the closing of the door and giving up
+			if len(r.Requests()) > 0 { // one may have started between refusing new calls and giving up
 				assert.Equal(t, 4, closed.Unknown)
 			}
 			assert.Zero(t, r.Now())
@@ -271,7 +271,7 @@ func TestCloseEndsEvenIfTheIndexerDoesNot(t *testing.T) {
 		release := make(chan struct{})
 		reported := 0
 		sender, err := bufferedsender.New[sendertest.Hotel](&sendertest.Indexer{Index: func(ctx context.Context, body io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
-			<-release // deaf to ctx
+			<-release // ignores ctx
 			return sendertest.AcceptAll(ctx, body)
 		}}, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 2}, Handlers: sendertest.Handlers{
 			ActionCompleted: func(context.Context, *events.ActionCompleted[sendertest.Hotel]) { reported++ },
@@ -356,7 +356,7 @@ func TestACloseThatIsHeldSaysWhy(t *testing.T) {
 	})
 }
 
-// Also when only some documents are held apart.
+// This includes documents set apart while others pass.
 func TestACloseSaysThatDocumentsWereHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))

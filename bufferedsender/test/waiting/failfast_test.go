@@ -23,8 +23,8 @@ import (
 	"github.com/go-azsearch/azsearch/retry/breaker"
 )
 
-// Request handlers with nothing but calls that fail fast: one of them is the probe,
-// waits for its outcome, and opens the way for the others.
+// All calls of the request handlers fail fast. One of them becomes the probe, waits for its outcome, and enables the
+// others.
 func TestASenderWhoseWaitersFailFastRecoversByOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{
@@ -88,8 +88,7 @@ func TestTheStateIsNewWhenTheOutcomeOfAProbeIsTold(t *testing.T) {
 	})
 }
 
-// The action of the call is the probe, which fails: the state of the breaker is the
-// same before and after.
+// The action of the call is the probe, which fails: the breaker has the same state before and after.
 func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{
@@ -107,15 +106,14 @@ func TestWaitFailsFastWhenItsOwnProbeFails(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			return sendertest.Reply(req, 500, sendertest.ErrorBody("out of order")), nil
 		})
-		time.Sleep(11 * time.Second) // half-open: this one is the probe
+		time.Sleep(11 * time.Second) // half-open: this call is the probe
 		began := r.Now()
 		require.Error(t, call("probe"))
 		assert.Less(t, r.Now()-began, 2*time.Second, "it burns its deadline")
 	})
 }
 
-// The breaker opens while the action of the call is in another request, which fails
-// afterwards.
+// The breaker opens while the action of the call is in another request, which fails afterwards.
 func TestWaitFailsFastWhenItsRequestFailsAfterTheBreakerOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{
@@ -165,8 +163,7 @@ func TestWaitFailsFastWhileItWaitsForRoom(t *testing.T) {
 	})
 }
 
-// The breaker is notified of a request before its reply is complete: whichever is first, the
-// call that waits for it returns.
+// The breaker gets the result of a request before its reply is complete. The waiting call returns in either order.
 func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 	burnt := 0
 	const runs = 2000
@@ -187,7 +184,7 @@ func TestWaitFailsFastWhicheverIsReportedFirst(t *testing.T) {
 	assert.Zero(t, burnt)
 }
 
-// A good document is not rejected because bad ones of others are held apart.
+// A good document is not refused because bad ones of other callers are set apart.
 func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := sendertest.WithBreaker(t)
@@ -212,7 +209,7 @@ func TestGoodDocumentsPassWhileAllThatWaitsIsHeldApart(t *testing.T) {
 	})
 }
 
-// Sending stops while the call waits for room.
+// Sending is suspended while the call waits for room.
 func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := bufferedsender.New(&sendertest.Indexer{Index: func(ctx context.Context, _ io.ReadSeekCloser) (models.IndexDocumentsResult, error) {
@@ -230,13 +227,12 @@ func TestWaitFailsFastWhenSendingStopsLater(t *testing.T) {
 	})
 }
 
-// 1000 goroutines that add and wait for one document each would make 1000
-// requests alone.
+// 1000 goroutines that each add and wait for one document would make 1000 requests without sharing.
 func TestAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 	const callers = 1000
 	for _, c := range []struct {
 		name    string
-		arrival time.Duration // all of them come within it
+		arrival time.Duration // all of them arrive within it
 		latency time.Duration
 		flight  int
 	}{
@@ -276,7 +272,7 @@ func TestAThousandWaitersShareRequestsConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Who gives up waiting gets what went wrong meanwhile.
+// A waiter that gives up gets the latest failure of its documents.
 func TestAWaiterThatGivesUpGetsTheErrorOfItsLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, sendertest.WithBreaker(t))
@@ -290,7 +286,7 @@ func TestAWaiterThatGivesUpGetsTheErrorOfItsLastAttempt(t *testing.T) {
 	})
 }
 
-// A sender of a fleet has two breakers: that of its index, and that of the service.
+// A sender of a fleet has two breakers, of its index and of the service.
 func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
 	for _, holds := range []string{"index", "service"} {
 		for _, full := range []bool{false, true} {
@@ -319,7 +315,7 @@ func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
 					default:
 						permit, err := own.Allow()
 						require.NoError(t, err)
-						permit.Done(breaker.Result{Outcome: breaker.Failure}) // something speaks against the index, too
+						permit.Done(breaker.Result{Outcome: breaker.Failure}) // a failure of the index as well
 						trip(service)
 					}
 					if full {
@@ -332,7 +328,7 @@ func TestCallsFailFastWhicheverBreakerHoldsSending(t *testing.T) {
 					assert.NotEqual(t, events.HealthStateHealthy, r.Sender.Health().State)
 
 					r.Respond(sendertest.Hang)
-					time.Sleep(31 * time.Second) // half-open: the probe is one that waits, or of a call
+					time.Sleep(31 * time.Second) // half-open: the probe is a waiting document, or one of a call
 					if !full {
 						go func() { _, _ = call("probe") }()
 					}

@@ -63,7 +63,7 @@ func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 			go func() {
 				time.Sleep(time.Second)
 				r.Upload(sendertest.Hotels("late", 20)...)
-				r.Upload(sendertest.Hotels("early", 3)...) // also not the later actions of its keys
+				r.Upload(sendertest.Hotels("early", 3)...) // includes later actions of the same keys
 			}()
 			require.NoError(t, r.Flush())
 			assert.Equal(t, 10*time.Second, r.Now())
@@ -96,11 +96,11 @@ func TestFlushDoesNotWaitForLaterAdditions(t *testing.T) {
 	})
 }
 
-// A failure is reported by every Flush that was waiting for it, and by no other.
+// A failure is reported by exactly those Flush calls that waited for it.
 func TestEveryFlushReportsTheFailuresThatItWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{Limits: bufferedsender.Limits{MaxBatchActions: 10, MaxInFlight: 2}})
-		// Never at the same time as one of the calls.
+		// Never at the same moment as one of the calls.
 		r.Faults(searchtest.Fault{Delay: searchtest.Duration(1037 * time.Millisecond), Documents: []searchtest.DocumentFault{{Keys: []string{"*3"}, Status: 400}}})
 		var flushes sync.WaitGroup
 		var mu sync.Mutex
@@ -227,7 +227,7 @@ func TestFlushReportsFailures(t *testing.T) {
 			r := sendertest.New(t, &sendertest.Options{Handlers: sendertest.Handlers{ActionFailed: func(context.Context, *events.ActionFailed[sendertest.Hotel]) { time.Sleep(10 * time.Second) }}})
 			r.Faults(sendertest.RefuseKeys("bad-*"))
 			r.Upload(sendertest.Hotels("bad", 3)...)
-			require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, 25*time.Second), nil), context.DeadlineExceeded) // amid the last callback
+			require.ErrorIs(t, r.Sender.Flush(sendertest.Within(t, 25*time.Second), nil), context.DeadlineExceeded) // during the last callback
 			assert.Equal(t, 25*time.Second, r.Now())
 			assert.Equal(t, 3, sendertest.FlushFailures(t, r.Flush()))
 		})

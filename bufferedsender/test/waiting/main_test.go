@@ -1,5 +1,5 @@
-// Package waiting tests the calls that wait for documents: Flush, Close and IndexDocumentsAndWait. Callbacks that
-// block, panic or end their goroutine keep none of them from its answer.
+// Package waiting tests the calls that wait for documents: Flush, Close and IndexDocumentsAndWait. They return also
+// if callbacks block, panic or end their goroutine.
 package waiting
 
 import (

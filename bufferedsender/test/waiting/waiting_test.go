@@ -391,7 +391,7 @@ func TestWaitAcrossRetries(t *testing.T) {
 	})
 }
 
-// Of two reasons to return, one must not hide the other.
+// An error with two reasons must show both.
 func TestAWaitErrorNamesTheContextAndTheRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sendertest.New(t, &sendertest.Options{RequestTimeout: -1})
